@@ -1,0 +1,1 @@
+"""Facts and arithmetic: devices, occupancy, memory, transfers, binaries."""

@@ -1,0 +1,1 @@
+"""The only part of the advisor that touches drivers and machines."""

@@ -1,0 +1,43 @@
+"""Compute capabilities: ``9.0`` and the many ways people write it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
+
+_FORM = re.compile(r"(?:sm_|compute_|cc)?\s*(\d{1,2})(?:\.(\d)|(\d))([af]?)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Capability:
+    """A compute capability; *variant* is ``a`` or ``f`` for targets such as ``sm_90a``."""
+
+    major: int
+    minor: int
+    variant: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+    @property
+    def target(self) -> str:
+        """The compiler's name for it, such as ``sm_90a``."""
+        return f"sm_{self.major}{self.minor}{self.variant}"
+
+
+def parse_capability(text: str) -> Capability:
+    """Return the capability that ``9.0``, ``90``, ``sm_90a`` or ``compute_90`` names.
+
+    Raises BadInput for anything else.
+    """
+    match = _FORM.fullmatch(text.strip())
+    if not match:
+        raise BadInput(
+            f"{quoted(text)} is not a compute capability.",
+            hint="Write it as 9.0, 90 or sm_90a.",
+        )
+    major, dotted, plain, variant = match.groups()
+    return Capability(int(major), int(dotted or plain), variant.lower())

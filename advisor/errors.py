@@ -1,0 +1,26 @@
+"""The errors a user can meet; ``cli.main`` catches their root once."""
+
+from __future__ import annotations
+
+
+class GpuAdviseError(Exception):
+    """Something the user must know: a *message*, often a *hint*, and an exit code."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class BadInput(GpuAdviseError):
+    """What the user typed or piped in cannot be used; the message names it."""
+
+    exit_code = 2
+
+
+class Unavailable(GpuAdviseError):
+    """Something that was asked for is not on this machine, or broke."""
+
+    exit_code = 3

@@ -1,0 +1,132 @@
+"""Sizes, times and rates: from what people type to base units, and back to what they read.
+
+Base units are bytes, seconds, hertz and bytes per second. ``K``, ``M``, ``G`` and ``KiB``,
+``MiB``, ``GiB`` are powers of 1024; ``kB``, ``MB``, ``GB`` powers of 1000. ``KB`` is refused:
+half of its writers mean one, half the other.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
+
+_NUMBER = re.compile(
+    r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+)\s*([^\s\d]\S*)?\s*", re.ASCII
+)
+# Longest text that can still be one number and its unit.
+_LONGEST = 64
+_BINARY = {"K": 1, "M": 2, "G": 3, "T": 4}
+_BYTES = {
+    "": 1,
+    "B": 1,
+    **{unit: 1024**power for unit, power in _BINARY.items()},
+    **{f"{unit}iB": 1024**power for unit, power in _BINARY.items()},
+    **{unit + "B": 1000**power for unit, power in (("k", 1), ("M", 2), ("G", 3), ("T", 4))},
+}
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
+_RATES = {f"{unit}/s": float(scale) for unit, scale in _BYTES.items() if unit.endswith("B")}
+_LARGEST_BYTES = 2**63 - 1
+
+
+def parse_bytes(text: str, *, minimum: int = 0) -> int:
+    """Return the bytes that ``49152``, ``48K``, ``48KiB``, ``48kB`` or ``1.5GB`` names.
+
+    Raises BadInput when it is no size, no whole number of bytes, or out of range.
+    """
+    accepted = "Write a size as 49152, 48K, 48KiB, 48kB or 1.5GB."
+    number, unit = _split(text, accepted)
+    if unit == "KB":
+        raise BadInput(
+            f"{quoted(text)} can mean 1000 or 1024 bytes.",
+            hint="Write KiB for 1024 bytes or kB for 1000.",
+        )
+    if unit not in _BYTES:
+        raise BadInput(f"{quoted(text)} is not a size.", hint=accepted)
+    size = number * _BYTES[unit]
+    if not minimum <= size <= _LARGEST_BYTES or size != int(size):
+        raise BadInput(
+            f"{quoted(text)} is not a whole number of bytes from {minimum} to 2^63-1.",
+            hint=accepted,
+        )
+    return int(size)
+
+
+def parse_seconds(text: str, *, zero: bool = False) -> float:
+    """Return the seconds that ``3ms``, ``250us`` or ``1.2s`` names; raises BadInput."""
+    return _scaled(text, _SECONDS, "time", "Write a time as 1.2s, 3ms, 250us or 800ns.", zero=zero)
+
+
+def parse_rate(text: str) -> float:
+    """Return the bytes per second that ``25GB/s`` names; raises BadInput."""
+    return _scaled(text, _RATES, "rate", "Write a rate as 25GB/s, 800MB/s or 23.3GiB/s.")
+
+
+def _scaled(
+    text: str, units: dict[str, float], noun: str, accepted: str, *, zero: bool = False
+) -> float:
+    number, unit = _split(text, accepted)
+    if unit not in units:
+        raise BadInput(f"{quoted(text)} is not a {noun}.", hint=accepted)
+    value = number * units[unit]
+    if not math.isfinite(value) or value < 0 or (value == 0 and not zero):
+        raise BadInput(f"{quoted(text)} is out of range for a {noun}.", hint=accepted)
+    return value
+
+
+def _split(text: str, accepted: str) -> tuple[float, str]:
+    match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
+    if not match:
+        raise BadInput(f"{quoted(text)} is not a number with a unit.", hint=accepted)
+    digits = match[1]
+    return int(digits) if digits.isdigit() else float(digits), match[2] or ""
+
+
+def show_bytes(size: int) -> str:
+    """Return *size* as people read device memory: ``227 KiB``, ``139.8 GiB``, ``100 B``."""
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= scale:
+            return f"{_short(size / scale)} {unit}"
+    return f"{size} B"
+
+
+def show_rate(rate: float) -> str:
+    """Return *rate* in bytes per second as ``4.81 TB/s`` or ``177.6 GB/s``."""
+    return _decimal(rate, (("TB/s", 1e12), ("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)), "B/s")
+
+
+def show_hertz(frequency: float) -> str:
+    """Return *frequency* as ``1980 MHz``: the unit that drivers and data sheets use."""
+    return f"{_short(frequency / 1e6)} MHz"
+
+
+def show_seconds(time: float) -> str:
+    """Return *time* as ``1.2 s``, ``3 ms``, ``250 us`` or ``12 ns``."""
+    return _decimal(time, (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)), "ns", 1e-9)
+
+
+def show_flops(rate: float) -> str:
+    """Return *rate* in operations per second as ``66.9 TFLOP/s``."""
+    return _decimal(rate, (("PFLOP/s", 1e15), ("TFLOP/s", 1e12), ("GFLOP/s", 1e9)), "FLOP/s")
+
+
+def show_share(share: float) -> str:
+    """Return *share* (0 to 1) as ``62.5 %``."""
+    return f"{_short(share * 100)} %"
+
+
+def _decimal(
+    value: float, units: tuple[tuple[str, float], ...], least: str, least_scale: float = 1.0
+) -> str:
+    for unit, scale in units:
+        if value >= scale:
+            return f"{_short(value / scale)} {unit}"
+    return f"{_short(value / least_scale)} {least}"
+
+
+def _short(value: float) -> str:
+    digits = 1 if value >= 10 else 2
+    text = f"{value:.{digits}f}"
+    return text.rstrip("0").rstrip(".")

@@ -1,0 +1,1 @@
+"""Words: parse, gather, judge, render, exit."""

@@ -1,0 +1,1 @@
+"""One module per output format; each turns values into text."""

@@ -1,0 +1,1 @@
+"""JSON Schemas of every JSON output, shipped as data."""
