@@ -1,0 +1,1 @@
+"""Every compute capability and product the tool knows without a GPU."""

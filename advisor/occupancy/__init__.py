@@ -1,0 +1,1 @@
+"""How many blocks of a kernel one SM can hold, why, and what would change it."""

@@ -1,0 +1,48 @@
+"""The answer of a command: everything any output format may show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise import __version__
+from gpuadvise.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gpuadvise.cli.blocks import Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a command found.
+
+    ``result`` is the JSON contract; ``rows`` are what CSV and NDJSON list (``None``: the
+    result is the only row); ``blocks`` builds the text when a person reads it; ``documents``
+    holds formats that only this command offers, such as ``sarif``, by name.
+    """
+
+    command: str
+    device: Mapping[str, Any] | None
+    input: Mapping[str, Any]
+    result: Mapping[str, Any]
+    blocks: Callable[[], Sequence[Block]]
+    rows: Sequence[Mapping[str, Any]] | None = None
+    findings: Sequence[Mapping[str, Any]] = ()
+    not_evaluated: Sequence[Mapping[str, Any]] = ()
+    notes: Sequence[str] = ()  # for stderr
+    documents: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    exit: Exit = Exit.RAN
+
+    def envelope(self) -> dict[str, Any]:
+        """Return the JSON document of docs/json-schema.md."""
+        return {
+            "schema": f"gpuadvise.{self.command}/1",
+            "version": __version__,
+            "device": self.device,
+            "input": self.input,
+            "result": self.result,
+            "findings": list(self.findings),
+            "not_evaluated": list(self.not_evaluated),
+        }

@@ -1,0 +1,90 @@
+"""The Typer application: a table of commands, each imported only when it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated
+
+import typer
+from typer._click import Command as ClickCommand
+from typer._click import Context, HelpFormatter
+from typer.core import TyperGroup
+
+from gpuadvise import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One command: its module is ``cli/commands/<name>.py`` unless another is named."""
+
+    name: str
+    help: str
+    module: str = ""
+
+
+COMMANDS = (Entry("completion", "Print the completion script of a shell."),)
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class LazyGroup(TyperGroup):
+    """A group that knows its commands by the table and imports the one that is called."""
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return [entry.name for entry in COMMANDS]
+
+    def get_command(self, ctx: Context, cmd_name: str) -> ClickCommand | None:
+        """Return the command *cmd_name*, imported now, or None."""
+        for entry in COMMANDS:
+            if entry.name == cmd_name:
+                return _loaded(entry)
+        return None
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write the table without importing any command."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(entry.name, entry.help) for entry in COMMANDS])
+
+
+def _loaded(entry: Entry) -> ClickCommand:
+    module = import_module(f"gpuadvise.cli.commands.{entry.module or entry.name}")
+    lone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    examples = getattr(module, "EXAMPLES", "")
+    lone.command(
+        entry.name,
+        help=entry.help,
+        epilog=f"\b\nExamples:\n{examples}" if examples else None,
+        context_settings=SETTINGS,
+    )(module.command)
+    return typer.main.get_command(lone)
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings=SETTINGS,
+    epilog="\b\nExamples:\n"
+    "  gpuadvise occupancy --regs 32 --block 256 --gpu h100\n"
+    "  gpuadvise device --telemetry\n"
+    "  gpuadvise advise --regs 72 --block 100 --grid 96 --gpu h200\n"
+    "Exit codes: 0 ran, 1 threshold met, 2 bad input, 3 not available.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gpuadvise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def gpuadvise(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Tell what limits a CUDA kernel or transfer, what to change first, and what it can win."""

@@ -1,0 +1,79 @@
+"""The one place where answers leave the process."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, inert, quoted
+from gpuadvise.cli.fields import bare_field
+from gpuadvise.cli.formats import Format, Output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpuadvise.cli.answer import Answer
+    from gpuadvise.cli.exits import Exit
+
+
+def emit(answer: Answer, output: Output) -> Exit:
+    """Print *answer* as *output* asks, its notes to stderr, and return its exit code.
+
+    The text is complete before the first byte is written.
+    """
+    text = _text(answer, output)
+    note(*answer.notes)
+    if text is not None:
+        sys.stdout.write(text)
+    sys.stdout.flush()
+    return answer.exit
+
+
+def note(*sentences: str) -> None:
+    """Say *sentences* on stderr, beside the answer."""
+    for sentence in sentences:
+        print(f"note: {inert(sentence)}", file=sys.stderr)
+
+
+def stream(lines: Iterable[str]) -> None:
+    """Print *lines* (each with its line end) as they come."""
+    sys.stdout.writelines(lines)
+    sys.stdout.flush()
+
+
+def _text(answer: Answer, output: Output) -> str | None:
+    if output.fields:
+        return "".join(f"{bare_field(answer, path)}\n" for path in output.fields)
+    if output.format in answer.documents:
+        return answer.documents[output.format]()
+    if output.format == Format.TEXT and sys.stdout.isatty():
+        import_module("gpuadvise.cli.render.terminal").show(answer.blocks())
+        return None
+    return _rendered(answer, output.format)
+
+
+def _rendered(answer: Answer, name: str) -> str:
+    match name:
+        case Format.TEXT:
+            from gpuadvise.cli.render import plain
+
+            return plain.render(answer.blocks())
+        case Format.JSON:
+            from gpuadvise.cli.render import json
+
+            return json.render(answer)
+        case Format.CSV | Format.NDJSON:
+            from gpuadvise.cli.render import rows
+
+            return "".join(rows.render(rows.of(answer), name))
+        case Format.MARKDOWN:
+            from gpuadvise.cli.render import markdown
+
+            return markdown.render(answer.blocks())
+    accepted = [str(known) for known in Format] + sorted(answer.documents)
+    raise BadInput(
+        f"--format {quoted(name)} is not a format of {answer.command}.",
+        hint=f"Use {and_list(accepted, 'or')}.",
+    )

@@ -1,0 +1,67 @@
+"""The entry point: run a command, turn errors into one sentence and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gpuadvise.advisor.errors import GpuAdviseError
+from gpuadvise.advisor.prose import SHOWN, inert
+from gpuadvise.cli.exits import Exit
+
+PROGRAM = "gpuadvise"
+# Longest message of the option parser that is repeated whole; it may quote a huge argument.
+_LONGEST_MESSAGE = 300
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the command line *args* (default: the process's own) and return its exit code."""
+    try:
+        return _run(sys.argv[1:] if args is None else args)
+    except GpuAdviseError as error:
+        _complain(error.message, error.hint)
+        return error.exit_code
+    except BrokenPipeError:
+        return _closed_pipe()
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+
+
+def _run(args: list[str]) -> int:
+    import typer
+    from typer._click.exceptions import ClickException, NoArgsIsHelpError
+
+    from gpuadvise.cli.app import app
+
+    if f"_{PROGRAM.upper()}_COMPLETE" in os.environ:
+        from typer._completion_classes import completion_init
+
+        completion_init()
+    try:
+        code = typer.main.get_command(app).main(args, prog_name=PROGRAM, standalone_mode=False)
+    except NoArgsIsHelpError as error:
+        print(error.format_message())
+        return Exit.RAN
+    except ClickException as error:
+        _complain(_shortened(error.format_message()), None)
+        return Exit.BAD_INPUT
+    sys.stdout.flush()
+    return int(code or Exit.RAN)
+
+
+def _shortened(message: str) -> str:
+    if len(message) <= _LONGEST_MESSAGE:
+        return message
+    return f"{message[:SHOWN]} … {message[-SHOWN:]}"
+
+
+def _complain(message: str, hint: str | None) -> None:
+    print(f"error: {inert(message)}", file=sys.stderr)
+    if hint:
+        print(f"hint: {inert(hint)}", file=sys.stderr)
+
+
+def _closed_pipe() -> int:
+    # What is still buffered has no reader; without this the interpreter would complain at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.CLOSED_PIPE

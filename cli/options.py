@@ -1,0 +1,30 @@
+"""Options that several commands share, spelled once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Gpu = Annotated[
+    str | None, typer.Option("--gpu", metavar="NAME", help="GPU from the catalogue: h100, rtx4090.")
+]
+Cc = Annotated[
+    str | None, typer.Option("--cc", metavar="CC", help="Compute capability: 9.0, 90, sm_90a.")
+]
+Live = Annotated[
+    str | None,
+    typer.Option("--device", metavar="ID", help="GPU in this machine: index, UUID or PCI id."),
+]
+Snapshot = Annotated[
+    str | None,
+    typer.Option("--from", metavar="FILE", help="Saved `device --all --format json`."),
+]
+FormatName = Annotated[
+    str,
+    typer.Option("--format", "-f", metavar="FORMAT", help="text, json, csv, ndjson or markdown."),
+]
+Get = Annotated[
+    list[str] | None,
+    typer.Option("--get", metavar="FIELD", help="Print one field as a bare value; may repeat."),
+]

@@ -1,0 +1,54 @@
+"""Markdown for tickets and pull requests."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, assert_never
+
+from gpuadvise.advisor.prose import inert
+from gpuadvise.cli.blocks import Block, Drawing, Facts, Heading, Line, Table, Tone
+from gpuadvise.cli.render.plain import drawing_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#!&~])")
+
+
+def render(blocks: Iterable[Block]) -> str:
+    """Return *blocks* as Markdown, one empty line between two of them."""
+    return "\n\n".join(filter(None, map(_block, blocks))) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Return foreign *text* inert, with everything Markdown would read as markup escaped."""
+    return _SPECIAL.sub(r"\\\1", inert(text))
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Line():
+            text = escaped(block.text)
+            return f"**{text}**" if block.tone is Tone.STRONG and text else text
+        case Heading():
+            return f"## {escaped(block.text)}"
+        case Facts():
+            rows = ((row.label, row.value.text, row.remark) for row in block.rows)
+            return _table(("", "", ""), rows, (False, False, False))
+        case Table():
+            titles = [column.title for column in block.columns]
+            cells = ([cell.text for cell in row] for row in block.rows)
+            return _table(titles, cells, [column.right for column in block.columns])
+        case Drawing():
+            return "\n".join(("```text", *drawing_lines(block), "```"))
+        case other:
+            assert_never(other)
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]], right: Iterable[bool]) -> str:
+    rule = ["---:" if to_right else "---" for to_right in right]
+    return "\n".join([_row(map(escaped, head)), _row(rule), *(_row(map(escaped, r)) for r in rows)])
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

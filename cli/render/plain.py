@@ -1,0 +1,59 @@
+"""Plain text for pipes: no colour, no boxes, no wrapping."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from gpuadvise.advisor.prose import inert
+from gpuadvise.cli.blocks import Block, Drawing, Facts, Heading, Line, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+def render(blocks: Iterable[Block]) -> str:
+    """Return *blocks* as text; each block ends its line."""
+    return "".join(f"{line}\n" for block in blocks for line in _lines(block))
+
+
+def drawing_lines(drawing: Drawing) -> list[str]:
+    """Return the lines of *drawing*, each inert, trailing blanks removed."""
+    return [inert(line).rstrip() for line in drawing.text.split("\n")]
+
+
+def _lines(block: Block) -> list[str]:
+    match block:
+        case Line():
+            return [inert(block.text)]
+        case Heading():
+            return ["", inert(block.text)]
+        case Facts():
+            return _facts(block)
+        case Table():
+            return _table(block)
+        case Drawing():
+            return drawing_lines(block)
+        case other:
+            assert_never(other)
+
+
+def _facts(facts: Facts) -> list[str]:
+    cells = [[inert(row.label), inert(row.value.text), inert(row.remark)] for row in facts.rows]
+    return _aligned(cells, (False, False, False))
+
+
+def _table(table: Table) -> list[str]:
+    head = [inert(column.title) for column in table.columns]
+    body = [[inert(cell.text) for cell in row] for row in table.rows]
+    return _aligned([head, *body], [column.right for column in table.columns])
+
+
+def _aligned(rows: list[list[str]], right: Sequence[bool]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            text.rjust(width) if to_right else text.ljust(width)
+            for text, width, to_right in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in rows
+    ]

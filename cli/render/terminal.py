@@ -1,0 +1,83 @@
+"""Rich for terminals; foreign text goes through ``Text``, never through markup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from gpuadvise.advisor.prose import inert
+from gpuadvise.cli.blocks import Block, Cell, Drawing, Facts, Heading, Line, Table, Tone
+from gpuadvise.cli.render.plain import drawing_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+STYLES = {
+    Tone.PLAIN: "",
+    Tone.STRONG: "bold",
+    Tone.GOOD: "green",
+    Tone.POOR: "yellow",
+    Tone.BAD: "bold red",
+    Tone.FAINT: "dim",
+}
+
+
+def show(blocks: Iterable[Block]) -> None:
+    """Print *blocks* on the terminal."""
+    Console(highlight=False).print(render(blocks))
+
+
+def render(blocks: Iterable[Block]) -> RenderableType:
+    """Return *blocks* as one Rich renderable."""
+    return Group(*map(_block, blocks))
+
+
+def _block(block: Block) -> RenderableType:
+    match block:
+        case Line():
+            return _text(block.text, block.tone)
+        case Heading():
+            return Text.assemble("\n", (inert(block.text), "bold underline"))
+        case Facts():
+            return _facts(block)
+        case Table():
+            return _table(block)
+        case Drawing():
+            return Text("\n".join(drawing_lines(block)), no_wrap=True)
+        case other:
+            assert_never(other)
+
+
+def _facts(facts: Facts) -> RichTable:
+    grid = RichTable.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    grid.add_column(style="dim")
+    for row in facts.rows:
+        grid.add_row(inert_text(row.label), _cell(row.value), inert_text(row.remark))
+    return grid
+
+
+def _table(table: Table) -> RichTable:
+    rich = RichTable(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in table.columns:
+        rich.add_column(inert_text(column.title), justify="right" if column.right else "left")
+    for row in table.rows:
+        rich.add_row(*map(_cell, row))
+    return rich
+
+
+def _cell(cell: Cell) -> Text:
+    return _text(cell.text, cell.tone)
+
+
+def inert_text(text: str) -> Text:
+    """Return *text* without effect on the terminal, in the style of its place."""
+    return _text(text, Tone.PLAIN)
+
+
+def _text(text: str, tone: Tone) -> Text:
+    return Text(inert(text), STYLES[tone])

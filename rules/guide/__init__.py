@@ -1,0 +1,1 @@
+"""One module per recommendation; RULES lists them in report order."""
