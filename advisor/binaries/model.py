@@ -1,0 +1,137 @@
+"""What the readers find in a file: kernels, container entries, damage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.capability import Capability
+
+
+class Source(StrEnum):
+    """The kind of record a kernel's numbers were read from."""
+
+    CUBIN = "cubin"
+    PTX = "ptx"
+    PTXAS_LOG = "ptxas-log"
+    NVLINK_LOG = "nvlink-log"
+    CUOBJDUMP = "cuobjdump"
+    NCU = "ncu"
+
+
+class Exactness(StrEnum):
+    """How far a number that a file does not state outright can be trusted."""
+
+    EXACT = "exact"
+    UPPER_BOUND = "upper bound"
+    INFERRED = "inferred"
+
+
+class Content(StrEnum):
+    """What one entry of a container holds."""
+
+    SASS = "sass"
+    PTX = "ptx"
+    RELOCATABLE_PTX = "relocatable ptx"
+    LTO = "lto"
+    TILE = "tile ir"
+    STUB = "stub"  # an image without any code, left behind by device linking
+    INDEX = "index"
+    UNKNOWN = "unknown"
+
+
+class Compression(StrEnum):
+    """How an entry is packed."""
+
+    NONE = "none"
+    LZ4 = "lz4"
+    ZSTD = "zstd"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where something was found; *offset* in bytes from the start of the file or member."""
+
+    path: str
+    member: str | None = None  # in an archive or wheel; nested members joined by "!"
+    section: str | None = None  # of the host file
+    offset: int | None = None
+    line: int | None = None  # of a text file, from 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """Resources of one kernel or device function; ``None`` means the file does not say.
+
+    Names are as in the file: mangled, not checked for control characters. Bytes of stack and
+    spills are per thread, of shared memory per block.
+    """
+
+    name: str
+    source: Source
+    place: Place
+    capability: Capability | None = None
+    entry: bool = True  # False: a device function, which has no occupancy of its own
+    linked: bool | None = None  # False: relocatable, so callees are not counted yet
+    registers: int | None = None
+    register_cap: int | None = None  # None: no cap known; launch bounds or -maxrregcount set one
+    reconfigures_registers: bool | None = None  # setmaxnreg: warps differ from *registers*
+    static_smem: int | None = None  # the user's own bytes
+    reserved_smem: int | None = None  # what the image adds for the driver; not in *static_smem*
+    dynamic_smem: bool | None = None  # True: the code is likely to use dynamic shared memory
+    stack: int | None = None
+    stack_unbounded: bool | None = None  # True: recursion or unknown callees, hence no *stack*
+    frame: int | None = None  # the function's own stack frame: local arrays and spills
+    spill_stores: int | None = None
+    spill_loads: int | None = None
+    spills_are: Exactness | None = None
+    max_block: tuple[int, int, int] | None = None  # __launch_bounds__, first argument
+    required_block: tuple[int, int, int] | None = None
+    min_blocks: int | None = None  # blocks per SM that the code was compiled for
+    min_blocks_are: Exactness | None = None
+    cluster: tuple[int, int, int] | None = None
+    max_cluster_rank: int | None = None
+    barriers: int | None = None
+    param_bytes: int | None = None
+    constant_banks: tuple[tuple[int, int], ...] | None = None  # (bank, bytes)
+    code_bytes: int | None = None
+    toolkit: str | None = None  # that made the image, such as "12.8"
+    debug: bool | None = None
+
+    @property
+    def max_threads(self) -> int | None:
+        """Most threads per block that the kernel was compiled for; None when not stated."""
+        block = self.required_block or self.max_block
+        return block[0] * block[1] * block[2] if block else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One image or program of a container, known from its header alone."""
+
+    content: Content
+    place: Place
+    capability: Capability | None  # the target; None: not for one target (index, damaged)
+    compression: Compression = Compression.NONE
+    size: int  # stored bytes
+    unpacked_size: int | None = None
+    ptx_version: tuple[int, int] | None = None
+    identifier: str | None = None  # the source file, when recorded
+    options: str | None = None  # compiler options, when recorded
+    debug: bool = False
+    link_input: bool = False  # kept for a later device link; never loaded as it is
+    module: int | None = None  # offset of the region that holds it: the driver picks one per region
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """One part of a file that could not be read; the rest was."""
+
+    place: Place
+    message: str
+
+
+Item = Kernel | Entry | Damage
