@@ -36,16 +36,20 @@ class Device:
     origin: Origin
     extrapolated: bool = False  # limits are those of the nearest older capability
     id: str | None = None  # catalogue id
+    product_class: str | None = None  # data-centre, workstation, geforce, ...
     architecture: str | None = None
     chip: str | None = None
     sm_count: int | None = None
     sm_clock_hz: float | None = None  # boost clock: the one behind published peaks
+    sm_clock_max_hz: float | None = None  # the driver's own maximum, where it was seen
+    tensor_clock_hz: float | None = None  # behind published tensor peaks, where it is lower
     memory_type: str | None = None
     memory_bytes: int | None = None
     memory_bus_bits: int | None = None
     memory_clock_hz: float | None = None  # as the driver reports it
     memory_data_rate: int | None = None  # transfers per reported clock
-    memory_bandwidth: float | None = None  # bytes/s, theoretical
+    memory_bandwidth: float | None = None  # bytes/s, theoretical: clock x width x rate
+    published_bandwidth: float | None = None  # bytes/s, of the data sheet
     l2_bytes: int | None = None
     persisting_l2_bytes: int | None = None
     async_engines: int | None = None
@@ -57,5 +61,6 @@ class Device:
     nvlink_bandwidth: float | None = None  # bytes/s, both directions together
     power_limit_watts: float | None = None
     peaks: Mapping[str, float] = field(default_factory=dict)  # dense FLOP/s by unit and type
+    notes: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
