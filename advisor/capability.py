@@ -20,6 +20,7 @@ class Capability:
     variant: str = ""
 
     def __str__(self) -> str:
+        """Return it as ``9.0``."""
         return f"{self.major}.{self.minor}"
 
     @property

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer._click import Command as ClickCommand
-from typer._click import Context, HelpFormatter
 from typer.core import TyperGroup
 
 from gpuadvise import __version__
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, quoted
+
+if TYPE_CHECKING:
+    from typer._click import Command as ClickCommand
+    from typer._click import Context, HelpFormatter
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +39,25 @@ class LazyGroup(TyperGroup):
         """Return the names in the order of the table."""
         return [entry.name for entry in COMMANDS]
 
-    def get_command(self, ctx: Context, cmd_name: str) -> ClickCommand | None:
-        """Return the command *cmd_name*, imported now, or None."""
+    def get_command(self, ctx: Context, cmd_name: str) -> ClickCommand:
+        """Return the command *cmd_name*, imported now; raises BadInput."""
         for entry in COMMANDS:
             if entry.name == cmd_name:
                 return _loaded(entry)
-        return None
+        raise _unknown(cmd_name)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the table without importing any command."""
         with formatter.section("Commands"):
             formatter.write_dl([(entry.name, entry.help) for entry in COMMANDS])
+
+
+def _unknown(name: str) -> BadInput:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [entry.name for entry in COMMANDS])
+    hint = f"Did you mean {and_list(near, 'or')}?" if near else "gpuadvise --help lists them."
+    return BadInput(f"{quoted(name)} is not a command.", hint=hint)
 
 
 def _loaded(entry: Entry) -> ClickCommand:

@@ -21,7 +21,7 @@ def command(
     shell: Annotated[str, typer.Argument(metavar="SHELL", help=", ".join(SHELLS))],
 ) -> Exit:
     """Print the completion script of SHELL."""
-    from typer.completion import get_completion_script
+    from typer._completion_shared import get_completion_script
 
     if shell not in SHELLS:
         raise BadInput(f"{quoted(shell)} is not a shell.", hint=f"Use one of {', '.join(SHELLS)}.")

@@ -49,7 +49,7 @@ def _csv(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def _field(value: Any) -> Any:
     if isinstance(value, str):
         return inert(value)
-    if value is None or isinstance(value, int | float) and not isinstance(value, bool):
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         return inert(" ".join(value))
