@@ -1,0 +1,195 @@
+"""The launch checks, in the order in which a build and a launch meet them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.occupancy import registers, shared
+from gpuadvise.advisor.occupancy.fault import Cause, Fault, RuntimeFailure
+from gpuadvise.advisor.occupancy.launch import GlobalCaching
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.limits import Limits
+    from gpuadvise.advisor.occupancy.launch import Launch
+
+
+def first_fault(limits: Limits, launch: Launch) -> Fault | None:
+    """Return the first limit that *launch* breaks, or None when a block can start."""
+    for check in (_compiled, _configured, _cluster, _shared_memory, _registers):
+        for fault in check(limits, launch):
+            return fault
+    return None
+
+
+def _compiled(limits: Limits, launch: Launch) -> Iterator[Fault]:
+    most, count = limits.max_registers_per_thread, launch.registers
+    if count is not None and count > most:
+        yield Fault(
+            cause=Cause.REGISTERS_PER_THREAD,
+            message=f"{count:,} registers per thread: a thread can have {most}, "
+            f"{_over(count, most)} too many.",
+            failure=RuntimeFailure.OUT_OF_RESOURCES,
+            asked=count,
+            allowed=most,
+        )
+    used, room = launch.static_shared, limits.shared_memory_per_block
+    if used > room:
+        yield Fault(
+            cause=Cause.STATIC_SHARED_MEMORY,
+            message=f"{used:,} bytes of static shared memory: the compiler refuses more than "
+            f"{room:,}, {_over(used, room)} too many; only dynamic shared memory can be larger.",
+            failure=RuntimeFailure.BUILD,
+            asked=used,
+            allowed=room,
+        )
+    if launch.barriers > (most := limits.named_barriers_per_block):
+        yield Fault(
+            cause=Cause.BARRIERS,
+            message=f"{launch.barriers:,} named barriers: a block can have {most}, "
+            f"{_over(launch.barriers, most)} too many.",
+            failure=RuntimeFailure.BUILD,
+            asked=launch.barriers,
+            allowed=most,
+        )
+
+
+def _configured(limits: Limits, launch: Launch) -> Iterator[Fault]:
+    threads, most = launch.threads, limits.max_threads_per_block
+    if threads > most:
+        yield Fault(
+            cause=Cause.THREADS,
+            message=f"{threads:,} threads per block: a block can have {most:,}, "
+            f"{_over(threads, most)} too many.",
+            failure=RuntimeFailure.INVALID_CONFIGURATION,
+            asked=threads,
+            allowed=most,
+        )
+    yield from _dimensions(Cause.BLOCK_DIMENSION, "block", launch.block_dim, limits.max_block_dim)
+    yield from _dimensions(Cause.GRID_DIMENSION, "grid", launch.grid_dim, limits.max_grid_dim)
+    if launch.max_threads is not None and threads > launch.max_threads:
+        yield Fault(
+            cause=Cause.LAUNCH_BOUNDS,
+            message=f"{threads:,} threads per block: the kernel was compiled with "
+            f"__launch_bounds__ for {launch.max_threads:,}, "
+            f"{_over(threads, launch.max_threads)} too many.",
+            failure=RuntimeFailure.OUT_OF_RESOURCES,
+            asked=threads,
+            allowed=launch.max_threads,
+        )
+
+
+def _dimensions(
+    cause: Cause, noun: str, asked: tuple[int, int, int] | None, allowed: tuple[int, int, int]
+) -> Iterator[Fault]:
+    for axis, size, most in zip("xyz", asked or (), allowed, strict=False):
+        if size > most:
+            yield Fault(
+                cause=cause,
+                message=f"{size:,} in the {noun}'s {axis} dimension: it can have {most:,}, "
+                f"{_over(size, most)} too many.",
+                failure=RuntimeFailure.INVALID_CONFIGURATION,
+                asked=size,
+                allowed=most,
+            )
+
+
+def _cluster(limits: Limits, launch: Launch) -> Iterator[Fault]:
+    size = launch.cluster_size
+    if size == 1:
+        return
+    portable = limits.max_cluster_size_portable or 1
+    most = portable
+    if launch.nonportable_cluster:
+        most = limits.max_cluster_size_nonportable or portable
+    if size > most:
+        yield Fault(
+            cause=Cause.CLUSTER,
+            message=f"{size:,} blocks per cluster: {_cluster_rule(most, portable)}, "
+            f"{_over(size, most)} too many.",
+            failure=RuntimeFailure.INVALID_CLUSTER_SIZE,
+            asked=size,
+            allowed=most,
+        )
+    for axis, grid, step in zip("xyz", launch.grid_dim or (), launch.cluster_dim, strict=False):
+        if grid % step:
+            yield Fault(
+                cause=Cause.CLUSTER_GRID,
+                message=f"{grid:,} blocks in the grid's {axis} dimension are no multiple of the "
+                f"cluster's {step}.",
+                failure=RuntimeFailure.INVALID_CLUSTER_SIZE,
+                asked=grid,
+                allowed=grid - grid % step,
+            )
+
+
+def _cluster_rule(most: int, portable: int) -> str:
+    if most == 1:
+        return "this compute capability has no clusters"
+    if most == portable:
+        return f"a portable cluster can have {most}"
+    return f"a non-portable cluster can have {most}"
+
+
+def _shared_memory(limits: Limits, launch: Launch) -> Iterator[Fault]:
+    asked, most = launch.dynamic_shared, launch.max_dynamic_shared
+    if most is not None and asked > most:
+        yield Fault(
+            cause=Cause.MAX_DYNAMIC_SHARED_MEMORY,
+            message=f"{asked:,} bytes of dynamic shared memory: the kernel's attribute "
+            f"MaxDynamicSharedMemorySize is {most:,}, {_over(asked, most)} too many.",
+            failure=RuntimeFailure.INVALID_VALUE,
+            asked=asked,
+            allowed=most,
+        )
+    elif not shared.fits(limits, launch, shared.allocated(limits, launch)):
+        room = shared.allowance(limits, launch)
+        used = launch.static_shared + asked
+        optin = ""
+        if not launch.optin and room < limits.shared_memory_per_block_optin:
+            optin = " without raising MaxDynamicSharedMemorySize"
+        yield Fault(
+            cause=Cause.DYNAMIC_SHARED_MEMORY,
+            message=f"{used:,} bytes of shared memory per block: a block can have {room:,}"
+            f"{optin}, {_over(used, room)} too many.",
+            failure=RuntimeFailure.INVALID_VALUE,
+            asked=used,
+            allowed=room,
+        )
+
+
+def _registers(limits: Limits, launch: Launch) -> Iterator[Fault]:
+    if launch.registers is None:
+        return
+    warps = -(-launch.threads // limits.warp_size)
+    asked = registers.checked_per_block(limits, warps, launch.registers)
+    room = limits.registers_per_block
+    what = f"{launch.threads:,} threads of {launch.registers} registers"
+    if asked > room or not registers.blocks(limits, warps, launch.registers):
+        yield Fault(
+            cause=Cause.REGISTERS_PER_BLOCK,
+            message=f"{what} are charged {asked:,} registers: a block can have {room:,}, "
+            f"{_over(asked, room)} too many.",
+            failure=RuntimeFailure.OUT_OF_RESOURCES,
+            asked=asked,
+            allowed=room,
+        )
+    elif (
+        launch.caching is GlobalCaching.STRICT
+        and limits.partitioned_global_caching
+        and not registers.blocks_in_halves(limits, warps, launch.registers)
+    ):
+        room //= 2
+        yield Fault(
+            cause=Cause.REGISTERS_PER_BLOCK,
+            message=f"{what} do not fit one half of the multiprocessor, which partitioned "
+            "global caching asks for.",
+            failure=RuntimeFailure.OUT_OF_RESOURCES,
+            asked=asked,
+            allowed=room,
+        )
+
+
+def _over(asked: int, allowed: int) -> str:
+    return f"{asked - allowed:,}"

@@ -1,0 +1,60 @@
+"""Why a launch cannot start, and what the runtime says to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Cause(StrEnum):
+    """The limit that a launch breaks."""
+
+    THREADS = "threads"
+    BLOCK_DIMENSION = "block_dimension"
+    GRID_DIMENSION = "grid_dimension"
+    LAUNCH_BOUNDS = "launch_bounds"
+    REGISTERS_PER_THREAD = "registers_per_thread"
+    REGISTERS_PER_BLOCK = "registers_per_block"
+    STATIC_SHARED_MEMORY = "static_shared_memory"
+    DYNAMIC_SHARED_MEMORY = "dynamic_shared_memory"
+    MAX_DYNAMIC_SHARED_MEMORY = "max_dynamic_shared_memory"
+    BARRIERS = "barriers"
+    CLUSTER = "cluster"
+    CLUSTER_GRID = "cluster_grid"
+    COOPERATIVE = "cooperative"
+
+
+class RuntimeFailure(StrEnum):
+    """What ``cudaGetLastError`` returns after the launch; ``BUILD`` when nothing was built."""
+
+    INVALID_VALUE = "cudaErrorInvalidValue"
+    INVALID_CONFIGURATION = "cudaErrorInvalidConfiguration"
+    OUT_OF_RESOURCES = "cudaErrorLaunchOutOfResources"
+    COOPERATIVE_TOO_LARGE = "cudaErrorCooperativeLaunchTooLarge"
+    INVALID_CLUSTER_SIZE = "cudaErrorInvalidClusterSize"
+    BUILD = "refused by the compiler"
+
+    @property
+    def code(self) -> int | None:
+        """The runtime's number for it."""
+        return _CODES.get(self)
+
+
+_CODES = {
+    RuntimeFailure.INVALID_VALUE: 1,
+    RuntimeFailure.INVALID_CONFIGURATION: 9,
+    RuntimeFailure.OUT_OF_RESOURCES: 701,
+    RuntimeFailure.COOPERATIVE_TOO_LARGE: 720,
+    RuntimeFailure.INVALID_CLUSTER_SIZE: 912,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One broken limit: what was asked, what is allowed, and what the runtime says."""
+
+    cause: Cause
+    message: str
+    failure: RuntimeFailure
+    asked: int
+    allowed: int

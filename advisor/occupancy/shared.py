@@ -1,0 +1,76 @@
+"""How many blocks the shared memory holds, and how large the SM makes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from gpuadvise.advisor.limits import SharedMode
+from gpuadvise.advisor.occupancy.launch import CachePreference
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.limits import Limits
+    from gpuadvise.advisor.occupancy.launch import Launch
+
+# What the old cache preference means as a carveout from cc 7.0 on, per cent.
+CARVEOUT_OF = {CachePreference.SHARED: 100, CachePreference.EQUAL: 50, CachePreference.L1: 0}
+
+
+def allocated(limits: Limits, launch: Launch) -> int:
+    """Return the bytes one block takes from its SM, the driver's reserve included."""
+    unit = limits.shared_memory_allocation_unit
+    used = launch.static_shared + launch.dynamic_shared + limits.shared_memory_reserved_per_block
+    return -(-used // unit) * unit
+
+
+def allowance(limits: Limits, launch: Launch) -> int:
+    """Return the bytes a block of this kernel may use, the reserve not counted."""
+    if not launch.optin:
+        return limits.shared_memory_per_block
+    most = launch.max_dynamic_shared
+    dynamic = launch.dynamic_shared if most is None else most
+    reserve = limits.shared_memory_reserved_per_block
+    if launch.static_shared + reserve + dynamic > limits.shared_memory_per_block:
+        return limits.shared_memory_per_block_optin
+    return limits.shared_memory_per_block
+
+
+def fits(limits: Limits, launch: Launch, block: int) -> bool:
+    """Return whether a block that takes *block* bytes may start at all.
+
+    Static memory beyond the default is refused by the compiler, whatever the opt-in says.
+    """
+    if launch.static_shared > limits.shared_memory_per_block:
+        return False
+    most = launch.max_dynamic_shared
+    if most is not None and launch.dynamic_shared > most:
+        return False
+    return block <= allowance(limits, launch) + limits.shared_memory_reserved_per_block
+
+
+def capacity(limits: Limits, launch: Launch, block: int) -> int:
+    """Return the shared memory that the SM is switched to for blocks of *block* bytes.
+
+    A carveout is a hint: the SM takes a larger one when a block would not fit.
+    """
+    sizes = limits.shared_memory_configs
+    match limits.shared_memory_config_mode:
+        case SharedMode.FIXED:
+            return sizes[0]
+        case SharedMode.CACHE_CONFIG:
+            chosen = sizes[_cache_index(launch.cache, len(sizes))]
+            return chosen if block <= chosen else sizes[0]
+        case SharedMode.CARVEOUT:
+            percent = launch.carveout
+            if percent is None:
+                percent = CARVEOUT_OF.get(launch.cache, 100)
+            wanted = max(percent * limits.shared_memory_per_sm // 100, block)
+            return next((size for size in sizes if size >= wanted), sizes[-1])
+        case other:
+            assert_never(other)
+
+
+def _cache_index(cache: CachePreference, sizes: int) -> int:
+    if cache is CachePreference.L1:
+        return sizes - 1
+    # Two sizes (cc 2.x) have no middle: "equal" keeps the larger.
+    return 1 if cache is CachePreference.EQUAL and sizes > 2 else 0
