@@ -1,0 +1,100 @@
+"""One container entry against one GPU and driver: runs, is compiled first, or fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, assert_never
+
+from gpuadvise.advisor.binaries.model import Content
+from gpuadvise.advisor.compatibility.releases import (
+    AFTER_NEWEST,
+    NEWEST,
+    cuda_for_ptx,
+    show,
+    show_driver,
+)
+from gpuadvise.advisor.compatibility.targets import (
+    ptx_fits,
+    sass_fits,
+    why_ptx_fails,
+    why_sass_fails,
+)
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.binaries.model import Entry
+    from gpuadvise.advisor.capability import Capability
+    from gpuadvise.advisor.compatibility.drivers import Driver
+
+
+class Outcome(StrEnum):
+    """What happens when the code meets the GPU."""
+
+    RUNS = "runs"
+    JIT = "jit"
+    FAILS = "fails"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """What becomes of *entry*, and why."""
+
+    entry: Entry
+    outcome: Outcome
+    reason: str
+
+
+def fit(entry: Entry, gpu: Capability, driver: Driver | None = None) -> Fit:
+    """Return whether the driver can use *entry* on *gpu*; without *driver*, on a recent one."""
+    outcome, reason = _judge(entry, gpu, driver)
+    return Fit(entry=entry, outcome=outcome, reason=reason)
+
+
+def _judge(entry: Entry, gpu: Capability, driver: Driver | None) -> tuple[Outcome, str]:
+    if entry.link_input:
+        return Outcome.FAILS, "input of a device link: never loaded as it is"
+    match entry.content:
+        case Content.SASS:
+            return _sass(entry.capability, gpu)
+        case Content.PTX:
+            return _ptx(entry, gpu, driver)
+        case Content.STUB:
+            return Outcome.FAILS, "an image without code"
+        case Content.LTO | Content.RELOCATABLE_PTX:
+            return Outcome.FAILS, "not loadable by itself: the program must link it at run time"
+        case Content.TILE | Content.INDEX | Content.UNKNOWN:
+            return Outcome.FAILS, "not code that a driver is known to load"
+        case other:
+            assert_never(other)
+
+
+def _sass(target: Capability | None, gpu: Capability) -> tuple[Outcome, str]:
+    if target is None:
+        return Outcome.FAILS, "its target is not recorded"
+    if sass_fits(target, gpu):
+        return Outcome.RUNS, f"machine code for {target.target} runs on {gpu}"
+    return Outcome.FAILS, why_sass_fails(target, gpu)
+
+
+def _ptx(entry: Entry, gpu: Capability, driver: Driver | None) -> tuple[Outcome, str]:
+    target = entry.capability
+    if target is None:
+        return Outcome.FAILS, "its target is not recorded"
+    if not ptx_fits(target, gpu):
+        return Outcome.FAILS, why_ptx_fails(target, gpu)
+    too_new = why_ptx_is_too_new(entry, driver)
+    if too_new:
+        return Outcome.FAILS, too_new
+    name = target.target.replace("sm_", "compute_")
+    return Outcome.JIT, f"the driver compiles {name} PTX for {gpu} when it is loaded"
+
+
+def why_ptx_is_too_new(entry: Entry, driver: Driver | None) -> str | None:
+    """Return why *driver* cannot read the PTX of *entry*; None when it can or is not known."""
+    if driver is None or entry.ptx_version is None:
+        return None
+    needs = cuda_for_ptx(entry.ptx_version)
+    if driver.cuda >= (needs or AFTER_NEWEST):
+        return None
+    wanted = show_driver(needs) if needs else f"a driver after CUDA {show(NEWEST.cuda)}"
+    return f"PTX {show(entry.ptx_version)} needs {wanted}; this one is for {driver}"
