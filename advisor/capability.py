@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 
-_FORM = re.compile(r"(?:sm_|compute_|cc)?\s*(\d{1,2})(?:\.(\d)|(\d))([af]?)", re.IGNORECASE)
+_FORM = re.compile(
+    r"(?:sm_|compute_|cc)?\s*(\d{1,2})(?:\.(\d)|(\d))([af]?)", re.IGNORECASE | re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from gpuadvise.cli.exits import Exit
 
 
+class ClosedPipe(Exception):
+    """Who read our output went away; Typer would answer a plain BrokenPipeError with exit 1."""
+
+
 def emit(answer: Answer, output: Output) -> Exit:
     """Print *answer* as *output* asks, its notes to stderr, and return its exit code.
 
@@ -26,8 +30,7 @@ def emit(answer: Answer, output: Output) -> Exit:
     text = _text(answer, output)
     note(*answer.notes)
     if text is not None:
-        sys.stdout.write(text)
-    sys.stdout.flush()
+        stream([text])
     return answer.exit
 
 
@@ -38,9 +41,12 @@ def note(*sentences: str) -> None:
 
 
 def stream(lines: Iterable[str]) -> None:
-    """Print *lines* (each with its line end) as they come."""
-    sys.stdout.writelines(lines)
-    sys.stdout.flush()
+    """Print *lines* (each with its line end) as they come; raises ClosedPipe."""
+    try:
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise ClosedPipe from None
 
 
 def _text(answer: Answer, output: Output) -> str | None:

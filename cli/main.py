@@ -7,6 +7,7 @@ import sys
 
 from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.prose import SHOWN, inert
+from gpuadvise.cli.emit import ClosedPipe, stream
 from gpuadvise.cli.exits import Exit
 
 PROGRAM = "gpuadvise"
@@ -21,7 +22,7 @@ def main(args: list[str] | None = None) -> int:
     except GpuAdviseError as error:
         _complain(error.message, error.hint)
         return error.exit_code
-    except BrokenPipeError:
+    except ClosedPipe:
         return _closed_pipe()
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
@@ -40,12 +41,12 @@ def _run(args: list[str]) -> int:
     try:
         code = typer.main.get_command(app).main(args, prog_name=PROGRAM, standalone_mode=False)
     except NoArgsIsHelpError as error:
-        print(error.format_message())
+        stream([error.format_message() + "\n"])
         return Exit.RAN
     except ClickException as error:
         _complain(_shortened(error.format_message()), None)
         return Exit.BAD_INPUT
-    sys.stdout.flush()
+    stream(())  # what the parser itself printed: --help, --version
     return int(code or Exit.RAN)
 
 

@@ -8,6 +8,7 @@ import typer
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
+from gpuadvise.cli.emit import stream
 from gpuadvise.cli.exits import Exit
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
@@ -28,5 +29,5 @@ def command(
     script = get_completion_script(
         prog_name="gpuadvise", complete_var="_GPUADVISE_COMPLETE", shell=shell
     )
-    print(script)
+    stream([script + "\n"])
     return Exit.RAN

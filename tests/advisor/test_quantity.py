@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuadvise.advisor import quantity
+from gpuadvise.advisor.errors import BadInput
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("49152", 49152),
+        ("48K", 49152),
+        ("48KiB", 49152),
+        ("48kB", 48000),
+        ("1.5GB", 1_500_000_000),
+        ("1.5 GiB", 1_610_612_736),
+        ("0", 0),
+        ("9223372036854775807", 2**63 - 1),
+        (".5K", 512),
+        ("2e3", 2000),
+    ],
+)
+def test_sizes_people_write(text: str, size: int) -> None:
+    assert quantity.parse_bytes(text) == size
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "abc", "-1", "1XB", "1.5", "0.1KiB", "nan", "inf", "1e400", "48KB", "9223372036854775808",
+     "1,5GB", "٣", "1" * 10_000_000, "5 5", "1e", "KiB"],
+)  # fmt: skip
+def test_sizes_that_are_none(text: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        quantity.parse_bytes(text)
+    assert len(caught.value.message) < 200
+    assert caught.value.hint
+
+
+def test_an_ambiguous_kilobyte_is_refused_with_both_readings() -> None:
+    with pytest.raises(BadInput) as caught:
+        quantity.parse_bytes("48KB")
+    assert caught.value.hint == "Write KiB for 1024 bytes or kB for 1000."
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("3ms", 3e-3), ("250us", 250e-6), ("250µs", 250e-6), ("1.2s", 1.2), ("800 ns", 800e-9)],
+)
+def test_times(text: str, seconds: float) -> None:
+    assert quantity.parse_seconds(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["3", "0ms", "-1s", "3 parsecs", "nans"])
+def test_times_that_are_none(text: str) -> None:
+    with pytest.raises(BadInput):
+        quantity.parse_seconds(text)
+
+
+def test_zero_seconds_only_where_allowed() -> None:
+    assert quantity.parse_seconds("0s", zero=True) == 0
+
+
+def test_rates() -> None:
+    assert quantity.parse_rate("25GB/s") == 25e9
+    assert quantity.parse_rate("1GiB/s") == 2**30
+    with pytest.raises(BadInput):
+        quantity.parse_rate("25GB")
+
+
+@given(st.integers(0, 2**63 - 1))
+def test_plain_bytes_survive(size: int) -> None:
+    assert quantity.parse_bytes(str(size)) == size
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_a_size_or_bad_input(text: str) -> None:
+    try:
+        assert quantity.parse_bytes(text) >= 0
+    except BadInput as error:
+        assert error.message.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (quantity.show_bytes(232448), "227 KiB"),
+        (quantity.show_bytes(150109880320), "139.8 GiB"),
+        (quantity.show_bytes(100), "100 B"),
+        (quantity.show_bytes(3 << 20), "3 MiB"),
+        (quantity.show_rate(4.814e12), "4.81 TB/s"),
+        (quantity.show_rate(177.6e9), "177.6 GB/s"),
+        (quantity.show_rate(12), "12 B/s"),
+        (quantity.show_share(0.625), "62.5 %"),
+        (quantity.show_share(1), "100 %"),
+        (quantity.show_hertz(1.98e9), "1980 MHz"),
+        (quantity.show_seconds(0.003), "3 ms"),
+        (quantity.show_seconds(12e-9), "12 ns"),
+        (quantity.show_seconds(1.5), "1.5 s"),
+        (quantity.show_flops(66.9e12), "66.9 TFLOP/s"),
+    ],
+)
+def test_what_people_read(shown: str, text: str) -> None:
+    assert shown == text

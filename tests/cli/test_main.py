@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+def test_no_arguments_show_the_help(cli) -> None:
+    ran = cli()
+    assert ran.code == 0
+    assert ran.out.startswith("Usage: gpuadvise [OPTIONS] COMMAND [ARGS]...")
+    assert ran.err == ""
+
+
+def test_the_help_fits_a_screen_and_shows_examples(cli) -> None:
+    ran = cli("--help")
+    lines = ran.out.splitlines()
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 100
+    assert "Examples:" in ran.out
+
+
+def test_version(cli) -> None:
+    from gpuadvise import __version__
+
+    assert cli("--version").out == f"gpuadvise {__version__}\n"
+
+
+@pytest.mark.parametrize("args", [["complation"], ["--nope"], ["x" * 10_000_000], ["completion"]])
+def test_a_mistake_is_one_sentence(cli, args: list[str]) -> None:
+    ran = cli(*args)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.startswith("error: ")
+    assert len(ran.err) < 600
+
+
+def test_a_near_miss_is_named(cli) -> None:
+    assert "Did you mean completion?" in cli("complation").err
+
+
+def test_arguments_that_are_no_text(process) -> None:
+    ran = process(b"\xff\xfe")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.splitlines()[0] == 'error: "\\udcff\\udcfe" is not a command.'
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    command = f"{sys.executable} -m gpuadvise completion bash | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.strip() in {"0", "141"}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell", "pwsh"])
+def test_completion_scripts(cli, shell: str) -> None:
+    ran = cli("completion", shell)
+    assert ran.code == 0
+    assert "_GPUADVISE_COMPLETE" in ran.out
+
+
+def test_an_unknown_shell(cli) -> None:
+    assert cli("completion", "tcsh").code == 2
+
+
+def test_the_shell_gets_its_completions(process) -> None:
+    ran = process(_GPUADVISE_COMPLETE="complete_bash", COMP_WORDS="gpuadvise comp", COMP_CWORD="1")
+    assert "completion" in ran.out.split()

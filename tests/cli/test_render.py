@@ -1,0 +1,133 @@
+"""Every renderer over one answer that holds every kind of block, and hostile text."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.cli import emit, fields
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.blocks import Cell, Column, Drawing, Fact, Facts, Heading, Line, Table, Tone
+from gpuadvise.cli.formats import Output
+from gpuadvise.cli.render import markdown, plain, terminal
+
+HOSTILE = "k[red]\x1b[31m|`*\n"
+
+BLOCKS = (
+    Line("62.5 % occupancy.", Tone.STRONG),
+    Heading("Limits"),
+    Facts(
+        (
+            Fact(label="registers", value=Cell("8 blocks", Tone.POOR), remark="limits"),
+            Fact(label="kernel", value=Cell(HOSTILE)),
+        )
+    ),
+    Table(
+        columns=(Column("block"), Column("occupancy", right=True)),
+        rows=((Cell("128"), Cell("50 %")), (Cell(HOSTILE, Tone.BAD), Cell("100 %"))),
+    ),
+    Drawing("##\n #  "),
+    Line(""),
+)
+
+
+@pytest.fixture
+def answer() -> Answer:
+    return Answer(
+        command="sample",
+        device=None,
+        input={"regs": 32},
+        result={"name": HOSTILE, "occupancy": 0.625, "limiters": ["warps", "registers"],
+                "limits": {"barriers": None}, "launchable": True},
+        rows=[{"name": HOSTILE, "occupancy": 0.625, "limiters": ["a", "b"], "none": None,
+               "ok": True, "more": {"x": 1}}],
+        blocks=lambda: BLOCKS,
+        notes=("a note",),
+        documents={"sarif": lambda: "{}\n"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["json", "csv", "ndjson", "markdown", "text", "sarif"])
+def test_every_format(answer: Answer, name: str, capsys, golden) -> None:
+    assert emit.emit(answer, Output(format=name)) == 0
+    out, err = capsys.readouterr()
+    assert "\x1b" not in out
+    assert err == "note: a note\n"
+    golden(f"sample.{name}", out)
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_terminal(width: int, golden) -> None:
+    console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False)
+    console.print(terminal.render(BLOCKS))
+    golden(f"sample-{width}.terminal", console.file.getvalue())
+
+
+def test_colour_comes_from_tones_alone() -> None:
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="standard")
+    console.print(terminal.render([Line("[red]x[/red] \x1b[31m", Tone.GOOD)]))
+    assert console.file.getvalue() == "\x1b[32m[red]x[/red] \\x1b[31m\x1b[0m\n"
+
+
+def test_an_empty_list_of_rows_is_an_empty_file(capsys) -> None:
+    empty = Answer(command="x", device=None, input={}, result={}, rows=(), blocks=lambda: ())
+    emit.emit(empty, Output(format="csv"))
+    assert capsys.readouterr().out == ""
+
+
+def test_the_result_is_the_row_where_none_are_listed(capsys) -> None:
+    lone = Answer(command="x", device=None, input={}, result={"a": 1}, blocks=lambda: ())
+    emit.emit(lone, Output(format="csv"))
+    assert capsys.readouterr().out == "a\n1\n"
+
+
+def test_an_unknown_format_names_those_that_exist(answer: Answer) -> None:
+    with pytest.raises(BadInput) as caught:
+        emit.emit(answer, Output(format="xml"))
+    assert caught.value.hint == "Use text, json, csv, ndjson, markdown or sarif."
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("occupancy", "0.625"),
+        ("limiters", "warps registers"),
+        ("limiters.1", "registers"),
+        ("limits.barriers", "null"),
+        ("limits", '{"barriers":null}'),
+        ("launchable", "true"),
+        ("input.regs", "32"),
+        ("schema", "gpuadvise.sample/1"),
+        ("name", "k[red]\\x1b[31m|`*\\x0a"),
+    ],
+)
+def test_one_field(answer: Answer, path: str, value: str) -> None:
+    assert fields.bare_field(answer, path) == value
+
+
+@pytest.mark.parametrize("path", ["nope", "limits.nope", "limiters.9", "", "occupancy.x"])
+def test_a_field_that_is_not_there(answer: Answer, path: str) -> None:
+    with pytest.raises(BadInput, match="there is no such field"):
+        fields.bare_field(answer, path)
+
+
+def test_several_fields_are_several_lines(answer: Answer, capsys) -> None:
+    emit.emit(answer, Output(fields=("occupancy", "launchable")))
+    assert capsys.readouterr().out == "0.625\ntrue\n"
+
+
+def test_the_envelope(answer: Answer, capsys) -> None:
+    emit.emit(answer, Output(format="json"))
+    document = json.loads(capsys.readouterr().out)
+    assert list(document) == [
+        "schema", "version", "device", "input", "result", "findings", "not_evaluated",
+    ]  # fmt: skip
+
+
+def test_plain_never_wraps_and_markdown_never_marks() -> None:
+    assert plain.render([Line("x" * 500)]) == "x" * 500 + "\n"
+    assert markdown.escaped("<b>|`") == "\\<b\\>\\|\\`"

@@ -1,0 +1,32 @@
+"""Import is free: what a fresh interpreter holds after an import or a command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"rich", "numpy", "pynvml", "cuda", "plotext", "tree_sitter", "jsonschema", "tomllib"}
+
+
+def loaded(code: str) -> set[str]:
+    """Return the heavy top-level modules in memory after *code* ran."""
+    script = (
+        f"{code}\nimport sys; print('\\n' + ' '.join({{m.split('.')[0] for m in sys.modules}}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert not done.stderr, done.stderr
+    return HEAVY & set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    "module", ["gpuadvise", "gpuadvise.cli.main", "gpuadvise.cli.app", "gpuadvise.rules.guide"]
+)
+def test_imports_load_nothing_heavy(module: str) -> None:
+    assert loaded(f"import {module}") == set()
+
+
+@pytest.mark.parametrize("args", [["--help"], ["--version"], ["completion", "bash"]])
+def test_commands_load_nothing_heavy(args: list[str]) -> None:
+    assert loaded(f"from gpuadvise.cli.main import main; main({args!r})") == set()

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TREES = ("advisor", "rules", "cli")
+
+
+@pytest.fixture(scope="module")
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def packages_in_tree() -> set[str]:
+    found = {"gpuadvise"}
+    for top in TREES:
+        for door in (ROOT / top).rglob("__init__.py"):
+            parts = door.parent.relative_to(ROOT).parts
+            if "_root" not in parts:
+                found.add(".".join(("gpuadvise", *parts)))
+    return found
+
+
+def test_the_package_list_is_the_tree(project: dict) -> None:
+    assert set(project["tool"]["setuptools"]["packages"]) == packages_in_tree()
+
+
+def test_every_folder_of_modules_is_a_package() -> None:
+    for top in TREES:
+        for module in (ROOT / top).rglob("*.py"):
+            assert (module.parent / "__init__.py").exists(), module
+
+
+def test_typer_stays_below_the_release_that_triples_start_up(project: dict) -> None:
+    typer = [d for d in project["project"]["dependencies"] if d.startswith("typer")]
+    assert typer == ["typer>=0.28,<0.29"]
+
+
+def test_bare_folder_names_are_no_modules() -> None:
+    with pytest.raises(ModuleNotFoundError):
+        __import__("advisor.errors")
