@@ -27,7 +27,11 @@ class Entry:
     module: str = ""
 
 
-COMMANDS = (Entry("completion", "Print the completion script of a shell."),)
+# In the order of the help screen: what a GPU is, kernels, memory, files, advice, the tool itself.
+COMMANDS = (
+    Entry("schema", "The JSON Schema of a command's output."),
+    Entry("completion", "The completion script of a shell."),
+)
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
