@@ -1,0 +1,1 @@
+"""Kernels described in words: ``kernel.toml``, JSON and NDJSON become facts."""

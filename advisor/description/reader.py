@@ -1,0 +1,104 @@
+"""One described kernel becomes facts; every fault names the path of keys that leads to it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.description.schema import LAUNCH, LISTS, PLAIN, TABLES
+from gpuadvise.advisor.description.tables import Fault, unknown_key
+from gpuadvise.advisor.description.values import text, texts
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.occupancy.launch import Launch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
+
+    from gpuadvise.advisor.description.tables import Key, Path
+    from gpuadvise.advisor.device import Device
+
+    # From the texts of `gpu` and `cc` (either may be None) to a device; raises BadInput.
+    DeviceFinder: TypeAlias = Callable[[str | None, str | None], Device | None]
+
+_DEVICE = ("gpu", "cc")
+_SELECTION = ("select", "ignore")
+KEYS = (*PLAIN, *_DEVICE, *LAUNCH, *TABLES, *LISTS, *_SELECTION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """The facts of one kernel, and the rules its author wants or does not want."""
+
+    facts: Facts
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+
+def described(raw: object, find_device: DeviceFinder, path: Path = ()) -> Described:
+    """Return the kernel that *raw*, a table as TOML or JSON gives it, describes; raises Fault."""
+    if not isinstance(raw, dict):
+        raise Fault(path, "A kernel is described by a table of keys.")
+    for key in raw:
+        if key not in KEYS:
+            raise unknown_key(key, dict.fromkeys(KEYS), path)
+    return Described(
+        facts=completed(_facts(raw, find_device, path)),
+        select=_read(texts, raw, "select", path) or (),
+        ignore=_read(texts, raw, "ignore", path) or (),
+    )
+
+
+def _facts(raw: Mapping[str, Any], find_device: DeviceFinder, path: Path) -> Facts:
+    found = _plain(raw, PLAIN, path)
+    for name, table in TABLES.items():
+        if name in raw:
+            found[name] = table.value(raw[name], (*path, name))
+    for name in LISTS:
+        if name in raw:
+            found[name] = _list(raw[name], name, path)
+    return Facts(device=_device(raw, find_device, path), launch=_launch(raw, path), **found)
+
+
+def _plain(raw: Mapping[str, Any], keys: Mapping[str, Key], path: Path) -> dict[str, Any]:
+    return {keys[key].field: _read(keys[key].read, raw, key, path) for key in raw if key in keys}
+
+
+def _list(raw: object, name: str, path: Path) -> tuple[Any, ...]:
+    if not isinstance(raw, list) or not raw:
+        raise Fault((*path, name), "A list of tables belongs here.")
+    return tuple(LISTS[name].value(item, (*path, name, i)) for i, item in enumerate(raw))
+
+
+def _device(raw: Mapping[str, Any], find_device: DeviceFinder, path: Path) -> Device | None:
+    names = [_read(text, raw, key, path) for key in _DEVICE]
+    key = next((key for key in _DEVICE if key in raw), "gpu")
+    try:
+        return find_device(*names)
+    except BadInput as error:
+        raise Fault((*path, key), error.message, hint=error.hint) from None
+
+
+def _launch(raw: Mapping[str, Any], path: Path) -> Launch | None:
+    given = _plain(raw, LAUNCH, path)
+    if "block_dim" not in given:
+        if given:
+            hint = "Add block = 256, the threads per block."
+            raise Fault(path, "A launch is described without its block size.", hint=hint)
+        return None
+    try:
+        return Launch(threads=math.prod(given["block_dim"]), **given)
+    except BadInput as error:
+        raise Fault(path, error.message, hint=error.hint) from None
+
+
+def _read(read: Callable[[object], Any], raw: Mapping[str, Any], key: str, path: Path) -> Any:
+    if key not in raw:
+        return None
+    try:
+        return read(raw[key])
+    except BadInput as error:
+        raise Fault((*path, key), error.message, hint=error.hint) from None

@@ -1,0 +1,89 @@
+"""The shape of a kernel description: which keys, what they mean, which are required."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gpuadvise.advisor.description.values import Reader
+
+Path = tuple[str | int, ...]
+
+
+class Fault(BadInput):
+    """A value of a description that cannot be used, and the *path* of keys to it."""
+
+    def __init__(self, path: Path, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: the field of the value it fills and the reader of what is written there."""
+
+    field: str
+    read: Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of keys that becomes one value of *build*; fields without default are required."""
+
+    build: Callable[..., Any]
+    keys: Mapping[str, Key]
+
+    def value(self, raw: object, path: Path) -> Any:
+        """Return the value that *raw* describes; raises Fault."""
+        found = self.fields(raw, path)
+        for key in self.required():
+            if self.keys[key].field not in found:
+                raise Fault(path, f"{quoted(key)} is missing.", hint=f"Keys: {self.listed()}.")
+        try:
+            return self.build(**found)
+        except BadInput as error:
+            raise Fault(path, error.message, hint=error.hint) from None
+
+    def fields(self, raw: object, path: Path) -> dict[str, Any]:
+        """Return the fields that *raw* gives; raises Fault for an unknown key or a bad value."""
+        if not isinstance(raw, dict):
+            raise Fault(path, "A table of keys belongs here.", hint=f"Keys: {self.listed()}.")
+        return {self._key(key, path).field: self._read(key, raw[key], path) for key in raw}
+
+    def _key(self, key: str, path: Path) -> Key:
+        if key in self.keys:
+            return self.keys[key]
+        raise unknown_key(key, self.keys, path)
+
+    def _read(self, key: str, value: object, path: Path) -> Any:
+        try:
+            return self.keys[key].read(value)
+        except BadInput as error:
+            raise Fault((*path, key), error.message, hint=error.hint) from None
+
+    def required(self) -> list[str]:
+        """Return the keys that must be given."""
+        needed = {
+            item.name
+            for item in fields(self.build)  # type: ignore[arg-type]
+            if item.default is MISSING and item.default_factory is MISSING
+        }
+        return [key for key, entry in self.keys.items() if entry.field in needed]
+
+    def listed(self) -> str:
+        """Return the keys as a list in words."""
+        return and_list(list(self.keys))
+
+
+def unknown_key(key: str, keys: Mapping[str, object], path: Path) -> Fault:
+    """Return the fault of a *key* that is none of *keys*, with the nearest one."""
+    near = difflib.get_close_matches(str(key)[:60], list(keys), n=1, cutoff=0.6)
+    hint = f"Did you mean {near[0]}?" if near else f"Keys: {and_list(list(keys))}."
+    return Fault((*path, key), f"{quoted(str(key))} is not a key of this table.", hint=hint)

@@ -1,0 +1,1 @@
+"""What is known about a kernel and its surroundings: the values that rules judge."""

@@ -1,0 +1,56 @@
+"""What compiled code and source files say about a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchBounds:
+    """``__launch_bounds__(threads, blocks)``; *blocks* is None where only one is written."""
+
+    threads: int
+    blocks: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """Bytes per thread that a kernel keeps in local memory, and its double-precision use.
+
+    *spills_exact* is False where the spill figures are upper bounds.
+    """
+
+    spill_store_bytes: int | None = None
+    spill_load_bytes: int | None = None
+    stack_bytes: int | None = None
+    spills_exact: bool = True
+    fp64_instructions: int | None = None
+    instructions: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One place in a source file where *fault* (a rule's id) was seen.
+
+    *seen* is the text at that place, *detail* holds the words that the rule needs.
+    """
+
+    fault: str
+    file: str
+    line: int
+    column: int
+    seen: str
+    kernel: str | None = None
+    detail: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What was read in source files: their names, and every observation in them."""
+
+    files: tuple[str, ...]
+    observations: tuple[Observation, ...]

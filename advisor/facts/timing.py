@@ -1,0 +1,74 @@
+"""Times and bytes that the user measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Direction(StrEnum):
+    """Which way a transfer goes."""
+
+    TO_DEVICE = "h2d"
+    TO_HOST = "d2h"
+
+
+class HostMemory(StrEnum):
+    """What the host end of a transfer is."""
+
+    PAGEABLE = "pageable"
+    PINNED = "pinned"
+    MAPPED = "mapped"
+    MANAGED = "managed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """Bytes a kernel reads and writes in device memory, and its time.
+
+    *reported_rate* is the bytes/s that somebody else computed from the same run.
+    """
+
+    read_bytes: int
+    written_bytes: int
+    seconds: float
+    reported_rate: float | None = None
+
+    @property
+    def rate(self) -> float:
+        """Effective bandwidth in bytes/s: best practices guide, "Effective Bandwidth"."""
+        return (self.read_bytes + self.written_bytes) / self.seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Operations and bytes of one kernel; *dtype* names the arithmetic."""
+
+    flops: float
+    bytes: float
+    dtype: str
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """One kind of host-device copy; *seconds* is the time of one of its *count* copies."""
+
+    direction: Direction
+    bytes: int
+    memory: HostMemory | None = None
+    seconds: float | None = None
+    count: int = 1
+    blocking: bool | None = None  # cudaMemcpy, or a copy in the default stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """Seconds of one pass, each part on its own, and how it is staged now."""
+
+    to_device_seconds: float
+    kernel_seconds: float
+    to_host_seconds: float = 0.0
+    streams: int = 1
+    per_operation_seconds: float = 0.0
+    divisible: bool = True  # the data can be cut into independent chunks

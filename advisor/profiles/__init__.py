@@ -1,0 +1,1 @@
+"""Profiles by other tools, read as facts."""

@@ -1,0 +1,74 @@
+"""Advice about a kernel that nobody has timed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Evidence,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Work
+    from gpuadvise.advisor.occupancy.launch import Launch
+
+COMMAND = "ncu --set full --csv --page details ./app > report.csv"
+
+
+def check(
+    launch: Launch,
+    profile: Profile | None = None,
+    traffic: Traffic | None = None,
+    work: Work | None = None,
+    pipeline: Pipeline | None = None,
+) -> Verdict:
+    """Advise when a launch is described and neither a profile nor a time is known."""
+    timed = work is not None and work.seconds is not None
+    if profile or traffic or pipeline or timed:
+        return PASSED
+    return Advice(
+        message=(
+            f"Only the launch of {launch.threads} threads per block is known: "
+            "0 profiles and 0 times were given."
+        ),
+        action=(
+            f"Run `{COMMAND}` on a realistic workload and pass --ncu report.csv, or give "
+            "--read, --write and --time. `nsys profile --stats=true ./app` shows which kernels "
+            "take the most time: start with those. Until then treat the advice about launch "
+            "and resources as unverified."
+        ),
+        evidence=(Evidence(label="profiles given", value=0, unit="", source="you"),),
+    )
+
+
+RULE = Rule(
+    id="unprofiled-workload",
+    title="Profile before optimising",
+    topic=Topic.APPLICATION,
+    priority=Priority.HIGH,
+    kinds=(Kind.PROFILE, Kind.TIMING),
+    recommendation=True,
+    why="Without a time nobody knows whether this kernel matters, or what it waits for.",
+    when="A launch is described, but no profile, no bandwidth figures and no times.",
+    citations=guide("4.1.1", "3.1.1"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "registers": 32, "block": 256},
+        quiet={
+            "gpu": "h200",
+            "registers": 32,
+            "block": 256,
+            "traffic": {"read": "1GB", "write": "1GB", "time": "500us"},
+        },
+    ),
+)

@@ -1,0 +1,209 @@
+"""What a rule is, what it may answer, and what a finding looks like outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import CodeType
+
+Given: TypeAlias = "Mapping[str, object]"  # a kernel description, as in kernel.toml
+
+
+class Priority(StrEnum):
+    """The guide's own scale: effect times scope."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+    @property
+    def rank(self) -> int:
+        """0 for high, 1 for medium, 2 for low: what findings are sorted by."""
+        return tuple(Priority).index(self)
+
+
+class Topic(StrEnum):
+    """Where in the guide a rule belongs."""
+
+    APPLICATION = "application"
+    MEASUREMENT = "measurement"
+    TRANSFERS = "transfers"
+    MEMORY = "memory"
+    EXECUTION = "execution"
+    INSTRUCTIONS = "instructions"
+    CONTROL_FLOW = "control-flow"
+    ROOFLINE = "roofline"
+    DEPLOYMENT = "deployment"
+    DEVICE_STATE = "device-state"
+
+
+class Kind(StrEnum):
+    """The kinds of evidence a rule can rest on."""
+
+    LAUNCH = "launch"
+    DEVICE = "device"
+    NVML = "nvml"
+    BINARY = "binary"
+    SOURCE = "source"
+    PROFILE = "profile"
+    TIMING = "timing"
+    PATTERN = "pattern"
+    APPLICATION = "application"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One number or word that a finding rests on; *value* is in base units."""
+
+    label: str
+    value: float | int | str | bool
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """The most that a change can win.
+
+    *upper_bound* is a factor of at least 1 on what *kind* names, *how* its formula. Bounds
+    are independent of each other and are never added up.
+    """
+
+    kind: str
+    upper_bound: float
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """Who says so."""
+
+    document: str
+    section: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """Where a finding is; ``None`` where that is not known."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    kernel: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What a rule saw and what to do about it, both with numbers and units."""
+
+    message: str
+    action: str
+    evidence: tuple[Evidence, ...]
+    gain: Gain | None = None
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """The rule had its evidence and found nothing wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A fact that a rule needs and that nobody supplied."""
+
+    fact: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """The rule was not evaluated; the engine alone says so."""
+
+    missing: tuple[Missing, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The rule broke; the engine alone says so."""
+
+    error: str
+
+
+PASSED = Passed()
+Verdict: TypeAlias = Advice | tuple[Advice, ...] | Passed
+Outcome: TypeAlias = Advice | Passed | Skipped | Failed
+
+
+class Check(Protocol):
+    """A plain function: facts in, by parameter name, and a verdict out."""
+
+    __code__: CodeType
+    __defaults__: tuple[Any, ...] | None
+    __call__: Callable[..., Verdict]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """A number that decides, in *unit*, with the document or reason it comes from."""
+
+    name: str
+    value: float
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examples:
+    """Kernel descriptions that show a rule at work; *edges* are just inside and just outside."""
+
+    fires: Given
+    quiet: Given
+    edges: tuple[Given, Given] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One recommendation of the guide, made decidable.
+
+    The parameters of *check* are fields of Facts: those without a default are needed, the
+    others are used when known. *why* is one sentence that a finding repeats.
+    """
+
+    id: str
+    title: str
+    topic: Topic
+    priority: Priority
+    kinds: tuple[Kind, ...]
+    why: str
+    when: str
+    citations: tuple[Citation, ...]
+    check: Check
+    examples: Examples
+    thresholds: tuple[Threshold, ...] = ()
+    recommendation: bool = False  # one of the guide's eighteen prioritised recommendations
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Every fact that *check* looks at."""
+        code = self.check.__code__
+        return code.co_varnames[: code.co_argcount]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The facts without which *check* cannot run."""
+        names = self.parameters
+        return names[: len(names) - len(self.check.__defaults__ or ())]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One rule and what came of it."""
+
+    rule: Rule
+    outcome: Outcome

@@ -1,0 +1,90 @@
+"""What a run of the rules amounts to: findings in order, and what could not be judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.rules.model import Advice, Failed, Line, Priority, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.rules.model import Missing, Rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One piece of advice and the rule that gave it."""
+
+    rule: Rule
+    advice: Advice
+
+    @property
+    def message(self) -> str:
+        """What was seen, and in one sentence why it matters."""
+        return f"{self.advice.message} {self.rule.why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything a renderer may know about one kernel."""
+
+    kernel: str | None
+    device: Device | None
+    lines: tuple[Line, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The advice, most urgent first."""
+        return tuple(
+            Finding(rule=line.rule, advice=line.outcome)
+            for line in self.lines
+            if isinstance(line.outcome, Advice)
+        )
+
+    @property
+    def not_evaluated(self) -> tuple[tuple[Rule, tuple[Missing, ...]], ...]:
+        """The rules that lacked a fact, with the facts and how to supply them."""
+        return tuple(
+            (line.rule, line.outcome.missing)
+            for line in self.lines
+            if isinstance(line.outcome, Skipped)
+        )
+
+    @property
+    def failures(self) -> tuple[tuple[Rule, str], ...]:
+        """The rules that broke, with the reason."""
+        return tuple(
+            (line.rule, line.outcome.error)
+            for line in self.lines
+            if isinstance(line.outcome, Failed)
+        )
+
+
+def in_order(lines: Iterable[Line]) -> tuple[Line, ...]:
+    """Return *lines* by priority, then by expected gain, else in the order of the rules."""
+    return tuple(sorted(lines, key=lambda line: (line.rule.priority.rank, -_bound(line))))
+
+
+def _bound(line: Line) -> float:
+    gain = line.outcome.gain if isinstance(line.outcome, Advice) else None
+    return gain.upper_bound if gain else 1.0
+
+
+def order_note(findings: Iterable[Finding]) -> str | None:
+    """Return the guide's request to settle high priorities first, where it applies.
+
+    Best Practices Guide, "Recommendations and Best Practices": lower priorities wait until
+    the higher ones have been dealt with.
+    """
+    ranks = [finding.rule.priority for finding in findings]
+    urgent = ranks.count(Priority.HIGH)
+    if not urgent or Priority.LOW not in ranks:
+        return None
+    return (
+        f"Settle the {plural(urgent, 'high-priority finding')} first, "
+        "and measure again before you turn to the low-priority ones."
+    )

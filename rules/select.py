@@ -1,0 +1,56 @@
+"""Which rules run, decided before any of them does."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, quoted
+from gpuadvise.rules.model import Priority, Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gpuadvise.rules.model import Rule
+
+
+def selected(
+    rules: Sequence[Rule], select: Iterable[str] = (), ignore: Iterable[str] = ()
+) -> tuple[Rule, ...]:
+    """Return the *rules* that a name in *select* picks (all, if empty) and none in *ignore*.
+
+    A name is a rule's id, a topic or a priority. Raises BadInput for any other.
+    """
+    wanted, unwanted = tuple(select), _picked(rules, ignore)
+    chosen = _picked(rules, wanted) if wanted else {rule.id for rule in rules}
+    return tuple(rule for rule in rules if rule.id in chosen and rule.id not in unwanted)
+
+
+def _picked(rules: Sequence[Rule], names: Iterable[str]) -> frozenset[str]:
+    return frozenset(rule.id for name in names for rule in _named(rules, name))
+
+
+def _named(rules: Sequence[Rule], name: str) -> list[Rule]:
+    picked = [rule for rule in rules if name in (rule.id, rule.topic, rule.priority)]
+    if picked or name in (*Topic, *Priority):
+        return picked
+    raise BadInput(f"{quoted(name)} is no rule, topic or priority.", hint=_hint(rules, name))
+
+
+def _hint(rules: Sequence[Rule], name: str) -> str:
+    words = [*(rule.id for rule in rules), *Topic, *Priority]
+    near = difflib.get_close_matches(name[:60], words, n=3, cutoff=0.5)
+    if near:
+        return f"Did you mean {and_list(near, 'or')}?"
+    return "Topics are " + and_list([*Topic]) + "; `gpuadvise rules` lists the rules."
+
+
+def rule_named(rules: Sequence[Rule], name: str) -> Rule:
+    """Return the rule whose id is *name*; raises BadInput that names the nearest ones."""
+    for rule in rules:
+        if rule.id == name:
+            return rule
+    near = difflib.get_close_matches(name[:60], [rule.id for rule in rules], n=3, cutoff=0.5)
+    hint = f"Did you mean {and_list(near, 'or')}?" if near else "`gpuadvise rules` lists them."
+    raise BadInput(f"There is no rule {quoted(name)}.", hint=hint)

@@ -1,0 +1,35 @@
+"""The documents that rules cite, each with its address."""
+
+from __future__ import annotations
+
+from gpuadvise.rules.model import Citation
+
+GUIDE = "CUDA C++ Best Practices Guide 13"
+OLD_GUIDE = "CUDA C Best Practices Guide 7.5"
+PROGRAMMING = "CUDA C++ Programming Guide"
+_ROOT = "https://docs.nvidia.com/cuda/"
+
+
+def guide(section: str, old: str | None = None) -> tuple[Citation, ...]:
+    """Return the citations of *section* in the current guide and of *old* in the 7.5 one."""
+    now = Citation(document=GUIDE, section=section, url=f"{_ROOT}cuda-c-best-practices-guide/")
+    return (now, old_guide(old)) if old else (now,)
+
+
+def old_guide(section: str) -> Citation:
+    """Return the citation of *section* in the 7.5 guide, which numbers its chapters otherwise."""
+    return Citation(
+        document=OLD_GUIDE,
+        section=section,
+        url="https://docs.nvidia.com/cuda/archive/7.5/cuda-c-best-practices-guide/",
+    )
+
+
+def programming_guide(section: str) -> Citation:
+    """Return the citation of *section* in the programming guide."""
+    return Citation(document=PROGRAMMING, section=section, url=f"{_ROOT}cuda-c-programming-guide/")
+
+
+def other(document: str, section: str, url: str) -> Citation:
+    """Return the citation of a document without a short form here."""
+    return Citation(document=document, section=section, url=url)

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import pytest
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.facts.application import Scaling
+from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.rules.conflicts import CONFLICTS
+from gpuadvise.rules.engine import run
+from gpuadvise.rules.finding_json import finding_object, not_evaluated_objects
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Evidence,
+    Examples,
+    Gain,
+    Kind,
+    Line,
+    Location,
+    Passed,
+    Priority,
+    Rule,
+    Skipped,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.report import order_note
+from gpuadvise.rules.select import rule_named, selected
+from gpuadvise.rules.sources import guide
+
+KNOWN = Facts(kernel="blur", scaling=Scaling(parallel=0.5, processors=4))
+
+
+def advice(bound: float | None = None, **more: object) -> Advice:
+    gain = Gain(kind="run time", upper_bound=bound, how="1 / (1 - P)") if bound else None
+    evidence = (Evidence(label="parallel", value=0.5, unit="", source="you"),)
+    return Advice(message="Seen.", action="Do.", evidence=evidence, gain=gain, **more)  # type: ignore[arg-type]
+
+
+def rule(
+    name: str, verdict: object, priority: Priority = Priority.MEDIUM, topic: Topic = Topic.MEMORY
+) -> Rule:
+    def check(scaling: Scaling, elements: int | None = None) -> Verdict:
+        if isinstance(verdict, Exception):
+            raise verdict
+        return verdict  # type: ignore[return-value]
+
+    return Rule(
+        id=name,
+        title="Title",
+        topic=topic,
+        priority=priority,
+        kinds=(Kind.APPLICATION,),
+        why="Because.",
+        when="always",
+        citations=guide("4.1.3", "3.1.3"),
+        check=check,
+        examples=Examples(fires={}, quiet={}),
+    )
+
+
+def test_needed_facts_are_the_parameters_without_default() -> None:
+    assert rule("a", PASSED).needs == ("scaling",)
+    assert rule("a", PASSED).parameters == ("scaling", "elements")
+
+
+def test_a_missing_fact_is_named_with_how_to_supply_it() -> None:
+    report = run([rule("a", advice())], Facts())
+    assert not report.findings
+    [entry] = not_evaluated_objects(report)
+    assert entry["rule"] == "a"
+    assert entry["missing"] == [
+        {"fact": "scaling", "how": "Give the fractions: --parallel 0.9 --processors 132."}
+    ]
+
+
+def test_a_broken_rule_is_seen_and_the_others_run() -> None:
+    report = run([rule("broken", ZeroDivisionError("by zero")), rule("fine", advice())], KNOWN)
+    assert [(r.id, error) for r, error in report.failures] == [
+        ("broken", "ZeroDivisionError: by zero")
+    ]
+    assert [finding.rule.id for finding in report.findings] == ["fine"]
+
+
+def test_findings_come_by_priority_then_gain_then_rule_order() -> None:
+    rules = [
+        rule("low", advice(9), Priority.LOW),
+        rule("none", advice()),
+        rule("small", advice(1.1)),
+        rule("none-either", advice()),
+        rule("large", advice(3)),
+        rule("high", advice(), Priority.HIGH),
+    ]
+    report = run(rules, KNOWN)
+    found = [finding.rule.id for finding in report.findings]
+    assert found == ["high", "large", "small", "none", "none-either", "low"]
+
+
+def test_a_rule_may_give_several_findings_or_none() -> None:
+    several = rule("a", (advice(location=Location(line=1)), advice(location=Location(line=2))))
+    lines = [f.advice.location.line for f in run([several], KNOWN).findings if f.advice.location]
+    assert lines == [1, 2]
+    assert isinstance(run([rule("a", ())], KNOWN).lines[0].outcome, Passed)
+
+
+def test_high_before_low_is_said_only_when_both_are_there() -> None:
+    high, low = rule("h", advice(), Priority.HIGH), rule("l", advice(), Priority.LOW)
+    assert order_note(run([high], KNOWN).findings) is None
+    assert order_note(run([low], KNOWN).findings) is None
+    assert order_note(run([low, high], KNOWN).findings) == (
+        "Settle the 1 high-priority finding first, "
+        "and measure again before you turn to the low-priority ones."
+    )
+
+
+@pytest.mark.parametrize("conflict", CONFLICTS, ids=lambda c: c.first)
+def test_conflicting_advice_is_one_finding(conflict: object) -> None:
+    first, second = rule(conflict.first, advice()), rule(conflict.second, advice())  # type: ignore[attr-defined]
+    [finding] = run([second, first], KNOWN).findings
+    assert finding.rule.id == conflict.first  # type: ignore[attr-defined]
+    assert conflict.decide in finding.advice.action  # type: ignore[attr-defined]
+    assert len(finding.advice.evidence) == 1
+
+
+def test_one_side_of_a_conflict_alone_stays_as_it_is() -> None:
+    [finding] = run([rule(CONFLICTS[0].first, advice())], KNOWN).findings
+    assert finding.advice == advice(location=Location(kernel="blur"))
+
+
+def test_the_json_form_is_the_contract() -> None:
+    placed = rule("a", advice(2, location=Location(kernel="blur")))
+    [finding] = run([placed], KNOWN).findings
+    assert finding_object(finding) == {
+        "rule": "a",
+        "topic": "memory",
+        "priority": "medium",
+        "title": "Title",
+        "message": "Seen. Because.",
+        "action": "Do.",
+        "evidence": [{"label": "parallel", "value": 0.5, "unit": "", "source": "you"}],
+        "gain": {"kind": "run time", "upper_bound": 2, "how": "1 / (1 - P)"},
+        "location": {"file": None, "line": None, "column": None, "kernel": "blur"},
+        "citation": {
+            "document": "CUDA C++ Best Practices Guide 13",
+            "section": "4.1.3",
+            "url": "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/",
+        },
+    }
+    [bare] = run([rule("b", advice())], Facts(scaling=KNOWN.scaling)).findings
+    assert finding_object(bare)["gain"] is None
+    assert finding_object(bare)["location"] is None
+
+
+def test_a_finding_without_a_place_is_placed_at_the_kernel() -> None:
+    [finding] = run([rule("a", advice())], KNOWN).findings
+    assert finding.advice.location == Location(kernel="blur")
+
+
+RULES = [
+    rule("a", PASSED),
+    rule("b", PASSED, Priority.HIGH),
+    rule("c", PASSED, topic=Topic.EXECUTION),
+]
+
+
+@pytest.mark.parametrize(
+    ("select", "ignore", "left"),
+    [
+        ((), (), ["a", "b", "c"]),
+        (("a", "c"), (), ["a", "c"]),
+        (("memory",), (), ["a", "b"]),
+        (("memory",), ("high",), ["a"]),
+        ((), ("a",), ["b", "c"]),
+        (("low",), (), []),
+        (("deployment",), ("low",), []),
+    ],
+)
+def test_selection(select: tuple[str, ...], ignore: tuple[str, ...], left: list[str]) -> None:
+    assert [r.id for r in selected(RULES, select, ignore)] == left
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("memroy", "Did you mean memory"),
+        ("xxxxxxxxxx", "Topics are application, measurement"),
+        ("x" * 10_000_000, "Topics are"),
+    ],
+)
+def test_an_unknown_selection_is_refused(name: str, hint: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        selected(RULES, [name])
+    assert "is no rule, topic or priority" in caught.value.message
+    assert hint in (caught.value.hint or "")
+    assert len(caught.value.message) < 200
+
+
+def test_a_rule_is_found_by_its_id() -> None:
+    rules = [rule("low-occupancy", PASSED)]
+    assert rule_named(rules, "low-occupancy") is rules[0]
+    with pytest.raises(BadInput) as caught:
+        rule_named(rules, "low-ocupancy")
+    assert caught.value.hint == "Did you mean low-occupancy?"
+    with pytest.raises(BadInput) as caught:
+        rule_named(rules, "zzz")
+    assert caught.value.hint == "`gpuadvise rules` lists them."
+
+
+def test_skipping_lists_every_missing_fact() -> None:
+    lines = run([rule("a", PASSED)], Facts()).lines
+    assert lines == (Line(rule=lines[0].rule, outcome=lines[0].outcome),)
+    assert isinstance(lines[0].outcome, Skipped)
