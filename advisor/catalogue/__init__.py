@@ -6,5 +6,19 @@ from gpuadvise.advisor.catalogue.capabilities import (
     nearest_documented,
     throughput_of,
 )
+from gpuadvise.advisor.catalogue.entries import Entry, by_capability, entries
+from gpuadvise.advisor.catalogue.lookup import DEFAULT_GPU, candidates, find, identify
 
-__all__ = ["known_capabilities", "limits_of", "nearest_documented", "throughput_of"]
+__all__ = [
+    "DEFAULT_GPU",
+    "Entry",
+    "by_capability",
+    "candidates",
+    "entries",
+    "find",
+    "identify",
+    "known_capabilities",
+    "limits_of",
+    "nearest_documented",
+    "throughput_of",
+]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.capability import Capability
+from gpuadvise.advisor.catalogue.files import text_of
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.limits import Limits, RegisterAllocation, SharedMode, Throughput
+from gpuadvise.advisor.limits import Limits, RegisterAllocation, SharedMode
 from gpuadvise.advisor.prose import and_list
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.throughput import Throughput
 
 # The last generation whose list of capabilities is closed. From 10 on new minor numbers still
 # appear, so an unknown one is answered from the nearest older documented capability.
@@ -32,9 +35,17 @@ def throughput_of(capability: Capability) -> Throughput:
 
     Raises BadInput for a capability that never existed. Source: catalogue/capabilities.toml.
     """
+    from gpuadvise.advisor.throughput import Throughput  # most look-ups never ask
+
     if _stand_in(capability) != str(capability):
         return Throughput()
     return Throughput(**_table("throughput.json")[str(capability)])
+
+
+def architecture_of(capability: Capability) -> str:
+    """Return the name of the architecture, such as ``Hopper``, of a known *capability*."""
+    architecture: str = _table("limits.json")["rows"][str(capability)][1]
+    return architecture
 
 
 def nearest_documented(capability: Capability) -> Capability:
@@ -75,7 +86,7 @@ def _parsed(cc: str) -> Capability:
 @cache
 def _limits(cc: str) -> Limits:
     table = _table("limits.json")
-    fields: dict[str, Any] = dict(zip(table["fields"], table["rows"][cc][1:], strict=True))
+    fields: dict[str, Any] = dict(zip(table["fields"], table["rows"][cc][2:], strict=True))
     for name, value in fields.items():
         if isinstance(value, list):
             fields[name] = tuple(value)
@@ -86,6 +97,5 @@ def _limits(cc: str) -> Limits:
 
 @cache
 def _table(name: str) -> dict[str, Any]:
-    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
-        table: dict[str, Any] = json.load(file)
+    table: dict[str, Any] = json.loads(text_of(name))
     return table

@@ -11,11 +11,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from gpuadvise.advisor.catalogue.names import key, short_keys
 from gpuadvise.advisor.catalogue.toml_capabilities import (
     limits_table,
     read_capabilities,
     throughput_table,
 )
+from gpuadvise.advisor.catalogue.toml_gpus import read_documents, read_gpus, record_of
 
 _HERE = Path(__file__).parent
 
@@ -25,7 +27,50 @@ def generated() -> dict[str, str]:
     records = read_capabilities()
     fields, rows = limits_table(records)
     limits = f'{{"fields":{_compact(fields)},\n"rows":{_lines(rows)}}}\n'
-    return {"limits.json": limits, "throughput.json": _lines(throughput_table(records)) + "\n"}
+    documents = read_documents()
+    gpus = [record_of(gpu, documents, records[gpu["compute_capability"]]) for gpu in read_gpus()]
+    names = name_index(gpus)
+    return {
+        "limits.json": limits,
+        "throughput.json": _lines(throughput_table(records)) + "\n",
+        "names.json": _lines(names) + "\n",
+        "gpus.json": _lines({gpu["id"]: _without_keys(gpu) for gpu in gpus}) + "\n",
+    }
+
+
+def _without_keys(gpu: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in gpu.items() if key not in ("id", "shared_names")}
+
+
+def name_index(gpus: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return the ids that each comparable name stands for, the surest kind of name first.
+
+    An id or alias belongs to one GPU; a product, driver or shared name may be several's; a
+    shortened name counts only where nothing longer claims it. Raises ValueError for a taken
+    alias.
+    """
+    index: dict[str, list[str]] = {}
+    for gpu in gpus:
+        for own in {key(name) for name in (gpu["id"], *gpu["aliases"])}:
+            if own in index:
+                raise ValueError(f"{own} names both {index[own][0]} and {gpu['id']}")
+            index[own] = [gpu["id"]]
+    for tier in (_full_keys, _short_keys):
+        claims: dict[str, list[str]] = {}
+        for gpu in gpus:
+            for name in tier(gpu) - index.keys():
+                claims.setdefault(name, []).append(gpu["id"])
+        index |= claims
+    return dict(sorted(index.items()))
+
+
+def _full_keys(gpu: dict[str, Any]) -> set[str]:
+    return {key(name) for name in (gpu["name"], *gpu["driver_names"], *gpu["shared_names"])}
+
+
+def _short_keys(gpu: dict[str, Any]) -> set[str]:
+    names = (gpu["id"], gpu["name"], *gpu["aliases"], *gpu["driver_names"])
+    return set().union(*(short_keys(name) for name in names))
 
 
 def _lines(table: dict[str, Any]) -> str:

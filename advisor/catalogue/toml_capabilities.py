@@ -7,7 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from gpuadvise.advisor.limits import Limits, Throughput
+from gpuadvise.advisor.limits import Limits
+from gpuadvise.advisor.throughput import Throughput
 
 _HERE = Path(__file__).parent
 _NEVER_INHERITED = ("cc", "like", "without", "chips", "status", "notes", "nvcc_last")
@@ -47,10 +48,10 @@ def _unfolded(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 
 
 def limits_table(records: dict[str, dict[str, Any]]) -> tuple[list[str], dict[str, list[Any]]]:
-    """Return the field names of ``Limits`` and, by capability, its status and their values."""
+    """Return the fields of ``Limits``; by capability: status, architecture, their values."""
     names = [field.name for field in fields(Limits)]
     rows = {
-        cc: [record["status"], *(_limit(record, name) for name in names)]
+        cc: [record["status"], record["architecture"], *(_limit(record, name) for name in names)]
         for cc, record in records.items()
     }
     return names, rows

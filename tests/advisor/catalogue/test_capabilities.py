@@ -19,7 +19,8 @@ from gpuadvise.advisor.catalogue.toml_capabilities import (
     throughput_table,
 )
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.limits import RegisterAllocation, SharedMode, Throughput
+from gpuadvise.advisor.limits import RegisterAllocation, SharedMode
+from gpuadvise.advisor.throughput import Throughput
 
 RECORDS = read_capabilities()
 

@@ -1,0 +1,198 @@
+"""From a name to a GPU: forgiving, but never a guess."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuadvise.advisor.capability import Capability
+from gpuadvise.advisor.catalogue import (
+    DEFAULT_GPU,
+    Entry,
+    by_capability,
+    candidates,
+    entries,
+    find,
+    identify,
+)
+from gpuadvise.advisor.catalogue.generate import name_index
+from gpuadvise.advisor.catalogue.toml_capabilities import read_capabilities
+from gpuadvise.advisor.catalogue.toml_gpus import record_of
+from gpuadvise.advisor.device import Origin
+from gpuadvise.advisor.errors import BadInput
+
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [
+        ("h100", "h100-sxm"),
+        ("H100 SXM", "h100-sxm"),
+        ("h100-sxm5", "h100-sxm"),
+        ("NVIDIA H100 80GB HBM3", "h100-sxm"),
+        ("h100 pcie", "h100-pcie"),
+        ("NVIDIA H100 NVL", "h100-nvl"),
+        ("h200", "h200-sxm"),
+        ("a100", "a100-sxm4-80"),
+        ("A100 40GB", "a100-sxm4-40"),
+        ("a100-pcie-40gb", "a100-pcie-40"),
+        ("v100", "v100-sxm2-16"),
+        ("v100 32 GB", "v100-sxm2-32"),
+        ("v100s", "v100s"),
+        ("Tesla T4", "t4"),
+        ("A10G", "a10g"),
+        ("rtx4090", "rtx-4090"),
+        ("4090", "rtx-4090"),
+        ("NVIDIA GeForce RTX 4090", "rtx-4090"),
+        ("geforce 4070ti", "rtx-4070-ti"),
+        ("4070 SUPER", "rtx-4070-super"),
+        ("3080 10GB", "rtx-3080-10gb"),
+        ("rtx a6000", "rtx-a6000"),
+        ("a6000", "rtx-a6000"),
+        ("rtx 6000 ada", "rtx-6000-ada"),
+        ("quadro rtx 6000", "quadro-rtx-6000"),
+        ("p6000", "quadro-p6000"),
+        ("gtx1060", "gtx-1060-6gb"),
+        ("orin", "jetson-agx-orin-64"),
+        ("orin nano", "jetson-orin-nano-8"),
+        ("gb10", "dgx-spark"),
+        ("m2090", "tesla-m2090"),
+        ("fx570", "quadro-fx-570"),
+        ("8800gtx", "8800-gtx"),
+    ],
+)
+def test_people_write_names_in_many_ways(name: str, id: str) -> None:
+    assert find(name).id == id
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("rtx 4000", '"rtx 4000" can be rtx-pro-4000-blackwell, rtx-4000-ada or quadro-rtx-4000.'),
+        ("titan x", '"titan x" can be titan-x-pascal or gtx-titan-x.'),
+        ("tegra x1", '"tegra x1" can be jetson-nano or jetson-tx1.'),
+        ("hopper", '"hopper" is no GPU of the catalogue.'),
+        ("", '"" is no GPU of the catalogue.'),
+        ("860", '"860" is no GPU of the catalogue.'),
+        ("4.0", '"4.0" is no GPU of the catalogue.'),
+        ("h100π", '"h100π" is no GPU of the catalogue.'),
+        ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", None),
+        ("x" * 10_000_000, None),
+    ],
+)
+def test_several_or_none_is_bad_input(name: str, message: str | None) -> None:
+    with pytest.raises(BadInput) as error:
+        find(name)
+    assert message is None or error.value.message == message
+    assert len(error.value.message) < 200
+
+
+def test_a_word_that_many_share_names_some_of_them() -> None:
+    with pytest.raises(BadInput) as error:
+        find("jetson 8gb")
+    assert error.value.message.startswith('"jetson 8gb" can be jetson-')
+    with pytest.raises(BadInput, match="among others"):
+        find("12gb")
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_ones() -> None:
+    with pytest.raises(BadInput) as error:
+        find("rtx4099")
+    assert error.value.hint is not None
+    assert error.value.hint.startswith("Nearest: rtx-4090")
+    with pytest.raises(BadInput) as error:
+        find("???")
+    assert error.value.hint == "gpuadvise gpus lists them all."
+
+
+@pytest.mark.parametrize("text", ["9.0", "90", "sm_90a", "compute_90"])
+def test_a_capability_is_a_gpu_without_product_facts(text: str) -> None:
+    device = find(text)
+    assert device.capability.major == 9
+    assert device.origin is Origin.CAPABILITY
+    assert (device.sm_count, device.memory_bandwidth, device.id) == (None, None, None)
+    assert device.architecture == "Hopper"
+    assert not device.extrapolated
+
+
+def test_a_newer_capability_is_extrapolated() -> None:
+    device = by_capability(Capability(13, 0))
+    assert device.extrapolated
+    assert device.architecture is None
+    assert find("13.0") == device
+
+
+def test_the_default_is_in_the_catalogue() -> None:
+    assert find(DEFAULT_GPU).id == DEFAULT_GPU
+
+
+@pytest.mark.parametrize("each", entries(), ids=lambda each: each.id)
+def test_every_own_name_finds_its_gpu(each: Entry) -> None:
+    for name in (each.id, *each.aliases):
+        assert find(name) == each.device
+    assert each in candidates(each.device.name)
+    for name in each.driver_names:  # an alias may give a shared one to the commonest part
+        assert any(name in found.driver_names for found in candidates(name))
+
+
+@given(
+    st.sampled_from(entries()),
+    st.sampled_from(["", "NVIDIA ", "nvidia corporation ", "Tesla "]),
+    st.sampled_from([" ", "-", "_", "  ", "/"]),
+    st.booleans(),
+    st.sampled_from(["", " ", " GPU", " graphics card"]),
+)
+def test_case_spacing_and_vendor_words_do_not_matter(
+    each: Entry, prefix: str, gap: str, upper: bool, suffix: str
+) -> None:
+    name = each.id.replace("-", gap)
+    assert find(prefix + (name.upper() if upper else name) + suffix) == each.device
+
+
+@given(st.text(max_size=90))
+def test_any_text_is_found_or_refused(text: str) -> None:
+    try:
+        device = find(text)
+    except BadInput:
+        return
+    assert device.limits.warp_size == 32
+
+
+def test_memory_and_sm_count_tell_shared_driver_names_apart() -> None:
+    assert identify("Orin") is None
+    nano = identify("Orin", sm_count=8, memory_bytes=int(7.4 * GIB))
+    assert nano is not None
+    assert nano.id == "jetson-orin-nano-8"
+
+
+def test_a_driver_name_that_the_facts_contradict_is_not_identified() -> None:
+    whole = identify("NVIDIA H200", sm_count=132, memory_bytes=150_754_820_096)
+    assert whole is not None
+    assert whole.id == "h200-sxm"
+    assert identify("NVIDIA H200", sm_count=16) is None
+    assert identify("NVIDIA H200", memory_bytes=16 * GIB) is None
+    assert identify("NVIDIA H300") is None
+
+
+def _gpu(**more: object) -> dict[str, object]:
+    return {"id": "x1", "name": "X One", "aliases": [], "driver_names": [], "class": "test"} | more
+
+
+def test_an_alias_of_another_gpu_is_refused() -> None:
+    documents = {"page": {"title": "page", "status": "read"}}
+    first, second = (
+        record_of(_gpu(id=id, aliases=aliases, source={}), documents, {})
+        for id, aliases in (("x1", []), ("x2", ["X-1"]))
+    )
+    with pytest.raises(ValueError, match="x1 names both x1 and x2"):
+        name_index([first, second])
+
+
+def test_a_fact_needs_a_known_key_and_a_source() -> None:
+    capability = read_capabilities()["9.0"]
+    with pytest.raises(ValueError, match="unknown keys"):
+        record_of(_gpu(sm_cuont=3), {}, capability)
+    with pytest.raises(ValueError, match="sm_count has no source"):
+        record_of(_gpu(sm_count=3, source={}), {}, capability)
