@@ -1,0 +1,101 @@
+"""How much must be in flight to hide a latency: warps for arithmetic, bytes for memory.
+
+Programming Guide, "Multiprocessor Level", and Little's law: concurrency = latency x rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.memory.words import WARP_SIZE
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.capability import Capability
+    from gpuadvise.advisor.limits import Limits
+
+# Guide, "Global Memory": hundreds of cycles, 400 to 600 in its throughput chapter.
+GLOBAL_LATENCY_CYCLES = 500
+# Warp instructions per cycle and SM where that is not one per scheduler: cc 1.x takes four
+# cycles per warp, the schedulers of cc 2.x two; cc 2.1 and 3.x issue pairs of independent
+# instructions. The second number is the length of such a group.
+_ISSUE = {1: (0.25, 1), 2: (1.0, 1), 3: (8.0, 2)}
+_ISSUE_FERMI_SMALL = (2.0, 2)  # cc 2.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArithmeticHiding:
+    """What hides the latency of dependent arithmetic on one SM."""
+
+    latency_cycles: float
+    issue_width: float  # warp instructions per cycle and SM
+    instructions: int  # in flight per SM
+    warps: int
+    threads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryHiding:
+    """What keeps device memory busy: bytes in flight, and the warps that supply them."""
+
+    latency_seconds: float
+    bytes_in_flight: float  # whole device
+    bytes_per_sm: float
+    warps_per_sm: int
+
+
+def issue_width(capability: Capability, limits: Limits) -> tuple[float, int]:
+    """Return warp instructions per cycle and SM, and how many of one warp issue together."""
+    if (capability.major, capability.minor) == (2, 1):
+        return _ISSUE_FERMI_SMALL
+    return _ISSUE.get(capability.major, (float(limits.warp_schedulers), 1))
+
+
+def hide_arithmetic(
+    capability: Capability,
+    limits: Limits,
+    *,
+    latency_cycles: float | None = None,
+    parallel_instructions: float = 1,
+) -> ArithmeticHiding | None:
+    """Return the warps that hide arithmetic latency; None when the latency is not known.
+
+    *parallel_instructions* is the number of independent instructions in a row of each warp;
+    fewer warps do when it is above 1.
+    """
+    latency = limits.arithmetic_latency_cycles if latency_cycles is None else latency_cycles
+    if latency is None:
+        return None
+    if not latency > 0 or not parallel_instructions >= 1:
+        raise BadInput("A latency is above 0 cycles and a warp has 1 or more instructions.")
+    width, group = issue_width(capability, limits)
+    instructions = ceil(latency * width)
+    warps = ceil(instructions / max(parallel_instructions, group))
+    return ArithmeticHiding(
+        latency_cycles=latency,
+        issue_width=width,
+        instructions=instructions,
+        warps=warps,
+        threads=warps * WARP_SIZE,
+    )
+
+
+def hide_memory(
+    bandwidth: float, latency_seconds: float, sm_count: int, *, bytes_per_thread: float = 4
+) -> MemoryHiding:
+    """Return what saturates *bandwidth* bytes/s at *latency_seconds*, by Little's law.
+
+    *bytes_per_thread* is what each thread has outstanding: word size x independent loads.
+    """
+    if not all(value > 0 for value in (bandwidth, latency_seconds, sm_count, bytes_per_thread)):
+        raise BadInput("Bandwidth, latency, SMs and bytes per thread are above zero.")
+    flying = bandwidth * latency_seconds
+    per_sm = flying / sm_count
+    return MemoryHiding(
+        latency_seconds=latency_seconds,
+        bytes_in_flight=flying,
+        bytes_per_sm=per_sm,
+        warps_per_sm=ceil(per_sm / (bytes_per_thread * WARP_SIZE)),
+    )

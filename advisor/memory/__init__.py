@@ -1,0 +1,1 @@
+"""Device and shared memory: bandwidth, coalescing, bank conflicts, number types."""

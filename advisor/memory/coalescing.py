@@ -1,0 +1,95 @@
+"""How much of what a warp's global access moves is used, and what would move less."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.memory.transactions import (
+    LINE,
+    SECTOR,
+    CachePath,
+    cache_path,
+    transactions,
+)
+from gpuadvise.advisor.memory.words import instruction_width, lane_addresses
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.capability import Capability
+    from gpuadvise.advisor.memory.pattern import Pattern
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """What one warp's access to one element per lane costs.
+
+    ``sectors`` and ``lines`` are summed over the instructions that the element needs;
+    ``distinct_sectors`` counts each once, as if a cache kept them between the instructions.
+    ``bytes_used`` counts every byte that some lane asked for once: a broadcast uses one word.
+    ``efficiency`` is bytes used / bytes moved, ``cached_efficiency`` the same with each
+    sector moved once. ``aligned`` is false when an address is no multiple of the alignment,
+    which the hardware rejects or the compiler must split.
+    """
+
+    path: CachePath
+    instructions: int
+    width: int
+    sectors: int
+    distinct_sectors: int
+    lines: int
+    ideal_sectors: int
+    bytes_moved: int
+    bytes_used: int
+    aligned: bool
+    touched: tuple[int, ...]  # sector numbers that are moved, ascending
+
+    @property
+    def efficiency(self) -> float:
+        """Bytes used / bytes moved, 0 to 1."""
+        return self.bytes_used / self.bytes_moved
+
+    @property
+    def cached_efficiency(self) -> float:
+        """Bytes used / bytes moved when a cache keeps sectors between the instructions."""
+        return self.bytes_used / (self.distinct_sectors * SECTOR)
+
+
+def coalesce(pattern: Pattern, capability: Capability, path: CachePath | None = None) -> Access:
+    """Return what *pattern* costs on *capability*; raises BadInput for a path it lacks.
+
+    *path* overrides the caches that a load goes through by default.
+    """
+    path = cache_path(capability, path)
+    width = instruction_width(pattern.element_bytes, pattern.starts, pattern.alignment)
+    calls = lane_addresses(pattern.starts, pattern.element_bytes, width)
+    moved = [
+        t for call in calls for t in transactions(call, pattern.lanes, width, capability, path)
+    ]
+    touched = sorted(
+        {s for start, size in moved for s in range(start // SECTOR, (start + size) // SECTOR)}
+    )
+    used = used_bytes(pattern)
+    total = sum(size for _, size in moved)
+    return Access(
+        path=path,
+        instructions=len(calls),
+        width=width,
+        sectors=total // SECTOR,
+        distinct_sectors=len(touched),
+        lines=sum(len({(a // LINE) for a in call}) for call in calls),
+        ideal_sectors=-(-used // SECTOR),
+        bytes_moved=total,
+        bytes_used=used,
+        aligned=all(start % pattern.alignment == 0 for start in pattern.starts),
+        touched=tuple(touched),
+    )
+
+
+def used_bytes(pattern: Pattern) -> int:
+    """Return the bytes that at least one lane asks for, each counted once."""
+    used = reach = 0
+    for start in sorted(pattern.starts):
+        end = start + pattern.element_bytes
+        used += max(0, end - max(start, reach))
+        reach = max(reach, end)
+    return used

@@ -1,0 +1,74 @@
+"""The roofline: what a kernel of some arithmetic intensity can reach, and what it reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gpuadvise.advisor.errors import BadInput
+
+# Below half of its roof a kernel is limited by latency rather than by either roof.
+FAR_FROM_ROOF = 0.5
+
+
+class Bound(StrEnum):
+    """The roof above a kernel."""
+
+    MEMORY = "memory"
+    COMPUTE = "compute"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roofline:
+    """A kernel under its roof; FLOP/byte, FLOP/s, shares 0 to 1.
+
+    ``attainable`` is the roof at the kernel's intensity. ``achieved`` and its ``share`` of
+    that are None without a time. ``least_seconds`` is the time at the roof.
+    """
+
+    intensity: float
+    ridge: float
+    peak: float
+    bandwidth: float
+    attainable: float
+    bound: Bound
+    least_seconds: float
+    achieved: float | None = None
+    share: float | None = None
+
+    @property
+    def far(self) -> bool:
+        """Whether the kernel is known to reach less than half of its roof."""
+        return self.share is not None and self.share < FAR_FROM_ROOF
+
+
+def ridge_point(peak: float, bandwidth: float) -> float:
+    """Return the FLOP/byte at which *peak* FLOP/s and *bandwidth* bytes/s meet."""
+    return peak / bandwidth
+
+
+def roofline(
+    flops: float, moved_bytes: float, peak: float, bandwidth: float, seconds: float | None = None
+) -> Roofline:
+    """Return where a kernel of *flops* operations and *moved_bytes* of traffic stands.
+
+    *peak* is in FLOP/s, *bandwidth* in bytes/s. Raises BadInput unless all are above zero.
+    """
+    if not all(value > 0 for value in (flops, moved_bytes, peak, bandwidth)):
+        raise BadInput("A roofline needs operations, bytes, a peak and a bandwidth above zero.")
+    if seconds is not None and not seconds > 0:
+        raise BadInput("A roofline needs a time above zero, or none.")
+    intensity, ridge = flops / moved_bytes, ridge_point(peak, bandwidth)
+    attainable = min(peak, intensity * bandwidth)
+    achieved = flops / seconds if seconds else None
+    return Roofline(
+        intensity=intensity,
+        ridge=ridge,
+        peak=peak,
+        bandwidth=bandwidth,
+        attainable=attainable,
+        bound=Bound.MEMORY if intensity < ridge else Bound.COMPUTE,
+        least_seconds=flops / attainable,
+        achieved=achieved,
+        share=achieved / attainable if achieved else None,
+    )

@@ -1,0 +1,1 @@
+"""Host and device: links, copies, and how far they hide behind kernels."""

@@ -1,0 +1,57 @@
+"""Single copies: their time, their latency's share, and the size from which they pay."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.transfers.link_model import LinkModel
+
+
+class Direction(StrEnum):
+    """Which way a copy goes."""
+
+    H2D = "h2d"
+    D2H = "d2h"
+
+
+def copy_rate(model: LinkModel, direction: Direction, *, pageable: bool = False) -> float:
+    """Return the bytes/s of a large copy alone on the link."""
+    if direction is Direction.H2D:
+        return model.pageable_h2d_rate if pageable else model.h2d_rate
+    return model.pageable_d2h_rate if pageable else model.d2h_rate
+
+
+def copy_seconds(
+    size: int, model: LinkModel, direction: Direction = Direction.H2D, *, pageable: bool = False
+) -> float:
+    """Return the seconds that a copy of *size* bytes takes alone on the link."""
+    if size < 0:
+        raise BadInput("A copy has 0 bytes or more.")
+    return model.copy_latency + size / copy_rate(model, direction, pageable=pageable)
+
+
+def latency_share(size: int, model: LinkModel, direction: Direction = Direction.H2D) -> float:
+    """Return the share (0 to 1) of a pinned copy's time in which no byte moves."""
+    return model.copy_latency / copy_seconds(size, model, direction)
+
+
+def half_rate_bytes(model: LinkModel, direction: Direction = Direction.H2D) -> float:
+    """Return the bytes at which a pinned copy reaches half the link's rate."""
+    return model.copy_latency * copy_rate(model, direction)
+
+
+def packed_gain(
+    count: int, size: int, model: LinkModel, direction: Direction = Direction.H2D
+) -> float:
+    """Return the seconds that one copy saves over *count* copies of *size* bytes.
+
+    What packing itself costs on the host is not counted.
+    """
+    if count < 1:
+        raise BadInput("Transfers number 1 or more.")
+    apart = count * copy_seconds(size, model, direction)
+    return apart - copy_seconds(count * size, model, direction)

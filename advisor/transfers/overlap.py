@@ -1,0 +1,146 @@
+"""Whether overlapping copies and kernels pays, and with how many streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.transfers.simulation import Engine, Span, simulate
+from gpuadvise.advisor.transfers.work import MOST_PIECES, Work, cut, shares
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.transfers.link_model import LinkModel
+
+# More streams than this never pay: every piece costs the host, and hardware queues run out
+# (a device has 32, CUDA_DEVICE_MAX_CONNECTIONS).
+MOST_STREAMS = 32
+# A gain below this is not worth the code (also the threshold of the rule serial-transfers).
+WORTHWHILE = 0.05
+# Fewer streams are preferred to a gain that no measurement would show.
+NEGLIGIBLE = 0.005
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staging:
+    """One way of staging and what it takes: seconds, stream and piece counts, time line."""
+
+    streams: int
+    pieces: int
+    chunk_bytes: int | None  # of every piece but the last; None when bytes are not known
+    seconds: float
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """Sequential against staged, in seconds.
+
+    ``speedup`` is sequential / best. ``busy`` is the time each engine works in the best
+    staging, ``floor`` the longest of them: no staging is faster. ``guide`` is the guide's own
+    estimate for the stream count asked for, None where its two-stage formula does not apply.
+    """
+
+    sequential: float
+    asked: Staging | None
+    best: Staging
+    guide: float | None
+    floor: float
+    limiter: Engine
+
+    @property
+    def speedup(self) -> float:
+        """Sequential time / best staged time."""
+        return self.sequential / self.best.seconds
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether staging saves at least 5 % of the sequential time."""
+        return self.best.seconds <= self.sequential * (1 - WORTHWHILE)
+
+
+def guide_estimate(transfer: float, kernel: float, streams: int) -> float:
+    """Return the guide's seconds: tE + tT/n when the kernel is longer, else tT + tE/n."""
+    return max(transfer, kernel) + min(transfer, kernel) / streams
+
+
+def sequential_seconds(work: Work, model: LinkModel) -> float:
+    """Return the seconds of copy, kernel and copy back one after the other, each waited for.
+
+    Host costs are left out: synchronous calls have theirs in any case.
+    """
+    piece = cut(work, model, [1.0])[0]
+    return sum(stage.seconds for stage in (piece.h2d, piece.kernel, piece.d2h) if stage)
+
+
+def stage(
+    work: Work,
+    model: LinkModel,
+    streams: int,
+    *,
+    pieces: int | None = None,
+    granularity: int = 1,
+) -> Staging:
+    """Return what *streams* streams with one piece each (or *pieces* in all) take.
+
+    Pageable copies block the host and wait for each other, so they never overlap. Chunks of
+    known size are multiples of *granularity* bytes.
+    """
+    if not 1 <= streams <= MOST_PIECES:
+        raise BadInput(f"Streams number 1 to {MOST_PIECES}, not {streams}.")
+    total = work.h2d_bytes or work.d2h_bytes
+    parts = shares(pieces or streams, total, granularity)
+    if work.pageable:
+        model = replace(model, engines=0)
+    spans = simulate(cut(work, model, parts), streams, model)
+    return Staging(
+        streams=min(streams, len(parts)),
+        pieces=len(parts),
+        chunk_bytes=round(parts[0] * total) if total else None,
+        seconds=max(span.end for span in spans),
+        spans=spans,
+    )
+
+
+def overlap(
+    work: Work,
+    model: LinkModel,
+    *,
+    streams: int | None = None,
+    most_streams: int = MOST_STREAMS,
+    granularity: int = 1,
+) -> Overlap:
+    """Return the prediction for *streams*, and the best of 1 to *most_streams*.
+
+    Best are the fewest streams within 0.5 % of the least time: more only cost memory.
+
+    Raises BadInput when there is nothing to copy or to compute.
+    """
+    if not (work.kernel_seconds > 0 and (_has(work, "h2d") or _has(work, "d2h"))):
+        raise BadInput("Overlap needs a kernel time and at least one copy.")
+    tried = [stage(work, model, n, granularity=granularity) for n in range(1, most_streams + 1)]
+    least = min(staging.seconds for staging in tried)
+    best = next(staging for staging in tried if staging.seconds <= least * (1 + NEGLIGIBLE))
+    whole = cut(work, model, [1.0])[0]
+    stages = {Engine.H2D: whole.h2d, Engine.KERNEL: whole.kernel, Engine.D2H: whole.d2h}
+    busy = {engine: part.seconds for engine, part in stages.items() if part}
+    limiter = max(busy, key=lambda engine: busy[engine])
+    return Overlap(
+        sequential=sequential_seconds(work, model),
+        asked=stage(work, model, streams, granularity=granularity) if streams else None,
+        best=best,
+        guide=_guide(busy, streams or best.streams, work),
+        floor=busy[limiter],
+        limiter=limiter,
+    )
+
+
+def _has(work: Work, copy: str) -> bool:
+    return bool(getattr(work, f"{copy}_bytes") or getattr(work, f"{copy}_seconds"))
+
+
+def _guide(busy: dict[Engine, float], streams: int, work: Work) -> float | None:
+    if len(busy) != 2 or work.pageable:
+        return None
+    transfer = sum(time for engine, time in busy.items() if engine is not Engine.KERNEL)
+    return guide_estimate(transfer, busy[Engine.KERNEL], streams)

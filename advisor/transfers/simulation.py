@@ -1,0 +1,151 @@
+"""Staged copies and kernels on their engines, event by event.
+
+Guide, "Asynchronous and Overlapping Transfers with Computation": with one stream per piece,
+kernels of some pieces run while others are copied. One engine does one thing at a time, one
+stream keeps its order, and the host issues one operation after another.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.advisor.transfers.work import Piece
+
+
+class Engine(StrEnum):
+    """What carries an operation out."""
+
+    H2D = "h2d"
+    KERNEL = "kernel"
+    D2H = "d2h"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """One operation of one piece on the time line, in seconds from the first issue."""
+
+    engine: Engine
+    piece: int
+    start: float
+    end: float
+
+
+@dataclass(slots=True, kw_only=True)
+class _Operation:
+    """An operation, what is left of it, and the one its stream must finish before it."""
+
+    engine: Engine
+    piece: int
+    issued: float
+    fixed: float
+    moving: float
+    before: _Operation | None = None
+    start: float = inf
+    end: float = inf
+
+    def ready(self) -> float:
+        """Return the time from which it may run, infinity while that is not known."""
+        return max(self.issued, self.before.end if self.before else 0.0)
+
+
+# The queues of one resource: one per kind of operation, each in the order of issue.
+_Queues = list[deque[_Operation]]
+
+
+def simulate(pieces: Sequence[Piece], streams: int, model: LinkModel) -> tuple[Span, ...]:
+    """Return every operation's start and end, in order of their starts.
+
+    Piece i goes into stream ``i mod streams``. Copies share an engine when ``model.engines``
+    is 1; with 0 they share it with the kernels, so that nothing overlaps.
+    """
+    operations = _operations(pieces, streams, model.operation_cost)
+    resources = _resources(operations, model.engines)
+    running: dict[int, _Operation] = {}
+    now = 0.0
+    while running or any(any(queues) for queues in resources):
+        _start(resources, running, now)
+        now = _advance(resources, running, now, model.duplex_slowdown)
+    spans = [Span(engine=o.engine, piece=o.piece, start=o.start, end=o.end) for o in operations]
+    return tuple(sorted(spans, key=lambda span: (span.start, span.end)))
+
+
+def _operations(pieces: Sequence[Piece], streams: int, cost: float) -> list[_Operation]:
+    """Return the operations in the order of issue: piece by piece, in, kernel, out."""
+    found: list[_Operation] = []
+    last: dict[int, _Operation] = {}
+    for number, piece in enumerate(pieces):
+        for engine, stage in (
+            (Engine.H2D, piece.h2d),
+            (Engine.KERNEL, piece.kernel),
+            (Engine.D2H, piece.d2h),
+        ):
+            if stage is None:
+                continue
+            operation = _Operation(
+                engine=engine,
+                piece=number,
+                issued=cost * (len(found) + 1),
+                fixed=stage.fixed,
+                moving=stage.moving,
+                before=last.get(number % streams),
+            )
+            last[number % streams] = operation
+            found.append(operation)
+    return found
+
+
+def _resources(operations: list[_Operation], engines: int) -> list[_Queues]:
+    """Return what can work at the same time, each with its queues."""
+    h2d, kernel, d2h = (deque(o for o in operations if o.engine is engine) for engine in Engine)
+    if engines == 0:
+        return [[h2d, kernel, d2h]]
+    if engines == 1:
+        return [[h2d, d2h], [kernel]]
+    return [[h2d], [kernel], [d2h]]
+
+
+def _start(resources: list[_Queues], running: dict[int, _Operation], now: float) -> None:
+    """Start on each idle resource the operation that was issued first of those ready."""
+    for number, queues in enumerate(resources):
+        ready = [queue for queue in queues if queue and queue[0].ready() <= now]
+        if ready and number not in running:
+            operation = min(ready, key=lambda queue: queue[0].issued).popleft()
+            operation.start = now
+            running[number] = operation
+
+
+def _advance(
+    resources: list[_Queues], running: dict[int, _Operation], now: float, slowdown: float
+) -> float:
+    """Let time pass until something ends or becomes ready; return the new time."""
+    duplex = sum(o.engine is not Engine.KERNEL and not o.fixed for o in running.values()) > 1
+    ends = {n: now + (o.fixed or o.moving * _pace(o, duplex, slowdown)) for n, o in running.items()}
+    heads = (queue[0].ready() for queues in resources for queue in queues if queue)
+    then = min(*ends.values(), *(time for time in heads if time > now), inf, inf)
+    for number, end in ends.items():
+        operation = running[number]
+        _progress(operation, then - now, _pace(operation, duplex, slowdown), end <= then)
+        if not operation.fixed and not operation.moving:
+            operation.end = then
+            del running[number]
+    return then
+
+
+def _pace(operation: _Operation, duplex: bool, slowdown: float) -> float:
+    return slowdown if duplex and operation.engine is not Engine.KERNEL else 1.0
+
+
+def _progress(operation: _Operation, time: float, pace: float, whole: bool) -> None:
+    """Take *time* off what *operation* is doing, or all of it when it ends just now."""
+    if operation.fixed:
+        operation.fixed = 0.0 if whole else operation.fixed - time
+    else:
+        operation.moving = 0.0 if whole else operation.moving - time / pace
