@@ -1,0 +1,83 @@
+"""The GPUs of this machine, asked now."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from gpuadvise.advisor.backends.presence import driver_present
+from gpuadvise.advisor.gpu import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpuadvise.advisor.backends.probe import Outcome
+    from gpuadvise.advisor.backends.readings import DriverReport, NvmlReport
+
+T = TypeVar("T", "NvmlReport", "DriverReport")
+
+NO_DRIVER = "No NVIDIA driver is loaded on this machine."
+
+
+def live_machine(*, telemetry: bool = False, environ: Mapping[str, str] = os.environ) -> Machine:
+    """Return every GPU of this machine with all that NVML, driver and catalogue tell.
+
+    Never raises for a missing or sick driver: ``problems`` has a sentence for each part that
+    did not answer. Takes as long as the slower of both needs to start, at most
+    ``probe.PATIENCE_SECONDS``. No CUDA context is created.
+    """
+    if not driver_present():
+        return Machine(problems=(NO_DRIVER,))
+    from gpuadvise.advisor.backends.host import host_notes
+    from gpuadvise.advisor.backends.merge import merged
+    from gpuadvise.advisor.backends.probe import Probe, ask_all
+
+    kind = Probe.NVML_LIVE if telemetry else Probe.NVML
+    nvml, cuda = ask_all((kind, Probe.DRIVER))
+    machine = merged(nvml_report(nvml), driver_report(cuda), environ)
+    return replace(machine, notes=host_notes())
+
+
+def identities() -> NvmlReport:
+    """Return which GPUs there are, by NVML alone: the quickest question."""
+    from gpuadvise.advisor.backends.probe import Probe, ask_all
+
+    return nvml_report(*ask_all((Probe.NVML_IDENTITY,)))
+
+
+def nvml_report(outcome: Outcome) -> NvmlReport:
+    """Return NVML's report from what its probe printed."""
+    from gpuadvise.advisor.backends.readings import NvmlReport
+
+    return _report(NvmlReport, outcome)
+
+
+def driver_report(outcome: Outcome) -> DriverReport:
+    """Return the CUDA driver's report from what its probe printed."""
+    from gpuadvise.advisor.backends.readings import DriverReport
+
+    return _report(DriverReport, outcome)
+
+
+def driver_now() -> DriverReport:
+    """Return the CUDA driver's own view, for checks of the model against it."""
+    from gpuadvise.advisor.backends.probe import Probe, ask_all
+    from gpuadvise.advisor.backends.readings import DriverReport
+
+    if not driver_present():
+        return DriverReport(problem=NO_DRIVER)
+    return driver_report(*ask_all((Probe.DRIVER,)))
+
+
+def _report(kind: type[T], outcome: Outcome) -> T:
+    from gpuadvise.advisor.backends.readings import names
+    from gpuadvise.advisor.errors import BadInput
+    from gpuadvise.advisor.record import rebuilt
+
+    if outcome.problem:
+        return kind(problem=outcome.problem)
+    try:
+        return rebuilt(kind, outcome.answer, names())
+    except BadInput as error:
+        return kind(problem=f"The answer of a driver probe is unusable: {error.message}")

@@ -1,0 +1,159 @@
+"""One live GPU as a Device: each fact from the best source that has it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from gpuadvise.advisor.backends.live_reasons import reasons
+from gpuadvise.advisor.backends.readings import DriverGpu, NvmlGpu
+from gpuadvise.advisor.capability import Capability
+from gpuadvise.advisor.catalogue import limits_of, throughput_of
+from gpuadvise.advisor.device import Device, Origin
+from gpuadvise.advisor.driver_limits import driver_limits, with_driver
+
+DRIVER = "driver attribute"
+NVML = "NVML"
+# The clock that the driver reports for GDDR and HBM moves data on both edges.
+_DOUBLE_DATA_RATE = 2
+# Product facts that do not hold for a part of the product.
+_NOT_OF_A_SLICE = frozenset(
+    ("id", "memory_bytes", "memory_bandwidth", "published_bandwidth", "memory_bus_bits",
+     "l2_bytes", "persisting_l2_bytes", "sm_count", "async_engines", "nvlink_bandwidth", "peaks",
+     "power_limit_watts")
+)  # fmt: skip
+_NEVER_FROM_PRODUCT = frozenset(
+    ("name", "capability", "limits", "origin", "extrapolated", "notes", "sources", "reasons")
+)
+
+
+class _Facts:
+    """Values by field name; the first source that knows one wins."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.sources: dict[str, str] = {}
+
+    def add(self, source: str, **values: Any) -> None:
+        for name, value in values.items():
+            if value is not None and name not in self.values:
+                self.values[name] = value
+                self.sources[name] = source
+
+
+def live_device(
+    nvml: NvmlGpu | None, cuda: DriverGpu | None, product: Device | None
+) -> Device | None:
+    """Return the GPU that *nvml* and *cuda* describe, completed by the catalogue's *product*.
+
+    None when neither source tells its compute capability: nothing can be said then.
+    """
+    nvml = nvml or NvmlGpu(index=0)
+    cuda = cuda or DriverGpu(cuda_index=0)
+    capability = _capability(nvml, cuda)
+    if capability is None:
+        return None
+    facts = _Facts()
+    _add_driver(facts, cuda)
+    _add_nvml(facts, nvml, capability)
+    facts.add("driver", name=cuda.name)
+    _add_bandwidth(facts, product, is_slice=nvml.mig is not None)
+    if product:
+        _add_product(facts, product, is_slice=nvml.mig is not None)
+    limits, extrapolated = limits_of(capability)
+    return Device(
+        **{"name": "NVIDIA GPU", **facts.values},
+        capability=capability,
+        limits=with_driver(limits, cuda.attributes),
+        origin=Origin.LIVE,
+        extrapolated=extrapolated,
+        sources=facts.sources | _limit_sources(capability, cuda, nvml),
+        reasons=reasons(facts.values, nvml, cuda, product),
+    )
+
+
+def _capability(nvml: NvmlGpu, cuda: DriverGpu) -> Capability | None:
+    if nvml.compute_capability:
+        return Capability(*nvml.compute_capability)
+    major = cuda.attributes.get("compute_capability_major")
+    minor = cuda.attributes.get("compute_capability_minor", 0)
+    return Capability(major, minor) if major else None
+
+
+def _add_driver(facts: _Facts, cuda: DriverGpu) -> None:
+    of = cuda.attributes.get
+    facts.add("driver", memory_bytes=cuda.memory_bytes)
+    facts.add(
+        DRIVER,
+        sm_count=of("multiprocessor_count") or None,
+        sm_clock_hz=_kilohertz(of("clock_rate")),
+        memory_bus_bits=of("global_memory_bus_width") or None,
+        memory_clock_hz=_kilohertz(of("memory_clock_rate")),
+        l2_bytes=of("l2_cache_size") or None,
+        persisting_l2_bytes=of("max_persisting_l2_cache_size") or None,
+        async_engines=of("async_engine_count"),
+        integrated=_flag(of("integrated")),
+        coherent_host_memory=_flag(of("pageable_memory_access_uses_host_page_tables")),
+        ecc=_flag(of("ecc_enabled")),
+    )
+
+
+def _add_nvml(facts: _Facts, nvml: NvmlGpu, capability: Capability) -> None:
+    facts.add(
+        NVML,
+        name=nvml.name,
+        sm_count=nvml.sm_count,
+        memory_bytes=nvml.memory_bytes,
+        memory_bus_bits=nvml.memory_bus_bits or None,
+        sm_clock_max_hz=_float(nvml.sm_clock_hz),
+        memory_clock_hz=_float(nvml.memory_clock_hz),
+        ecc=nvml.ecc,
+        pcie_generation=nvml.pcie_generation or None,
+        pcie_lanes=nvml.pcie_lanes or None,
+        power_limit_watts=nvml.power_limit_watts,
+    )
+    lanes = throughput_of(capability).fp32_fma
+    if nvml.cores and lanes and not nvml.mig:
+        source = f"derived: NVML's core count / {lanes} FP32 lanes per SM"
+        facts.add(source, sm_count=nvml.cores // lanes)
+
+
+def _add_bandwidth(facts: _Facts, product: Device | None, *, is_slice: bool) -> None:
+    known = facts.values
+    clock, bits = known.get("memory_clock_hz"), known.get("memory_bus_bits")
+    if is_slice or known.get("integrated") or not (clock and bits):
+        return
+    if product and product.memory_data_rate:
+        _add_fields(facts, product, ["memory_data_rate"])
+    facts.add("derived: double data rate", memory_data_rate=_DOUBLE_DATA_RATE)
+    rate = clock * bits / 8 * known["memory_data_rate"]
+    facts.add("derived: memory clock x bus width x data rate", memory_bandwidth=rate)
+
+
+def _add_product(facts: _Facts, product: Device, *, is_slice: bool) -> None:
+    dropped = _NEVER_FROM_PRODUCT | (_NOT_OF_A_SLICE if is_slice else set())
+    _add_fields(facts, product, [f.name for f in fields(Device) if f.name not in dropped])
+
+
+def _add_fields(facts: _Facts, product: Device, names: list[str]) -> None:
+    for name in names:
+        source = product.sources.get(name, "catalogue")
+        facts.add(source, **{name: getattr(product, name) or None})
+
+
+def _kilohertz(value: int | None) -> float | None:
+    return value * 1e3 if value else None
+
+
+def _float(value: int | None) -> float | None:
+    return float(value) if value else None
+
+
+def _flag(value: int | None) -> bool | None:
+    return None if value is None else bool(value)
+
+
+def _limit_sources(capability: Capability, cuda: DriverGpu, nvml: NvmlGpu) -> dict[str, str]:
+    source = NVML if nvml.compute_capability else DRIVER
+    limits = {"capability": source, "limits": f"catalogue: capability {capability}"}
+    return limits | dict.fromkeys(driver_limits(cuda.attributes), DRIVER)

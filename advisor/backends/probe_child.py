@@ -1,0 +1,25 @@
+"""``python -m gpuadvise.advisor.backends.probe_child WHAT``: one report as JSON on stdout."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from gpuadvise.advisor.record import plain
+
+
+def main(what: str) -> None:
+    """Print the report *what*: ``driver``, ``nvml``, ``nvml-live`` or ``nvml-identity``."""
+    if what == "driver":
+        from gpuadvise.advisor.backends import driver
+
+        answer: object = driver.report()
+    else:
+        from gpuadvise.advisor.backends import nvml_facts
+
+        answer = nvml_facts.report(everything=what != "nvml-identity", live=what == "nvml-live")
+    json.dump(plain(answer), sys.stdout)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,58 @@
+"""The live GPU a command is about, with as few questions as possible.
+
+NVML alone tells which GPUs there are; the catalogue completes what it knows. Only for a GPU
+that is not in the catalogue is the CUDA driver asked as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.backends.live import identities, live_machine
+from gpuadvise.advisor.backends.merge import merged
+from gpuadvise.advisor.backends.visible import MASK, order_is_known, visible
+from gpuadvise.advisor.prose import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpuadvise.advisor.backends.readings import NvmlReport
+    from gpuadvise.advisor.gpu import Gpu, Machine
+
+
+def quick_gpus(environ: Mapping[str, str]) -> Machine:
+    """Return the GPUs of this machine, asking the CUDA driver only if the catalogue must pass."""
+    machine = merged(identities(), None, environ)
+    if machine.gpus and all(gpu.device.id or gpu.identity.mig for gpu in machine.gpus):
+        return machine
+    return live_machine(environ=environ)
+
+
+def first_visible(environ: Mapping[str, str]) -> tuple[Gpu | None, tuple[str, ...]]:
+    """Return the first GPU that CUDA would see here, and what must be said about the choice."""
+    report = identities()
+    seen = visible(report.gpus, environ)
+    if report.gpus and not seen:
+        return None, (_hidden(report, environ),)
+    if seen and order_is_known(report.gpus, environ):
+        chosen = replace(report, gpus=(report.gpus[seen[0]],))
+        machine = merged(chosen, None, environ)
+        if machine.gpus and machine.gpus[0].device.id:
+            return machine.gpus[0], ()
+    return _by_driver(environ)
+
+
+def _by_driver(environ: Mapping[str, str]) -> tuple[Gpu | None, tuple[str, ...]]:
+    machine = live_machine(environ=environ)
+    numbered = [gpu for gpu in machine.gpus if gpu.identity.cuda_index is not None]
+    first = min(numbered, key=lambda gpu: gpu.identity.cuda_index or 0, default=None)
+    gpu = first or next(iter(machine.gpus), None)
+    return gpu, () if gpu else machine.problems
+
+
+def _hidden(report: NvmlReport, environ: Mapping[str, str]) -> str:
+    lost = [gpu.problem for gpu in report.gpus if gpu.problem]
+    if len(lost) == len(report.gpus):
+        return f"No GPU of this machine answers: {lost[0]}."
+    return f"{MASK}={quoted(environ.get(MASK, ''))} hides every GPU of this machine."
