@@ -90,7 +90,7 @@ class Occupancy:
         ``None`` when the default suffices, the kernel's attribute is already set, or the
         launch is impossible anyway.
         """
-        used = self.launch.static_shared + self.launch.dynamic_shared
+        used = self.launch.shared_memory
         asked = self.launch.optin and self.launch.max_dynamic_shared is None
         if not asked or self.fault or used <= self.hardware.shared_memory_per_block:
             return None

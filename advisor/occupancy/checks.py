@@ -145,7 +145,7 @@ def _shared_memory(limits: Limits, launch: Launch) -> Iterator[Fault]:
         )
     elif not shared.fits(limits, launch, shared.allocated(limits, launch)):
         room = shared.allowance(limits, launch)
-        used = launch.static_shared + asked
+        used = launch.shared_memory
         optin = ""
         if not launch.optin and room < limits.shared_memory_per_block_optin:
             optin = " without raising MaxDynamicSharedMemorySize"
@@ -180,14 +180,13 @@ def _registers(limits: Limits, launch: Launch) -> Iterator[Fault]:
         and limits.partitioned_global_caching
         and not registers.blocks_in_halves(limits, warps, launch.registers)
     ):
-        room //= 2
         yield Fault(
-            cause=Cause.REGISTERS_PER_BLOCK,
+            cause=Cause.GLOBAL_CACHING,
             message=f"{what} do not fit one half of the multiprocessor, which partitioned "
             "global caching asks for.",
             failure=RuntimeFailure.OUT_OF_RESOURCES,
             asked=asked,
-            allowed=room,
+            allowed=room // 2,
         )
 
 

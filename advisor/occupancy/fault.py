@@ -15,6 +15,7 @@ class Cause(StrEnum):
     LAUNCH_BOUNDS = "launch_bounds"
     REGISTERS_PER_THREAD = "registers_per_thread"
     REGISTERS_PER_BLOCK = "registers_per_block"
+    GLOBAL_CACHING = "global_caching"
     STATIC_SHARED_MEMORY = "static_shared_memory"
     DYNAMIC_SHARED_MEMORY = "dynamic_shared_memory"
     MAX_DYNAMIC_SHARED_MEMORY = "max_dynamic_shared_memory"

@@ -89,6 +89,11 @@ class Launch:
             raise BadInput(f"A block of {shape} does not have {self.threads} threads.")
 
     @property
+    def shared_memory(self) -> int:
+        """Shared memory the program asks for, static and dynamic, in bytes."""
+        return self.static_shared + self.dynamic_shared
+
+    @property
     def cluster_size(self) -> int:
         """Blocks per cluster; 1 without clusters."""
         return math.prod(self.cluster_dim)

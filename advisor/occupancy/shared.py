@@ -50,21 +50,34 @@ def fits(limits: Limits, launch: Launch, block: int) -> bool:
 def capacity(limits: Limits, launch: Launch, block: int) -> int:
     """Return the shared memory that the SM is switched to for blocks of *block* bytes.
 
-    A carveout is a hint: the SM takes a larger one when a block would not fit.
+    A preference is a hint: the SM takes a larger size when a block would not fit.
     """
+    wanted, sizes = preferred(limits, launch), limits.shared_memory_configs
+    match limits.shared_memory_config_mode:
+        case SharedMode.FIXED:
+            return wanted
+        case SharedMode.CACHE_CONFIG:
+            return wanted if block <= wanted else sizes[0]
+        case SharedMode.CARVEOUT:
+            least = max(wanted, block)
+            return next((size for size in sizes if size >= least), sizes[-1])
+        case other:
+            assert_never(other)
+
+
+def preferred(limits: Limits, launch: Launch) -> int:
+    """Return the bytes per SM that the launch's carveout or cache preference asks for."""
     sizes = limits.shared_memory_configs
     match limits.shared_memory_config_mode:
         case SharedMode.FIXED:
             return sizes[0]
         case SharedMode.CACHE_CONFIG:
-            chosen = sizes[_cache_index(launch.cache, len(sizes))]
-            return chosen if block <= chosen else sizes[0]
+            return sizes[_cache_index(launch.cache, len(sizes))]
         case SharedMode.CARVEOUT:
             percent = launch.carveout
             if percent is None:
                 percent = CARVEOUT_OF.get(launch.cache, 100)
-            wanted = max(percent * limits.shared_memory_per_sm // 100, block)
-            return next((size for size in sizes if size >= wanted), sizes[-1])
+            return percent * limits.shared_memory_per_sm // 100
         case other:
             assert_never(other)
 

@@ -1,0 +1,46 @@
+"""What a kernel may take more of without losing a block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.occupancy.budget import dynamic_shared_budget
+from gpuadvise.advisor.occupancy.model import occupancy
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headroom:
+    """The most a kernel may take, each alone, at the same blocks per SM.
+
+    ``registers`` per thread, ``dynamic_shared`` bytes per block; ``None`` when the launch is
+    impossible or its register count not known.
+    """
+
+    registers: int | None
+    dynamic_shared: int | None
+
+
+def headroom(result: Occupancy) -> Headroom:
+    """Return what *result*'s kernel may take free of charge."""
+    if result.fault:
+        return Headroom(registers=None, dynamic_shared=None)
+    return Headroom(
+        registers=_registers(result),
+        dynamic_shared=dynamic_shared_budget(result.hardware, result.launch, result.blocks_per_sm),
+    )
+
+
+def _registers(result: Occupancy) -> int | None:
+    count = result.launch.registers
+    if count is None:
+        return None
+    while count < result.hardware.max_registers_per_thread:
+        more = replace(result.launch, registers=count + 1)
+        if occupancy(result.hardware, more).blocks_per_sm < result.blocks_per_sm:
+            break
+        count += 1
+    return count

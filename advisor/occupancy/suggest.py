@@ -1,0 +1,61 @@
+"""Block sizes worth trying: the runtime helper's, and the guide's at equal occupancy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.occupancy.model import occupancy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.limits import Limits
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.launch import Launch
+
+# Threads per block to start from: best practices guide, "Thread and Block Heuristics".
+GUIDE_RANGE = range(128, 256 + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """Block sizes for one kernel; each is a full answer of the model.
+
+    ``helper`` is what ``cudaOccupancyMaxPotentialBlockSize`` returns: the largest block that
+    keeps most threads resident. ``guide`` lists the sizes of the guide's range, a multiple of
+    the warp each, that reach the same occupancy.
+    """
+
+    helper: Occupancy
+    guide: tuple[Occupancy, ...]
+
+
+def suggest_block(limits: Limits, launch: Launch) -> Suggestion | None:
+    """Return block sizes for the kernel of *launch*, whose own block size is not looked at.
+
+    Shared memory is taken as constant, whatever the block size. ``None`` when no block starts.
+    """
+    helper = None
+    for result in sizes(limits, launch):
+        if result.threads_per_sm > (helper.threads_per_sm if helper else 0):
+            helper = result
+        if helper and helper.threads_per_sm == limits.max_threads_per_sm:
+            break
+    if helper is None:
+        return None
+    guide = [
+        result
+        for result in sizes(limits, launch)
+        if result.launch.threads in GUIDE_RANGE and result.warps_per_sm >= helper.warps_per_sm
+    ]
+    return Suggestion(helper=helper, guide=tuple(reversed(guide)))
+
+
+def sizes(limits: Limits, launch: Launch) -> Iterator[Occupancy]:
+    """Yield the answer for every block size, from the largest down, in whole warps."""
+    warp = limits.warp_size
+    largest = min(limits.max_threads_per_block, launch.max_threads or limits.max_threads_per_block)
+    for aligned in range(-(-largest // warp) * warp, 0, -warp):
+        size = min(largest, aligned)
+        yield occupancy(limits, replace(launch, threads=size, block_dim=None))
