@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from gpuadvise.advisor.description import values as v
 from gpuadvise.advisor.description.tables import Key, Table
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts import application as app
 from gpuadvise.advisor.facts import timing
 from gpuadvise.advisor.facts.access import Access, Space
-from gpuadvise.advisor.facts.code import Compiled
+from gpuadvise.advisor.facts.code import Compiled, LaunchBounds
 
 COUNT = v.whole(1)
 FACTOR = v.number(above=True)
+
+
+def _launch_bounds(value: object) -> LaunchBounds:
+    """Return launch bounds from ``256`` or ``[256, 4]``; raises BadInput."""
+    parts = value if isinstance(value, list) else [value]
+    if not 1 <= len(parts) <= 2:
+        raise BadInput("Launch bounds are a number of threads, or threads and blocks.")
+    read = v.whole(1, 2**31 - 1)
+    return LaunchBounds(threads=read(parts[0]), blocks=read(parts[1]) if parts[1:] else None)
+
 
 # The launch: named like the options of `gpuadvise occupancy`.
 LAUNCH = {
@@ -31,9 +42,11 @@ PLAIN = {
     "name": Key("kernel", v.text),
     "elements": Key("elements", COUNT),
     "syncs": Key("barriers_used", v.flag),
+    "latency": Key("arithmetic_latency", v.whole(1, 10_000)),
     "ilp": Key("independent_instructions", v.number(1)),
     "concurrent": Key("concurrent", v.flag),
     "total_time": Key("run_seconds", v.seconds),
+    "launch_bounds": Key("launch_bounds", _launch_bounds),
     "compile_flags": Key("compile_flags", v.texts),
 }
 

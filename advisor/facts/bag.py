@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Transfer, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
+    from gpuadvise.advisor.telemetry import Telemetry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,7 @@ class Facts:
 
     kernel: str | None = None
     device: Device | None = None
+    sm_count: int | None = None
     launch: Launch | None = None
     registers: int | None = None
     occupancy: Occupancy | None = None
@@ -46,6 +48,7 @@ class Facts:
     grid: tuple[int, int, int] | None = None
     elements: int | None = None
     barriers_used: bool | None = None
+    arithmetic_latency: int | None = None  # cycles
     independent_instructions: float | None = None
     concurrent: bool | None = None
     traffic: Traffic | None = None
@@ -68,5 +71,6 @@ class Facts:
     compiled: Compiled | None = None
     sources: Sources | None = None
     profile: Profile | None = None
+    telemetry: Telemetry | None = None
     devices: tuple[Device, ...] | None = None
     environment: Mapping[str, str] | None = None

@@ -12,17 +12,18 @@ if TYPE_CHECKING:
 
 
 def completed(facts: Facts) -> Facts:
-    """Return *facts* with grid, registers and occupancy, where the launch and device give them.
+    """Return *facts* with everything that follows from them.
 
-    Without a register count the occupancy is not derived: it would be an upper bound only.
+    Without a register count no occupancy is derived: it would be an upper bound only.
     """
     launch, device = facts.launch, facts.device
-    if launch is None:
-        return facts
-    known = device is not None and launch.registers is not None
+    latency = device.limits.arithmetic_latency_cycles if device else None
+    known = device is not None and launch is not None and launch.registers is not None
     return replace(
         facts,
-        grid=launch.grid_dim,
-        registers=launch.registers,
-        occupancy=occupancy(device.limits, launch) if known and device else None,
+        sm_count=device.sm_count if device else None,
+        arithmetic_latency=facts.arithmetic_latency or latency,
+        grid=launch.grid_dim if launch else None,
+        registers=launch.registers if launch else None,
+        occupancy=occupancy(device.limits, launch) if known and device and launch else None,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 HOW = {
     "kernel": "Give the kernel a `name` in the kernel description.",
     "device": "Name the GPU: --gpu h100, --cc 9.0 or --device 0.",
+    "sm_count": "Name the GPU: --gpu h100. A capability alone does not say how many SMs it has.",
     "launch": "Give the block size: --block 256.",
     "registers": "Give the registers per thread: --regs 32.",
     "occupancy": "Give GPU, registers and block size: --gpu h100 --regs 32 --block 256.",
@@ -12,6 +13,10 @@ HOW = {
     "grid": "Give the grid size: --grid 1024.",
     "elements": "Give the number of elements: --elements 1000000.",
     "barriers_used": "Say whether the kernel calls __syncthreads(): --syncs.",
+    "arithmetic_latency": (
+        "Give the cycles a dependent instruction waits: --latency 4. "
+        "NVIDIA documents them up to compute capability 7.5."
+    ),
     "independent_instructions": "Give the independent instructions per thread (ILP): --ilp 2.",
     "concurrent": "Say whether kernels run in several streams: --concurrent.",
     "traffic": "Give bytes and time: --read 1GB --write 1GB --time 800us.",
@@ -37,6 +42,7 @@ HOW = {
         "Give a profile: `ncu --csv --page details --set full ./app > report.csv`, "
         "then --ncu report.csv."
     ),
+    "telemetry": "Run on the machine with the GPU, with --device 0, or give --from SNAPSHOT.",
     "devices": "Run on the machine with the GPUs: --device 0.",
     "environment": "Run where the program runs: --environment.",
 }

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Evidence,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.advisor.prose import plural
+from gpuadvise.rules.evidence import given
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -38,16 +30,15 @@ def check(
         return PASSED
     return Advice(
         message=(
-            f"Only the launch of {launch.threads} threads per block is known: "
-            "0 profiles and 0 times were given."
+            f"Of this kernel only the launch ({plural(launch.threads, 'thread')} per block) is "
+            "known: no profile and no times were given, so the other advice is unverified."
         ),
         action=(
-            f"Run `{COMMAND}` on a realistic workload and pass --ncu report.csv, or give "
-            "--read, --write and --time. `nsys profile --stats=true ./app` shows which kernels "
-            "take the most time: start with those. Until then treat the advice about launch "
-            "and resources as unverified."
+            "Run a realistic workload under `nsys profile --stats=true ./app` to find the kernels "
+            f"that take the most time, then `{COMMAND}`, and pass --ncu report.csv. Or give "
+            "--read, --write and --time."
         ),
-        evidence=(Evidence(label="profiles given", value=0, unit="", source="you"),),
+        evidence=(given("profiles and times", 0),),
     )
 
 
@@ -63,12 +54,7 @@ RULE = Rule(
     citations=guide("4.1.1", "3.1.1"),
     check=check,
     examples=Examples(
-        fires={"gpu": "h200", "registers": 32, "block": 256},
-        quiet={
-            "gpu": "h200",
-            "registers": 32,
-            "block": 256,
-            "traffic": {"read": "1GB", "write": "1GB", "time": "500us"},
-        },
+        fires={"block": 256},
+        quiet={"block": 256, "traffic": {"read": "1GB", "write": "1GB", "time": "500us"}},
     ),
 )

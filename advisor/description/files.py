@@ -1,0 +1,178 @@
+"""Descriptions in files and streams: TOML, JSON, and NDJSON line by line.
+
+A TOML or JSON document holds ``kernel``, a list of kernels, and may hold ``defaults``, keys
+that every kernel gets unless it says otherwise. NDJSON holds one kernel per line.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.description.locate import in_json, in_toml
+from gpuadvise.advisor.description.reader import Described, described
+from gpuadvise.advisor.description.tables import Fault, unknown_key
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import inert, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gpuadvise.advisor.description.reader import DeviceFinder
+    from gpuadvise.advisor.description.tables import Path
+
+# A described kernel takes about a kilobyte; these bounds keep a wrong file from filling memory.
+LARGEST_DOCUMENT = 64 * 2**20
+LARGEST_LINE = 2**20
+_TOP = ("defaults", "kernel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadLine:
+    """A line of a stream that describes no kernel; the others still do."""
+
+    line: int
+    error: BadInput
+
+
+def from_toml(text: str, name: str, find: DeviceFinder) -> tuple[Described, ...]:
+    """Return the kernels of the TOML document *text*; *name* is the file's, for messages.
+
+    Raises BadInput with file, line and column.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{inert(name)}: not TOML: {error}.") from None
+    except RecursionError:
+        raise BadInput(f"{inert(name)}: nested too deeply.") from None
+    return _located(document, text, name, find, in_toml)
+
+
+def from_json(text: str, name: str, find: DeviceFinder) -> tuple[Described, ...]:
+    """Return the kernels of the JSON document *text*; raises BadInput with line and column."""
+    document = _loads(text, name)
+    if isinstance(document, list):
+        document = {"kernel": document}
+    elif isinstance(document, dict) and "kernel" not in document:
+        return _located({"kernel": [document]}, text, name, find, _in_lone_kernel)
+    return _located(document, text, name, find, _in_document)
+
+
+def from_lines(
+    lines: Iterable[str], name: str, find: DeviceFinder
+) -> Iterator[Described | BadLine]:
+    """Yield what each NDJSON line describes, as it comes; empty lines are passed over."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield _from_line(line, number, name, find)
+        except BadInput as error:
+            yield BadLine(line=number, error=error)
+
+
+def _from_line(line: str, number: int, name: str, find: DeviceFinder) -> Described:
+    where = f"{inert(name)}:{number}"
+    if len(line) > LARGEST_LINE:
+        raise BadInput(f"{where}: a line longer than {LARGEST_LINE:,} characters.")
+    raw = _loads(line, where)
+    try:
+        return described(raw, find)
+    except Fault as fault:
+        _, column = in_json(line, fault.path)
+        raise BadInput(f"{where}:{column}: {_at(fault)}", hint=fault.hint) from None
+
+
+def _loads(text: str, where: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise BadInput(f"{inert(where)}: not JSON: {error.msg} ({place}).") from None
+    except (RecursionError, ValueError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise BadInput(f"{inert(where)}: not JSON that can be used: {reason[:200]}.") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {quoted(twice)} is given twice")
+    return table
+
+
+def _refused(word: str) -> None:
+    raise ValueError(f"{word} is no number")
+
+
+def _in_document(text: str, path: Path) -> tuple[int, int]:
+    in_list = text.lstrip().startswith("[")
+    return in_json(text, path[1:] if in_list else path)
+
+
+def _in_lone_kernel(text: str, path: Path) -> tuple[int, int]:
+    return in_json(text, path[2:])
+
+
+def _located(
+    document: object,
+    text: str,
+    name: str,
+    find: DeviceFinder,
+    position: Callable[[str, Path], tuple[int, int]],
+) -> tuple[Described, ...]:
+    try:
+        return tuple(_kernels(document, find))
+    except Fault as fault:
+        line, column = position(text, fault.path)
+        message = f"{inert(name)}:{line}:{column}: {_at(fault)}"
+        raise BadInput(message, hint=fault.hint) from None
+
+
+def _at(fault: Fault) -> str:
+    keys = ".".join(str(part) for part in fault.path)
+    return f"{inert(keys)}: {fault.message}" if keys else fault.message
+
+
+def _kernels(document: object, find: DeviceFinder) -> Iterator[Described]:
+    if not isinstance(document, dict):
+        raise Fault((), "A table with the key kernel belongs here.")
+    for key in document:
+        if key not in _TOP:
+            raise unknown_key(key, dict.fromkeys(_TOP), ())
+    defaults, kernels = document.get("defaults", {}), document.get("kernel")
+    if not isinstance(defaults, dict):
+        raise Fault(("defaults",), "A table of keys belongs here.")
+    if not isinstance(kernels, list) or not kernels:
+        raise Fault((), "No kernel is described.", hint="Begin each one with [[kernel]].")
+    names: set[str] = set()
+    for index, raw in enumerate(kernels):
+        kernel = _kernel(defaults, raw, index, find)
+        _only_once(kernel.facts.kernel, names, ("kernel", index, "name"))
+        yield kernel
+
+
+def _kernel(defaults: dict[str, Any], raw: object, index: int, find: DeviceFinder) -> Described:
+    path: Path = ("kernel", index)
+    if not isinstance(raw, dict):
+        raise Fault(path, "A table of keys belongs here.")
+    try:
+        return described({**defaults, **raw}, find, path)
+    except Fault as fault:
+        key = fault.path[2] if len(fault.path) > 2 else None
+        if key in raw or key not in defaults:
+            raise
+        raise Fault(("defaults", *fault.path[2:]), fault.message, hint=fault.hint) from None
+
+
+def _only_once(name: str | None, names: set[str], path: Path) -> None:
+    if name is None:
+        return
+    if name in names:
+        raise Fault(path, f"The kernel {quoted(name)} is described twice.")
+    names.add(name)

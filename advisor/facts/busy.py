@@ -1,0 +1,64 @@
+"""Whether a kernel is known to keep some unit busy, so that more warps would not help it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Traffic, Work
+
+# Share of a unit's peak from which it counts as the limit: the level at which Nsight Compute
+# too calls a kernel bound by a unit instead of by latency.
+BUSY = 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Busy:
+    """The unit that a kernel keeps busiest, and the share (0-1) of its peak."""
+
+    unit: str
+    share: float
+
+
+def busy(
+    profile: Profile | None,
+    traffic: Traffic | None = None,
+    device: Device | None = None,
+    work: Work | None = None,
+) -> Busy | None:
+    """Return the busiest unit at or above BUSY, or None when none is known to be."""
+    found = [*_profiled(profile), *_timed(traffic, device), *_computed(work, device)]
+    best = max(found, key=lambda unit: unit.share, default=None)
+    return best if best and best.share >= BUSY else None
+
+
+def _profiled(profile: Profile | None) -> Iterator[Busy]:
+    if profile is None:
+        return
+    for unit, share in (
+        ("issue slots", profile.issue_slots_busy),
+        ("compute pipes", profile.compute_throughput),
+        ("memory pipes", profile.memory_throughput),
+        ("device memory", profile.dram_throughput),
+    ):
+        if share is not None:
+            yield Busy(unit=unit, share=share)
+    if profile.busiest_pipe:
+        name, share = profile.busiest_pipe
+        yield Busy(unit=f"{name} pipe", share=share)
+
+
+def _timed(traffic: Traffic | None, device: Device | None) -> Iterator[Busy]:
+    if traffic and device and device.memory_bandwidth:
+        yield Busy(unit="device memory", share=traffic.rate / device.memory_bandwidth)
+
+
+def _computed(work: Work | None, device: Device | None) -> Iterator[Busy]:
+    peak = device.peaks.get(work.dtype) if work and device else None
+    if work and work.seconds and peak:
+        yield Busy(unit=f"{work.dtype} units", share=work.flops / work.seconds / peak)

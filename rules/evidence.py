@@ -1,0 +1,36 @@
+"""Shorter ways to write the evidence of a finding, by where its numbers come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.rules.model import Evidence
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+
+
+def given(label: str, value: float | str, unit: str = "") -> Evidence:
+    """Return evidence that the user typed."""
+    return Evidence(label=label, value=value, unit=unit, source="you")
+
+
+def derived(label: str, value: float | str, unit: str = "") -> Evidence:
+    """Return evidence that was computed from other facts."""
+    return Evidence(label=label, value=value, unit=unit, source="derived")
+
+
+def profiled(label: str, value: float | str, unit: str = "") -> Evidence:
+    """Return evidence that a profiler measured."""
+    return Evidence(label=label, value=value, unit=unit, source="profile")
+
+
+def measured(label: str, value: float | str, unit: str = "") -> Evidence:
+    """Return evidence that NVML reported."""
+    return Evidence(label=label, value=value, unit=unit, source="NVML")
+
+
+def told(device: Device, field: str, label: str, value: float | str, unit: str = "") -> Evidence:
+    """Return evidence about *device*, with the source that the device names for *field*."""
+    source = device.sources.get(field, str(device.origin))
+    return Evidence(label=label, value=value, unit=unit, source=source)

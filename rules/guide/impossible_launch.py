@@ -1,0 +1,56 @@
+"""A launch that the driver will refuse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.occupancy.fault import Cause
+from gpuadvise.advisor.occupancy.fix import fixes
+from gpuadvise.advisor.occupancy.model import occupancy as model
+from gpuadvise.rules.evidence import given, told
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.occupancy.launch import Launch
+
+# unsupported-cluster speaks about these.
+_CLUSTER = (Cause.CLUSTER, Cause.CLUSTER_GRID)
+
+
+def check(device: Device, launch: Launch) -> Verdict:
+    """Advise when a limit of the device forbids the launch."""
+    fault = model(device.limits, launch).fault
+    if fault is None or fault.cause in _CLUSTER:
+        return PASSED
+    ways = fixes(device.limits, launch, fault)
+    return Advice(
+        message=f"{device.name} refuses this launch ({fault.failure}): {fault.message}",
+        action=ways[0].how if ways else "No change of a single figure mends it: shrink the block.",
+        evidence=(
+            given(str(fault.cause).replace("_", " "), fault.asked),
+            told(device, "limits", "most allowed", fault.allowed),
+        ),
+    )
+
+
+RULE = Rule(
+    id="impossible-launch",
+    title="Stay within the limits of the device",
+    topic=Topic.EXECUTION,
+    priority=Priority.HIGH,
+    kinds=(Kind.LAUNCH, Kind.DEVICE),
+    why="The kernel does not run at all, and only an error check after the launch shows it.",
+    when="A block, its registers, its shared memory or the grid exceeds a limit of the device.",
+    citations=guide("11.3", "10.5"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "regs": 72, "block": 1024},
+        quiet={"gpu": "h200", "regs": 64, "block": 1024},
+        edges=(
+            {"gpu": "h200", "regs": 72, "block": 928},
+            {"gpu": "h200", "regs": 72, "block": 896},
+        ),
+    ),
+)

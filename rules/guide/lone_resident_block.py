@@ -1,0 +1,108 @@
+"""One block per SM, or two with barriers, with nothing to run while it waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.busy import busy
+from gpuadvise.advisor.occupancy.suggest import sizes
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Traffic, Work
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+
+WANTED = 3
+
+
+def check(
+    device: Device,
+    occupancy: Occupancy,
+    barriers_used: bool | None = None,
+    profile: Profile | None = None,
+    traffic: Traffic | None = None,
+    work: Work | None = None,
+) -> Verdict:
+    """Advise when few blocks are resident and no unit is known to be busy."""
+    few = 2 if barriers_used else 1
+    blocks = occupancy.blocks_per_sm
+    if not 0 < blocks <= few or busy(profile, traffic, device, work):
+        return PASSED
+    return Advice(
+        message=(
+            f"Only {plural(blocks, 'block')} of {plural(occupancy.launch.threads, 'thread')} "
+            f"{'is' if blocks == 1 else 'are'} resident per SM"
+            f"{', and the kernel waits at barriers' if barriers_used else ''}."
+        ),
+        action=_smaller(occupancy),
+        evidence=(
+            derived("resident blocks per SM", blocks, "blocks"),
+            given("threads per block", occupancy.launch.threads, "threads"),
+        ),
+    )
+
+
+def _smaller(occupancy: Occupancy) -> str:
+    fits = [
+        other
+        for other in sizes(occupancy.hardware, occupancy.launch)
+        if other.blocks_per_sm >= WANTED and other.warps_per_sm >= occupancy.warps_per_sm
+    ]
+    if fits:
+        best = fits[0]
+        return (
+            f"Launch {best.launch.threads} threads per block: {best.blocks_per_sm} blocks per SM "
+            f"at {show_share(best.occupancy)} occupancy."
+        )
+    return (
+        "No smaller block keeps as many warps with the same shared memory per block: shrink the "
+        f"tile with the block, until {WANTED} or 4 blocks fit an SM."
+    )
+
+
+RULE = Rule(
+    id="lone-resident-block",
+    title="Prefer several smaller blocks per SM",
+    topic=Topic.EXECUTION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.LAUNCH, Kind.DEVICE, Kind.APPLICATION),
+    why="When all warps of the only block wait at a barrier, the SM has nothing else to run.",
+    when=(
+        "One block is resident per SM (up to two if the kernel uses __syncthreads), and no unit "
+        "is known to be busy."
+    ),
+    thresholds=(
+        Threshold(
+            name="wanted blocks per SM",
+            value=WANTED,
+            unit="blocks",
+            source="guide 11.3: three or four smaller blocks",
+        ),
+    ),
+    citations=guide("11.3", "10.5"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "regs": 64, "block": 1024},
+        quiet={"gpu": "h200", "regs": 32, "block": 256},
+        edges=(
+            {"gpu": "h200", "regs": 32, "block": 1024, "syncs": True},
+            {"gpu": "h200", "regs": 32, "block": 1024, "syncs": False},
+        ),
+    ),
+)

@@ -1,0 +1,93 @@
+"""A small grid that runs alone on a GPU that could run several."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.busy import busy
+from gpuadvise.advisor.occupancy.grid import waves
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Traffic
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+
+SMALL = 0.5
+# Kernels of one context run at the same time from cc 2.0 on: programming guide.
+FIRST_CONCURRENT = 2
+
+
+def check(
+    device: Device,
+    sm_count: int,
+    grid: tuple[int, int, int],
+    occupancy: Occupancy,
+    concurrent: bool | None = None,
+    profile: Profile | None = None,
+    traffic: Traffic | None = None,
+) -> Verdict:
+    """Advise when the grid fills less than half of the device and nothing runs beside it."""
+    filled = waves(occupancy, sm_count, math.prod(grid))
+    if concurrent or filled is None or filled.waves >= SMALL:
+        return PASSED
+    if device.capability.major < FIRST_CONCURRENT or busy(profile, traffic, device):
+        return PASSED
+    fit = int(1 / filled.waves)
+    return Advice(
+        message=(
+            f"{plural(filled.blocks, 'block')} fill {show_share(filled.waves)} of the "
+            f"{filled.wave_size:,} that {device.name} can hold: {fit} such kernels fit at once."
+        ),
+        action=(
+            "Launch independent kernels in different non-default streams "
+            "(cudaStreamCreateWithFlags with cudaStreamNonBlocking), or batch them into one grid. "
+            "If they already run side by side, say so with --concurrent."
+        ),
+        evidence=(
+            given("blocks in the grid", filled.blocks, "blocks"),
+            derived("share of the device", filled.waves, "share"),
+        ),
+        gain=Gain(kind="kernels at once", upper_bound=fit, how="floor(blocks that fit / grid)"),
+    )
+
+
+RULE = Rule(
+    id="lone-small-kernel",
+    title="Run small kernels side by side",
+    topic=Topic.EXECUTION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.LAUNCH, Kind.DEVICE),
+    why="What a small grid leaves free can run another kernel at the same time.",
+    when="The grid fills less than half of the blocks that fit, and kernels run one at a time.",
+    thresholds=(
+        Threshold(name="small", value=SMALL, unit="share", source="two such kernels must fit"),
+    ),
+    citations=guide("11.5", "10.2"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "regs": 32, "block": 256, "grid": 100},
+        quiet={"gpu": "h200", "regs": 32, "block": 256, "grid": 10_000},
+        edges=(
+            {"gpu": "h200", "regs": 32, "block": 256, "grid": 527},
+            {"gpu": "h200", "regs": 32, "block": 256, "grid": 528},
+        ),
+    ),
+)

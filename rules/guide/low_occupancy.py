@@ -1,0 +1,94 @@
+"""Less than half of the warps an SM could hold, and nothing that shows it does not matter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.busy import BUSY, busy
+from gpuadvise.advisor.occupancy.steps import next_steps
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+from gpuadvise.rules.steps import best_step, limiter_words, step_list, warps_gain
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Traffic, Work
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+
+LOW = 0.5
+
+
+def check(
+    device: Device,
+    occupancy: Occupancy,
+    profile: Profile | None = None,
+    traffic: Traffic | None = None,
+    work: Work | None = None,
+) -> Verdict:
+    """Advise when theoretical occupancy is below half and no unit is known to be busy."""
+    if not occupancy.launchable or occupancy.occupancy >= LOW:
+        return PASSED
+    if busy(profile, traffic, device, work):
+        return PASSED
+    steps = next_steps(occupancy)
+    most = occupancy.hardware.max_warps_per_sm
+    return Advice(
+        message=(
+            f"An SM of {device.name} holds {plural(occupancy.blocks_per_sm, 'block')} of "
+            f"{plural(occupancy.launch.threads, 'thread')}: {occupancy.warps_per_sm} of {most} "
+            f"warps, {show_share(occupancy.occupancy)} occupancy, limited by "
+            f"{limiter_words(occupancy)}."
+        ),
+        action=step_list(steps),
+        evidence=(
+            derived("theoretical occupancy", occupancy.occupancy, "share"),
+            derived("resident warps per SM", occupancy.warps_per_sm, "warps"),
+            derived("limited by", limiter_words(occupancy)),
+        ),
+        gain=warps_gain(occupancy, best_step(steps)),
+    )
+
+
+RULE = Rule(
+    id="low-occupancy",
+    title="Raise occupancy",
+    topic=Topic.EXECUTION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.LAUNCH, Kind.DEVICE),
+    why=(
+        "While a warp waits for memory, other resident warps are what keeps the SM at work; "
+        "few warps hide little of the wait."
+    ),
+    when=(
+        "Theoretical occupancy is below 50 %, and neither a profile nor times show a unit at "
+        "60 % of its peak or more."
+    ),
+    thresholds=(
+        Threshold(name="low occupancy", value=LOW, unit="share", source="guide 11.1, 11.3"),
+        Threshold(name="busy unit", value=BUSY, unit="share", source="Nsight Compute's own level"),
+    ),
+    citations=guide("11.1", "10.1"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "regs": 72, "block": 128},
+        quiet={"gpu": "h200", "regs": 32, "block": 256},
+        edges=(
+            {"gpu": "h200", "regs": 65, "block": 256},
+            {"gpu": "h200", "regs": 64, "block": 256},
+        ),
+    ),
+)

@@ -1,0 +1,106 @@
+"""Registers that cost a block which a few fewer would win."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.busy import busy
+from gpuadvise.advisor.occupancy.answer import Resource
+from gpuadvise.advisor.occupancy.changes import Knob
+from gpuadvise.advisor.occupancy.steps import next_steps
+from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+from gpuadvise.rules.steps import warps_gain
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Traffic, Work
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.steps import NextStep
+
+LOW = 0.5
+
+
+def check(
+    device: Device,
+    occupancy: Occupancy,
+    registers: int,
+    profile: Profile | None = None,
+    traffic: Traffic | None = None,
+    work: Work | None = None,
+) -> Verdict:
+    """Advise the next register step when registers limit a low occupancy."""
+    if occupancy.occupancy >= LOW or Resource.REGISTERS not in occupancy.limiters:
+        return PASSED
+    step = next((s for s in next_steps(occupancy) if s.knob is Knob.REGISTERS), None)
+    if step is None or busy(profile, traffic, device, work):
+        return PASSED
+    threads, blocks = occupancy.launch.threads, step.after.blocks_per_sm
+    return Advice(
+        message=(
+            f"{registers} registers x {threads} threads let an SM hold "
+            f"{plural(occupancy.blocks_per_sm, 'block')} ({show_share(occupancy.occupancy)} "
+            f"occupancy); with {step.to} registers it holds {blocks} "
+            f"({show_share(step.after.occupancy)}){_together(step)}."
+        ),
+        action=(
+            f"Declare the kernel __launch_bounds__({threads}, {blocks}), or compile its file with "
+            f"-maxrregcount={step.to} (CUDA 12.4 and later also know __maxnreg__({step.to}), "
+            "without launch bounds). Check with -Xptxas -v that it does not spill: "
+            f"{registers - step.to} fewer registers may end up in local memory."
+        ),
+        evidence=(
+            given("registers per thread", registers, "registers"),
+            derived("registers for one more block", step.to, "registers"),
+            derived("occupancy then", step.after.occupancy, "share"),
+        ),
+        gain=warps_gain(occupancy, step),
+    )
+
+
+def _together(step: NextStep) -> str:
+    if not step.together_with:
+        return ""
+    others = [resource.replace("_", " ") for resource in step.together_with]
+    return f", if {and_list(others)} give way too"
+
+
+RULE = Rule(
+    id="register-limited-occupancy",
+    title="Cut registers to the next step",
+    topic=Topic.EXECUTION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.LAUNCH, Kind.BINARY),
+    why="Registers are given out in steps, so a few more than a step cost a whole block.",
+    when=(
+        "Registers limit an occupancy below 50 %, fewer would win a block, and no unit is known "
+        "to be busy."
+    ),
+    thresholds=(
+        Threshold(name="low occupancy", value=LOW, unit="share", source="guide 11.1, 10.2.7.1"),
+    ),
+    citations=guide("10.2.7.1", "10.1.1"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "regs": 72, "block": 128},
+        quiet={"gpu": "h200", "regs": 32, "block": 256},
+        edges=(
+            {"gpu": "h200", "regs": 65, "block": 256},
+            {"gpu": "h200", "regs": 64, "block": 256},
+        ),
+    ),
+)

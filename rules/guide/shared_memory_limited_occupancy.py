@@ -1,0 +1,96 @@
+"""Shared memory that costs a block which some bytes fewer would win."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.busy import busy
+from gpuadvise.advisor.occupancy.answer import Resource
+from gpuadvise.advisor.occupancy.changes import Knob
+from gpuadvise.advisor.occupancy.steps import next_steps
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+from gpuadvise.rules.steps import warps_gain
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Traffic, Work
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+
+LOW = 0.5
+
+
+def check(
+    device: Device,
+    occupancy: Occupancy,
+    profile: Profile | None = None,
+    traffic: Traffic | None = None,
+    work: Work | None = None,
+) -> Verdict:
+    """Advise the bytes to cut when shared memory limits a low occupancy."""
+    if occupancy.occupancy >= LOW or Resource.SHARED_MEMORY not in occupancy.limiters:
+        return PASSED
+    step = next((s for s in next_steps(occupancy) if s.knob is Knob.SHARED_MEMORY), None)
+    if step is None or busy(profile, traffic, device, work):
+        return PASSED
+    return Advice(
+        message=(
+            f"{step.start:,} bytes of shared memory per block let an SM hold "
+            f"{plural(occupancy.blocks_per_sm, 'block')} ({show_share(occupancy.occupancy)} "
+            f"occupancy); with {step.to:,} bytes it holds {step.after.blocks_per_sm} "
+            f"({show_share(step.after.occupancy)})."
+        ),
+        action=(
+            f"Cut {step.start - step.to:,} bytes per block: a smaller tile, a narrower type, or "
+            f"less padding ({device.name} adds "
+            f"{show_bytes(device.limits.shared_memory_reserved_per_block)} to each block). "
+            "Make the tile size a template parameter and time several."
+        ),
+        evidence=(
+            given("shared memory per block", step.start, "bytes"),
+            derived("shared memory for one more block", step.to, "bytes"),
+            derived("occupancy then", step.after.occupancy, "share"),
+        ),
+        gain=warps_gain(occupancy, step),
+    )
+
+
+RULE = Rule(
+    id="shared-memory-limited-occupancy",
+    title="Cut shared memory to the next step",
+    topic=Topic.EXECUTION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.LAUNCH, Kind.BINARY),
+    why="An SM divides its shared memory among whole blocks and leaves the rest unused.",
+    when=(
+        "Shared memory limits an occupancy below 50 %, fewer bytes would win a block, and no "
+        "unit is known to be busy."
+    ),
+    thresholds=(
+        Threshold(name="low occupancy", value=LOW, unit="share", source="guide 11.1, 11.4"),
+    ),
+    citations=guide("11.4", "10.6"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "regs": 32, "block": 128, "dynamic_smem": "40KiB"},
+        quiet={"gpu": "h200", "regs": 32, "block": 256, "dynamic_smem": "8KiB"},
+        edges=(
+            {"gpu": "h200", "regs": 32, "block": 128, "dynamic_smem": 28_161},
+            {"gpu": "h200", "regs": 32, "block": 128, "dynamic_smem": 28_160},
+        ),
+    ),
+)

@@ -1,0 +1,82 @@
+"""Occupancy that is high enough: more of it seldom helps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.occupancy.headroom import headroom
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+
+ENOUGH = 0.5
+
+
+def check(occupancy: Occupancy, registers: int) -> Verdict:
+    """Advise to leave occupancy alone when it is from half to just below full."""
+    share = occupancy.occupancy
+    if not occupancy.launchable or not ENOUGH <= share < 1:
+        return PASSED
+    free = headroom(occupancy).registers or registers
+    use = (
+        f"The kernel may use up to {free} registers per thread instead of {registers} at the "
+        "same occupancy: spend them on keeping values in registers or on unrolling."
+        if free > registers
+        else f"Do not trade registers ({registers} per thread) for more resident warps "
+        "unless the run time shows that it pays."
+    )
+    return Advice(
+        message=(
+            f"Occupancy is {show_share(share)}: {occupancy.warps_per_sm} of "
+            f"{occupancy.hardware.max_warps_per_sm} warps per SM."
+        ),
+        action=use,
+        evidence=(
+            derived("theoretical occupancy", share, "share"),
+            given("registers per thread", registers, "registers"),
+            derived("registers free of charge", free - registers, "registers"),
+        ),
+    )
+
+
+RULE = Rule(
+    id="surplus-occupancy",
+    title="Leave occupancy as it is",
+    topic=Topic.EXECUTION,
+    priority=Priority.LOW,
+    kinds=(Kind.LAUNCH, Kind.DEVICE),
+    why="From about half of the warps on, more of them rarely make a kernel faster.",
+    when="Theoretical occupancy is at least 50 % and below 100 %.",
+    thresholds=(
+        Threshold(
+            name="enough",
+            value=ENOUGH,
+            unit="share",
+            source="guide 11.1: more is not always better",
+        ),
+    ),
+    citations=guide("11.1", "10.5"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "regs": 40, "block": 256},
+        quiet={"gpu": "h200", "regs": 32, "block": 256},
+        edges=(
+            {"gpu": "h200", "regs": 64, "block": 256},
+            {"gpu": "h200", "regs": 65, "block": 256},
+        ),
+    ),
+)

@@ -1,0 +1,89 @@
+"""Blocks of fewer than 64 threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import given
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.occupancy.launch import Launch
+
+FEWEST = 64
+
+
+def check(launch: Launch, device: Device | None = None) -> Verdict:
+    """Advise when a block has fewer than 64 threads."""
+    if launch.threads >= FEWEST:
+        return PASSED
+    return Advice(
+        message=f"A block has {plural(launch.threads, 'thread')}.{_ceiling(launch, device)}",
+        action=(
+            f"Give each block at least {FEWEST} threads, better 128 to 256: let it cover more "
+            "elements."
+        ),
+        evidence=(given("threads per block", launch.threads, "threads"),),
+        gain=_gain(launch, device),
+    )
+
+
+def _warps(launch: Launch, device: Device) -> int:
+    return device.limits.max_blocks_per_sm * -(-launch.threads // device.limits.warp_size)
+
+
+def _ceiling(launch: Launch, device: Device | None) -> str:
+    if device is None:
+        return ""
+    warps, most = _warps(launch, device), device.limits.max_warps_per_sm
+    if warps >= most:
+        return f" {device.name} could still fill all {most} warps of an SM with them."
+    return (
+        f" An SM of {device.name} holds at most {device.limits.max_blocks_per_sm} blocks, so "
+        f"{warps} of {most} warps ({show_share(warps / most)}) is all they can occupy."
+    )
+
+
+def _gain(launch: Launch, device: Device | None) -> Gain | None:
+    if device is None or _warps(launch, device) >= device.limits.max_warps_per_sm:
+        return None
+    warps, most = _warps(launch, device), device.limits.max_warps_per_sm
+    return Gain(
+        kind="resident warps", upper_bound=most / warps, how=f"all / reachable = {most} / {warps}"
+    )
+
+
+RULE = Rule(
+    id="tiny-blocks",
+    title="Use at least 64 threads per block",
+    topic=Topic.EXECUTION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.LAUNCH,),
+    why="An SM runs out of block slots long before it runs out of room for warps.",
+    when="A block has fewer than 64 threads.",
+    thresholds=(
+        Threshold(name="fewest threads", value=FEWEST, unit="threads", source="guide 11.3"),
+    ),
+    citations=guide("11.3", "10.5"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "block": 32},
+        quiet={"gpu": "h200", "block": 128},
+        edges=({"block": 63}, {"block": 64}),
+    ),
+)

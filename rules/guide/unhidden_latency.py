@@ -1,0 +1,111 @@
+"""Too few resident warps to hide the latency of arithmetic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.busy import busy
+from gpuadvise.advisor.latency import hide_arithmetic
+from gpuadvise.advisor.prose import plural
+from gpuadvise.rules.evidence import derived, given, told
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide, programming_guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Traffic
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+
+
+def check(
+    device: Device,
+    occupancy: Occupancy,
+    arithmetic_latency: int,
+    independent_instructions: float | None = None,
+    profile: Profile | None = None,
+    traffic: Traffic | None = None,
+) -> Verdict:
+    """Advise when resident warps x independent instructions do not cover the latency."""
+    ilp = independent_instructions or 1.0
+    needed = hide_arithmetic(
+        device.capability,
+        device.limits,
+        latency_cycles=arithmetic_latency,
+        parallel_instructions=ilp,
+    )
+    resident = occupancy.warps_per_sm
+    if needed is None or not resident or resident >= needed.warps:
+        return PASSED
+    if busy(profile, traffic, device):
+        return PASSED
+    return Advice(
+        message=(
+            f"{plural(resident, 'warp')} per SM with {ilp:g} independent "
+            f"{'instruction' if ilp == 1 else 'instructions'} each cannot hide the "
+            f"{arithmetic_latency} cycles that a dependent instruction waits: that takes "
+            f"{needed.warps} warps ({needed.threads} threads)."
+        ),
+        action=(
+            f"Keep at least {needed.warps} warps per SM resident, or give each thread "
+            f"{needed.instructions / resident:.1f} independent instructions in a row: unroll, "
+            "or let a thread compute several elements (--ilp)."
+        ),
+        evidence=(
+            derived("resident warps per SM", resident, "warps"),
+            derived("needed warps per SM", needed.warps, "warps"),
+            given("independent instructions", ilp, "instructions")
+            if independent_instructions
+            else derived("independent instructions, assumed", ilp, "instructions"),
+            told(device, "limits", "arithmetic latency", arithmetic_latency, "cycles"),
+        ),
+        gain=Gain(
+            kind="instruction rate",
+            upper_bound=needed.warps / resident,
+            how=f"needed / resident warps = {needed.warps} / {resident}",
+        ),
+    )
+
+
+RULE = Rule(
+    id="unhidden-latency",
+    title="Keep enough warps resident to hide latency",
+    topic=Topic.EXECUTION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.LAUNCH, Kind.DEVICE, Kind.APPLICATION),
+    recommendation=True,
+    why="When every warp waits for its own last result, the SM issues nothing.",
+    when=(
+        "Resident warps are fewer than latency (cycles) x instructions issued per cycle / "
+        "independent instructions, and no unit is known to be busy."
+    ),
+    thresholds=(
+        Threshold(
+            name="arithmetic latency of cc 7.0 and later",
+            value=4,
+            unit="cycles",
+            source="guide 11.2: 4 cycles x 4 schedulers = 16 warps",
+        ),
+    ),
+    citations=(*guide("11.2", "10.4"), programming_guide("Multiprocessor Level")),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "v100-sxm2-32gb", "regs": 128, "block": 128, "dynamic_smem": "48KiB"},
+        quiet={"gpu": "v100-sxm2-32gb", "regs": 32, "block": 256},
+        edges=(
+            {"gpu": "v100-sxm2-32gb", "regs": 32, "block": 480, "dynamic_smem": "90KiB"},
+            {"gpu": "v100-sxm2-32gb", "regs": 32, "block": 512, "dynamic_smem": "90KiB"},
+        ),
+    ),
+)

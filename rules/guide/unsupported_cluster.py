@@ -1,0 +1,84 @@
+"""A thread-block cluster that the device does not take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.occupancy.fault import Cause
+from gpuadvise.advisor.occupancy.fix import fixes
+from gpuadvise.advisor.occupancy.model import occupancy as model
+from gpuadvise.rules.evidence import given, told
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import programming_guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.occupancy.launch import Launch
+
+_CLUSTER = (Cause.CLUSTER, Cause.CLUSTER_GRID)
+
+
+def check(device: Device, launch: Launch) -> Verdict:
+    """Advise when clusters are unknown to the device, too large, or do not divide the grid."""
+    fault = model(device.limits, launch).fault
+    if fault is None or fault.cause not in _CLUSTER:
+        return PASSED
+    ways = fixes(device.limits, launch, fault)
+    most = device.limits.max_cluster_size_nonportable
+    note = (
+        f" {device.name} takes up to {device.limits.max_cluster_size_portable} blocks per "
+        f"cluster, {most} with the non-portable opt-in; how many clusters fit depends on the "
+        "chip: cudaOccupancyMaxActiveClusters knows."
+        if most
+        else " Clusters need compute capability 9.0 or later."
+    )
+    return Advice(
+        message=f"{device.name} refuses this launch ({fault.failure}): {fault.message}",
+        action=(ways[0].how if ways else "Launch without a cluster.") + note,
+        evidence=(
+            given("blocks per cluster", launch.cluster_size, "blocks"),
+            told(device, "limits", "most allowed", fault.allowed),
+        ),
+    )
+
+
+RULE = Rule(
+    id="unsupported-cluster",
+    title="Use clusters the device supports",
+    topic=Topic.EXECUTION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.LAUNCH, Kind.DEVICE),
+    why="The launch fails, on this device or on the next one.",
+    when=(
+        "Clusters are used below compute capability 9.0, hold more than 8 blocks without the "
+        "non-portable opt-in, or do not divide the grid."
+    ),
+    thresholds=(
+        Threshold(
+            name="portable cluster",
+            value=8,
+            unit="blocks",
+            source="programming guide, Thread Block Clusters",
+        ),
+    ),
+    citations=(programming_guide("Thread Block Clusters"),),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "a100", "block": 128, "grid": 64, "cluster": 2},
+        quiet={"gpu": "h200", "block": 128, "grid": 64, "cluster": 2},
+        edges=(
+            {"gpu": "h200", "block": 128, "grid": 90, "cluster": 9},
+            {"gpu": "h200", "block": 128, "grid": 80, "cluster": 8},
+        ),
+    ),
+)

@@ -1,0 +1,87 @@
+"""A block size outside the guide's starting range, with one inside that does as well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.occupancy.suggest import GUIDE_RANGE, sizes
+from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+
+# Blackwell's warps need more threads per block to keep its wider SM fed: architecture chapter.
+BLACKWELL_RANGE = range(256, 512 + 1)
+BLACKWELL = 10
+
+
+def check(device: Device, occupancy: Occupancy) -> Verdict:
+    """Advise when a block size inside the range reaches at least the same occupancy."""
+    usual = BLACKWELL_RANGE if device.capability.major >= BLACKWELL else GUIDE_RANGE
+    threads = occupancy.launch.threads
+    if not occupancy.launchable or threads in usual:
+        return PASSED
+    as_good = [
+        other
+        for other in sizes(device.limits, occupancy.launch)
+        if other.launch.threads in usual and other.warps_per_sm >= occupancy.warps_per_sm
+    ]
+    if not as_good:
+        return PASSED
+    table = and_list(
+        [f"{o.launch.threads} ({show_share(o.occupancy)})" for o in reversed(as_good)], "or"
+    )
+    return Advice(
+        message=(
+            f"A block has {plural(threads, 'thread')}, outside the usual {usual.start} to "
+            f"{usual.stop - 1}; occupancy is {show_share(occupancy.occupancy)}."
+        ),
+        action=f"Try blocks of these sizes, with their occupancy: {table}. Keep the fastest.",
+        evidence=(
+            given("threads per block", threads, "threads"),
+            derived("theoretical occupancy", occupancy.occupancy, "share"),
+        ),
+    )
+
+
+RULE = Rule(
+    id="unusual-block-size",
+    title="Start from 128 to 256 threads per block",
+    topic=Topic.EXECUTION,
+    priority=Priority.LOW,
+    kinds=(Kind.LAUNCH, Kind.DEVICE),
+    why="Sizes in that range suit most kernels and leave several blocks per SM to switch between.",
+    when=(
+        "Threads per block are outside 128 to 256 (256 to 512 on Blackwell), and a size inside "
+        "reaches at least the same occupancy."
+    ),
+    thresholds=(
+        Threshold(name="range starts at", value=128, unit="threads", source="guide 11.3"),
+        Threshold(name="range ends at", value=256, unit="threads", source="guide 11.3"),
+    ),
+    citations=guide("11.3", "10.5"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "regs": 32, "block": 1024},
+        quiet={"gpu": "h200", "regs": 32, "block": 256},
+        edges=(
+            {"gpu": "h200", "regs": 32, "block": 257},
+            {"gpu": "h200", "regs": 32, "block": 256},
+        ),
+    ),
+)

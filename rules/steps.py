@@ -1,0 +1,50 @@
+"""Occupancy and its next steps in words, for the rules that speak of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.model import Gain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.steps import NextStep
+
+
+def limiter_words(occupancy: Occupancy) -> str:
+    """Return what limits *occupancy* as a list in words."""
+    return and_list([limiter.replace("_", " ") for limiter in occupancy.limiters])
+
+
+def best_step(steps: Sequence[NextStep]) -> NextStep | None:
+    """Return the step that leads to the most resident warps."""
+    return max(steps, key=lambda step: step.after.warps_per_sm, default=None)
+
+
+def warps_gain(occupancy: Occupancy, step: NextStep | None) -> Gain | None:
+    """Return what *step* can win in resident warps, None without a step."""
+    if step is None:
+        return None
+    then, now = step.after.warps_per_sm, occupancy.warps_per_sm
+    return Gain(
+        kind="resident warps", upper_bound=then / now, how=f"warps then / now = {then} / {now}"
+    )
+
+
+def step_list(steps: Sequence[NextStep]) -> str:
+    """Return each step as a sentence with the occupancy it leads to, the best first."""
+    if not steps:
+        return "No single change of registers, shared memory or block size wins a block."
+    ranked = sorted(steps, key=lambda step: -step.after.warps_per_sm)
+    return " Or: ".join(_sentence(step) for step in ranked)
+
+
+def _sentence(step: NextStep) -> str:
+    others = [resource.replace("_", " ") for resource in step.together_with]
+    together = f" together with {and_list(others)}" if others else ""
+    change = step.how.rstrip(".").replace(";", ",")
+    return f"{change} ({show_share(step.after.occupancy)} occupancy{together})."
