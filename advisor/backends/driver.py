@@ -12,8 +12,6 @@ from gpuadvise.advisor.backends.readings import DriverGpu, DriverReport
 
 _PREFIX = "CU_DEVICE_ATTRIBUTE_"
 _WORDS = {
-    "CUDA_ERROR_NO_DEVICE": "the driver shows no GPU to this process; "
-    "CUDA_VISIBLE_DEVICES may hide them",
     "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "the CUDA library and the loaded kernel driver have "
     "different versions: restart after a driver update, or restart the container",
     "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE": "the CUDA compatibility package does not "
@@ -32,6 +30,10 @@ class _Refused(Exception):
     """The driver answered with an error; the message says which, in words."""
 
 
+class _NoDevice(_Refused):
+    """The driver works and shows no GPU to this process."""
+
+
 def report() -> DriverReport:
     """Return what the CUDA driver tells a program that starts in this environment."""
     try:
@@ -39,15 +41,19 @@ def report() -> DriverReport:
     except ImportError as error:
         return DriverReport(problem=f"The CUDA bindings cannot be used: {error}.")
     try:
-        _call(cuda.cuInit, 0)
         version = _call(cuda.cuDriverGetVersion)
-        count = _call(cuda.cuDeviceGetCount)
-        return DriverReport(
-            cuda_version=f"{version // 1000}.{version % 1000 // 10}",
-            gpus=tuple(_gpu(cuda, n) for n in range(count)),
-        )
+        gpus = tuple(_gpu(cuda, n) for n in range(_count(cuda)))
     except _Refused as error:
         return DriverReport(problem=f"The CUDA driver does not start: {error}.")
+    return DriverReport(cuda_version=f"{version // 1000}.{version % 1000 // 10}", gpus=gpus)
+
+
+def _count(cuda: Any) -> int:
+    try:
+        _call(cuda.cuInit, 0)
+    except _NoDevice:
+        return 0
+    return int(_call(cuda.cuDeviceGetCount))
 
 
 def _gpu(cuda: Any, index: int) -> DriverGpu:
@@ -87,6 +93,8 @@ def _call(function: Any, *args: Any) -> Any:
         code, *values = function(*args)
     except RuntimeError as error:  # no library, or one without this function
         raise _Refused(str(error).split("\n", 1)[0].rstrip(".")) from None
+    if code.name == "CUDA_ERROR_NO_DEVICE":
+        raise _NoDevice
     if int(code):
         raise _Refused(_WORDS.get(code.name, code.name))
     return values[0] if values else None

@@ -22,30 +22,42 @@ if TYPE_CHECKING:
 
 Pair = tuple["NvmlGpu | None", "DriverGpu | None"]
 
+_EMPTY = "A driver is loaded, but it shows no GPU."
+
 
 def merged(nvml: NvmlReport, cuda: DriverReport | None, environ: Mapping[str, str]) -> Machine:
     """Return the machine that both reports describe; *cuda* is None if nobody asked it."""
     asked = cuda is not None and cuda.problem is None
-    gpus = []
-    problems = [problem for problem in (nvml.problem, cuda and cuda.problem) if problem]
-    for one, other in pairs(nvml.gpus, cuda.gpus if cuda else ()):
-        if one and one.problem:
-            problems.append(f"GPU {one.index} does not answer: {one.problem}.")
-            continue
-        device = live_device(one, other, known_product(one, other))
-        if device is None:
-            problems.append(_unknown(one, other))
-            continue
-        identity = _identity(one, other)
-        notes = gpu_notes(device, identity, one, environ, asked=asked)
-        now = one.telemetry if one else None
-        device = replace(device, notes=notes)
-        gpus.append(Gpu(device=device, identity=identity, telemetry=now))
+    found = [
+        _gpu(one, other, environ, asked=asked)
+        for one, other in pairs(nvml.gpus, cuda.gpus if cuda else ())
+    ]
+    failed = (nvml.problem, cuda.problem if cuda else None, *found)
+    problems = tuple(each for each in failed if isinstance(each, str))
     return Machine(
-        gpus=tuple(gpus),
+        gpus=tuple(each for each in found if isinstance(each, Gpu)),
         driver_version=nvml.driver_version,
         cuda_version=cuda.cuda_version if cuda else None,
-        problems=tuple(problems),
+        problems=problems if found or problems else (_EMPTY,),
+    )
+
+
+def _gpu(
+    one: NvmlGpu | None, other: DriverGpu | None, environ: Mapping[str, str], *, asked: bool
+) -> Gpu | str:
+    """Return the GPU that both views show, or in a sentence why there is nothing to say."""
+    if one and one.problem:
+        return f"GPU {one.index} does not answer: {one.problem}."
+    device = live_device(one, other, known_product(one, other))
+    if device is None:
+        name = (one and one.name) or (other and other.name) or "A GPU"
+        return f"{name} does not tell its compute capability, so nothing can be said about it."
+    identity = _identity(one, other)
+    notes = gpu_notes(device, identity, one, environ, asked=asked)
+    return Gpu(
+        device=replace(device, notes=notes),
+        identity=identity,
+        telemetry=one.telemetry if one else None,
     )
 
 
@@ -92,8 +104,3 @@ def _identity(one: NvmlGpu | None, other: DriverGpu | None) -> Identity:
         pci_bus_id=f"{pci_id(pci)}.0" if pci else None,
         mig=one.mig if one else None,
     )
-
-
-def _unknown(one: NvmlGpu | None, other: DriverGpu | None) -> str:
-    name = (one and one.name) or (other and other.name) or "a GPU"
-    return f"{name} does not tell its compute capability, so nothing can be said about it."

@@ -1,0 +1,90 @@
+/* A small libcuda.so.1 for tests: the imaginary GPU of nvml.c as the CUDA driver shows it.
+ * Moods are words in the environment variable STUB_CUDA. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OK = 0, INVALID_VALUE = 1, NO_DEVICE = 100, NOT_FOUND = 500, UNKNOWN = 999,
+       DRIVER_MISMATCH = 803 };
+
+static int mood(const char *word) {
+    const char *at = getenv("STUB_CUDA");
+    size_t length = strlen(word);
+    for (; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (!strncmp(at, word, length) && (at[length] == ',' || !at[length])) return 1;
+    return 0;
+}
+
+int cuInit(unsigned flags) {
+    (void)flags;
+    if (mood("hang")) sleep(60);
+    if (mood("crash")) raise(SIGSEGV);
+    if (mood("garbage")) { puts("{not json"); fflush(stdout); _exit(0); }
+    if (mood("nodevice")) return NO_DEVICE;
+    if (mood("mismatch")) return DRIVER_MISMATCH;
+    return mood("odd") ? 201 : OK;
+}
+int cuDriverGetVersion(int *version) { *version = 13000; return OK; }
+int cuDeviceGetCount(int *count) { *count = mood("two") ? 2 : 1; return OK; }
+int cuDeviceGet(int *device, int index) { *device = index; return OK; }
+int cuDeviceGetName(char *place, int size, int device) {
+    (void)device;
+    snprintf(place, (size_t)size, "NVIDIA H200");
+    return mood("nameless") ? UNKNOWN : OK;
+}
+int cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
+    memset(uuid, 0, 16);
+    if (mood("slice")) { uuid[14] = 1; return OK; } /* the first MIG slice of nvml.c */
+    /* Devices come in the opposite order of NVML's. */
+    uuid[15] = (unsigned char)(mood("two") ? 2 - device : 1);
+    return OK;
+}
+int cuDeviceGetPCIBusId(char *place, int size, int device) {
+    snprintf(place, (size_t)size, "0000:%02x:00.0", mood("two") ? 7 - device : 6);
+    return OK;
+}
+int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    (void)device;
+    *bytes = 150109880320ull;
+    return OK;
+}
+static const int VALUES[][2] = {
+    {1, 1024}, {2, 1024}, {3, 1024}, {4, 64}, {5, 2147483647}, {6, 65535}, {7, 65535},
+    {8, 49152}, {10, 32}, {12, 65536}, {13, 1980000}, {16, 132}, {18, 0}, {32, 1},
+    {36, 3201000}, {37, 6016}, {38, 62914560}, {39, 2048}, {40, 3}, {75, 9}, {76, 0},
+    {81, 233472}, {82, 65536}, {97, 232448}, {100, 0}, {106, 32}, {108, 39321600}, {111, 1024},
+};
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    (void)device;
+    for (size_t n = 0; n < sizeof VALUES / sizeof *VALUES; n++)
+        if (VALUES[n][0] == attribute) { *value = VALUES[n][1]; return OK; }
+    return INVALID_VALUE;
+}
+
+typedef int (*Function)();
+int cuGetProcAddress_v2(const char *symbol, void **place, int version, unsigned long long flags,
+                        int *found) {
+    static const struct { const char *name; Function function; } ALL[] = {
+        {"cuInit", (Function)cuInit},
+        {"cuDriverGetVersion", (Function)cuDriverGetVersion},
+        {"cuDeviceGetCount", (Function)cuDeviceGetCount},
+        {"cuDeviceGet", (Function)cuDeviceGet},
+        {"cuDeviceGetName", (Function)cuDeviceGetName},
+        {"cuDeviceGetUuid", (Function)cuDeviceGetUuid_v2},
+        {"cuDeviceGetPCIBusId", (Function)cuDeviceGetPCIBusId},
+        {"cuDeviceTotalMem", (Function)cuDeviceTotalMem_v2},
+        {"cuDeviceGetAttribute", (Function)cuDeviceGetAttribute},
+    };
+    (void)version, (void)flags;
+    *place = NULL;
+    if (found) *found = 1;
+    for (size_t n = 0; n < sizeof ALL / sizeof *ALL; n++)
+        if (!strcmp(ALL[n].name, symbol)) {
+            *place = (void *)ALL[n].function;
+            if (found) *found = 0;
+            return OK;
+        }
+    return NOT_FOUND;
+}
