@@ -61,6 +61,12 @@ class Place:
     offset: int | None = None
     line: int | None = None  # of a text file, from 1
 
+    def at(self, offset: int | None) -> Place:
+        """Return the same place at another offset."""
+        return Place(
+            path=self.path, member=self.member, section=self.section, offset=offset, line=self.line
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
@@ -81,7 +87,7 @@ class Kernel:
     reconfigures_registers: bool | None = None  # setmaxnreg: warps differ from *registers*
     static_smem: int | None = None  # the user's own bytes
     reserved_smem: int | None = None  # what the image adds for the driver; not in *static_smem*
-    dynamic_smem: bool | None = None  # True: the code is likely to use dynamic shared memory
+    dynamic_smem: bool | None = None  # True: its module declares dynamic shared memory
     stack: int | None = None
     stack_unbounded: bool | None = None  # True: recursion or unknown callees, hence no *stack*
     frame: int | None = None  # the function's own stack frame: local arrays and spills

@@ -12,13 +12,16 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.model import Entry
 
+_READABLE = (Content.SASS, Content.PTX)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Want:
     """Which items a reader gives; entries are always given.
 
     *kernels*: False gives entries and damage only, and unpacks nothing but likely stubs.
-    *chosen*: of the entries of one module, those whose kernels are wanted (all by default).
+    *chosen*: of the images and PTX programs of one module, those whose kernels are wanted; by
+    default all images, or where there are none the PTX.
     """
 
     kernels: bool = True
@@ -28,5 +31,8 @@ class Want:
         """Return those of one module's *entries* whose kernels are to be read."""
         if not self.kernels:
             return ()
-        readable = tuple(e for e in entries if e.content in (Content.SASS, Content.PTX))
-        return readable if self.chosen is None else self.chosen(readable)
+        readable = tuple(entry for entry in entries if entry.content in _READABLE)
+        if self.chosen is not None:
+            return self.chosen(readable)
+        images = tuple(entry for entry in readable if entry.content is Content.SASS)
+        return images or readable

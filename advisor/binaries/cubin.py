@@ -1,0 +1,196 @@
+"""Kernels of one cubin: a linked or relocatable image of either ABI."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.binaries import attributes, elf, spills
+from gpuadvise.advisor.binaries.attributes import Facts
+from gpuadvise.advisor.binaries.layout import Function, Layout, read_layout
+from gpuadvise.advisor.binaries.model import (
+    Content,
+    Damage,
+    Entry,
+    Exactness,
+    Kernel,
+    Place,
+    Source,
+)
+from gpuadvise.advisor.binaries.span import Damaged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.binaries.identity import Identity
+    from gpuadvise.advisor.binaries.span import Span
+    from gpuadvise.advisor.capability import Capability
+
+# Linked images for these and later SMs count 1 KiB for the driver as shared memory.
+_RESERVED_SINCE = 90
+_RESERVED = 1024
+_UNBOUNDED = 0xFFFFFFFF
+# These toolkits write 0 for recursion, too.
+_SILENT_SINCE, _SILENT_BEFORE = (12, 6), (13, 5)
+_NO_CAP = 255
+_REGISTERS_PER_SM = 65536  # every capability that ptxas bounds by min blocks
+_MOST_THREADS = 1024
+_MOST_INFO = 1 << 22
+_WANTED = frozenset(
+    {
+        attributes.MAX_THREADS,
+        attributes.REQUIRED_THREADS,
+        attributes.PARAM_BYTES,
+        attributes.REGISTER_CAP,
+        attributes.CLUSTER,
+        attributes.MAX_CLUSTER_RANK,
+        attributes.BARRIERS,
+        attributes.REGISTER_RECONFIGURED,
+        attributes.ANNOTATIONS,
+    }
+)
+
+
+def read_cubin(
+    span: Span, place: Place, *, target: Capability | None = None, debug: bool = False
+) -> Iterator[Kernel | Damage]:
+    """Yield the kernels and device functions of a cubin, and what of it is damaged.
+
+    *target* and *debug* are what its container says, which knows more than the image.
+    """
+    try:
+        layout = read_layout(span)
+    except Damaged as damage:
+        yield Damage(place=place, message=f"The image cannot be read. {damage.message}")
+        return
+    identity = layout.identity
+    make = partial(
+        Kernel,
+        source=Source.CUBIN,
+        place=place,
+        capability=target or identity.capability,
+        linked=identity.linked,
+        toolkit="{}.{}".format(*identity.toolkit) if identity.toolkit else None,
+        debug=debug or identity.debug,
+    )
+    for function in layout.functions:
+        try:
+            yield _kernel(make, layout, function)
+            if function.repeated:
+                raise Damaged("Two sections describe the same function; the first was used.")
+        except Damaged as damage:
+            yield Damage(place=place, message=f"A function cannot be read. {damage.message}")
+
+
+def describe(span: Span, place: Place) -> Entry:
+    """Return what a bare cubin is; raises Damaged when its tables cannot be read."""
+    layout = read_layout(span)
+    return Entry(
+        content=Content.SASS if layout.functions else Content.STUB,
+        place=place,
+        capability=layout.identity.capability,
+        size=span.size,
+        unpacked_size=span.size,
+        debug=layout.identity.debug,
+        link_input=not layout.identity.linked,
+    )
+
+
+def _kernel(make: partial[Kernel], layout: Layout, function: Function) -> Kernel:
+    index = function.text.info & 0xFFFFFF
+    name, entry = layout.symbol(index)
+    facts = Facts(_records(layout, function), _WANTED)
+    static, reserved = _shared(function, layout.identity)
+    stack, frame = layout.stacks.get(index), layout.frames.get(index)
+    stores, loads, spills_are = _spills(layout, function, facts, frame)
+    cap = facts.value(attributes.REGISTER_CAP)
+    kernel = make(
+        name=name,
+        entry=entry,
+        registers=_registers(layout, function, index),
+        register_cap=cap if cap and cap < _NO_CAP else None,
+        reconfigures_registers=facts.has(attributes.REGISTER_RECONFIGURED),
+        static_smem=static,
+        reserved_smem=reserved,
+        dynamic_smem=True if function.shared is not None and not static else None,
+        stack=None if stack == _UNBOUNDED else stack,
+        stack_unbounded=_unbounded(stack, layout.identity.toolkit),
+        frame=frame,
+        spill_stores=stores,
+        spill_loads=loads,
+        spills_are=spills_are,
+        max_block=facts.triple(attributes.MAX_THREADS),
+        required_block=facts.triple(attributes.REQUIRED_THREADS),
+        cluster=facts.triple(attributes.CLUSTER),
+        max_cluster_rank=facts.number(attributes.MAX_CLUSTER_RANK),
+        barriers=_barriers(function, facts, new_abi=layout.identity.new_abi),
+        param_bytes=facts.value(attributes.PARAM_BYTES) or 0,
+        constant_banks=tuple(sorted(function.constants)),
+        code_bytes=function.text.size,
+    )
+    return _with_min_blocks(kernel)
+
+
+def _records(layout: Layout, function: Function) -> bytes:
+    if function.info is None:
+        return b""
+    if function.info.size > _MOST_INFO:
+        raise Damaged(f"Its attributes claim {function.info.size:,} bytes.", function.info.offset)
+    return elf.read_section(layout.span, function.info)
+
+
+def _registers(layout: Layout, function: Function, symbol: int) -> int | None:
+    count = layout.registers.get(symbol)
+    if count is None and layout.identity.sm < _RESERVED_SINCE:
+        # Hand-written code has no record. After device linking this field is stale, so it is second.
+        count = function.text.info >> 24 or None
+    return count
+
+
+def _shared(function: Function, identity: Identity) -> tuple[int, int]:
+    size = function.shared or 0
+    if identity.linked and identity.sm >= _RESERVED_SINCE and size >= _RESERVED:
+        return size - _RESERVED, _RESERVED
+    return size, 0
+
+
+def _unbounded(stack: int | None, toolkit: tuple[int, int] | None) -> bool | None:
+    if stack is None or stack == _UNBOUNDED:
+        return stack == _UNBOUNDED or None
+    silent = toolkit is None or _SILENT_SINCE <= toolkit < _SILENT_BEFORE
+    return None if silent and not stack else False
+
+
+def _barriers(function: Function, facts: Facts, *, new_abi: bool) -> int:
+    if new_abi:
+        return facts.value(attributes.BARRIERS) or 0
+    return function.text.flags >> 20 & 0x7F
+
+
+def _with_min_blocks(kernel: Kernel) -> Kernel:
+    """Return *kernel* with the blocks per SM that explain its register cap."""
+    threads, cap = kernel.max_threads, kernel.register_cap
+    if not threads or not cap or threads > _MOST_THREADS:
+        return kernel
+    blocks = _REGISTERS_PER_SM // (cap * threads)
+    if not blocks:
+        return kernel
+    return replace(kernel, min_blocks=blocks, min_blocks_are=Exactness.INFERRED)
+
+
+def _spills(
+    layout: Layout, function: Function, facts: Facts, frame: int | None
+) -> tuple[int | None, int | None, Exactness | None]:
+    """Return spill stores and loads in bytes, and how far to trust them."""
+    sm, toolkit = layout.identity.sm, layout.identity.toolkit
+    if layout.identity.debug or (frame is None and not facts.has(attributes.ANNOTATIONS)):
+        return None, None, None  # a debug build keeps its variables in memory anyway
+    annotations = facts.data(attributes.ANNOTATIONS)
+    if annotations:
+        code = elf.read_section(layout.span, function.text)
+        return *spills.annotated(annotations, code, sm), Exactness.EXACT
+    if not frame or (toolkit and toolkit >= spills.ANNOTATED_SINCE):
+        return 0, 0, Exactness.EXACT
+    stores, loads = spills.local_traffic(elf.read_section(layout.span, function.text), sm)
+    return stores, loads, Exactness.UPPER_BOUND if stores or loads else Exactness.EXACT

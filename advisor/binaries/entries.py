@@ -1,0 +1,114 @@
+"""The header of one fatbin entry, and where its payload lies."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpuadvise.advisor.binaries.model import Compression, Content, Entry
+from gpuadvise.advisor.capability import Capability
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.binaries.model import Place
+
+_PAIR = struct.Struct("<II")
+_LONGEST_TEXT = 1 << 16
+# The host section of what a device link consumes; what it makes is in .nv_fatbin.
+LINK_INPUT = "__nv_relfatbin"
+
+_CONTENT = {
+    1: Content.PTX,
+    2: Content.SASS,
+    4: Content.SASS,
+    8: Content.LTO,
+    16: Content.SASS,
+    32: Content.INDEX,
+    64: Content.RELOCATABLE_PTX,
+    128: Content.TILE,
+}
+_PROGRAMS = (Content.PTX, Content.RELOCATABLE_PTX)
+_DEBUG = 0x2
+_PACKED = {0: Compression.NONE, 0x2000: Compression.LZ4, 0x8000: Compression.ZSTD}
+_PACKED_BITS = 0xF000
+_SPECIFIC, _FAMILY = 0x100000, 0x200000
+
+
+class Fields(NamedTuple):
+    """The 64 bytes that start an entry; offsets in them count from the entry's start."""
+
+    kind: int
+    version: int
+    header_size: int
+    payload_size: int  # padded
+    packed_size: int  # exact; 0 when the payload is stored as it is
+    extra_at: int
+    minor: int
+    major: int
+    arch: int
+    name_at: int
+    name_size: int
+    flags: int
+    reserved: int
+    unpacked_size: int
+
+
+LAYOUT = struct.Struct("<HHIQIIHHIIIQQQ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """An entry and where its payload lies."""
+
+    entry: Entry
+    at: int  # of the payload in the span
+    size: int  # of the payload as stored
+    unpacked_size: int
+    part: tuple[int, int] | None = None  # offset and size in a payload that several share
+
+
+def entry_of(fields: Fields, header: bytes, place: Place, module: int) -> Entry:
+    """Return what an entry's *header* says about it."""
+    content = _CONTENT.get(fields.kind, Content.UNKNOWN)
+    compression = compression_of(fields)
+    stored = compression is Compression.NONE
+    return Entry(
+        content=content,
+        place=place,
+        module=module,
+        capability=target_of(fields),
+        compression=compression,
+        size=fields.packed_size or fields.payload_size,
+        unpacked_size=fields.payload_size if stored else fields.unpacked_size,
+        ptx_version=(fields.major, fields.minor) if content in _PROGRAMS else None,
+        identifier=text_in(header, fields.name_at, fields.name_size),
+        options=None if content is Content.SASS else _options(header, fields.extra_at),
+        debug=bool(fields.flags & _DEBUG),
+        link_input=place.section == LINK_INPUT,
+    )
+
+
+def compression_of(fields: Fields) -> Compression:
+    """Return how the payload is packed."""
+    return _PACKED.get(fields.flags & _PACKED_BITS, Compression.UNKNOWN)
+
+
+def target_of(fields: Fields) -> Capability | None:
+    """Return the target an entry is for; None when it names none."""
+    if not fields.arch:
+        return None
+    variant = "a" if fields.flags & _SPECIFIC else "f" if fields.flags & _FAMILY else ""
+    return Capability(fields.arch // 10, fields.arch % 10, variant)
+
+
+def text_in(header: bytes, at: int, size: int) -> str | None:
+    """Return a text inside an entry's header; None when there is none, or not inside."""
+    if not at or not 0 < size <= _LONGEST_TEXT or at + size > len(header):
+        return None
+    return header[at : at + size].rstrip(b"\0").decode("utf-8", "replace")
+
+
+def _options(header: bytes, at: int) -> str | None:
+    if not at or at + _PAIR.size > len(header):
+        return None
+    return text_in(header, *_PAIR.unpack_from(header, at))

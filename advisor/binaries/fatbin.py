@@ -1,0 +1,82 @@
+"""Fatbin regions: a header, then entries of one image or program each, told from headers alone."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.binaries import concatenated
+from gpuadvise.advisor.binaries.entries import LAYOUT, Fields, Packed, entry_of
+from gpuadvise.advisor.binaries.model import Damage, Place
+from gpuadvise.advisor.binaries.span import Damaged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.binaries.span import Span
+
+# Magic number, version 1, header of 16 bytes: what every region starts with.
+PATTERN = b"\x50\xed\x55\xba\x01\x00\x10\x00"
+
+_REGION = struct.Struct("<8sQ")
+_MOST_HEADER = 1 << 22
+_MOST_ENTRIES = 100_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Region:
+    """What one region holds, and where to look for the next."""
+
+    end: int
+    packed: list[Packed] = field(default_factory=list)
+    damage: list[Damage] = field(default_factory=list)
+
+
+def read_region(span: Span, at: int, place: Place) -> Region:
+    """Return the entries of the region at *at* in the span; its damage is part of the answer.
+
+    Raises Damaged when the span has no room for a region's header.
+    """
+    _, size = _REGION.unpack(span.read(at, _REGION.size))
+    end = at + _REGION.size + size
+    region = Region(end=min(end, span.size))
+    if end > span.size:
+        text = f"A container claims {size:,} bytes; the file ends {end - span.size:,} bytes early."
+        region.damage.append(Damage(place=place.at(at), message=text))
+    try:
+        _fill(region, span, at, place)
+    except Damaged as damage:
+        where = place.at(damage.offset)
+        region.damage.append(Damage(place=where, message=f"An entry is damaged. {damage.message}"))
+        region.end = max(at + _REGION.size, damage.offset or 0)
+    return region
+
+
+def _fill(region: Region, span: Span, start: int, place: Place) -> None:
+    at = start + _REGION.size
+    while at + LAYOUT.size <= region.end:
+        if len(region.packed) >= _MOST_ENTRIES:
+            raise Damaged(f"The container holds more than {_MOST_ENTRIES:,} entries.", at)
+        fields = Fields._make(LAYOUT.unpack(span.read(at, LAYOUT.size)))
+        header, payload = fields.header_size, fields.payload_size
+        if not LAYOUT.size <= header <= _MOST_HEADER or at + header + payload > region.end:
+            text = f"It claims {header:,} bytes of header and {payload:,} of payload."
+            raise Damaged(text, at)
+        if fields.packed_size > payload:
+            raise Damaged(f"It claims {fields.packed_size:,} of {payload:,} bytes.", at)
+        region.packed.extend(_packed(fields, span.read(at, header), at, place.at(at), start))
+        at += header + payload
+
+
+def _packed(fields: Fields, header: bytes, at: int, place: Place, module: int) -> Iterator[Packed]:
+    if fields.kind == concatenated.KIND:
+        yield from concatenated.split(fields, header, at + fields.header_size, place, module)
+        return
+    entry = entry_of(fields, header, place, module)
+    yield Packed(
+        entry=entry,
+        at=at + fields.header_size,
+        size=entry.size,
+        unpacked_size=entry.unpacked_size or 0,
+    )

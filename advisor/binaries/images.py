@@ -1,0 +1,77 @@
+"""Payloads of container entries: unpacked when wanted, told from stubs, read for kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.binaries.cubin import read_cubin
+from gpuadvise.advisor.binaries.layout import has_code
+from gpuadvise.advisor.binaries.model import Compression, Content, Damage, Kernel
+from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
+from gpuadvise.advisor.binaries.unpack import unpack
+from gpuadvise.advisor.errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.binaries.entries import Packed
+    from gpuadvise.advisor.binaries.span import FileSpan, Span
+
+# Images without code are 872 bytes (old ABI) or about 1,900 (new ABI).
+_MOST_STUB = 2500
+
+
+class Images:
+    """Reads the payloads of one span; keeps the last one, which parts of an entry may share."""
+
+    def __init__(self, span: FileSpan) -> None:
+        self._span = span
+        self._kept: tuple[int, bytes] = (-1, b"")
+
+    def open(self, packed: Packed) -> Span:
+        """Return the payload as it was before packing; raises Damaged or Unavailable."""
+        if packed.entry.compression is Compression.NONE and packed.part is None:
+            return self._span.part(packed.at, packed.size)
+        whole = self._whole(packed)
+        if packed.part is None:
+            return MemorySpan(whole)
+        offset, size = packed.part
+        return MemorySpan(memoryview(whole)[offset : offset + size])
+
+    def marked(self, packed: Packed) -> Packed:
+        """Return *packed*, its entry marked as a stub when its image has no code."""
+        entry = packed.entry
+        if entry.content is not Content.SASS or (entry.unpacked_size or 0) > _MOST_STUB:
+            return packed
+        try:
+            stub = not has_code(self.open(packed))
+        except (Damaged, Unavailable):
+            return packed  # reading it will say so
+        return replace(packed, entry=replace(entry, content=Content.STUB)) if stub else packed
+
+    def kernels(self, packed: Packed) -> Iterator[Kernel | Damage]:
+        """Yield the kernels of one entry; raises Unavailable without the package to unpack it."""
+        entry = packed.entry
+        try:
+            image = self.open(packed)
+        except Damaged as damage:
+            text = f"An image cannot be unpacked. {damage.message}"
+            yield Damage(place=entry.place, message=text)
+            return
+        yield from read_cubin(image, entry.place, target=entry.capability, debug=entry.debug)
+
+    def _whole(self, packed: Packed) -> bytes:
+        at, data = self._kept
+        if at != packed.at:
+            data = self._unpacked(packed)
+            self._kept = (packed.at, data) if packed.part else (-1, b"")
+        return data
+
+    def _unpacked(self, packed: Packed) -> bytes:
+        payload = self._span.read(packed.at, packed.size)
+        if packed.entry.compression is Compression.NONE:
+            return payload
+        if packed.entry.compression is Compression.UNKNOWN:
+            raise Damaged("It is packed in a way that is not known.")
+        return unpack(payload, packed.entry.compression, packed.unpacked_size)

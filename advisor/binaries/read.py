@@ -1,0 +1,148 @@
+"""One door to every reader: what a file is, told from its first bytes, and what is in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, BinaryIO, assert_never, cast
+
+from gpuadvise.advisor.binaries import archive, elf, fatbin, host, wheel
+from gpuadvise.advisor.binaries.containers import read_containers
+from gpuadvise.advisor.binaries.cubin import describe, read_cubin
+from gpuadvise.advisor.binaries.model import Damage, Item, Place
+from gpuadvise.advisor.binaries.source import kept, opened
+from gpuadvise.advisor.binaries.span import Damaged, FileSpan
+from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SNIFFED = 1 << 12
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_MOST_DAMAGE = 1000
+
+
+class Form(StrEnum):
+    """What a file is."""
+
+    CUBIN = "cubin"
+    HOST = "host"  # ELF or PE: an object, library or program
+    FATBIN = "fatbin"
+    ARCHIVE = "archive"
+    ZIP = "zip"
+    TEXT = "text"
+    OTHER = "other"  # searched for containers all the same
+
+
+def read(path: str, want: Want | None = None) -> Iterator[Item]:
+    """Yield the entries, kernels and damage of the file at *path*, as they are met.
+
+    Raises BadInput when it is no file or no text that anybody here reads, Unavailable when it
+    cannot be read or a package to unpack it is missing.
+    """
+    with opened(path) as (file, span):
+        yield from _limited(_read(file, span, Place(path=path), want or Want()))
+
+
+def read_stream(stream: BinaryIO, name: str, want: Want | None = None) -> Iterator[Item]:
+    """Yield what is in all of *stream*, under *name*; raises as ``read`` does."""
+    with kept(stream, name) as (file, span):
+        yield from _limited(_read(file, span, Place(path=name), want or Want()))
+
+
+def form_of(head: bytes) -> Form:
+    """Return what a file is that starts with *head*."""
+    if head.startswith(elf.MAGIC):
+        return Form.CUBIN if head[18:20] == b"\xbe\0" else Form.HOST
+    if head.startswith(fatbin.PATTERN):
+        return Form.FATBIN
+    if head.startswith((archive.MAGIC, archive.THIN_MAGIC)):
+        return Form.ARCHIVE
+    if head.startswith(wheel.MAGIC):
+        return Form.ZIP
+    if head.startswith(_UTF16) or b"\0" not in head:
+        return Form.TEXT
+    return Form.HOST if head.startswith(host.DOS_MAGIC) else Form.OTHER
+
+
+def _read(file: BinaryIO, span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
+    form = form_of(span.read(0, min(_SNIFFED, span.size)))
+    try:
+        match form:
+            case Form.ZIP:
+                yield from _zip(file, place, want)
+            case Form.ARCHIVE:
+                yield from _archive(span, place, want)
+            case Form.TEXT:
+                file.seek(0)
+                yield from _text(file, place, want)
+            case Form.CUBIN | Form.HOST | Form.FATBIN | Form.OTHER:
+                yield from _image(form, span, place, want)
+            case other:
+                assert_never(other)
+    except Damaged as damage:
+        yield Damage(place=place.at(damage.offset), message=damage.message)
+
+
+def _image(form: Form, span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
+    if form is not Form.CUBIN:
+        yield from read_containers(span, place, want)
+        return
+    entry = describe(span, place)
+    yield entry
+    if want.pick((entry,)):
+        yield from read_cubin(span, place)
+
+
+def _archive(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
+    if archive.is_thin(span):
+        count = sum(1 for _ in archive.read_members(span))
+        text = f"A thin archive only names its {count:,} members. Give the object files themselves."
+        yield Damage(place=place, message=text)
+        return
+    for member in archive.read_members(span):
+        part = span.part(member.at, member.size)
+        within = replace(place, member=_joined(place.member, member.name))
+        form = form_of(part.read(0, min(_SNIFFED, part.size)))
+        if form in (Form.CUBIN, Form.HOST, Form.FATBIN, Form.OTHER):
+            try:
+                yield from _image(form, part, within, want)
+            except Damaged as damage:
+                yield Damage(place=within.at(damage.offset), message=damage.message)
+
+
+def _zip(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
+    for member in wheel.read_members(file):
+        if isinstance(member, Damaged):
+            yield Damage(place=place, message=member.message)
+            continue
+        within = replace(place, member=_joined(place.member, member.name))
+        unpacked = cast("BinaryIO", member.file)
+        span = FileSpan(unpacked, member.size)
+        if not member.size or form_of(span.read(0, min(_SNIFFED, span.size))) is Form.ZIP:
+            continue
+        try:
+            yield from _read(unpacked, span, within, want)
+        except BadInput:
+            continue  # a member may be any text
+
+
+def _text(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
+    raise BadInput(f"{quoted(place.path)} is text that is not known here.")
+
+
+def _joined(outer: str | None, inner: str) -> str:
+    return f"{outer}!{inner}" if outer else inner
+
+
+def _limited(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield *items*, but no endless list of damage."""
+    damaged = 0
+    for item in items:
+        damaged += isinstance(item, Damage)
+        if not isinstance(item, Damage) or damaged < _MOST_DAMAGE:
+            yield item
+        elif damaged == _MOST_DAMAGE:
+            yield Damage(place=item.place, message="There is more damage, which is not listed.")

@@ -1,0 +1,63 @@
+"""Where containers start: a search of everything that is neither code nor already read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.binaries.fatbin import PATTERN
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.binaries.span import Span
+
+_ALIGNMENT = 8
+# The next container mostly follows at once; when it does not, read on in larger pieces.
+_FIRST_PIECE = 1 << 12
+_PIECE = 1 << 20
+_COLUMN = 3  # 0xBA is the rarest byte of the pattern
+_MARK = PATTERN[_COLUMN : _COLUMN + 1]
+
+
+class Scan:
+    """A search through one span that moves forward only."""
+
+    def __init__(self, span: Span, skipped: list[tuple[int, int]]) -> None:
+        self._span = span
+        self._skipped = skipped[::-1]
+
+    def next(self, at: int) -> int | None:
+        """Return where the first container at or after *at* starts; None when there is none.
+
+        Calls must not go back.
+        """
+        size = _FIRST_PIECE
+        while (at := self._past_code(at)) + len(PATTERN) <= self._span.size:
+            if self._span.read(at, len(PATTERN)) == PATTERN:
+                return at
+            # Pieces start aligned and containers are: none lies across two pieces.
+            end = min(at + size, self._until_code())
+            found = self._find(at, end)
+            if found is not None:
+                return found
+            at, size = end, _PIECE
+        return None
+
+    def _past_code(self, at: int) -> int:
+        at += -at % _ALIGNMENT
+        while self._skipped and at >= self._skipped[-1][0]:
+            end = self._skipped.pop()[1]
+            at = max(at, end + -end % _ALIGNMENT)
+        return at
+
+    def _until_code(self) -> int:
+        return min(self._skipped[-1][0] if self._skipped else self._span.size, self._span.size)
+
+    def _find(self, at: int, end: int) -> int | None:
+        # One column of the aligned words is searched first: a quarter of the time of a plain search.
+        data = self._span.read(at, end - at)
+        column = data[_COLUMN::_ALIGNMENT]
+        word = column.find(_MARK)
+        while word >= 0:
+            if data.startswith(PATTERN, word * _ALIGNMENT):
+                return at + word * _ALIGNMENT
+            word = column.find(_MARK, word + 1)
+        return None

@@ -1,0 +1,110 @@
+"""Bytes to read from: a file, a part of one, or an unpacked image; always within bounds.
+
+Files are read, never mapped: a file that shrinks under a mapping kills the process, and mapped
+pages count as memory in use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+# One read fetches this much, so that neighbouring headers cost one system call.
+_AHEAD = 1 << 14
+# Real images read about their own size once. A forged one may name the same range again and again.
+_BUDGET_TIMES = 4
+_BUDGET_PLUS = 1 << 20
+
+
+class Damaged(Exception):
+    """A part that cannot be read as what it should be; *offset* within its span."""
+
+    def __init__(self, message: str, offset: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+class Span(Protocol):
+    """A run of bytes of known size."""
+
+    size: int
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return exactly *size* bytes from *offset*; raises Damaged when they are not there."""
+
+
+def check(offset: int, size: int, end: int) -> None:
+    """Raise Damaged unless *size* bytes from *offset* lie before *end*."""
+    if offset < 0 or size < 0 or offset + size > end:
+        raise Damaged(f"{size:,} bytes at byte {offset:,} reach past the end at {end:,}.", offset)
+
+
+class FileSpan:
+    """Part of an open file, read in pieces."""
+
+    def __init__(self, file: BinaryIO, size: int, start: int = 0) -> None:
+        self.size = size
+        self._file = file
+        self._start = start
+        self._block = b""
+        self._block_at = 0
+
+    def part(self, offset: int, size: int) -> FileSpan:
+        """Return *size* bytes from *offset* as a span of their own."""
+        check(offset, size, self.size)
+        return FileSpan(self._file, size, self._start + offset)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return exactly *size* bytes from *offset*; raises Damaged when they are not there."""
+        at = offset - self._block_at
+        if at >= 0 and at + size <= len(self._block):
+            return self._block[at : at + size]
+        check(offset, size, self.size)
+        if size >= _AHEAD:
+            return self._fetch(offset, size)
+        self._block = self._fetch(offset, min(_AHEAD, self.size - offset))
+        self._block_at = offset
+        return self._block[:size]
+
+    def _fetch(self, offset: int, size: int) -> bytes:
+        self._file.seek(self._start + offset)
+        data = self._file.read(size)
+        if len(data) != size:
+            raise Damaged(f"The file ends at byte {offset + len(data):,}: it shrank.", offset)
+        return data
+
+
+class MemorySpan:
+    """An unpacked image, read a bounded number of times over."""
+
+    def __init__(self, data: bytes | memoryview) -> None:
+        self.size = len(data)
+        self._data = memoryview(data)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return exactly *size* bytes from *offset*; raises Damaged when they are not there."""
+        check(offset, size, self.size)
+        return bytes(self._data[offset : offset + size])
+
+
+class Budgeted:
+    """A span that refuses to be read many times over, whatever its headers ask for."""
+
+    def __init__(self, span: Span) -> None:
+        self.size = span.size
+        self._span = span
+        self._left = _BUDGET_TIMES * span.size + _BUDGET_PLUS
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return exactly *size* bytes from *offset*; raises Damaged when they are not there."""
+        self.charge(size)
+        return self._span.read(offset, size)
+
+    def charge(self, size: int) -> None:
+        """Count *size* bytes of work; raises Damaged when there was too much of it."""
+        self._left -= size
+        if self._left < 0:
+            raise Damaged("Its sections overlap: reading them all would take far too long.")

@@ -1,0 +1,91 @@
+"""Spill bytes of a kernel, which no field records, from annotations or the code itself.
+
+From toolkit 12.6 on an annotation names each spill instruction, and the widths of those add up
+to what the compiler reports. Before that every access to local memory has to be counted, which
+is exact without local arrays and too much with them.
+
+Columns of bytes are looked up and combined whole, which is fast without any library: each
+instruction becomes one byte, its kind in the high half and its width code in the low half.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ANNOTATED_SINCE = (12, 6)
+
+_SPILL = 1  # the annotation of one instruction; its payload is the byte offset
+_WIDE_SM = 70  # from here on instructions are 16 bytes, before that 8
+
+_STORE, _LOAD, _OTHER = 0x50, 0xA0, 0x08
+_WIDTHS = (1, 1, 2, 2, 4, 8, 16)  # bytes by width code
+
+
+def _table(classify: Callable[[int], int]) -> bytes:
+    return bytes(classify(byte) for byte in range(256))
+
+
+# (byte of the instruction, its table). Wide: opcode 0x387 or 0x983 in the low 12 bits, width in
+# bits 73-75.
+_WIDE = (
+    (0, _table(lambda byte: {0x87: 0x10, 0x83: 0x20}.get(byte, _OTHER))),
+    (1, _table(lambda byte: {0x3: 0x40, 0x9: 0x80}.get(byte & 0xF, _OTHER))),
+    (9, _table(lambda byte: byte >> 1 & 7)),
+)
+# Narrow: opcode 0xef50 or 0xef40 in the top 13 bits, width in bits 48-50.
+_NARROW = (
+    (6, _table(lambda byte: {0x50: _STORE, 0x40: _LOAD}.get(byte & 0xF8, _OTHER) | byte & 7)),
+    (7, _table(lambda byte: 0 if byte == 0xEF else _OTHER)),
+)
+
+
+def annotated(annotations: bytes, code: bytes, sm: int) -> tuple[int, int]:
+    """Return bytes of spill stores and loads, exactly as the compiler counts them."""
+    wide = sm >= _WIDE_SM
+    offsets = _offsets(annotations, len(code) - (16 if wide else 8))
+    columns = []
+    for byte, table in _WIDE if wide else _NARROW:
+        shifted = memoryview(code)[byte:]
+        columns.append(bytes(map(shifted.__getitem__, offsets)).translate(table))
+    return _total(columns)
+
+
+def local_traffic(code: bytes, sm: int) -> tuple[int, int]:
+    """Return bytes of all local stores and loads: at most, spills are that many."""
+    if sm >= _WIDE_SM:
+        return _total([code[byte::16].translate(table) for byte, table in _WIDE])
+    stores = loads = 0
+    for first in (8, 16, 24):  # the first of every four words controls the scheduling
+        columns = [code[first + byte :: 32].translate(table) for byte, table in _NARROW]
+        more = _total(columns)
+        stores, loads = stores + more[0], loads + more[1]
+    return stores, loads
+
+
+def _offsets(annotations: bytes, last: int) -> Sequence[int]:
+    """Return the offsets of spill instructions, up to *last* and to any other annotation."""
+    count = len(annotations) // 8
+    values = struct.unpack_from(f"<{2 * count}I", annotations)
+    kinds, offsets = values[::2], values[1::2]
+    if kinds.count(_SPILL) != count:
+        offsets = offsets[: next(i for i, kind in enumerate(kinds) if kind != _SPILL)]
+    if max(offsets, default=0) > last:
+        return [offset for offset in offsets if offset <= last]
+    return offsets
+
+
+def _total(columns: list[bytes]) -> tuple[int, int]:
+    size = min(map(len, columns))
+    merged = 0
+    for column in columns:
+        merged |= int.from_bytes(column[:size], "little")
+    kinds = merged.to_bytes(size, "little")
+    return _bytes(kinds, _STORE), _bytes(kinds, _LOAD)
+
+
+def _bytes(kinds: bytes, kind: int) -> int:
+    return sum(width * kinds.count(kind | code) for code, width in enumerate(_WIDTHS))

@@ -1,0 +1,67 @@
+"""LZ4 and Zstandard payloads unpacked, never to more than was announced and believable."""
+
+from __future__ import annotations
+
+import threading
+
+from gpuadvise.advisor.binaries.model import Compression
+from gpuadvise.advisor.binaries.span import Damaged
+from gpuadvise.advisor.errors import Unavailable
+
+# The largest image seen is 134 MB.
+MOST_UNPACKED = 1 << 30
+# LZ4 cannot do better than 255 to 1. The best of Zstandard seen in a library is 134 to 1.
+_MOST_TIMES = {Compression.LZ4: 255, Compression.ZSTD: 2000}
+_SLACK = 64
+# Making an unpacker takes longer than unpacking a stub, and two threads must not share one.
+_made = threading.local()
+
+
+def unpack(payload: bytes, compression: Compression, size: int) -> bytes:
+    """Return *payload* unpacked to exactly *size* bytes.
+
+    Raises Damaged when it is not what it claims, Unavailable when the package that reads this
+    compression is not installed.
+    """
+    most = min(MOST_UNPACKED, _MOST_TIMES.get(compression, 0) * len(payload) + _SLACK)
+    if size > most:
+        raise Damaged(f"It claims to unpack {len(payload):,} bytes to {size:,}.")
+    data = _lz4(payload, size) if compression is Compression.LZ4 else _zstd(payload, size)
+    if len(data) != size:
+        raise Damaged(f"It unpacks to {len(data):,} bytes, not the {size:,} it claims.")
+    return data
+
+
+def _lz4(payload: bytes, size: int) -> bytes:
+    try:
+        from lz4 import block
+    except ImportError:
+        raise _missing("LZ4", "lz4") from None
+    try:
+        return bytes(block.decompress(payload, uncompressed_size=size))
+    except block.LZ4BlockError:
+        raise Damaged("Its LZ4 data are broken.") from None
+
+
+def _zstd(payload: bytes, size: int) -> bytes:
+    try:
+        import zstandard
+    except ImportError:
+        raise _missing("Zstandard", "zstandard") from None
+    try:
+        # The library believes the frame before it believes the caller, so ask the frame first.
+        announced = zstandard.frame_content_size(payload)
+        if announced not in (-1, size):
+            raise Damaged(f"Its frame holds {announced:,} bytes, not the {size:,} it claims.")
+        if not hasattr(_made, "unpacker"):
+            _made.unpacker = zstandard.ZstdDecompressor(max_window_size=MOST_UNPACKED)
+        return bytes(_made.unpacker.decompress(payload, max_output_size=size))
+    except zstandard.ZstdError:
+        raise Damaged("Its Zstandard data are broken.") from None
+
+
+def _missing(name: str, package: str) -> Unavailable:
+    return Unavailable(
+        f"Some images are packed with {name}, and the Python package {package} is not installed.",
+        hint="Install gpuadvise[binaries]. Listing the entries alone needs no package.",
+    )

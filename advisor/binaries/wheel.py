@@ -1,0 +1,85 @@
+"""Wheels and other zip files: the members that may hold device code, unpacked one by one."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from tempfile import SpooledTemporaryFile
+from typing import IO, TYPE_CHECKING
+
+from gpuadvise.advisor.binaries.span import Damaged
+from gpuadvise.advisor.quantity import show_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+MAGIC = b"PK\x03\x04"
+
+# The largest library in a wheel seen is 1.1 GB.
+_MOST_MEMBER = 8 << 30
+_MOST_TOTAL = 32 << 30
+# Libraries shrink to a third or a tenth. Only data made to fill a disk shrink more than this.
+_MOST_TIMES = 200
+_SLACK = 1 << 26
+_IN_MEMORY = 1 << 24  # larger members go to a temporary file
+_SUFFIXES = (
+    ".so", ".pyd", ".dll", ".exe", ".dylib", ".a", ".lib", ".o", ".obj", ".cubin", ".fatbin",
+    ".bin", ".ptx",
+)  # fmt: skip
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,  # compression that Python does not know
+    RuntimeError,  # encrypted
+    ValueError,
+    OverflowError,
+    OSError,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unzipped:
+    """One member, in a file that closes with the iteration."""
+
+    name: str
+    file: IO[bytes]
+    size: int
+
+
+def read_members(file: BinaryIO) -> Iterator[Unzipped | Damaged]:
+    """Yield the members of a zip file that may hold device code, and what is damaged.
+
+    Raises Damaged when it is no zip file after all.
+    """
+    try:
+        archive = zipfile.ZipFile(file)
+        members = [info for info in archive.infolist() if _may_hold_code(info.filename)]
+    except _BROKEN as error:
+        raise Damaged(f"Its table of contents cannot be read: {error}.") from None
+    left = _MOST_TOTAL
+    for info in members:
+        left -= info.file_size
+        most = min(_MOST_MEMBER, _MOST_TIMES * info.compress_size + _SLACK)
+        if info.file_size > most or left < 0:
+            yield Damaged(f"{info.filename} claims to unpack to {show_bytes(info.file_size)}.")
+            continue
+        with SpooledTemporaryFile(max_size=_IN_MEMORY) as unpacked:
+            try:
+                with archive.open(info) as member:
+                    shutil.copyfileobj(member, unpacked, 1 << 20)
+            except _BROKEN as error:
+                yield Damaged(f"{info.filename} cannot be unpacked: {error}.")
+                continue
+            yield Unzipped(name=info.filename, file=unpacked, size=unpacked.tell())
+
+
+def _may_hold_code(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not name.endswith("/") and (
+        path.suffix.lower() in _SUFFIXES or ".so." in path.name or not path.suffix
+    )
