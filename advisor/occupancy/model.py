@@ -56,11 +56,13 @@ def _register_limit(limits: Limits, launch: Launch, warps: int) -> tuple[int | N
     count = launch.registers
     if count is None:
         return None, caching
-    if caching:
-        halves = registers.blocks_in_halves(limits, warps, count)
-        if halves or launch.caching is GlobalCaching.STRICT:
-            return halves, True
-    return registers.blocks(limits, warps, count), False
+    whole = registers.blocks(limits, warps, count)
+    if not caching or not whole:
+        return whole, caching
+    halves = registers.blocks_in_halves(limits, warps, count)
+    if halves or launch.caching is GlobalCaching.STRICT:
+        return halves, True
+    return whole, False
 
 
 def _warp_limit(limits: Limits, launch: Launch, warps: int, halved: bool) -> int:

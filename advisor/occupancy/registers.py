@@ -68,8 +68,6 @@ def blocks_in_halves(limits: Limits, warps: int, registers: int) -> int:
 
     That is the price of partitioned global caching; 0 means that no block fits a half.
     """
-    if blocks(limits, warps, registers) == 0:
-        return 0
     parts = limits.register_subpartitions
     warps_per_part = limits.registers_per_sm // parts // per_warp(limits, registers)
     return warps_per_part * (parts // 2) // warps * 2
