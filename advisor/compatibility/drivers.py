@@ -34,6 +34,7 @@ class Driver:
     version: str | None = None
 
     def __str__(self) -> str:
+        """Return both its numbers, as far as they are known."""
         own = f"driver {self.version}, " if self.version else ""
         return f"{own}CUDA {show(self.cuda)}"
 

@@ -8,7 +8,10 @@ and server parts only, not Tegra, and never between the two); best practices gui
 
 from __future__ import annotations
 
-from gpuadvise.advisor.capability import Capability
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.capability import Capability
 
 # Embedded parts. Cubin Compatibility: "not supported for Tegra", nor between desktop and Tegra.
 # 8.8 exists in compilers only and is undocumented: it gets no benefit of the doubt.
