@@ -12,9 +12,9 @@ from gpuadvise.advisor.binaries.cubin import describe, read_cubin
 from gpuadvise.advisor.binaries.model import Damage, Item, Place
 from gpuadvise.advisor.binaries.source import kept, opened
 from gpuadvise.advisor.binaries.span import Damaged, FileSpan
+from gpuadvise.advisor.binaries.texts import read_text
 from gpuadvise.advisor.binaries.want import Want
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ def _read(file: BinaryIO, span: FileSpan, place: Place, want: Want) -> Iterator[
                 yield from _archive(span, place, want)
             case Form.TEXT:
                 file.seek(0)
-                yield from _text(file, place, want)
+                yield from read_text(file, place, want)
             case Form.CUBIN | Form.HOST | Form.FATBIN | Form.OTHER:
                 yield from _image(form, span, place, want)
             case other:
@@ -127,10 +127,6 @@ def _zip(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
             yield from _read(unpacked, span, within, want)
         except BadInput:
             continue  # a member may be any text
-
-
-def _text(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
-    raise BadInput(f"{quoted(place.path)} is text that is not known here.")
 
 
 def _joined(outer: str | None, inner: str) -> str:

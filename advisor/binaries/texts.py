@@ -1,0 +1,77 @@
+"""Text files: PTX, build logs and cuobjdump's listings, told apart by how they start."""
+
+from __future__ import annotations
+
+import io
+import re
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.binaries.lines import read_lines, read_pieces
+from gpuadvise.advisor.binaries.model import Entry, Kernel
+from gpuadvise.advisor.binaries.ptx_text import read_ptx
+from gpuadvise.advisor.binaries.ptxas_log import read_log
+from gpuadvise.advisor.binaries.resource_usage_text import read_usage
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
+
+    from gpuadvise.advisor.binaries.model import Item, Place
+    from gpuadvise.advisor.binaries.want import Want
+
+# Comments and empty lines may stand before a PTX header, whole build steps before a log's.
+_SNIFFED = 1 << 20
+_PTX = re.compile(r"\s*\.version\s+\d")
+_LISTING = re.compile(r"\s{0,8}Resource usage:")
+
+
+def read_text(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
+    """Yield the kernels of a text file, and of PTX its entry first.
+
+    Raises BadInput for text that holds nothing of the kind.
+    """
+    pieces = read_pieces(file)
+    head = _head(pieces)
+    if any(_PTX.match(text) for text, _ in head):
+        yield from _ptx(chain(head, pieces), place, want)
+        return
+    listing = any(_LISTING.match(text) for text, _ in head)
+    file.seek(0)
+    lines = read_lines(file)
+    nothing = True
+    for item in read_usage(lines, place) if listing else read_log(lines, place):
+        nothing = False
+        yield item
+    if nothing:
+        raise BadInput(
+            f"{quoted(place.path)} is text, but no PTX, build log or cuobjdump listing.",
+            hint="A build log needs the compiler's -Xptxas -v.",
+        )
+
+
+def read_program(payload: bytes, place: Place) -> Iterator[Kernel]:
+    """Yield the kernels of a container's PTX program."""
+    items = read_ptx(read_pieces(io.BytesIO(payload)), place)
+    return (item for item in items if isinstance(item, Kernel))
+
+
+def _head(pieces: Iterator[tuple[str, int]]) -> list[tuple[str, int]]:
+    head = []
+    left = _SNIFFED
+    for piece in pieces:
+        head.append(piece)
+        left -= len(piece[0])
+        if left <= 0:
+            break
+    return head
+
+
+def _ptx(pieces: Iterable[tuple[str, int]], place: Place, want: Want) -> Iterator[Item]:
+    items = list(read_ptx(pieces, place))
+    entries = tuple(item for item in items if isinstance(item, Entry))
+    yield from entries
+    if want.pick(entries):
+        yield from (item for item in items if isinstance(item, Kernel))
