@@ -22,8 +22,8 @@ class LinkModel:
 
     A copy takes ``copy_latency + bytes / rate``, a piece of a kernel ``kernel_latency`` and
     its share of the rest. Both directions of the link at once slow each other down by
-    ``duplex_slowdown``. The host issues copies and launches one after another and spends
-    ``operation_cost`` on each. ``engines`` is the driver's asyncEngineCount.
+    ``duplex_slowdown``, and each copy then takes ``duplex_latency`` more. The host issues operations one after another and spends ``copy_cost``
+    on each copy and ``launch_cost`` on each launch. ``engines`` is the driver's asyncEngineCount.
     """
 
     h2d_rate: float
@@ -32,8 +32,10 @@ class LinkModel:
     pageable_d2h_rate: float
     copy_latency: float = 0.0
     kernel_latency: float = 0.0
-    operation_cost: float = 0.0
+    copy_cost: float = 0.0
+    launch_cost: float = 0.0
     duplex_slowdown: float = 1.0
+    duplex_latency: float = 0.0
     engines: int = 2
     source: str = "you"
 
@@ -45,11 +47,14 @@ class LinkModel:
 # Measured on a H200 (PCIe 5 x16) with pinned memory: a 1 to 4 KiB copy takes 3.3 to 4.7 us,
 # and 64 KiB to 16 MiB fit 3.8 us + bytes / rate.
 COPY_LATENCY = 3.8e-6
-# Shortest time a kernel occupies the device, and what the host spends per copy or launch.
-KERNEL_LATENCY = 2e-6
-OPERATION_COST = 3.3e-6  # 9 to 11 us per copy, launch and copy back, from Python
-# 256 MiB each way at once took 5.7 ms instead of 4.85.
-DUPLEX_SLOWDOWN = 1.17
+# Shortest time a kernel occupies the device, and what the host spends per copy and launch.
+KERNEL_LATENCY = 2.5e-6
+COPY_COST = 2.7e-6  # 11 us per copy, launch and copy back, from Python
+LAUNCH_COST = 6e-6
+# 16 MiB to 1 GiB each way at once took 1.09 to 1.2 times one way (4 runs), and copies of 1 to
+# 4 MiB about 3.5 us on top of that.
+DUPLEX_SLOWDOWN = 1.12
+DUPLEX_LATENCY = 3.5e-6
 # Pageable copies go through a staging buffer at the processor's pace; measured on that host.
 PAGEABLE_H2D_RATE = 7e9
 PAGEABLE_D2H_RATE = 17e9
@@ -76,8 +81,10 @@ def default_link_model(device: Device | None) -> LinkModel:
         pageable_d2h_rate=min(PAGEABLE_D2H_RATE, rate),
         copy_latency=COPY_LATENCY,
         kernel_latency=KERNEL_LATENCY,
-        operation_cost=OPERATION_COST,
+        copy_cost=COPY_COST,
+        launch_cost=LAUNCH_COST,
         duplex_slowdown=DUPLEX_SLOWDOWN,
+        duplex_latency=DUPLEX_LATENCY,
         engines=_COMMON_ENGINES if engines is None else engines,
         source=source,
     )

@@ -66,21 +66,22 @@ def simulate(pieces: Sequence[Piece], streams: int, model: LinkModel) -> tuple[S
     Piece i goes into stream ``i mod streams``. Copies share an engine when ``model.engines``
     is 1; with 0 they share it with the kernels, so that nothing overlaps.
     """
-    operations = _operations(pieces, streams, model.operation_cost)
+    operations = _operations(pieces, streams, model)
     resources = _resources(operations, model.engines)
     running: dict[int, _Operation] = {}
     now = 0.0
     while running or any(any(queues) for queues in resources):
         _start(resources, running, now)
-        now = _advance(resources, running, now, model.duplex_slowdown)
+        now = _advance(resources, running, now, model)
     spans = [Span(engine=o.engine, piece=o.piece, start=o.start, end=o.end) for o in operations]
     return tuple(sorted(spans, key=lambda span: (span.start, span.end)))
 
 
-def _operations(pieces: Sequence[Piece], streams: int, cost: float) -> list[_Operation]:
+def _operations(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list[_Operation]:
     """Return the operations in the order of issue: piece by piece, in, kernel, out."""
     found: list[_Operation] = []
     last: dict[int, _Operation] = {}
+    issued = 0.0
     for number, piece in enumerate(pieces):
         for engine, stage in (
             (Engine.H2D, piece.h2d),
@@ -89,10 +90,11 @@ def _operations(pieces: Sequence[Piece], streams: int, cost: float) -> list[_Ope
         ):
             if stage is None:
                 continue
+            issued += model.launch_cost if engine is Engine.KERNEL else model.copy_cost
             operation = _Operation(
                 engine=engine,
                 piece=number,
-                issued=cost * (len(found) + 1),
+                issued=issued,
                 fixed=stage.fixed,
                 moving=stage.moving,
                 before=last.get(number % streams),
@@ -123,29 +125,35 @@ def _start(resources: list[_Queues], running: dict[int, _Operation], now: float)
 
 
 def _advance(
-    resources: list[_Queues], running: dict[int, _Operation], now: float, slowdown: float
+    resources: list[_Queues], running: dict[int, _Operation], now: float, model: LinkModel
 ) -> float:
     """Let time pass until something ends or becomes ready; return the new time."""
-    duplex = sum(o.engine is not Engine.KERNEL and not o.fixed for o in running.values()) > 1
-    ends = {n: now + (o.fixed or o.moving * _pace(o, duplex, slowdown)) for n, o in running.items()}
+    duplex = sum(o.engine is not Engine.KERNEL for o in running.values()) > 1
+    paces = {n: _pace(o, model) if duplex else 1.0 for n, o in running.items()}
+    ends = {n: now + (o.fixed or o.moving) * paces[n] for n, o in running.items()}
     heads = (queue[0].ready() for queues in resources for queue in queues if queue)
     then = min(*ends.values(), *(time for time in heads if time > now), inf, inf)
     for number, end in ends.items():
         operation = running[number]
-        _progress(operation, then - now, _pace(operation, duplex, slowdown), end <= then)
+        _progress(operation, (then - now) / paces[number], end <= then)
         if not operation.fixed and not operation.moving:
             operation.end = then
             del running[number]
     return then
 
 
-def _pace(operation: _Operation, duplex: bool, slowdown: float) -> float:
-    return slowdown if duplex and operation.engine is not Engine.KERNEL else 1.0
+def _pace(operation: _Operation, model: LinkModel) -> float:
+    """Return how much longer *operation* takes while both directions copy."""
+    if operation.engine is Engine.KERNEL:
+        return 1.0
+    if operation.fixed and model.copy_latency:
+        return 1 + model.duplex_latency / model.copy_latency
+    return model.duplex_slowdown
 
 
-def _progress(operation: _Operation, time: float, pace: float, whole: bool) -> None:
+def _progress(operation: _Operation, time: float, whole: bool) -> None:
     """Take *time* off what *operation* is doing, or all of it when it ends just now."""
     if operation.fixed:
         operation.fixed = 0.0 if whole else operation.fixed - time
     else:
-        operation.moving = 0.0 if whole else operation.moving - time / pace
+        operation.moving = 0.0 if whole else operation.moving - time

@@ -90,7 +90,7 @@ def test_pageable_copies_go_at_their_own_rate() -> None:
 def test_a_cost_per_operation_makes_the_best_count_finite() -> None:
     work = Work(kernel_seconds=1e-4, h2d_seconds=1e-4)
     free = overlap(work, IDEAL, most_streams=32)
-    costly = overlap(work, replace(IDEAL, operation_cost=5e-6), most_streams=32)
+    costly = overlap(work, replace(IDEAL, copy_cost=5e-6, launch_cost=5e-6), most_streams=32)
     assert free.best.streams >= 24
     assert costly.best.streams == 10  # then a piece lasts as long as issuing it
     assert costly.best.seconds > free.best.seconds
@@ -136,7 +136,8 @@ def test_no_rule_of_the_machine_is_broken(
     model = replace(
         IDEAL,
         engines=engines,
-        operation_cost=cost,
+        copy_cost=cost,
+        launch_cost=cost,
         copy_latency=cost / 2,
         kernel_latency=cost / 4,
         duplex_slowdown=slow,

@@ -1,0 +1,181 @@
+"""One GPU taken for measuring: context, streams, events and memory, all given back."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from gpuadvise.advisor.backends.measure.calls import call, driver
+from gpuadvise.advisor.measurement import Sample, sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+# Rounds thrown away: first touches, clock ramps, lazy loading.
+WARM_UPS = 2
+# Random bytes repeated over a buffer: memory systems may be faster on zeros than on real data.
+_PATTERN = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Properties:
+    """What the measurements need to know of the GPU: counts, bytes, capability."""
+
+    name: str
+    capability: tuple[int, int]
+    sm_count: int
+    l2_bytes: int
+    async_engines: int
+    threads_per_sm: int
+
+
+class Session:
+    """The primary context of GPU *ordinal* (CUDA's numbering), for one ``with`` block.
+
+    Raises Unavailable where there is no such GPU.
+    """
+
+    def __init__(self, ordinal: int = 0) -> None:
+        self._ordinal = ordinal
+        self._owned = ExitStack()
+
+    def __enter__(self) -> Self:
+        call("cuInit", 0)
+        self.device = call("cuDeviceGet", self._ordinal)
+        call("cuCtxSetCurrent", call("cuDevicePrimaryCtxRetain", self.device))
+        self._owned.callback(call, "cuDevicePrimaryCtxRelease", self.device)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._owned.close()
+
+    def properties(self) -> Properties:
+        """Return what the driver says of the GPU."""
+        name = call("cuDeviceGetName", 256, self.device)
+        return Properties(
+            name=name.split(b"\0")[0].decode("utf-8", "replace"),
+            capability=(
+                self._attribute("COMPUTE_CAPABILITY_MAJOR"),
+                self._attribute("COMPUTE_CAPABILITY_MINOR"),
+            ),
+            sm_count=self._attribute("MULTIPROCESSOR_COUNT"),
+            l2_bytes=self._attribute("L2_CACHE_SIZE"),
+            async_engines=self._attribute("ASYNC_ENGINE_COUNT"),
+            threads_per_sm=self._attribute("MAX_THREADS_PER_MULTIPROCESSOR"),
+        )
+
+    def _attribute(self, name: str) -> int:
+        attribute = getattr(driver().CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(call("cuDeviceGetAttribute", attribute, self.device))
+
+    def free_bytes(self) -> int:
+        """Return the bytes of device memory that nobody uses now."""
+        free, _ = call("cuMemGetInfo")
+        return int(free)
+
+    def device_bytes(self, size: int, *, like: int | None = None) -> Any:
+        """Return new device memory, filled from host memory *like* where given."""
+        memory = call("cuMemAlloc", size)
+        self._owned.callback(call, "cuMemFree", memory)
+        if like is not None:
+            call("cuMemcpyHtoD", memory, like, size)
+        return memory
+
+    def random_device_bytes(self, size: int) -> Any:
+        """Return new device memory filled with random bytes, doubled up on the device."""
+        memory = self.device_bytes(size)
+        with self.scope():
+            done = min(size, _PATTERN)
+            call("cuMemcpyHtoD", memory, self.pinned_bytes(done), done)
+        while done < size:
+            more = min(done, size - done)
+            call("cuMemcpyDtoD", int(memory) + done, memory, more)
+            done += more
+        return memory
+
+    def pinned_bytes(self, size: int) -> int:
+        """Return the address of new page-locked host memory, filled with random bytes."""
+        address = int(call("cuMemHostAlloc", size, 0))
+        self._owned.callback(call, "cuMemFreeHost", address)
+        fill(address, size)
+        return address
+
+    def stream(self) -> Any:
+        """Return a new stream that does not wait for the default stream."""
+        stream = call("cuStreamCreate", 1)  # CU_STREAM_NON_BLOCKING
+        self._owned.callback(call, "cuStreamDestroy", stream)
+        return stream
+
+    def event(self) -> Any:
+        """Return a new event that can be timed."""
+        event = call("cuEventCreate", 0)
+        self._owned.callback(call, "cuEventDestroy", event)
+        return event
+
+    def scope(self) -> Scope:
+        """Return a context manager: what is made inside is freed at its end."""
+        return Scope(self)
+
+    def timed(self, work: Callable[[], None], streams: Sequence[Any], repeats: int) -> Sample:
+        """Return the device seconds of *work*, from its first stream's start to the last end.
+
+        The start event is the first operation of the first stream; the clock stops when the
+        slowest of *streams* is done.
+        """
+        start, ends = self.event(), [self.event() for _ in streams]
+        with undisturbed():
+            rounds = [self._round(work, streams, start, ends) for _ in range(WARM_UPS + repeats)]
+        return sample(rounds[WARM_UPS:])
+
+    def _round(
+        self, work: Callable[[], None], streams: Sequence[Any], start: Any, ends: Sequence[Any]
+    ) -> float:
+        call("cuCtxSynchronize")
+        call("cuEventRecord", start, streams[0])
+        work()
+        for end, stream in zip(ends, streams, strict=True):
+            call("cuEventRecord", end, stream)
+        for end in ends:
+            call("cuEventSynchronize", end)
+        return max(float(call("cuEventElapsedTime", start, end)) for end in ends) * 1e-3
+
+
+class Scope:
+    """A part of a session whose memory, streams and events go at its end."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __enter__(self) -> Session:
+        self._outer = self._session._owned
+        self._session._owned = ExitStack()
+        return self._session
+
+    def __exit__(self, *exc: object) -> None:
+        inner, self._session._owned = self._session._owned, self._outer
+        inner.close()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Keep the garbage collector out of what is timed."""
+    import gc
+
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def fill(address: int, size: int) -> None:
+    """Write random bytes over *size* bytes of host memory at *address*."""
+    import ctypes
+    import os
+
+    pattern = os.urandom(min(size, _PATTERN))
+    for offset in range(0, size, _PATTERN):
+        ctypes.memmove(address + offset, pattern, min(len(pattern), size - offset))

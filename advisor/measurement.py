@@ -1,0 +1,30 @@
+"""Repeated measurements as one value: median, spread and count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Seconds of *n* repetitions: their median, least and most."""
+
+    median: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def spread(self) -> float:
+        """(most - least) / median: how far the repetitions disagree."""
+        return (self.high - self.low) / self.median if self.median else 0.0
+
+
+def sample(seconds: Sequence[float]) -> Sample:
+    """Return *seconds* (one or more) as one sample."""
+    return Sample(median=median(seconds), low=min(seconds), high=max(seconds), n=len(seconds))
