@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
-from statistics import median
+from statistics import median, median_low
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.backends.measure.calls import call
 from gpuadvise.advisor.backends.measure.copies import Copy, CopyKind
+from gpuadvise.advisor.backends.measure.issue import issue_costs
 from gpuadvise.advisor.backends.measure.kernels import WORK_WORD, Kernels, Launcher
-from gpuadvise.advisor.backends.measure.session import undisturbed
 from gpuadvise.advisor.transfers.link_model import LinkModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from gpuadvise.advisor.backends.measure.session import Session
 
-# Operations issued when the host's own cost is timed; few enough that the device's queue
-# never fills and makes the host wait.
-_OPERATIONS = 128
-_STREAMS = 8
 _REPEATS = 15
 # Copies up to this size show the latency, copies from that size on the rate.
 _SMALL = 4096
@@ -36,7 +30,8 @@ _QUEUED = 33
 def calibrated(session: Session, copies: Sequence[Copy]) -> LinkModel:
     """Return the link model that *copies* and a few launches of this machine show."""
     with session.scope():
-        kernel_latency, launch_cost, copy_cost = _costs(session)
+        kernel_latency = _kernel_latency(session)
+    costs = issue_costs(session)
     properties = session.properties()
     slowdown, latency = _duplex(copies), _latency(copies)
     return LinkModel(
@@ -46,8 +41,8 @@ def calibrated(session: Session, copies: Sequence[Copy]) -> LinkModel:
         pageable_d2h_rate=_rate(copies, CopyKind.PAGEABLE_D2H),
         copy_latency=latency,
         kernel_latency=kernel_latency,
-        copy_cost=copy_cost,
-        launch_cost=launch_cost,
+        copy_cost=costs.copy,
+        launch_cost=costs.launch,
         duplex_slowdown=slowdown,
         duplex_latency=_duplex_latency(copies, latency, slowdown),
         engines=properties.async_engines,
@@ -73,7 +68,8 @@ def _duplex(copies: Sequence[Copy]) -> float:
         for copy in _large(copies, kind)
     }
     both = _large(copies, CopyKind.PINNED_BOTH)
-    return max(1.0, median(copy.seconds.median / alone[copy.bytes] for copy in both))
+    # The lower middle: a busy host stretches some sizes, and never shortens one.
+    return max(1.0, median_low(copy.seconds.median / alone[copy.bytes] for copy in both))
 
 
 def _latency(copies: Sequence[Copy]) -> float:
@@ -91,25 +87,15 @@ def _duplex_latency(copies: Sequence[Copy], latency: float, slowdown: float) -> 
     return max(0.0, median(extra)) if extra else 0.0
 
 
-def _costs(session: Session) -> tuple[float, float, float]:
-    """Return the device seconds of a minimal kernel, the host's of a launch and of a copy."""
-    kernels, streams = Kernels(session), [session.stream() for _ in range(_STREAMS)]
-    memory, host = session.device_bytes(WORK_WORD), session.pinned_bytes(WORK_WORD)
-    launches = [kernels.launcher("work", 1, stream, memory, 1, 1) for stream in streams]
-    copies = [
-        partial(call, *arguments, WORK_WORD, stream)
-        for stream in streams
-        for arguments in (("cuMemcpyHtoDAsync", memory, host), ("cuMemcpyDtoHAsync", host, memory))
-    ]
-    lone = _issue_seconds(copies)
-    both = _issue_seconds([*copies, *launches * 2])
-    busy = kernels.launcher("work", 1, streams[0], memory, 1, _BUSY_ROUNDS)
-    return _queued_seconds(session, busy, launches[0], streams[0]), 2 * both - lone, lone
+def _kernel_latency(session: Session) -> float:
+    """Return the device's seconds for a minimal kernel."""
+    kernels, stream = Kernels(session), session.stream()
+    memory = session.device_bytes(WORK_WORD)
+    busy = kernels.launcher("work", 1, stream, memory, 1, _BUSY_ROUNDS)
+    return _queued_seconds(session, busy, kernels.launcher("work", 1, stream, memory, 1, 1), stream)
 
 
-def _queued_seconds(
-    session: Session, busy: Launcher, launch: Launcher, stream: object
-) -> float:
+def _queued_seconds(session: Session, busy: Launcher, launch: Launcher, stream: object) -> float:
     """Return the device's seconds for *launch*, queued behind *busy* so that no host is in it."""
 
     def queue(count: int) -> None:
@@ -121,17 +107,3 @@ def _queued_seconds(
         session.timed(partial(queue, count), [stream], _REPEATS).median for count in (1, _QUEUED)
     )
     return max(0.0, (many - few) / (_QUEUED - 1))
-
-
-def _issue_seconds(operations: Sequence[Callable[[], None]]) -> float:
-    """Return the host's seconds for each of *operations*, issued in rounds without a wait."""
-    rounds = list(operations) * (_OPERATIONS // len(operations))
-    seconds = []
-    with undisturbed():
-        for _ in range(_REPEATS):
-            call("cuCtxSynchronize")
-            start = time.perf_counter()
-            for operation in rounds:
-                operation()
-            seconds.append((time.perf_counter() - start) / len(rounds))
-    return median(seconds)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.measure.calls import call
+from gpuadvise.advisor.backends.measure.issue import IssueCosts, issue_costs
 from gpuadvise.advisor.backends.measure.kernels import THREADS, WORK_WORD, Kernels
 
 if TYPE_CHECKING:
@@ -50,11 +51,12 @@ QUICK_MIXES = tuple(mix for mix in MIXES if mix.name in {"balanced", "small"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The stages of a mix, each alone: seconds of the copies and of the whole kernel."""
+    """The stages of a mix, each alone, and what the host then spent on each operation."""
 
     h2d: Sample
     kernel: Sample
     d2h: Sample | None
+    costs: IssueCosts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,12 @@ class _Job:
         kernel = self.session.timed(
             self._kernel(0, self.mix.bytes, rounds, lone[0]), lone, self.repeats
         )
-        return Parts(h2d=h2d, kernel=kernel, d2h=d2h if self.mix.copy_back else None), rounds
+        return Parts(
+            h2d=h2d,
+            kernel=kernel,
+            d2h=d2h if self.mix.copy_back else None,
+            costs=issue_costs(self.session),
+        ), rounds
 
     def _rounds(self, seconds: float) -> int:
         """Return the kernel's rounds that take *seconds*, from two trial lengths."""
