@@ -17,7 +17,9 @@ def derived_peaks(gpu: dict[str, Any], capability: dict[str, Any]) -> dict[str, 
     *capability* is the record of its compute capability. Empty where SM count or clock is not
     known, or where the published FP32 peak contradicts them.
     """
-    if "sm_count" not in gpu or "boost_clock_mhz" not in gpu or _contradicted(gpu, capability):
+    if "sm_count" not in gpu or "boost_clock_mhz" not in gpu:
+        return {}
+    if not gpu.get("derive_peaks", True) or _contradicted(gpu, capability):
         return {}
     rates = _rates(gpu, capability)
     return {kind: _peak(gpu, kind, rate) for kind, rate in rates.items()}

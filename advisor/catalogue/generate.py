@@ -55,7 +55,7 @@ def name_index(gpus: list[dict[str, Any]]) -> dict[str, list[str]]:
             if own in index:
                 raise ValueError(f"{own} names both {index[own][0]} and {gpu['id']}")
             index[own] = [gpu["id"]]
-    for tier in (_full_keys, _short_keys):
+    for tier in (_full_keys, _short_own_keys, _short_keys):
         claims: dict[str, list[str]] = {}
         for gpu in gpus:
             for name in tier(gpu) - index.keys():
@@ -68,8 +68,12 @@ def _full_keys(gpu: dict[str, Any]) -> set[str]:
     return {key(name) for name in (gpu["name"], *gpu["driver_names"], *gpu["shared_names"])}
 
 
+def _short_own_keys(gpu: dict[str, Any]) -> set[str]:
+    return set().union(*(short_keys(name) for name in (gpu["id"], *gpu["aliases"])))
+
+
 def _short_keys(gpu: dict[str, Any]) -> set[str]:
-    names = (gpu["id"], gpu["name"], *gpu["aliases"], *gpu["driver_names"])
+    names = (gpu["name"], *gpu["driver_names"])
     return set().union(*(short_keys(name) for name in names))
 
 

@@ -44,6 +44,7 @@ FILES = (
     "data-centre",
     "workstation",
     "geforce-rtx",
+    "laptop",
     "titan",
     "geforce-gtx",
     "embedded",
@@ -51,7 +52,7 @@ FILES = (
 )
 _DERIVED = "derived: SMs x results per clock x 2 x clock"
 _IDENTITY = {"id", "name", "aliases", "driver_names", "class", "notes", "peak_tflops"}
-_OTHER = {"shared_names", "tensor_cores", "source"}
+_OTHER = {"shared_names", "tensor_cores", "derive_peaks", "source"}
 
 
 def read_gpus() -> list[dict[str, Any]]:

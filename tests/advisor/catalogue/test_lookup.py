@@ -61,6 +61,11 @@ GIB = 2**30
         ("m2090", "tesla-m2090"),
         ("fx570", "quadro-fx-570"),
         ("8800gtx", "8800-gtx"),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", "rtx-4090-laptop"),
+        ("rtx 4090 mobile", "rtx-4090-laptop"),
+        ("4060 Ti 16GB", "rtx-4060-ti-16gb"),
+        ("4060 ti", "rtx-4060-ti"),
+        ("Quadro RTX 4000", "quadro-rtx-4000"),
     ],
 )
 def test_people_write_names_in_many_ways(name: str, id: str) -> None:
@@ -70,7 +75,9 @@ def test_people_write_names_in_many_ways(name: str, id: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("rtx 4000", '"rtx 4000" can be rtx-pro-4000-blackwell, rtx-4000-ada or quadro-rtx-4000.'),
+        ("rtx a4", '"rtx a4" is no GPU of the catalogue.'),
+        ("rtx 6000", None),
+        ("rtx 4000", None),
         ("titan x", '"titan x" can be titan-x-pascal or gtx-titan-x.'),
         ("tegra x1", '"tegra x1" can be jetson-nano or jetson-tx1.'),
         ("hopper", '"hopper" is no GPU of the catalogue.'),
@@ -162,9 +169,10 @@ def test_any_text_is_found_or_refused(text: str) -> None:
 
 def test_memory_and_sm_count_tell_shared_driver_names_apart() -> None:
     assert identify("Orin") is None
-    nano = identify("Orin", sm_count=8, memory_bytes=int(7.4 * GIB))
-    assert nano is not None
-    assert nano.id == "jetson-orin-nano-8"
+    assert identify("Orin", sm_count=8, memory_bytes=int(7.4 * GIB)) is None
+    module = identify("Orin", sm_count=8, memory_bytes=int(15.3 * GIB))
+    assert module is not None
+    assert module.id == "jetson-orin-nx-16"
 
 
 def test_a_driver_name_that_the_facts_contradict_is_not_identified() -> None:
