@@ -77,3 +77,6 @@ def _abandon(child: subprocess.Popen[bytes]) -> None:
     child.kill()
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.communicate(timeout=_FAREWELL_SECONDS)
+    for pipe in filter(None, (child.stdout, child.stderr)):
+        pipe.close()
+    child.poll()

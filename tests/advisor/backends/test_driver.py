@@ -1,0 +1,80 @@
+"""The CUDA driver through the real bindings, on an imaginary driver."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from gpuadvise.advisor.backends import driver
+from gpuadvise.advisor.catalogue import find
+from gpuadvise.advisor.driver_limits import Difference, differences, driver_limits, with_driver
+
+
+def test_attributes_have_the_drivers_names_and_units(moods) -> None:
+    report = driver.report()
+    assert (report.problem, report.cuda_version) == (None, "13.0")
+    (gpu,) = report.gpus
+    assert (gpu.name, gpu.cuda_index) == ("NVIDIA H200", 0)
+    assert gpu.uuid == "GPU-00000000-0000-0000-0000-000000000001"
+    assert gpu.pci_bus_id == "0000:06:00.0"
+    assert gpu.memory_bytes == 150_109_880_320
+    assert gpu.attributes["memory_clock_rate"] == 3_201_000
+    assert gpu.attributes["max_shared_memory_per_block_optin"] == 232_448
+    assert gpu.reasons["max_pitch"] == "this driver does not know the attribute"
+    assert "max" not in gpu.reasons
+
+
+def test_each_fact_fails_alone(moods) -> None:
+    moods(cuda_moods="nameless")
+    (gpu,) = driver.report().gpus
+    assert gpu.name is None
+    assert "Unknown Error" in gpu.reasons["name"]
+    assert gpu.uuid is not None
+
+
+def test_a_driver_without_gpus_is_no_problem(moods) -> None:
+    moods(cuda_moods="nodevice")
+    report = driver.report()
+    assert (report.problem, report.gpus, report.cuda_version) == (None, (), "13.0")
+
+
+@pytest.mark.parametrize(
+    ("mood", "words"),
+    [("mismatch", "different versions"), ("odd", "CUDA_ERROR_INVALID_CONTEXT")],
+)
+def test_a_driver_that_does_not_start_is_one_sentence(moods, mood: str, words: str) -> None:
+    moods(cuda_moods=mood)
+    problem = driver.report().problem
+    assert problem is not None
+    assert problem.startswith("The CUDA driver does not start: ")
+    assert words in problem
+
+
+@pytest.mark.parametrize("missing", ["library", "bindings"])
+def test_what_is_not_installed_is_one_sentence(missing: str) -> None:
+    hide = "import sys; sys.modules['cuda.bindings'] = None\n" if missing == "bindings" else ""
+    code = f"{hide}from gpuadvise.advisor.backends import driver; print(driver.report().problem)"
+    env = {**os.environ, "LD_LIBRARY_PATH": ""}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert done.returncode == 0
+    assert done.stdout.startswith(("The CUDA ", "None"))
+    assert done.stdout.count("\n") == 1
+
+
+def test_the_h200_model_agrees_with_its_driver(moods) -> None:
+    attributes = driver.report().gpus[0].attributes
+    limits = find("h200").limits
+    assert differences(limits, attributes) == ()
+    assert with_driver(limits, attributes) == limits
+    assert len(driver_limits(attributes)) == 13
+
+
+def test_a_disagreement_is_named_with_both_numbers() -> None:
+    limits = find("h200").limits
+    attributes = {"max_blocks_per_multiprocessor": 16, "warp_size": 0}
+    found = differences(limits, attributes)
+    assert found == (Difference(field="max_blocks_per_sm", model=32, driver=16),)
+    assert with_driver(limits, attributes).max_blocks_per_sm == 16

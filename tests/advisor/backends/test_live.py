@@ -1,0 +1,307 @@
+"""Live machines: NVML, driver and catalogue merged, on imaginary drivers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from gpuadvise.advisor.backends import presence
+from gpuadvise.advisor.backends.choose import VARIABLE, choose
+from gpuadvise.advisor.backends.live import NO_DRIVER, driver_now, live_machine, nvml_report
+from gpuadvise.advisor.backends.live_notes import bandwidth_doubt
+from gpuadvise.advisor.backends.merge import merged, pci_id
+from gpuadvise.advisor.backends.probe import Outcome
+from gpuadvise.advisor.backends.readings import DriverGpu, DriverReport, NvmlGpu, NvmlReport
+from gpuadvise.advisor.catalogue import find
+from gpuadvise.advisor.device import Origin
+from gpuadvise.advisor.errors import Unavailable
+from gpuadvise.advisor.snapshot import machine_record, read_machine
+
+
+def test_each_fact_comes_from_the_best_source_that_has_it(moods) -> None:
+    (gpu,) = live_machine().gpus
+    device = gpu.device
+    assert (device.name, device.origin, device.id) == ("NVIDIA H200", Origin.LIVE, "h200-sxm")
+    assert device.memory_bandwidth == pytest.approx(4.814e12, rel=1e-3)
+    assert device.peaks == find("h200").peaks
+    assert device.limits == find("h200").limits
+    wanted = {
+        "name": "NVML",
+        "capability": "NVML",
+        "sm_count": "driver attribute",
+        "memory_bytes": "driver",
+        "registers_per_sm": "driver attribute",
+        "power_limit_watts": "NVML",
+        "memory_bandwidth": "derived: memory clock x bus width x data rate",
+    }
+    assert {name: device.sources[name] for name in wanted} == wanted
+    assert device.sources["peaks"] == find("h200").sources["peaks"]
+    assert device.sources["limits"] == "catalogue: capability 9.0"
+    assert (gpu.identity.index, gpu.identity.cuda_index) == (0, 0)
+    assert gpu.identity.pci_bus_id == "00000000:06:00.0"
+    assert device.notes == ()
+    assert gpu.telemetry is None
+
+
+def test_unknown_fields_have_reasons(moods) -> None:
+    moods("unheard")
+    device = live_machine().gpus[0].device
+    assert device.name == "NVIDIA Z900"
+    assert device.memory_bandwidth == pytest.approx(4.814e12, rel=1e-3)
+    assert device.sources["memory_data_rate"] == "derived: double data rate"
+    for name in ("peaks", "memory_type", "chip", "nvlink_bandwidth"):
+        assert "not in the catalogue" in device.reasons[name]
+    assert not device.reasons.keys() & device.sources.keys()
+
+
+def test_cuda_numbers_are_matched_by_uuid_never_by_index(moods) -> None:
+    moods("two", "two")
+    machine = live_machine()
+    numbers = [(gpu.identity.index, gpu.identity.cuda_index) for gpu in machine.gpus]
+    assert numbers == [(0, 1), (1, 0)]
+    assert choose(environ={}).gpu.identity.index == 0
+    assert machine.cuda_version == "13.0"
+    assert machine.driver_version == "580.1"
+
+
+def test_a_gpu_that_cuda_hides_says_so(moods, monkeypatch: pytest.MonkeyPatch) -> None:
+    moods(cuda_moods="nodevice")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    (gpu,) = live_machine().gpus
+    assert gpu.identity.cuda_index is None
+    assert gpu.device.notes == (
+        'CUDA programs started here do not see this GPU: CUDA_VISIBLE_DEVICES is "7".',
+    )
+    assert gpu.device.sm_count == 132
+    assert gpu.device.sources["sm_count"].startswith("derived: NVML's core count / 128")
+    assert live_machine(environ={}).gpus[0].device.notes[0].endswith("do not see this GPU.")
+
+
+def test_a_lost_gpu_is_a_sentence_and_the_other_answers(moods) -> None:
+    moods("two,lost", "two")
+    machine = live_machine(telemetry=True)
+    assert [gpu.identity.index for gpu in machine.gpus] == [1, None]
+    assert len(machine.problems) == 1
+    assert machine.problems[0].startswith("GPU 0 does not answer: the GPU has fallen off the bus")
+    assert machine.gpus[0].telemetry is not None
+
+
+@pytest.mark.parametrize(
+    ("moodset", "words", "known"),
+    [
+        (("mismatch", "mismatch"), "different versions", 0),
+        (("", "crash"), "crashed", 1),
+        (("crash", ""), "crashed", 1),
+        (("unloaded", ""), "kernel driver is not loaded", 1),
+        (("none", "nodevice"), "it shows no GPU", 0),
+        (("shy", "crash"), "compute capability", 0),
+    ],
+)
+def test_every_sick_part_is_a_sentence(moods, moodset, words: str, known: int) -> None:
+    moods(*moodset)
+    machine = live_machine()
+    assert len(machine.gpus) == known
+    assert any(words in problem for problem in machine.problems)
+    for problem in machine.problems:
+        assert problem.endswith(".")
+        assert "\n" not in problem
+
+
+def test_a_mig_slice_has_its_own_numbers_and_shows_its_parent(moods) -> None:
+    moods("mig", "slice")
+    parent, first, _ = live_machine().gpus
+    assert "MIG is on" in parent.device.notes[0]
+    assert first.identity.cuda_index == 0
+    assert first.identity.mig is not None
+    assert first.identity.mig.parent_name == "NVIDIA H200"
+    assert '"NVIDIA H200"' in first.device.notes[0]
+    assert first.device.architecture == "Hopper"
+    for name in ("memory_bandwidth", "power_limit_watts", "id"):
+        assert getattr(first.device, name) is None
+        assert "MIG slice" in first.device.reasons[name]
+    moods("mig", "nodevice")
+    bare = live_machine().gpus[1].device
+    assert (bare.sm_count, bare.memory_bytes) == (16, 16 << 30)
+
+
+def test_no_driver_costs_nothing_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "_UNIX", ())
+    assert live_machine().problems == (NO_DRIVER,)
+    assert driver_now().problem == NO_DRIVER
+
+
+def test_the_drivers_view_alone(moods) -> None:
+    assert driver_now().gpus[0].attributes["warp_size"] == 32
+
+
+def test_an_unusable_report_is_a_sentence() -> None:
+    report = nvml_report(Outcome(answer={"gpus": 5}))
+    assert report.problem is not None
+    assert "gpus" in report.problem
+
+
+def test_a_live_machine_replays_from_its_record(moods) -> None:
+    moods("two,busy", "two")
+    machine = live_machine(telemetry=True)
+    read = read_machine({"result": machine_record(machine)})
+    assert read.driver_version == machine.driver_version
+    for live, old in zip(machine.gpus, read.gpus, strict=True):
+        assert old.identity == live.identity
+        assert old.telemetry == live.telemetry
+        assert replace(old.device, origin=Origin.LIVE) == live.device
+
+
+# Choice on a machine with GPUs.
+
+
+def test_the_first_visible_gpu_is_chosen_by_nvml_alone(moods) -> None:
+    moods("two", "crash")  # the driver is not even asked
+    choice = choose(environ={})
+    assert choice.gpu is not None
+    assert choice.gpu.identity.index == 0
+    assert (choice.device.id, choice.device.origin) == ("h200-sxm", Origin.LIVE)
+    assert choice.device.sm_count == 132
+    masked = choose(environ={"CUDA_VISIBLE_DEVICES": "1,0"})
+    assert masked.gpu is not None
+    assert masked.gpu.identity.index == 1
+
+
+def test_a_gpu_outside_the_catalogue_needs_the_driver(moods) -> None:
+    moods("unheard")
+    choice = choose(environ={})
+    assert choice.device.name == "NVIDIA Z900"
+    assert choice.device.sources["sm_count"] == "driver attribute"
+
+
+def test_mig_chooses_the_first_slice(moods) -> None:
+    moods("mig", "slice")
+    choice = choose(environ={})
+    assert choice.gpu is not None
+    assert choice.gpu.identity.mig is not None
+
+
+def test_hidden_and_lost_gpus_fall_back_with_a_note(moods) -> None:
+    choice = choose(environ={"CUDA_VISIBLE_DEVICES": "", VARIABLE: "l4"})
+    assert choice.device.id == "l4"
+    assert choice.notes == ('CUDA_VISIBLE_DEVICES="" hides every GPU of this machine.',)
+    moods("lost")
+    choice = choose(environ={})
+    assert "fallen off the bus" in choice.notes[0]
+    assert len(choice.notes) == 2
+
+
+def test_a_dead_driver_falls_back_with_notes(moods) -> None:
+    moods("mismatch", "mismatch")
+    choice = choose(environ={})
+    assert choice.device.origin is Origin.CATALOGUE
+    assert any("different versions" in note for note in choice.notes)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    ["1", "GPU-00000000-0000-0000-0000-000000000002", "gpu-00000000-0000-0000-0000-000000000002",
+     "0000:07:00.0", "07:00", "7:0.0"],
+)  # fmt: skip
+def test_a_live_gpu_by_any_of_its_names(moods, selector: str) -> None:
+    moods("two", "two")
+    choice = choose(device=selector, environ={})
+    assert choice.gpu is not None
+    assert choice.gpu.identity.index == 1
+
+
+def test_an_ambiguous_or_absent_selector(moods) -> None:
+    moods("two", "two")
+    with pytest.raises(Exception, match="names 2 GPUs"):
+        choose(device="GPU-0000", environ={})
+    with pytest.raises(Unavailable) as caught:
+        choose(device="5", environ={})
+    assert caught.value.hint == "There are: 0 (NVIDIA H200) and 1 (NVIDIA H200)."
+    moods("lost", "nodevice")
+    with pytest.raises(Unavailable) as caught:
+        choose(device="0", environ={})
+    assert "fallen off the bus" in str(caught.value.hint)
+
+
+# What the drivers cannot be made to say here.
+
+
+def integrated(**more: int) -> DriverGpu:
+    attributes = {
+        "compute_capability_major": 8,
+        "compute_capability_minor": 7,
+        "multiprocessor_count": 16,
+        "integrated": 1,
+        "clock_rate": 1_300_000,
+        **more,
+    }
+    return DriverGpu(cuda_index=0, name="Orin", memory_bytes=64 << 30, attributes=attributes)
+
+
+def test_a_jetson_answers_through_the_driver_alone() -> None:
+    nvml = NvmlReport(problem="NVML cannot be used: it is not installed.")
+    machine = merged(nvml, DriverReport(gpus=(integrated(),)), {})
+    (gpu,) = machine.gpus
+    assert (gpu.identity.index, gpu.identity.cuda_index) == (None, 0)
+    assert gpu.device.integrated is True
+    assert gpu.device.limits.max_threads_per_sm == 1536
+    assert any("shares the host's memory" in note for note in gpu.device.notes)
+    assert machine.problems == (nvml.problem,)
+
+
+def test_integrated_memory_has_no_invented_bandwidth() -> None:
+    cuda = replace(integrated(memory_clock_rate=1000, global_memory_bus_width=128), name="Zeta")
+    (gpu,) = merged(NvmlReport(), DriverReport(gpus=(cuda,)), {}).gpus
+    assert gpu.device.memory_bandwidth is None
+    assert "host's memory" in gpu.device.reasons["memory_bandwidth"]
+
+
+def test_a_coherent_link_is_said_so() -> None:
+    attributes = {
+        "compute_capability_major": 9,
+        "pageable_memory_access_uses_host_page_tables": 1,
+    }
+    cuda = DriverGpu(cuda_index=0, name="NVIDIA GH200 480GB", attributes=attributes)
+    (gpu,) = merged(NvmlReport(), DriverReport(gpus=(cuda,)), {}).gpus
+    assert gpu.device.coherent_host_memory is True
+    assert any("coherent link" in note for note in gpu.device.notes)
+
+
+def test_pci_ids_match_where_uuids_are_missing() -> None:
+    nvml = NvmlGpu(
+        index=0, name="NVIDIA L4", pci_bus_id="00000000:0A:00.0", compute_capability=(8, 9)
+    )
+    cuda = DriverGpu(cuda_index=3, pci_bus_id="0000:0a:00.0")
+    (gpu,) = merged(NvmlReport(gpus=(nvml,)), DriverReport(gpus=(cuda,)), {}).gpus
+    assert gpu.identity.cuda_index == 3
+    assert pci_id("1:a:0.0") == "00000001:0a:00"
+
+
+def test_the_same_name_with_another_capability_is_another_product() -> None:
+    nvml = NvmlGpu(index=0, name="NVIDIA H200", compute_capability=(12, 0))
+    (gpu,) = merged(NvmlReport(gpus=(nvml,)), None, {}).gpus
+    assert gpu.device.id is None
+    assert gpu.device.peaks == {}
+
+
+def test_a_newer_capability_is_answered_from_an_older_one() -> None:
+    nvml = NvmlGpu(index=0, name="NVIDIA Next", compute_capability=(19, 0), cores=1024)
+    (gpu,) = merged(NvmlReport(gpus=(nvml,)), None, {}).gpus
+    assert gpu.device.extrapolated
+    assert gpu.device.sm_count is None
+
+
+def test_bandwidth_that_clock_and_width_contradict_cannot_be_confirmed() -> None:
+    h200 = find("h200")
+    assert bandwidth_doubt(h200) is None
+    doubt = bandwidth_doubt(replace(h200, memory_bandwidth=2.4e12))
+    assert doubt == (
+        "The published memory bandwidth of 4.8 TB/s cannot be confirmed: clock and bus width "
+        "give 2.4 TB/s."
+    )
+    assert bandwidth_doubt(replace(h200, published_bandwidth=None)) is None
+
+
+def test_environment_is_read_when_nothing_is_given() -> None:
+    assert choose.__kwdefaults__["environ"] is os.environ
