@@ -24,6 +24,9 @@ _TYPES = {
 }  # fmt: skip
 # Names in JSON where they say more than the field's.
 _RENAMED = {"id": "catalogue_id", "capability": "compute_capability"}
+_UNDOCUMENTED = "no document that was found tells it"
+_PRODUCT_UNKNOWN = "it depends on the product, and only a capability was named"
+_NO_LIMIT = "this capability has none, or nobody documents it"
 _LIMIT_NAMES = frozenset(field.name for field in fields(Limits))
 _APART = ("limits", "capability", "sources", "reasons", "peaks", "extrapolated", "origin")
 
@@ -33,6 +36,7 @@ def device_record(device: Device) -> dict[str, Any]:
 
     Units are those of the fields; ``sources`` and ``reasons`` are keyed by the same names.
     """
+    device = _complete(device)
     record: dict[str, Any] = {
         "name": device.name,
         "compute_capability": str(device.capability),
@@ -45,7 +49,7 @@ def device_record(device: Device) -> dict[str, Any]:
     record["peaks"] = plain(device.peaks)
     record["extrapolated"] = device.extrapolated
     record["origin"] = str(device.origin)
-    record["sources"] = _renamed(_complete(device), _RENAMED)
+    record["sources"] = _renamed(device.sources, _RENAMED)
     record["reasons"] = _renamed(device.reasons, _RENAMED)
     return record
 
@@ -74,8 +78,7 @@ def read_device(record: Any, where: str = "device") -> Device:
     for name in ("sources", "reasons"):
         if isinstance(record.get(name), dict):
             data[name] = _renamed(record[name], back)
-    device = rebuilt(Device, data, _TYPES, where)
-    return replace(device, sources=_brief(device))
+    return _brief(rebuilt(Device, data, _TYPES, where))
 
 
 def read_gpu(record: Any, where: str = "device") -> Gpu:
@@ -136,16 +139,29 @@ def _limits_source(device: Device) -> str:
     return device.sources.get("limits", f"catalogue: capability {device.capability}")
 
 
-def _complete(device: Device) -> dict[str, str]:
-    """Return the sources with every limit named, not only those from elsewhere."""
-    return dict.fromkeys(_LIMIT_NAMES, _limits_source(device)) | dict(device.sources)
+def _complete(device: Device) -> Device:
+    """Return *device* with a source for every limit and a reason for every unknown."""
+    sources = dict.fromkeys(_LIMIT_NAMES, _limits_source(device)) | dict(device.sources)
+    return replace(device, sources=sources, reasons=_usual_reasons(device) | dict(device.reasons))
 
 
-def _brief(device: Device) -> dict[str, str]:
-    """Return the sources without the limits that come from where limits come from."""
-    usual = _limits_source(device)
-    named = device.sources.items()
-    return {name: text for name, text in named if name not in _LIMIT_NAMES or text != usual}
+def _brief(device: Device) -> Device:
+    """Return *device* without the sources and reasons that ``_complete`` would add again."""
+    source, reasons = _limits_source(device), _usual_reasons(device)
+    named, why = device.sources.items(), device.reasons.items()
+    return replace(
+        device,
+        sources={name: text for name, text in named if name not in _LIMIT_NAMES or text != source},
+        reasons={name: text for name, text in why if reasons.get(name) != text},
+    )
+
+
+def _usual_reasons(device: Device) -> dict[str, str]:
+    why = _PRODUCT_UNKNOWN if device.origin is Origin.CAPABILITY else _UNDOCUMENTED
+    facts = (field.name for field in fields(Device) if field.default is None)
+    unknown = {name: why for name in facts if getattr(device, name) is None}
+    limits = device.limits
+    return unknown | {name: _NO_LIMIT for name in _LIMIT_NAMES if getattr(limits, name) is None}
 
 
 def _renamed(table: Any, names: dict[str, str]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.presence import driver_present
@@ -14,17 +15,29 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.gpu import Gpu
+    from gpuadvise.advisor.gpu import Gpu, Machine
 
 VARIABLE = "GPUADVISE_GPU"
 
 
+class Depth(StrEnum):
+    """How much a live GPU is asked before a command goes on."""
+
+    IDENTITY = "identity"  # which it is; the catalogue knows the rest
+    FACTS = "facts"
+    TELEMETRY = "telemetry"  # facts, and what it does now
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The chosen device; *gpu* if it is live or recorded; *notes* for stderr."""
+    """The chosen device; *notes* are for stderr.
+
+    *gpu* and *machine* are there if the device is live or recorded.
+    """
 
     device: Device
     gpu: Gpu | None = None
+    machine: Machine | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -34,6 +47,7 @@ def choose(
     cc: str | None = None,
     device: str | None = None,
     from_file: str | None = None,
+    depth: Depth = Depth.IDENTITY,
     environ: Mapping[str, str] = os.environ,
 ) -> Choice:
     """Return the device that the options name, or the default one.
@@ -42,6 +56,7 @@ def choose(
     saved ``device`` answer, in which ``device`` picks. Nothing given: the first live GPU that
     CUDA would see, else ``$GPUADVISE_GPU``, else the catalogue's default with a note. Raises BadInput
     for names that lead nowhere and two choices at once, Unavailable if *device* is not there.
+    *depth* says how much a live GPU is asked.
     """
     _refuse_two(gpu, cc, device, from_file)
     if gpu is not None:
@@ -51,8 +66,8 @@ def choose(
     if from_file is not None:
         return _recorded(from_file, device)
     if device is not None:
-        return _live(device, environ)
-    return _default(environ)
+        return _live(device, depth, environ)
+    return _default(depth, environ)
 
 
 def _refuse_two(gpu: str | None, cc: str | None, device: str | None, from_file: str | None) -> None:
@@ -85,36 +100,36 @@ def _recorded(path: str, device: str | None) -> Choice:
     from gpuadvise.advisor.backends.selector import select
     from gpuadvise.advisor.backends.snapshot_file import read_snapshot
 
-    gpus = read_snapshot(path).gpus
-    gpu = gpus[0] if device is None else select(gpus, device)
-    return Choice(device=gpu.device, gpu=gpu)
+    machine = read_snapshot(path)
+    gpu = machine.gpus[0] if device is None else select(machine.gpus, device)
+    return Choice(device=gpu.device, gpu=gpu, machine=machine)
 
 
-def _live(device: str, environ: Mapping[str, str]) -> Choice:
+def _live(device: str, depth: Depth, environ: Mapping[str, str]) -> Choice:
     from gpuadvise.advisor.backends.live import NO_DRIVER
-    from gpuadvise.advisor.backends.quick import quick_gpus
+    from gpuadvise.advisor.backends.quick import machine_at
     from gpuadvise.advisor.backends.selector import check_selector, select
 
     check_selector(device)
     if not driver_present():
         raise Unavailable(f"--device: {NO_DRIVER}", hint="--gpu NAME answers from the catalogue.")
-    machine = quick_gpus(environ)
+    machine = machine_at(depth, environ)
     try:
         gpu = select(machine.gpus, device)
     except Unavailable as error:
         hint = " ".join(filter(None, (*machine.problems, error.hint)))
         raise Unavailable(error.message, hint=hint) from None
-    return Choice(device=gpu.device, gpu=gpu)
+    return Choice(device=gpu.device, gpu=gpu, machine=machine)
 
 
-def _default(environ: Mapping[str, str]) -> Choice:
+def _default(depth: Depth, environ: Mapping[str, str]) -> Choice:
     notes: tuple[str, ...] = ()
     if driver_present():
         from gpuadvise.advisor.backends.quick import first_visible
 
-        gpu, notes = first_visible(environ)
+        gpu, machine, notes = first_visible(depth, environ)
         if gpu:
-            return Choice(device=gpu.device, gpu=gpu, notes=notes)
+            return Choice(device=gpu.device, gpu=gpu, machine=machine)
     if name := environ.get(VARIABLE):
         return Choice(device=_named(f"${VARIABLE}", name), notes=notes)
     from gpuadvise.advisor.catalogue import DEFAULT_GPU

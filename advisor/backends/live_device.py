@@ -139,6 +139,9 @@ def _add_fields(facts: _Facts, product: Device, names: list[str]) -> None:
     for name in names:
         source = product.sources.get(name, "catalogue")
         facts.add(source, **{name: getattr(product, name) or None})
+    if "peaks" in names:
+        parts = {name: text for name, text in product.sources.items() if name.startswith("peaks.")}
+        facts.sources.update(parts)
 
 
 def _kilohertz(value: int | None) -> float | None:

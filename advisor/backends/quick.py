@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.backends.choose import Depth
 from gpuadvise.advisor.backends.live import identities, live_machine
 from gpuadvise.advisor.backends.merge import merged
 from gpuadvise.advisor.backends.visible import MASK, order_is_known, visible
@@ -21,34 +22,40 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.gpu import Gpu, Machine
 
 
-def quick_gpus(environ: Mapping[str, str]) -> Machine:
-    """Return the GPUs of this machine, asking the CUDA driver only if the catalogue must pass."""
-    machine = merged(identities(), None, environ)
-    if machine.gpus and all(gpu.device.id or gpu.identity.mig for gpu in machine.gpus):
-        return machine
-    return live_machine(environ=environ)
+def machine_at(depth: Depth, environ: Mapping[str, str]) -> Machine:
+    """Return the GPUs of this machine; for their identity the CUDA driver is a last resort."""
+    if depth is Depth.IDENTITY:
+        machine = merged(identities(), None, environ)
+        if machine.gpus and all(gpu.device.id or gpu.identity.mig for gpu in machine.gpus):
+            return machine
+    return live_machine(telemetry=depth is Depth.TELEMETRY, environ=environ)
 
 
-def first_visible(environ: Mapping[str, str]) -> tuple[Gpu | None, tuple[str, ...]]:
-    """Return the first GPU that CUDA would see here, and what must be said about the choice."""
+def first_visible(
+    depth: Depth, environ: Mapping[str, str]
+) -> tuple[Gpu | None, Machine | None, tuple[str, ...]]:
+    """Return the first GPU that CUDA would see here, its machine, and what kept others away."""
+    if depth is not Depth.IDENTITY:
+        return _by_driver(depth, environ)
     report = identities()
     seen = visible(report.gpus, environ)
     if report.gpus and not seen:
-        return None, (_hidden(report, environ),)
+        return None, None, (_hidden(report, environ),)
     if seen and order_is_known(report.gpus, environ):
-        chosen = replace(report, gpus=(report.gpus[seen[0]],))
-        machine = merged(chosen, None, environ)
+        machine = merged(replace(report, gpus=(report.gpus[seen[0]],)), None, environ)
         if machine.gpus and machine.gpus[0].device.id:
-            return machine.gpus[0], ()
-    return _by_driver(environ)
+            return machine.gpus[0], machine, ()
+    return _by_driver(depth, environ)
 
 
-def _by_driver(environ: Mapping[str, str]) -> tuple[Gpu | None, tuple[str, ...]]:
-    machine = live_machine(environ=environ)
+def _by_driver(
+    depth: Depth, environ: Mapping[str, str]
+) -> tuple[Gpu | None, Machine | None, tuple[str, ...]]:
+    machine = live_machine(telemetry=depth is Depth.TELEMETRY, environ=environ)
     numbered = [gpu for gpu in machine.gpus if gpu.identity.cuda_index is not None]
     first = min(numbered, key=lambda gpu: gpu.identity.cuda_index or 0, default=None)
     gpu = first or next(iter(machine.gpus), None)
-    return gpu, () if gpu else machine.problems
+    return gpu, machine, () if gpu else machine.problems
 
 
 def _hidden(report: NvmlReport, environ: Mapping[str, str]) -> str:

@@ -1,0 +1,150 @@
+"""What a GPU is, as labelled values for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.device import Origin
+from gpuadvise.advisor.quantity import show_bytes, show_flops, show_hertz, show_rate
+from gpuadvise.cli.blocks import Cell, Fact, Facts, Tone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gpuadvise.advisor.device import Device
+
+_DYNAMIC = "with the opt-in"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line: its *label*, the *field* whose source and reason it has, and its words."""
+
+    label: str
+    field: str
+    words: Callable[[Device], str | None]
+
+
+def _bytes(size: int | None) -> str | None:
+    return None if size is None else show_bytes(size)
+
+
+def _memory(device: Device) -> str | None:
+    size = _bytes(device.memory_bytes)
+    return f"{size} {device.memory_type or ''}".rstrip() if size else None
+
+
+def _bus(device: Device) -> str | None:
+    if device.memory_bus_bits is None:
+        return None
+    at = f" at {show_hertz(device.memory_clock_hz)}" if device.memory_clock_hz else ""
+    return f"{device.memory_bus_bits} bits{at}"
+
+
+def _clock(device: Device) -> str | None:
+    return None if device.sm_clock_hz is None else show_hertz(device.sm_clock_hz)
+
+
+def _rate(rate: float | None) -> str | None:
+    return None if rate is None else show_rate(rate)
+
+
+def _cache(device: Device) -> str | None:
+    size = _bytes(device.l2_bytes)
+    kept = device.persisting_l2_bytes
+    return f"{size}, up to {show_bytes(kept)} persisting" if size and kept else size
+
+
+def _threads(device: Device) -> str:
+    limits = device.limits
+    return (
+        f"{limits.max_threads_per_sm} in {limits.max_warps_per_sm} warps, "
+        f"{limits.max_blocks_per_sm} blocks"
+    )
+
+
+def _shared(device: Device) -> str:
+    limits = device.limits
+    block = show_bytes(limits.shared_memory_per_block)
+    if limits.shared_memory_per_block_optin > limits.shared_memory_per_block:
+        block += f", {show_bytes(limits.shared_memory_per_block_optin)} {_DYNAMIC}"
+    return block
+
+
+def _link(device: Device) -> str | None:
+    if device.pcie_generation is None:
+        return None
+    return f"generation {device.pcie_generation} x{device.pcie_lanes or '?'}"
+
+
+def _on(state: bool | None) -> str | None:
+    return None if state is None else ("on" if state else "off")
+
+
+ROWS = (
+    Row("Compute capability", "capability", lambda d: str(d.capability)),
+    Row("Architecture", "architecture", lambda d: d.architecture),
+    Row("Chip", "chip", lambda d: d.chip),
+    Row("SMs", "sm_count", lambda d: str(d.sm_count) if d.sm_count else None),
+    Row("SM clock", "sm_clock_hz", _clock),
+    Row("Memory", "memory_bytes", _memory),
+    Row("Memory bus", "memory_bus_bits", _bus),
+    Row("Memory bandwidth", "memory_bandwidth", lambda d: _rate(d.memory_bandwidth)),
+    Row("L2 cache", "l2_bytes", _cache),
+    Row("Threads per SM", "max_threads_per_sm", _threads),
+    Row("Registers per SM", "registers_per_sm", lambda d: f"{d.limits.registers_per_sm:,}"),
+    Row(
+        "Shared memory per SM",
+        "shared_memory_per_sm",
+        lambda d: show_bytes(d.limits.shared_memory_per_sm),
+    ),
+    Row("Shared memory per block", "shared_memory_per_block_optin", _shared),
+    Row(
+        "Copy engines",
+        "async_engines",
+        lambda d: None if d.async_engines is None else str(d.async_engines),
+    ),
+    Row("PCIe", "pcie_generation", _link),
+    Row("NVLink, both directions", "nvlink_bandwidth", lambda d: _rate(d.nvlink_bandwidth)),
+    Row("ECC", "ecc", lambda d: _on(d.ecc)),
+    Row(
+        "Power limit",
+        "power_limit_watts",
+        lambda d: f"{d.power_limit_watts:g} W" if d.power_limit_watts else None,
+    ),
+)
+
+
+def facts(device: Device) -> Facts:
+    """Return what is known of *device*, each value with its source, each gap with its reason.
+
+    A bare capability has no product's facts, so their gaps are not listed.
+    """
+    bare = device.origin is Origin.CAPABILITY
+    rows = (row for row in ROWS if row.words(device) or not bare)
+    return Facts((*(_fact(device, row) for row in rows), *_peaks(device)))
+
+
+def cells(device: Device) -> list[Cell]:
+    """Return the values of ``ROWS`` for a column of a comparison."""
+    return [_cell(row.words(device)) for row in ROWS]
+
+
+def _fact(device: Device, row: Row) -> Fact:
+    usual = device.sources.get("limits", f"catalogue: capability {device.capability}")
+    words = row.words(device)
+    remark = device.sources.get(row.field, usual) if words else device.reasons.get(row.field, "")
+    return Fact(label=row.label, value=_cell(words), remark=remark)
+
+
+def _cell(words: str | None) -> Cell:
+    return Cell(words) if words else Cell("not known", Tone.FAINT)
+
+
+def _peaks(device: Device) -> Iterator[Fact]:
+    usual = device.sources.get("peaks", "")
+    for kind, rate in device.peaks.items():
+        source = device.sources.get(f"peaks.{kind}", usual)
+        label = f"Peak {kind.replace('_', ' ')}"
+        yield Fact(label=label, value=Cell(show_flops(rate)), remark=source)
