@@ -59,7 +59,9 @@ def identify(image: Span, header: Header, sections: list[Section], names: bytes)
         toolkit=_release(notes) if new else divmod(header.version, 10),
         linked=header.type != elf.TYPE_RELOCATABLE,
         new_abi=new,
-        debug=header.flags >> 24 == _DEBUG_BUILD if new else b"\0.nv_debug_info_reg_sass\0" in names,
+        debug=header.flags >> 24 == _DEBUG_BUILD
+        if new
+        else b"\0.nv_debug_info_reg_sass\0" in names,
     )
 
 
