@@ -92,7 +92,6 @@ def _warpwise(limits: Limits, warps: Ints, count: Ints) -> Ints:
     charge = _charge(limits, count)
     parts, checked = limits.register_subpartitions, registers.check_parts(limits)
     fits = charge * _up(warps, checked) <= limits.registers_per_block
-    fits &= limits.registers_per_sm // checked // charge * checked >= warps
     return np.where(fits, limits.registers_per_sm // parts // charge * parts // warps, 0)
 
 

@@ -35,22 +35,15 @@ def _regular(limits: Limits) -> bool:
 
 
 def _closed_form(limits: Limits, warps: int, blocks: int) -> int:
-    per_warp = min(
-        _most_per_warp(limits, limits.register_subpartitions, warps, blocks),
-        _most_per_warp(limits, registers.check_parts(limits), warps, 1),
-    )
-    unit = limits.register_allocation_unit
-    return min(limits.max_registers_per_thread, per_warp // unit * unit // limits.warp_size)
-
-
-def _most_per_warp(limits: Limits, parts: int, warps: int, blocks: int) -> int:
-    """Return the registers a warp may be charged when the file has *parts*."""
+    parts, checked = limits.register_subpartitions, registers.check_parts(limits)
     warps_per_part = -(-blocks * warps // parts)
-    checked_warps = -(-warps // parts) * parts
-    return min(
+    checked_warps = -(-warps // checked) * checked
+    per_warp = min(
         limits.registers_per_sm // parts // warps_per_part,
         limits.registers_per_block // checked_warps,
     )
+    unit = limits.register_allocation_unit
+    return min(limits.max_registers_per_thread, per_warp // unit * unit // limits.warp_size)
 
 
 def dynamic_shared_budget(limits: Limits, launch: Launch, blocks: int) -> int | None:

@@ -62,14 +62,17 @@ def changes(result: Occupancy) -> tuple[Change, ...]:
 
 
 def block_size(result: Occupancy) -> Iterator[Change]:
-    """Yield the nearest block size, in whole warps, of the best occupancy any of them reaches."""
+    """Yield the nearest block size, in whole warps, of the best occupancy any of them reaches.
+
+    Of two as near the smaller: the guide prefers several small blocks to one large one.
+    """
     now = result.launch.threads
     candidates = list(sizes(result.hardware, result.launch))
     best = max(candidate.warps_per_sm for candidate in candidates)
     if best > result.warps_per_sm:
         threads = min(
             (other.launch.threads for other in candidates if other.warps_per_sm == best),
-            key=lambda size: abs(size - now),
+            key=lambda size: (abs(size - now), size),
         )
         by_blocks = Resource.BLOCKS in result.limiters and Resource.WARPS not in result.limiters
         yield Change(

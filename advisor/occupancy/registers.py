@@ -58,8 +58,6 @@ def blocks(limits: Limits, warps: int, registers: int) -> int:
     parts, checked = limits.register_subpartitions, check_parts(limits)
     if charge * -(-warps // checked) * checked > limits.registers_per_block:
         return 0
-    if checked != parts and limits.registers_per_sm // checked // charge * checked < warps:
-        return 0
     return limits.registers_per_sm // parts // charge * parts // warps
 
 

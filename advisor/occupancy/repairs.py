@@ -34,7 +34,7 @@ def repairs(limits: Limits, launch: Launch, fault: Fault) -> list[Launch]:
         case Cause.REGISTERS_PER_THREAD:
             return [replace(launch, registers=most)]
         case Cause.REGISTERS_PER_BLOCK:
-            return _fewer_registers(limits, launch) + _smaller_blocks(limits, launch)
+            return [_fewer_registers(limits, launch), _smaller_block(limits, launch)]
         case Cause.GLOBAL_CACHING:
             return [replace(launch, caching=GlobalCaching.ON)]
         case Cause.STATIC_SHARED_MEMORY:
@@ -81,20 +81,15 @@ def _clipped(dimensions: Dimensions | None, most: Dimensions) -> Dimensions:
     return x, y, z
 
 
-def _fewer_registers(limits: Limits, launch: Launch) -> list[Launch]:
-    budget = register_budget(limits, launch.threads, 1)
-    if budget is None or launch.registers is None or budget >= launch.registers:
-        return []
-    return [replace(launch, registers=budget)]
+def _fewer_registers(limits: Limits, launch: Launch) -> Launch:
+    return replace(launch, registers=register_budget(limits, launch.threads, 1))
 
 
-def _smaller_blocks(limits: Limits, launch: Launch) -> list[Launch]:
-    """Return the largest block, in whole warps, whose registers fit."""
-    warps = -(-launch.threads // limits.warp_size)
-    for fewer in range(warps - 1, 0, -1):
-        if registers.blocks(limits, fewer, launch.registers or 1):
-            return [_with_threads(launch, fewer * limits.warp_size)]
-    return []
+def _smaller_block(limits: Limits, launch: Launch) -> Launch:
+    """Return the largest block, in whole warps, whose registers fit; one warp always does."""
+    warps, count = -(-launch.threads // limits.warp_size), launch.registers or 1
+    fitting = (n for n in range(warps - 1, 0, -1) if registers.blocks(limits, n, count))
+    return _with_threads(launch, next(fitting, 1) * limits.warp_size)
 
 
 def _less_static(limits: Limits, launch: Launch, most: int) -> list[Launch]:

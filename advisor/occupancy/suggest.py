@@ -47,9 +47,14 @@ def suggest_block(limits: Limits, launch: Launch) -> Suggestion | None:
     guide = [
         result
         for result in sizes(limits, launch)
-        if result.launch.threads in GUIDE_RANGE and result.warps_per_sm >= helper.warps_per_sm
+        if _of_the_guide(limits, result.launch.threads)
+        and result.warps_per_sm >= helper.warps_per_sm
     ]
     return Suggestion(helper=helper, guide=tuple(reversed(guide)))
+
+
+def _of_the_guide(limits: Limits, threads: int) -> bool:
+    return threads in GUIDE_RANGE and threads % limits.warp_size == 0
 
 
 def sizes(limits: Limits, launch: Launch) -> Iterator[Occupancy]:
