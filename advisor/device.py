@@ -48,7 +48,7 @@ class Device:
     memory_bus_bits: int | None = None
     memory_clock_hz: float | None = None  # as the driver reports it
     memory_data_rate: int | None = None  # transfers per reported clock
-    memory_bandwidth: float | None = None  # bytes/s, theoretical: clock x width x rate
+    memory_bandwidth: float | None = None  # bytes/s: clock x width x rate, else published
     published_bandwidth: float | None = None  # bytes/s, of the data sheet
     l2_bytes: int | None = None
     persisting_l2_bytes: int | None = None

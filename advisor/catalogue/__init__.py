@@ -7,7 +7,7 @@ from gpuadvise.advisor.catalogue.capabilities import (
     throughput_of,
 )
 from gpuadvise.advisor.catalogue.entries import Entry, by_capability, entries
-from gpuadvise.advisor.catalogue.lookup import DEFAULT_GPU, candidates, find, identify
+from gpuadvise.advisor.catalogue.lookup import DEFAULT_GPU, candidates, find, identify, nearest
 
 __all__ = [
     "DEFAULT_GPU",
@@ -19,6 +19,7 @@ __all__ = [
     "identify",
     "known_capabilities",
     "limits_of",
+    "nearest",
     "nearest_documented",
     "throughput_of",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.catalogue.capabilities import architecture_of, limits_of
 from gpuadvise.advisor.catalogue.files import line_of, text_of
+from gpuadvise.advisor.catalogue.names import words
 from gpuadvise.advisor.device import Device, Origin
 
 _FILE = "gpus.json"
@@ -51,6 +52,14 @@ def by_capability(capability: Capability) -> Device:
         architecture=None if extrapolated else architecture_of(capability),
         sources={"capability": "you", "limits": "catalogue: capabilities.toml"},
     )
+
+
+def all_words(each: Entry) -> set[str]:
+    """Return every word of *each*'s names, and of its memory's size and type."""
+    device = each.device
+    memory = f"{device.memory_type} {(device.memory_bytes or 0) >> 30}gb"
+    names = (device.name, *each.aliases, *each.driver_names, memory)
+    return {word for name in names for word in words(name)}
 
 
 def _entry(id: str, record: dict[str, Any]) -> Entry:

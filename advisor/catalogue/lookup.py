@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.capability import parse_capability
-from gpuadvise.advisor.catalogue.entries import Entry, by_capability, entries, entry
+from gpuadvise.advisor.catalogue.entries import Entry, all_words, by_capability, entries, entry
 from gpuadvise.advisor.catalogue.files import line_of, text_of
 from gpuadvise.advisor.catalogue.names import key, words
 from gpuadvise.advisor.errors import BadInput
@@ -40,7 +40,7 @@ def find(name: str) -> Device:
         raise BadInput(f"{quoted(name)} can be {some}{more}.", hint="Name one of them.")
     capability = _as_capability(name)
     if capability is None:
-        raise BadInput(f"{quoted(name)} is no GPU of the catalogue.", hint=_nearest(name))
+        raise BadInput(f"{quoted(name)} is no GPU of the catalogue.", hint=nearest(name))
     return capability
 
 
@@ -50,7 +50,7 @@ def candidates(name: str) -> tuple[Entry, ...]:
         return ()
     if ids := line_of("names.json", key(name)):
         return tuple(entry(id) for id in ids)
-    return tuple(each for each in entries() if _all_words(each).issuperset(wanted))
+    return tuple(each for each in entries() if all_words(each).issuperset(wanted))
 
 
 def identify(
@@ -75,13 +75,6 @@ def _fits(device: Device, sm_count: int | None, memory_bytes: int | None) -> boo
     return abs(memory_bytes / device.memory_bytes - 1) <= _MEMORY_SLACK
 
 
-def _all_words(each: Entry) -> set[str]:
-    device = each.device
-    memory = f"{device.memory_type} {(device.memory_bytes or 0) >> 30}gb"
-    names = (device.name, *each.aliases, *each.driver_names, memory)
-    return {word for name in names for word in words(name)}
-
-
 def _as_capability(name: str) -> Device | None:
     try:
         capability = parse_capability(name)
@@ -92,7 +85,8 @@ def _as_capability(name: str) -> Device | None:
     return None if bare and device.extrapolated else device
 
 
-def _nearest(name: str) -> str:
+def nearest(name: str) -> str:
+    """Return a hint that names the GPUs whose names come nearest to *name*."""
     from difflib import get_close_matches  # only a failed look-up needs it
 
     index = json.loads(text_of("names.json"))

@@ -129,3 +129,6 @@ def _add_bandwidth(record: dict[str, Any], sources: dict[str, str]) -> None:
     if clock and bits and rate:
         record["memory_bandwidth"] = clock * bits * rate / 8
         sources["memory_bandwidth"] = "derived: memory clock x bus width x data rate"
+    elif "published_bandwidth" in record:
+        record["memory_bandwidth"] = record["published_bandwidth"]
+        sources["memory_bandwidth"] = sources["published_bandwidth"]

@@ -48,7 +48,7 @@ def test_bandwidth_is_clock_times_width_times_rate() -> None:
     compared = [
         each.device
         for each in entries()
-        if each.device.memory_bandwidth and each.device.published_bandwidth
+        if each.device.memory_clock_hz and each.device.published_bandwidth
     ]
     assert len(compared) >= 90
     apart = {
@@ -57,6 +57,12 @@ def test_bandwidth_is_clock_times_width_times_rate() -> None:
         if _off(device.memory_bandwidth or 0, device.published_bandwidth or 1) > 0.015
     }
     assert apart == BANDWIDTH_APART.keys()
+
+
+def test_bandwidth_is_the_published_one_where_clock_or_width_is_unknown() -> None:
+    b300 = find("b300")
+    assert (b300.memory_clock_hz, b300.memory_bandwidth) == (None, 8e12)
+    assert b300.sources["memory_bandwidth"] == b300.sources["published_bandwidth"]
 
 
 def _apart(kinds: str, tolerance: float) -> tuple[set[str], int]:
