@@ -30,6 +30,7 @@ class Entry:
 # In the order of the help screen: what a GPU is, kernels, memory, files, advice, the tool itself.
 COMMANDS = (
     Entry("device", "What a GPU is, and what it does now."),
+    Entry("gpus", "GPUs of the catalogue: list, search, compare."),
     Entry("schema", "The JSON Schema of a command's output."),
     Entry("completion", "The completion script of a shell."),
 )

@@ -1,0 +1,81 @@
+"""``gpuadvise gpus``: list, search, compare."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gpuadvise.advisor.catalogue import entries
+from gpuadvise.cli.commands.schema import bundled
+
+
+@pytest.fixture
+def valid():
+    return Draft202012Validator(json.loads(bundled("gpus"))).validate
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("list", ["hopper"]),
+        ("search", ["h100"]),
+        ("one", ["tesla-m2090"]),
+        ("compare", ["h100", "h200", "rtx4090"]),
+        ("compare-words", ["t4", "hopper"]),
+    ],
+)
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_pages(name: str, query: list[str], form: str, cli, golden) -> None:
+    ran = cli("gpus", *query, "--format", form)
+    assert (ran.code, ran.err) == (0, "")
+    golden(f"gpus-{name}.{form}", ran.out)
+
+
+def test_without_a_query_every_gpu_is_listed(cli, valid) -> None:
+    document = json.loads(cli("gpus", "--format", "json").out)
+    valid(document)
+    assert document["device"] is None
+    ids = [device["catalogue_id"] for device in document["result"]["devices"]]
+    assert ids == [each.id for each in entries()]
+    assert cli("gpus").out.endswith(f"\n{len(ids)} GPUs.\n")
+
+
+@pytest.mark.parametrize("query", [["h100"], ["h100", "t4"], ["9.0"], ["laptop"], ["rtx", "4090"]])
+def test_json_is_valid_and_names_every_source(query: list[str], cli, valid) -> None:
+    document = json.loads(cli("gpus", *query, "--format", "json").out)
+    valid(document)
+    assert document["input"] == {"query": query}
+    for device in document["result"]["devices"]:
+        for field in ("sm_count", "memory_bandwidth", "l2_bytes"):
+            where = "reasons" if device[field] is None else "sources"
+            assert device[where][field]
+
+
+def test_words_are_tried_together_first(cli) -> None:
+    together = cli("gpus", "rtx", "4090", "--format", "ndjson").out.splitlines()
+    names = [json.loads(line)["catalogue_id"] for line in together]
+    assert names == ["rtx-4090", "rtx-4090-laptop"]
+
+
+def test_csv_has_a_column_for_every_peak(cli) -> None:
+    rows = list(csv.DictReader(io.StringIO(cli("gpus", "t4", "h100", "--format", "csv").out)))
+    assert [row["catalogue_id"] for row in rows] == ["t4", "h100-sxm"]
+    assert float(rows[1]["peaks.fp8_tensor"]) == 1.979e15
+    assert rows[0]["peaks.fp8_tensor"] == ""
+    assert "sources" not in rows[0]
+
+
+def test_one_field(cli) -> None:
+    assert cli("gpus", "h200", "a100", "--get", "devices.0.sm_count").out == "132\n"
+
+
+@pytest.mark.parametrize("query", [["zz9"], ["h100", "zz9"], [""], ["4.0"]])
+def test_what_describes_nothing_is_bad_input(query: list[str], cli) -> None:
+    ran = cli("gpus", *query)
+    assert (ran.code, ran.out) == (2, "")
+    assert "describes no GPU of the catalogue" in ran.err
+    assert "gpuadvise gpus lists them all" in ran.err
