@@ -31,6 +31,7 @@ class Entry:
 COMMANDS = (
     Entry("device", "What a GPU is, and what it does now."),
     Entry("gpus", "GPUs of the catalogue: list, search, compare."),
+    Entry("compat", "Does the device code in a file run on a GPU, and why or why not."),
     Entry("schema", "The JSON Schema of a command's output."),
     Entry("completion", "The completion script of a shell."),
 )

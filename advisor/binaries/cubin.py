@@ -92,6 +92,7 @@ def describe(span: Span, place: Place) -> Entry:
         capability=layout.identity.capability,
         size=span.size,
         unpacked_size=span.size,
+        new_abi=layout.identity.new_abi,
         debug=layout.identity.debug,
         link_input=not layout.identity.linked,
     )

@@ -28,6 +28,7 @@ _CONTENT = {
     128: Content.TILE,
 }
 _PROGRAMS = (Content.PTX, Content.RELOCATABLE_PTX)
+_NEW_ABI = (1, 8)
 _DEBUG = 0x2
 _PACKED = {0: Compression.NONE, 0x2000: Compression.LZ4, 0x8000: Compression.ZSTD}
 _PACKED_BITS = 0xF000
@@ -81,6 +82,7 @@ def entry_of(fields: Fields, header: bytes, place: Place, module: int) -> Entry:
         size=fields.packed_size or fields.payload_size,
         unpacked_size=fields.payload_size if stored else fields.unpacked_size,
         ptx_version=(fields.major, fields.minor) if content in _PROGRAMS else None,
+        new_abi=(fields.major, fields.minor) >= _NEW_ABI if content is Content.SASS else None,
         identifier=text_in(header, fields.name_at, fields.name_size),
         options=None if content is Content.SASS else _options(header, fields.extra_at),
         debug=bool(fields.flags & _DEBUG),

@@ -125,6 +125,7 @@ class Entry:
     size: int  # stored bytes
     unpacked_size: int | None = None
     ptx_version: tuple[int, int] | None = None
+    new_abi: bool | None = None  # of an image: toolkits from 13.0, and 12.8 from cc 10.0 on
     identifier: str | None = None  # the source file, when recorded
     options: str | None = None  # compiler options, when recorded
     debug: bool = False

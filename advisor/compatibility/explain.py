@@ -6,9 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Content
-from gpuadvise.advisor.compatibility.fit import Outcome, why_ptx_is_too_new
-from gpuadvise.advisor.compatibility.targets import ptx_fits
-from gpuadvise.advisor.compatibility.verdict import can_load
+from gpuadvise.advisor.compatibility.fit import Outcome, fit
+from gpuadvise.advisor.compatibility.survey import can_load
 from gpuadvise.advisor.prose import and_list, plural
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
-    from gpuadvise.advisor.compatibility.verdict import Verdict
+    from gpuadvise.advisor.compatibility.verdict import Judged, Verdict
 
 # A list of targets longer than this is shortened to its ends.
 _LISTED = 8
@@ -24,7 +23,7 @@ _LISTED = 8
 
 def headline(verdict: Verdict, what: str, gpu: str) -> str:
     """Return one sentence: whether the code of *what* runs on *gpu*, and why or why not."""
-    total = len(verdict.modules)
+    total = verdict.total
     runs, jit = verdict.count(Outcome.RUNS), verdict.count(Outcome.JIT)
     match verdict.outcome:
         case Outcome.FAILS:
@@ -38,56 +37,62 @@ def headline(verdict: Verdict, what: str, gpu: str) -> str:
 
 
 def _best(verdict: Verdict) -> str:
-    reasons = Counter(
-        one.reason
-        for module in verdict.modules
-        for one in module.fits
-        if one.outcome is verdict.outcome
-    )
+    reasons: Counter[str] = Counter()
+    for judged in verdict.modules:
+        given = {one.reason for one in judged.fits if one.outcome is verdict.outcome}
+        reasons.update(dict.fromkeys(given, judged.modules.count))
     return reasons.most_common(1)[0][0]
 
 
 def _parts(verdict: Verdict) -> str:
     runs, jit = verdict.count(Outcome.RUNS), verdict.count(Outcome.JIT)
-    total = len(verdict.modules)
-    parts = [f"{runs:,} of {plural(total, 'code module')} have machine code for it"] if runs else []
+    of = f"of {plural(verdict.total, 'code module')}"
+    parts = []
+    if runs:
+        parts.append(f"{runs:,} {of} {'has' if runs == 1 else 'have'} machine code for it")
     if jit:
-        first = f"{jit:,} more" if runs else f"{jit:,} of {plural(total, 'code module')}"
-        parts.append(f"{first} must be compiled by the driver")
-    failing = total - runs - jit
+        parts.append(f"{jit:,} {'more' if runs else of} must be compiled by the driver")
+    failing = verdict.total - runs - jit
     if failing:
-        verb = "holds" if failing == 1 else "hold"
-        parts.append(f"{failing:,} {verb} only {carried(_failing(verdict))}")
+        parts.append(f"{failing:,} cannot be used ({_why_not(verdict)})")
     return and_list(parts)
 
 
+def _why_not(verdict: Verdict) -> str:
+    failing = (judged for judged in verdict.modules if judged.outcome is Outcome.FAILS)
+    too_new = _too_new(failing, verdict.gpu)
+    return too_new or f"only {carried(_failing(verdict))}"
+
+
 def _failing(verdict: Verdict) -> list[Entry]:
-    failing = (module for module in verdict.modules if module.outcome is Outcome.FAILS)
-    return [one.entry for module in failing for one in module.fits]
+    failing = (judged for judged in verdict.modules if judged.outcome is Outcome.FAILS)
+    return [entry for judged in failing for entry in judged.modules.entries]
 
 
 def reason(verdict: Verdict) -> str:
     """Return why nothing of the file can be used."""
     if verdict.blocked:
         return verdict.blocked
-    entries = [one.entry for module in verdict.modules for one in module.fits]
+    entries = [entry for judged in verdict.modules for entry in judged.modules.entries]
     if not entries:
         return _nothing_loadable(verdict.unloadable)
     held = carried(entry for entry in entries if can_load(entry))
-    return f"it holds {held}, {_about_ptx(entries, verdict)}"
+    too_new = _too_new(verdict.modules, verdict.gpu)
+    return f"it holds {held}, {f'and {too_new}' if too_new else _about_ptx(entries, verdict.gpu)}"
 
 
-def _about_ptx(entries: list[Entry], verdict: Verdict) -> str:
-    programs = [entry for entry in entries if entry.content is Content.PTX and can_load(entry)]
-    if not programs:
-        return "and no PTX that a driver could compile"
-    for entry in programs:
-        if entry.capability is None or not ptx_fits(entry.capability, verdict.gpu):
-            continue
-        too_new = why_ptx_is_too_new(entry, verdict.driver)
-        if too_new:
-            return f"and {too_new}"
-    return f"and none of it fits {verdict.gpu}"
+def _too_new(modules: Iterable[Judged], gpu: Capability) -> str | None:
+    """Return what a newer driver would mend, if anything: code that fits the GPU itself."""
+    for one in (one for judged in modules for one in judged.fits):
+        if one.outcome is Outcome.FAILS and fit(one.entry, gpu).outcome is not Outcome.FAILS:
+            return one.reason
+    return None
+
+
+def _about_ptx(entries: list[Entry], gpu: Capability) -> str:
+    if any(entry.content is Content.PTX and can_load(entry) for entry in entries):
+        return f"and none of it fits {gpu}"
+    return "and no PTX that a driver could compile"
 
 
 def _nothing_loadable(unloadable: Counter[Content]) -> str:

@@ -17,6 +17,7 @@ from gpuadvise.advisor.compatibility.releases import (
 from gpuadvise.advisor.compatibility.targets import (
     ptx_fits,
     sass_fits,
+    virtual,
     why_ptx_fails,
     why_sass_fails,
 )
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.compatibility.drivers import Driver
+
+
+# Release notes, "CUDA minor version compatibility": code of 13.x toolkits needs driver 580.
+NEW_ABI_CUDA = (13, 0)
+_NEW_ABI_MAJOR = 10  # from this capability on, older toolkits made images of the new ABI too
 
 
 class Outcome(StrEnum):
@@ -55,7 +61,7 @@ def _judge(entry: Entry, gpu: Capability, driver: Driver | None) -> tuple[Outcom
         return Outcome.FAILS, "input of a device link: never loaded as it is"
     match entry.content:
         case Content.SASS:
-            return _sass(entry.capability, gpu)
+            return _sass(entry, gpu, driver)
         case Content.PTX:
             return _ptx(entry, gpu, driver)
         case Content.STUB:
@@ -68,12 +74,35 @@ def _judge(entry: Entry, gpu: Capability, driver: Driver | None) -> tuple[Outcom
             assert_never(other)
 
 
-def _sass(target: Capability | None, gpu: Capability) -> tuple[Outcome, str]:
+def _sass(entry: Entry, gpu: Capability, driver: Driver | None) -> tuple[Outcome, str]:
+    target = entry.capability
     if target is None:
         return Outcome.FAILS, "its target is not recorded"
-    if sass_fits(target, gpu):
-        return Outcome.RUNS, f"machine code for {target.target} runs on {gpu}"
-    return Outcome.FAILS, why_sass_fails(target, gpu)
+    if not sass_fits(target, gpu):
+        return Outcome.FAILS, why_sass_fails(target, gpu)
+    too_new = why_image_is_too_new(entry, driver)
+    if too_new:
+        return Outcome.FAILS, too_new
+    return Outcome.RUNS, f"machine code for {target.target} runs on {gpu}"
+
+
+def made_by_newer(entry: Entry) -> bool:
+    """Return whether an image shows that a 13.x toolkit or later made it.
+
+    Only the change to the new ABI shows in a container's header: before cc 10.0, 13.0 made it.
+    """
+    old_part = entry.capability is not None and entry.capability.major < _NEW_ABI_MAJOR
+    return bool(entry.new_abi) and old_part
+
+
+def why_image_is_too_new(entry: Entry, driver: Driver | None) -> str | None:
+    """Return why *driver* is too old for the image of *entry*; None when it is not."""
+    if driver is None or not made_by_newer(entry) or driver.cuda >= NEW_ABI_CUDA:
+        return None
+    return (
+        f"machine code of a {NEW_ABI_CUDA[0]}.x toolkit needs {show_driver(NEW_ABI_CUDA)}; "
+        f"this one is for {driver}"
+    )
 
 
 def _ptx(entry: Entry, gpu: Capability, driver: Driver | None) -> tuple[Outcome, str]:
@@ -85,8 +114,7 @@ def _ptx(entry: Entry, gpu: Capability, driver: Driver | None) -> tuple[Outcome,
     too_new = why_ptx_is_too_new(entry, driver)
     if too_new:
         return Outcome.FAILS, too_new
-    name = target.target.replace("sm_", "compute_")
-    return Outcome.JIT, f"the driver compiles {name} PTX for {gpu} when it is loaded"
+    return Outcome.JIT, f"the driver compiles {virtual(target)} PTX for {gpu} when it is loaded"
 
 
 def why_ptx_is_too_new(entry: Entry, driver: Driver | None) -> str | None:

@@ -39,6 +39,11 @@ def is_embedded(capability: Capability) -> bool:
     return number(capability) in EMBEDDED
 
 
+def virtual(target: Capability) -> str:
+    """Return the compiler's name for PTX of *target*, such as ``compute_90a``."""
+    return target.target.replace("sm_", "compute_")
+
+
 def sass_fits(target: Capability, gpu: Capability) -> bool:
     """Return whether machine code for *target* runs on *gpu*; the driver is not considered."""
     built, card = number(target), number(gpu)
@@ -83,7 +88,7 @@ def why_sass_fails(target: Capability, gpu: Capability) -> str:
 
 def why_ptx_fails(target: Capability, gpu: Capability) -> str:
     """Return the reason why PTX for *target* cannot be compiled for *gpu*."""
-    name = target.target.replace("sm_", "compute_")
+    name = virtual(target)
     if target.variant == "a":
         return f"{name} PTX compiles for {target} only"
     if target.variant == "f":

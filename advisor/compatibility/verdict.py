@@ -6,39 +6,31 @@ for different GPUs has an answer for each, and its own answer is the best of the
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.compatibility.drivers import why_unsupported
 from gpuadvise.advisor.compatibility.fit import Fit, Outcome, fit
-from gpuadvise.advisor.compatibility.targets import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections import Counter
+    from collections.abc import Iterable
 
-    from gpuadvise.advisor.binaries.model import Entry
+    from gpuadvise.advisor.binaries.model import Content
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.compatibility.drivers import Driver
+    from gpuadvise.advisor.compatibility.survey import Modules, Survey
 
-# What a driver loads from a module by itself. The rest waits for a linker, or holds no code.
-LOADABLE = frozenset({Content.SASS, Content.PTX})
 _BETTER = (Outcome.RUNS, Outcome.JIT, Outcome.FAILS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Module:
-    """The entries of one region, what the driver makes of each, and the best of it."""
+class Judged:
+    """Modules that hold the same: what the driver makes of each entry, and the best of it."""
 
+    modules: Modules
     fits: tuple[Fit, ...]
     outcome: Outcome
-
-    @property
-    def path(self) -> str:
-        """Where the module is: the file, or the file's member."""
-        place = self.fits[0].entry.place
-        return place.member or place.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,74 +44,41 @@ class Verdict:
     gpu: Capability
     driver: Driver | None
     outcome: Outcome
-    modules: tuple[Module, ...]
+    modules: tuple[Judged, ...]
     unloadable: Counter[Content]
     blocked: str | None = None
 
+    @property
+    def total(self) -> int:
+        """How many modules a driver could load."""
+        return sum(judged.modules.count for judged in self.modules)
+
     def count(self, outcome: Outcome) -> int:
         """Return how many modules have *outcome*."""
-        return sum(module.outcome is outcome for module in self.modules)
+        if self.blocked:
+            return self.total if outcome is Outcome.FAILS else 0
+        return sum(judged.modules.count for judged in self.modules if judged.outcome is outcome)
 
 
-def judge(entries: Iterable[Entry], gpu: Capability, driver: Driver | None = None) -> Verdict:
-    """Return what becomes of *entries* on *gpu*; without *driver*, on a recent one."""
+def judge(survey: Survey, gpu: Capability, driver: Driver | None = None) -> Verdict:
+    """Return what becomes of the code in *survey* on *gpu*; without *driver*, on a recent one."""
     blocked = why_unsupported(gpu, driver) if driver else None
-    modules: list[Module] = []
-    unloadable: Counter[Content] = Counter()
-    for group in by_module(entries):
-        if any(can_load(entry) for entry in group):
-            modules.append(_module(group, gpu, driver))
-        else:
-            unloadable.update(entry.content for entry in group)
-    found = {module.outcome for module in modules} if not blocked else set()
+    judged = tuple(_judged(modules, gpu, driver) for modules in survey.loadable)
     return Verdict(
         gpu=gpu,
         driver=driver,
-        outcome=next((outcome for outcome in _BETTER if outcome in found), Outcome.FAILS),
-        modules=tuple(modules),
-        unloadable=unloadable,
+        outcome=Outcome.FAILS if blocked else best(one.outcome for one in judged),
+        modules=judged,
+        unloadable=survey.unloadable,
         blocked=blocked,
     )
 
 
-def can_load(entry: Entry) -> bool:
-    """Return whether some driver would load *entry* as it is."""
-    return entry.content in LOADABLE and not entry.link_input
+def best(outcomes: Iterable[Outcome]) -> Outcome:
+    """Return the best of *outcomes*; nothing at all fails."""
+    return min(outcomes, key=_BETTER.index, default=Outcome.FAILS)
 
 
-def by_module(entries: Iterable[Entry]) -> list[tuple[Entry, ...]]:
-    """Return *entries* by the module they are in; one without a module stands alone."""
-    groups: dict[object, list[Entry]] = {}
-    for index, entry in enumerate(entries):
-        place = entry.place
-        alone = index if entry.module is None else None
-        key = (place.path, place.member, place.section, entry.module, alone)
-        groups.setdefault(key, []).append(entry)
-    return [tuple(group) for group in groups.values()]
-
-
-def _module(group: Sequence[Entry], gpu: Capability, driver: Driver | None) -> Module:
-    fits = tuple(fit(entry, gpu, driver) for entry in group)
-    found = {one.outcome for one in fits}
-    return Module(fits=fits, outcome=next(outcome for outcome in _BETTER if outcome in found))
-
-
-def loaded(entries: Sequence[Entry], gpu: Capability) -> tuple[Entry, ...]:
-    """Return those of one module's *entries* that a driver would use on *gpu*, best only.
-
-    Machine code goes before PTX and the nearest target before older ones; a module may hold
-    several images for one target, and all of them are used.
-    """
-    usable = [one for one in (fit(entry, gpu) for entry in entries) if one.outcome != "fails"]
-    if not usable:
-        return ()
-    best = min(_rank(one) for one in usable)
-    return tuple(one.entry for one in usable if _rank(one) == best)
-
-
-def _rank(one: Fit) -> tuple[int, int, int, int]:
-    target = one.entry.capability
-    if target is None:  # never usable; for the type only
-        return (2, 0, 0, 0)
-    major, minor = number(target)
-    return (_BETTER.index(one.outcome), -major, -minor, ("a", "f", "").index(target.variant))
+def _judged(modules: Modules, gpu: Capability, driver: Driver | None) -> Judged:
+    fits = tuple(fit(entry, gpu, driver) for entry in modules.entries)
+    return Judged(modules=modules, fits=fits, outcome=best(one.outcome for one in fits))

@@ -27,7 +27,8 @@ def _entry(word: str, module: int) -> Entry:
     return Entry(
         content=CONTENT[kind],
         place=Place(path="lib.so", section=".nv_fatbin"),
-        capability=parse_capability(target) if target else None,
+        capability=parse_capability(target.rstrip("+")) if target else None,
+        new_abi=target.endswith("+") if kind == "sass" else None,
         size=100,
         ptx_version=(isa[0], isa[1]) if isa else None,
         module=module,
@@ -37,7 +38,7 @@ def _entry(word: str, module: int) -> Entry:
 
 @pytest.fixture
 def entries() -> Notation:
-    """Entries from ``sass:80 ptx:90@8.4 | sass:90a``: a bar between modules."""
+    """Entries from ``sass:80 ptx:90@8.4 | sass:90a``: a bar between modules, a plus for the new ABI."""
 
     def read(text: str) -> list[Entry]:
         modules = enumerate(text.split("|"))

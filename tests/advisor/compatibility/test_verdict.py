@@ -10,13 +10,15 @@ from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.compatibility.drivers import parse_driver
 from gpuadvise.advisor.compatibility.explain import headline
 from gpuadvise.advisor.compatibility.fit import fit
-from gpuadvise.advisor.compatibility.verdict import Verdict, judge, loaded
+from gpuadvise.advisor.compatibility.loaded import loaded
+from gpuadvise.advisor.compatibility.survey import survey
+from gpuadvise.advisor.compatibility.verdict import Verdict, judge
 
 Notation = Callable[[str], list[Entry]]
 
 
 def ask(code: list[Entry], gpu: str, driver: str | None = None) -> Verdict:
-    return judge(code, parse_capability(gpu), parse_driver(driver) if driver else None)
+    return judge(survey(code), parse_capability(gpu), parse_driver(driver) if driver else None)
 
 
 CASES = [
@@ -105,7 +107,8 @@ CASES = [
         None,
         "runs",
         "X runs on G in part: 2 of 4 code modules have machine code for it, "
-        "1 more must be compiled by the driver and 1 holds only machine code for sm_80.",
+        "1 more must be compiled by the driver and "
+        "1 cannot be used (only machine code for sm_80).",
     ),
     (
         "ptx:70 | sass:80",
@@ -113,7 +116,31 @@ CASES = [
         None,
         "jit",
         "X runs on G in part: 1 of 2 code modules must be compiled by the driver "
-        "and 1 holds only machine code for sm_80.",
+        "and 1 cannot be used (only machine code for sm_80).",
+    ),
+    (
+        "sass:90 | ptx:90@8.8",
+        "9.0",
+        "12.4",
+        "runs",
+        "X runs on G in part: 1 of 2 code modules has machine code for it and 1 cannot be used "
+        "(PTX 8.8 needs CUDA 12.9 (driver 575 or later); this one is for CUDA 12.4).",
+    ),
+    (
+        "sass:90+ sass:100+",
+        "9.0",
+        "12.9",
+        "fails",
+        "X does not run on G: it holds machine code for sm_90 and sm_100, and machine code of a "
+        "13.x toolkit needs CUDA 13.0 (driver 580 or later); this one is for CUDA 12.9.",
+    ),
+    ("sass:90+", "9.0", "13.0", "runs", "X runs on G: machine code for sm_90 runs on 9.0."),
+    (
+        "sass:120+",
+        "12.0",
+        "12.8",
+        "runs",
+        "X runs on G: machine code for sm_120 runs on 12.0.",
     ),
     (
         " ".join(f"sass:{n}" for n in (50, 52, 53, 60, 61, 62, 70, 72, 75, 80)),
@@ -138,15 +165,15 @@ def test_the_first_line_answers(
 
 def test_a_module_with_a_fitting_image_hides_the_others(entries: Notation) -> None:
     verdict = ask(entries("sass:52 sass:90 lto:90 stub:75"), "9.0")
-    assert [module.outcome for module in verdict.modules] == ["runs"]
-    assert verdict.modules[0].path == "lib.so"
+    assert [judged.outcome for judged in verdict.modules] == ["runs"]
+    assert verdict.modules[0].modules.path == "lib.so"
     assert verdict.unloadable == Counter()
 
 
 def test_stubs_do_not_count(entries: Notation) -> None:
     verdict = ask(entries("sass:80 | stub:90 | stub:90"), "9.0")
     assert verdict.outcome == "fails"
-    assert len(verdict.modules) == 1
+    assert verdict.total == 1
     assert verdict.unloadable[Content.STUB] == 2
 
 

@@ -1,0 +1,34 @@
+"""Which images of a module a driver uses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.compatibility.fit import Fit, Outcome, fit
+from gpuadvise.advisor.compatibility.targets import number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.binaries.model import Entry
+    from gpuadvise.advisor.capability import Capability
+
+
+def loaded(entries: Sequence[Entry], gpu: Capability) -> tuple[Entry, ...]:
+    """Return those of one module's *entries* that a driver would use on *gpu*, best only.
+
+    Machine code goes before PTX and the nearest target before older ones; a module may hold
+    several images for one target, and all of them are used.
+    """
+    fits = (fit(entry, gpu) for entry in entries)
+    usable = [one for one in fits if one.outcome is not Outcome.FAILS]
+    best = min(map(_rank, usable), default=None)
+    return tuple(one.entry for one in usable if _rank(one) == best)
+
+
+def _rank(one: Fit) -> tuple[bool, int, int, int]:
+    target = one.entry.capability
+    if target is None:  # fails, and so never comes here
+        return (True, 0, 0, 0)
+    major, minor = number(target)
+    return (one.outcome is Outcome.JIT, -major, -minor, ("a", "f", "").index(target.variant))

@@ -1,0 +1,126 @@
+"""What device code a file holds, with the modules that hold the same counted together.
+
+A library has thousands of modules and few kinds of them: each kind is judged once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.binaries.model import Content
+from gpuadvise.advisor.capability import Capability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gpuadvise.advisor.binaries.model import Entry
+
+# What a driver loads from a module by itself. The rest waits for a linker, or holds no code.
+LOADABLE = frozenset({Content.SASS, Content.PTX})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Modules:
+    """*count* modules of one file or member that hold the same; *entries* are one's, each once."""
+
+    path: str
+    entries: tuple[Entry, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """*count* entries that are the same to a driver, *entry* being one; *size* stored bytes."""
+
+    entry: Entry
+    count: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """The device code of a file: what a driver could load, and the entries of all the rest."""
+
+    loadable: tuple[Modules, ...]
+    unloadable: Counter[Content]
+    holdings: tuple[Holding, ...]  # everything, by kind and target
+
+
+def survey(entries: Iterable[Entry]) -> Survey:
+    """Return what *entries* hold; those of one module must follow each other, as readers do."""
+    kinds: dict[object, tuple[str, tuple[Entry, ...]]] = {}
+    counts: Counter[object] = Counter()
+    unloadable: Counter[Content] = Counter()
+    tally = _Tally()
+    for module in _by_module(entries):
+        tally.add(module)
+        if any(can_load(entry) for entry in module):
+            path = module[0].place.member or module[0].place.path
+            distinct = {same_for_a_driver(entry): entry for entry in module}
+            key = (path, frozenset(distinct))
+            kinds.setdefault(key, (path, tuple(distinct.values())))
+            counts[key] += 1
+        else:
+            unloadable.update(entry.content for entry in module)
+    loadable = tuple(
+        Modules(path=path, entries=distinct, count=counts[key])
+        for key, (path, distinct) in kinds.items()
+    )
+    return Survey(loadable=loadable, unloadable=unloadable, holdings=tally.holdings())
+
+
+class _Tally:
+    """Entries counted by what they are to a driver."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[object, ...], Entry] = {}
+        self._counts: Counter[tuple[object, ...]] = Counter()
+        self._sizes: Counter[tuple[object, ...]] = Counter()
+
+    def add(self, module: list[Entry]) -> None:
+        for entry in module:
+            key = same_for_a_driver(entry)
+            self._first.setdefault(key, entry)
+            self._counts[key] += 1
+            self._sizes[key] += entry.size
+
+    def holdings(self) -> tuple[Holding, ...]:
+        found = [
+            Holding(entry=entry, count=self._counts[key], size=self._sizes[key])
+            for key, entry in self._first.items()
+        ]
+        return tuple(sorted(found, key=_order))
+
+
+def _order(holding: Holding) -> tuple[object, ...]:
+    entry = holding.entry
+    kind = (entry.link_input, tuple(Content).index(entry.content))
+    return (*kind, entry.capability or Capability(0, 0), entry.ptx_version or (0, 0))
+
+
+def can_load(entry: Entry) -> bool:
+    """Return whether some driver would load *entry* as it is."""
+    return entry.content in LOADABLE and not entry.link_input
+
+
+def same_for_a_driver(entry: Entry) -> tuple[object, ...]:
+    """Return all of *entry* that a driver's choice depends on."""
+    return (entry.content, entry.capability, entry.ptx_version, entry.new_abi, entry.link_input)
+
+
+def _by_module(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    module: list[Entry] = []
+    current: object = None
+    for entry in entries:
+        place = entry.place
+        alone = object() if entry.module is None else None
+        key = (place.path, place.member, place.section, entry.module, alone)
+        if module and key != current:
+            yield module
+            module = []
+        current = key
+        module.append(entry)
+    if module:
+        yield module

@@ -1,0 +1,1 @@
+"""The answer of ``gpuadvise compat``: its question, its fields, its words."""

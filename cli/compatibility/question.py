@@ -1,0 +1,100 @@
+"""What ``compat`` is asked, gathered: the code of the files, the GPU and the driver."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.binaries.model import Damage, Entry
+from gpuadvise.advisor.binaries.read import read, read_stream
+from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
+from gpuadvise.advisor.compatibility.survey import Survey, survey
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
+from gpuadvise.cli.args import named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.binaries.model import Item
+
+STDIN = "-"
+# Enough to see what is wrong; the rest is counted.
+_MOST_NOTES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The device code of the files, under the name they go by, and what could not be read."""
+
+    name: str
+    survey: Survey
+    damage: tuple[Damage, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to say about the damage beside the answer."""
+        shown = [f"{_where(each)}: {each.message}" for each in self.damage[:_MOST_NOTES]]
+        more = len(self.damage) - len(shown)
+        return (*shown, f"{more:,} more damaged parts.") if more else tuple(shown)
+
+
+def held_by(paths: Sequence[str]) -> Held:
+    """Return the device code in the files at *paths*; raises BadInput when there is none."""
+    damage: list[Damage] = []
+    found = survey(_entries(paths, damage))
+    name = _called(paths)
+    if not found.holdings:
+        raise BadInput(
+            f"{quoted(name)} holds no device code.",
+            hint=damage[0].message if damage else "Python and C++ libraries may keep it in others.",
+        )
+    return Held(name=name, survey=found, damage=tuple(damage))
+
+
+def _called(paths: Sequence[str]) -> str:
+    if len(paths) > 1:
+        return f"The code of {len(paths)} files"
+    return "Standard input" if paths[0] == STDIN else os.path.basename(paths[0])
+
+
+def _entries(paths: Sequence[str], damage: list[Damage]) -> Iterator[Entry]:
+    for path in paths:
+        for item in _items(path):
+            if isinstance(item, Entry):
+                yield item
+            elif isinstance(item, Damage):
+                damage.append(item)
+            else:  # a build log or a listing
+                raise BadInput(
+                    f"{quoted(path)} names kernels but holds no device code.",
+                    hint="Give the library, object or PTX that was built.",
+                )
+
+
+def _items(path: str) -> Iterator[Item]:
+    want = Want(kernels=False)
+    if path == STDIN:
+        return read_stream(sys.stdin.buffer, "standard input", want)
+    return read(path, want)
+
+
+def _where(damage: Damage) -> str:
+    place = damage.place
+    parts = [place.path, place.member, place.section]
+    return "!".join(part for part in parts if part)
+
+
+def driver_for(text: str | None, choice: Choice) -> Driver | None:
+    """Return the driver that *text* names, else that of a live or recorded GPU, else None."""
+    if text is not None:
+        return named("--driver", parse_driver, text)
+    machine = choice.machine
+    known = machine and (machine.cuda_version or machine.driver_version)
+    if not machine or not known:
+        return None
+    return replace(parse_driver(known), version=machine.driver_version)

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gpuadvise.advisor.backends.choose import Choice
+from gpuadvise.advisor.capability import parse_capability
+from gpuadvise.advisor.catalogue import by_capability
+from gpuadvise.advisor.compatibility.drivers import parse_driver
+from gpuadvise.advisor.compatibility.releases import show
+from gpuadvise.advisor.gpu import Machine
+from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.cli.compatibility.question import driver_for
+
+DATA = Path(__file__).parents[2] / "advisor" / "binaries" / "data"
+SCHEMA = Draft202012Validator(json.loads(bundled("compat")))
+
+
+def test_the_first_line_says_why_it_does_not_run(cli, fatbin) -> None:
+    ran = cli("compat", fatbin("sass:80 sass:90"), "--gpu", "rtx5090")
+    assert ran.code == 0
+    assert ran.out.splitlines()[0] == (
+        "lib.fatbin does not run on NVIDIA GeForce RTX 5090 (12.0): it holds machine code for "
+        "sm_80 and sm_90, and no PTX that a driver could compile."
+    )
+    assert "-gencode arch=compute_120,code=sm_120" in ran.out
+    assert "nvcc 12.8 or later" in ran.out
+
+
+def test_the_whole_screen(cli, fatbin, golden) -> None:
+    path = fatbin("sass:80 sass:90+ ptx:90@8.8 | sass:90a | lto:90")
+    golden("compat.text", cli("compat", path, "--gpu", "h100-sxm", "--driver", "560.35.03").out)
+
+
+@pytest.mark.parametrize(
+    ("code", "device", "verdict"),
+    [
+        ("sass:90", ("--cc", "9.0"), "runs"),
+        ("ptx:80@8.0", ("--gpu", "rtx5090"), "jit"),
+        ("sass:80", ("--gpu", "l4"), "runs"),
+        ("sass:90a ptx:90a@8.0", ("--gpu", "rtx5090"), "fails"),
+        ("ptx:80@8.8", ("--gpu", "h100-sxm", "--driver", "12.4"), "fails"),
+        ("ptx:80@8.4", ("--gpu", "h100-sxm", "--driver", "12.4"), "jit"),
+        ("sass:61", ("--gpu", "gtx1080", "--driver", "590.44.01"), "fails"),
+    ],
+)
+def test_the_verdict_is_one_word(
+    cli, fatbin, code: str, device: tuple[str, ...], verdict: str
+) -> None:
+    ran = cli("compat", fatbin(code), *device, "--get", "verdict")
+    assert (ran.code, ran.out, ran.err) == (0, f"{verdict}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("code", "threshold", "exit_code"),
+    [
+        ("sass:90", "jit", 0),
+        ("ptx:80@8.0", "jit", 1),
+        ("ptx:80@8.0", "fails", 0),
+        ("sass:80", "fails", 1),
+    ],
+)
+def test_a_threshold_for_scripts(cli, fatbin, code: str, threshold: str, exit_code: int) -> None:
+    ran = cli("compat", fatbin(code), "--cc", "9.0", "--fail-on", threshold, "--get", "verdict")
+    assert ran.code == exit_code
+
+
+def answer(cli, *args: str) -> dict[str, object]:
+    ran = cli("compat", *args, "--format", "json")
+    assert ran.code == 0
+    document = json.loads(ran.out)
+    SCHEMA.validate(document)
+    return document["result"]
+
+
+def test_the_fields(cli, fatbin) -> None:
+    result = answer(cli, fatbin("sass:80 ptx:90@8.4 | sass:90"), "--cc", "9.0", "--driver", "12.4")
+    assert result["modules"] == {"total": 2, "runs": 1, "jit": 1, "fails": 0, "not_loadable": 0}
+    assert result["complete"] is False
+    assert result["driver"] == {"cuda": "12.4", "version": None}
+    assert result["needed_driver"] == {"cuda": "12.4", "branch": 550}
+    assert [(e["kind"], e["target"], e["verdict"]) for e in result["entries"]] == [
+        ("sass", "sm_80", "fails"),
+        ("sass", "sm_90", "runs"),
+        ("ptx", "compute_90", "jit"),
+    ]
+    assert result["fix"]["cmake"] == "-DCMAKE_CUDA_ARCHITECTURES=90"
+
+
+def test_what_only_a_driver_mends_needs_no_new_build(cli, fatbin) -> None:
+    result = answer(cli, fatbin("sass:120+"), "--cc", "12.0", "--driver", "12.4")
+    assert (result["verdict"], result["complete"], result["fix"]) == ("fails", False, None)
+    assert result["needed_driver"] == {"cuda": "12.8", "branch": 570}
+
+
+def test_old_gpus_name_the_last_toolkit(cli, fatbin) -> None:
+    result = answer(cli, fatbin("sass:80"), "--gpu", "gtx1080")
+    assert (result["fix"]["first_toolkit"], result["fix"]["last_toolkit"]) == ("8.0", "12.9")
+    assert "nvcc 8.0 to 12.9" in cli("compat", fatbin("sass:80"), "--gpu", "gtx1080").out
+    assert "nvcc up to 11.8" in cli("compat", fatbin("sass:80"), "--cc", "3.5").out
+
+
+def test_every_gpu_of_the_catalogue(cli, fatbin) -> None:
+    path = fatbin("sass:80 ptx:80@8.0")
+    result = answer(cli, path, "--matrix")
+    verdicts = {row["compute_capability"]: row["verdict"] for row in result["matrix"]}
+    assert (verdicts["8.0"], verdicts["8.9"], verdicts["12.0"], verdicts["7.5"]) == (
+        "runs", "runs", "jit", "fails",
+    )  # fmt: skip
+    assert verdicts["8.7"] == "jit"  # a Tegra part takes the PTX
+    text = cli("compat", path, "--matrix").out
+    assert text.startswith("lib.fatbin runs on ")
+    rows = list(csv.DictReader(io.StringIO(cli("compat", path, "--matrix", "--format", "csv").out)))
+    assert sum(len(row["gpus"]) for row in result["matrix"]) == len(rows)
+    assert {row["verdict"] for row in rows if row["compute_capability"] == "9.0"} == {"jit"}
+    assert cli("compat", path, "--matrix", "--driver", "11.8", "--fail-on", "jit").code == 0
+    assert "driver" in answer(cli, path, "--matrix", "--driver", "11.8")
+
+
+def test_members_of_a_wheel_are_told_apart(cli, fatbin, tmp_path: Path) -> None:
+    wheel = tmp_path / "package-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(fatbin("sass:80"), "package/old.so")
+        archive.write(fatbin("sass:90"), "package/new.so")
+        archive.writestr("package/__init__.py", "")
+    ran = cli("compat", str(wheel), "--cc", "9.0")
+    assert ran.out.splitlines()[0] == (
+        "package-1.0-py3-none-any.whl runs on compute capability 9.0 in part: 1 of 2 code modules "
+        "has machine code for it and 1 cannot be used (only machine code for sm_80)."
+    )
+    assert "package/old.so" in ran.out
+    files = answer(cli, str(wheel), "--cc", "9.0")["files"]
+    assert [(each["file"], each["verdict"]) for each in files] == [
+        ("package/new.so", "runs"),
+        ("package/old.so", "fails"),
+    ]
+
+
+def test_a_wheel_of_many_libraries_is_cut_for_people(cli, fatbin, tmp_path: Path) -> None:
+    wheel = tmp_path / "many.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for number in range(50):
+            archive.write(fatbin("sass:90"), f"lib{number}.so")
+    assert "and 10 more" in cli("compat", str(wheel), "--cc", "9.0").out
+
+
+def test_several_files_give_one_answer(cli, fatbin) -> None:
+    paths = (fatbin("sass:80", "a.fatbin"), fatbin("sass:90", "b.fatbin"))
+    assert cli("compat", *paths, "--cc", "9.0").out.startswith("The code of 2 files runs on")
+
+
+def test_ptx_from_a_pipe(cli, monkeypatch) -> None:
+    content = (DATA / "nvrtc-12.9-compute_90a.ptx").read_bytes()
+
+    class Stdin:
+        buffer = io.BytesIO(content)
+
+    monkeypatch.setattr("sys.stdin", Stdin())
+    ran = cli("compat", "-", "--cc", "9.0")
+    assert ran.out.startswith("Standard input runs on compute capability 9.0 only after")
+
+
+def test_damage_is_said_beside_the_answer(cli, fatbin, tmp_path: Path) -> None:
+    path = Path(fatbin("sass:90 | sass:90"))
+    path.write_bytes(path.read_bytes()[:-100])
+    ran = cli("compat", str(path), "--cc", "9.0")
+    assert ran.code == 0
+    assert ran.err.startswith("note: ")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--cc", "9.0", "--fail-on", "never"), '--fail-on: "never" is not a verdict.'),
+        (("--cc", "9.0", "--driver", "new"), '--driver: "new" is no driver version.'),
+        (("--matrix", "--cc", "9.0"), "--matrix is about every GPU."),
+    ],
+)
+def test_bad_options(cli, fatbin, args: tuple[str, ...], message: str) -> None:
+    ran = cli("compat", fatbin("sass:90"), *args)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+
+
+def test_files_without_device_code(cli, tmp_path: Path) -> None:
+    empty = tmp_path / "data.bin"
+    empty.write_bytes(bytes(500))
+    ran = cli("compat", str(empty), "--cc", "9.0")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, 'error: "data.bin" holds no device code.')
+    ran = cli("compat", str(DATA / "ptxas-11.8-sm_75.log"), "--cc", "9.0")
+    assert ran.code == 2
+    assert "names kernels but holds no device code" in ran.err
+    assert cli("compat", str(tmp_path / "none.so"), "--cc", "9.0").code == 2
+
+
+@pytest.mark.parametrize(
+    ("recorded", "driver"),
+    [
+        ({"cuda_version": "12.8", "driver_version": "570.86.15"}, ("12.8", "570.86.15")),
+        ({"cuda_version": None, "driver_version": "550.54.14"}, ("12.4", "550.54.14")),
+        ({}, None),
+    ],
+)
+def test_a_live_gpu_brings_its_driver(recorded: dict[str, str], driver) -> None:
+    device = by_capability(parse_capability("9.0"))
+    choice = Choice(device=device, machine=Machine(**recorded))
+    found = driver_for(None, choice)
+    assert (found and (show(found.cuda), found.version)) == driver
+    assert driver_for("13.0", choice) == parse_driver("13.0")
