@@ -37,7 +37,7 @@ def test_a_mistake_is_one_sentence(cli, args: list[str]) -> None:
 
 
 def test_a_near_miss_is_named(cli) -> None:
-    assert "Did you mean completion?" in cli("complation").err
+    assert "Did you mean completion" in cli("complation").err
 
 
 def test_arguments_that_are_no_text(process) -> None:
