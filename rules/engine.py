@@ -30,6 +30,8 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
 def judge(rule: Rule, facts: Facts) -> Iterator[Outcome]:
     """Yield the outcomes of one rule; a rule that breaks becomes Failed, never an exception."""
     missing = [name for name in rule.needs if getattr(facts, name) is None]
+    if rule.either and all(getattr(facts, name) is None for name in rule.either):
+        missing += rule.either
     if missing:
         yield Skipped(missing=tuple(Missing(fact=name, how=HOW[name]) for name in missing))
         return

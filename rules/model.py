@@ -172,7 +172,8 @@ class Rule:
     """One recommendation of the guide, made decidable.
 
     The parameters of *check* are fields of Facts: those without a default are needed, the
-    others are used when known. *why* is one sentence that a finding repeats.
+    others are used when known; of those in *either* one is needed. *why* is one sentence that
+    a finding repeats.
     """
 
     id: str
@@ -186,6 +187,7 @@ class Rule:
     check: Check
     examples: Examples
     thresholds: tuple[Threshold, ...] = ()
+    either: tuple[str, ...] = ()
     recommendation: bool = False  # one of the guide's eighteen prioritised recommendations
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.occupancy.fault import RuntimeFailure
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.model import Gain
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.fault import Fault
     from gpuadvise.advisor.occupancy.steps import NextStep
 
 
@@ -46,5 +48,20 @@ def step_list(steps: Sequence[NextStep]) -> str:
 def _sentence(step: NextStep) -> str:
     others = [resource.replace("_", " ") for resource in step.together_with]
     together = f" together with {and_list(others)}" if others else ""
-    change = step.how.rstrip(".").replace(";", ",")
-    return f"{change} ({show_share(step.after.occupancy)} occupancy{together})."
+    change = step.how.rstrip(".").replace("; check", " and check")
+    return f"{change}: {show_share(step.after.occupancy)} occupancy{together}."
+
+
+def occupancy_change(now: Occupancy, then: Occupancy) -> str:
+    """Return how occupancy changes, as the end of a sentence."""
+    before, after = show_share(now.occupancy), show_share(then.occupancy)
+    if before == after:
+        return f"occupancy stays at {before}"
+    return f"occupancy goes from {before} to {after}"
+
+
+def refusal(fault: Fault) -> str:
+    """Return who refuses a launch with *fault*, as a sentence."""
+    if fault.failure is RuntimeFailure.BUILD:
+        return "The compiler refuses it."
+    return f"The runtime answers with {fault.failure}."

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     DeviceFinder: TypeAlias = Callable[[str | None, str | None], Device | None]
 
 _DEVICE = ("gpu", "cc")
+_OTHERS = ("devices",)
 _SELECTION = ("select", "ignore")
-KEYS = (*PLAIN, *_DEVICE, *LAUNCH, *TABLES, *LISTS, *_SELECTION)
+KEYS = (*PLAIN, *_DEVICE, *_OTHERS, *LAUNCH, *TABLES, *LISTS, *_SELECTION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,16 @@ def _facts(raw: Mapping[str, Any], find_device: DeviceFinder, path: Path) -> Fac
     for name in LISTS:
         if name in raw:
             found[name] = _list(raw[name], name, path)
+    if "devices" in raw:
+        found["devices"] = _devices(raw["devices"], find_device, path)
     return Facts(device=_device(raw, find_device, path), launch=_launch(raw, path), **found)
+
+
+def _devices(raw: object, find_device: DeviceFinder, path: Path) -> tuple[Device | None, ...]:
+    try:
+        return tuple(find_device(name, None) for name in texts(raw))
+    except BadInput as error:
+        raise Fault((*path, "devices"), error.message, hint=error.hint) from None
 
 
 def _plain(raw: Mapping[str, Any], keys: Mapping[str, Key], path: Path) -> dict[str, Any]:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from gpuadvise.advisor.description import values as v
+from gpuadvise.advisor.description.code import code_images, driver, launch_bounds
+from gpuadvise.advisor.description.measurements import PROFILE, TELEMETRY
 from gpuadvise.advisor.description.tables import Key, Table
-from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts import application as app
 from gpuadvise.advisor.facts import timing
 from gpuadvise.advisor.facts.access import Access, Space
-from gpuadvise.advisor.facts.code import Compiled, LaunchBounds
+from gpuadvise.advisor.facts.code import Compiled, Observation
+from gpuadvise.advisor.transfers.copies import Direction
 
 COUNT = v.whole(1)
 FACTOR = v.number(above=True)
-
-
-def _launch_bounds(value: object) -> LaunchBounds:
-    """Return launch bounds from ``256`` or ``[256, 4]``; raises BadInput."""
-    parts = value if isinstance(value, list) else [value]
-    if not 1 <= len(parts) <= 2:
-        raise BadInput("Launch bounds are a number of threads, or threads and blocks.")
-    read = v.whole(1, 2**31 - 1)
-    return LaunchBounds(threads=read(parts[0]), blocks=read(parts[1]) if parts[1:] else None)
-
 
 # The launch: named like the options of `gpuadvise occupancy`.
 LAUNCH = {
@@ -45,9 +37,14 @@ PLAIN = {
     "latency": Key("arithmetic_latency", v.whole(1, 10_000)),
     "ilp": Key("independent_instructions", v.number(1)),
     "concurrent": Key("concurrent", v.flag),
+    "persisting_l2": Key("persisting_l2", v.size),
     "total_time": Key("run_seconds", v.seconds),
-    "launch_bounds": Key("launch_bounds", _launch_bounds),
+    "launch_bounds": Key("launch_bounds", launch_bounds),
     "compile_flags": Key("compile_flags", v.texts),
+    "code": Key("code", code_images),
+    "driver": Key("driver", driver),
+    "environment": Key("environment", v.text_table),
+    "mig": Key("mig", v.flag),
 }
 
 TABLES = {
@@ -147,6 +144,8 @@ TABLES = {
         app.Pinned, {"bytes": Key("bytes", v.size), "host_memory": Key("host_bytes", v.size)}
     ),
     "mapped": Table(app.Mapped, {"bytes": Key("bytes", v.size), "reads": Key("reads", FACTOR)}),
+    "profile": PROFILE,
+    "telemetry": TELEMETRY,
     "compiled": Table(
         Compiled,
         {
@@ -162,10 +161,22 @@ TABLES = {
 
 # Facts that are lists: [[kernel.transfers]] and its like.
 LISTS = {
+    "observations": Table(
+        Observation,
+        {
+            "fault": Key("fault", v.text),
+            "file": Key("file", v.text),
+            "line": Key("line", COUNT),
+            "column": Key("column", COUNT),
+            "seen": Key("seen", v.text),
+            "kernel": Key("kernel", v.text),
+            "detail": Key("detail", v.text_table),
+        },
+    ),
     "transfers": Table(
         timing.Transfer,
         {
-            "direction": Key("direction", v.word(timing.Direction)),
+            "direction": Key("direction", v.word(Direction)),
             "bytes": Key("bytes", v.size),
             "memory": Key("memory", v.word(timing.HostMemory)),
             "time": Key("seconds", v.seconds),
@@ -179,11 +190,11 @@ LISTS = {
             "name": Key("name", v.text),
             "space": Key("space", v.word(Space)),
             "word": Key("word_bytes", v.whole(1, 4096)),
-            "stride": Key("stride", v.whole(0, 2**31 - 1)),
+            "stride": Key("stride", v.whole(0, 2**24)),
             "offset": Key("offset_bytes", v.whole(0, 2**31 - 1)),
             "indices": Key("indices", v.wholes),
             "row_bytes": Key("row_bytes", v.size),
-            "alignment": Key("alignment", v.whole(1, 4096)),
+            "alignment": Key("alignment", v.one_of(1, 2, 4, 8, 16)),
             "distinct": Key("distinct_addresses", v.whole(1, 32)),
             "local_2d": Key("local_2d", v.flag),
             "textured": Key("textured", v.flag),

@@ -34,6 +34,18 @@ def whole(low: int = 0, high: int = LARGEST) -> Reader:
     return read
 
 
+def one_of(*accepted: int) -> Reader:
+    """Return a reader of one of the whole numbers *accepted*."""
+
+    def read(value: object) -> int:
+        if isinstance(value, bool) or value not in accepted:
+            listed = and_list([str(number) for number in accepted], "or")
+            raise BadInput(f"{shown(value)} is not {listed}.")
+        return int(value)
+
+    return read
+
+
 def number(low: float = 0.0, high: float = math.inf, *, above: bool = False) -> Reader:
     """Return a reader of finite numbers from *low* (*above* it, if asked) to *high*."""
 
@@ -108,11 +120,38 @@ def text(value: object) -> str:
 
 def texts(value: object) -> tuple[str, ...]:
     """Return a list of texts, or one text cut at its blanks; raises BadInput."""
-    if isinstance(value, str):
-        return tuple(value.split())
+    return tuple(value.split()) if isinstance(value, str) else text_list(value)
+
+
+def text_list(value: object) -> tuple[str, ...]:
+    """Return a list of texts; raises BadInput."""
     if not isinstance(value, list):
         raise BadInput(f"{shown(value)} is not a list of texts.")
     return tuple(text(item) for item in value)
+
+
+def text_table(value: object) -> dict[str, str]:
+    """Return a table of texts; raises BadInput."""
+    table = _table(value)
+    if not all(isinstance(item, str) for item in table.values()):
+        raise BadInput("Every value of this table is a text.")
+    return dict(table)
+
+
+def share_table(value: object) -> dict[str, float]:
+    """Return a table of fractions, such as pipes and how busy they are; raises BadInput."""
+    return {key: share(item) for key, item in _table(value).items()}
+
+
+def number_table(value: object) -> dict[str, float]:
+    """Return a table of numbers from 0 up; raises BadInput."""
+    return {key: number()(item) for key, item in _table(value).items()}
+
+
+def _table(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadInput(f"{shown(value)} is not a table.")
+    return value
 
 
 def wholes(value: object) -> tuple[int, ...]:

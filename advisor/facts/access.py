@@ -33,5 +33,5 @@ class Access:
     alignment: int | None = None
     row_bytes: int | None = None
     distinct_addresses: int | None = None
-    local_2d: bool = False
+    local_2d: bool | None = None
     textured: bool = False

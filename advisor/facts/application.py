@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+# What cp.async.bulk moves: PTX ISA, "cp.async.bulk".
+BULK_BYTES = 16
+
 
 class Place(StrEnum):
     """Where a stage of the program runs."""
@@ -130,3 +133,8 @@ class Tile:
     element_bytes: int
     through: TilePath
     row_stride_bytes: int | None = None
+
+    @property
+    def bulk(self) -> bool:
+        """Whether size and row stride (if any) suit bulk copies: multiples of 16 bytes."""
+        return not (self.bytes % BULK_BYTES or (self.row_stride_bytes or 0) % BULK_BYTES)

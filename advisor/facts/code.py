@@ -46,11 +46,3 @@ class Observation:
     seen: str
     kernel: str | None = None
     detail: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
-    """What was read in source files: their names, and every observation in them."""
-
-    files: tuple[str, ...]
-    observations: tuple[Observation, ...]

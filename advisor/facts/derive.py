@@ -3,27 +3,117 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.facts.access import Space
 from gpuadvise.advisor.occupancy.model import occupancy
+from gpuadvise.advisor.roofline import roofline
+from gpuadvise.advisor.transfers.link_model import default_link_model
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.access import Access
     from gpuadvise.advisor.facts.bag import Facts
+    from gpuadvise.advisor.facts.code import Compiled
+    from gpuadvise.advisor.facts.profile import Profile
 
 
 def completed(facts: Facts) -> Facts:
-    """Return *facts* with everything that follows from them.
+    """Return *facts* with everything that follows from them; what was given stays as it is."""
+    found: dict[str, Any] = {}
+    if facts.device:
+        found |= _of_device(facts.device)
+    if facts.launch:
+        found |= {"grid": facts.launch.grid_dim, "registers": facts.launch.registers}
+    if facts.accesses:
+        found |= _of_accesses(facts.accesses)
+    if facts.profile:
+        found |= _of_profile(facts.profile)
+    if facts.compiled:
+        found |= _of_compiled(facts.compiled)
+    found |= _occupancy(facts) | _roofline(facts) | _of_copies(facts)
+    return replace(facts, **{k: v for k, v in found.items() if getattr(facts, k) is None})
 
-    Without a register count no occupancy is derived: it would be an upper bound only.
-    """
+
+def _of_device(device: Device) -> dict[str, Any]:
+    fp32, fp64 = device.peaks.get("fp32"), device.peaks.get("fp64")
+    return {
+        "sm_count": device.sm_count,
+        "memory_bandwidth": device.memory_bandwidth,
+        "persisting_l2": device.persisting_l2_bytes,
+        "fp64_ratio": fp64 / fp32 if fp32 and fp64 else None,
+        "link": default_link_model(device),
+        "arithmetic_latency": device.limits.arithmetic_latency_cycles,
+    }
+
+
+def _occupancy(facts: Facts) -> dict[str, Any]:
+    """Return the occupancy; without a register count it would be an upper bound only."""
     launch, device = facts.launch, facts.device
-    latency = device.limits.arithmetic_latency_cycles if device else None
-    known = device is not None and launch is not None and launch.registers is not None
-    return replace(
-        facts,
-        sm_count=device.sm_count if device else None,
-        arithmetic_latency=facts.arithmetic_latency or latency,
-        grid=launch.grid_dim if launch else None,
-        registers=launch.registers if launch else None,
-        occupancy=occupancy(device.limits, launch) if known and device and launch else None,
-    )
+    if device is None or launch is None or launch.registers is None:
+        return {}
+    return {"occupancy": occupancy(device.limits, launch)}
+
+
+def _roofline(facts: Facts) -> dict[str, Any]:
+    work, device = facts.work, facts.device
+    if not (work and device and device.memory_bandwidth):
+        return {}
+    peak = device.peaks.get(work.dtype)
+    if peak is None:
+        return {}
+    bandwidth = device.memory_bandwidth
+    return {"roofline": roofline(work.flops, work.bytes, peak, bandwidth, work.seconds)}
+
+
+def _of_accesses(accesses: Iterable[Access]) -> dict[str, Any]:
+    spaces = {space: [a for a in accesses if a.space is space] for space in Space}
+    found = {
+        "global_accesses": spaces[Space.GLOBAL],
+        "shared_accesses": spaces[Space.SHARED],
+        "constant_accesses": [a for a in spaces[Space.CONSTANT] if a.distinct_addresses],
+        "row_accesses": [a for a in spaces[Space.GLOBAL] if a.row_bytes],
+        "scattered_accesses": [a for a in spaces[Space.GLOBAL] if a.local_2d is not None],
+    }
+    return {name: tuple(kept) for name, kept in found.items() if kept}
+
+
+def _of_profile(profile: Profile) -> dict[str, Any]:
+    return {
+        "sector_efficiency": _ratio(profile.global_sectors_ideal, profile.global_sectors),
+        "bank_efficiency": _ratio(profile.shared_wavefronts_ideal, profile.shared_wavefronts),
+        "active_threads": profile.active_threads,
+        "stalls": profile.stalls or None,
+    }
+
+
+def _ratio(part: float | None, whole: float | None) -> float | None:
+    return min(1.0, part / whole) if part is not None and whole else None
+
+
+def _of_compiled(compiled: Compiled) -> dict[str, Any]:
+    spills = [compiled.spill_store_bytes, compiled.spill_load_bytes]
+    known = [bytes for bytes in spills if bytes is not None]
+    return {
+        "spill_bytes": sum(known) if known else None,
+        "stack_bytes": compiled.stack_bytes,
+        "fp64_share": _ratio(compiled.fp64_instructions, compiled.instructions),
+    }
+
+
+def _of_copies(facts: Facts) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if facts.pipeline:
+        copies = facts.pipeline.to_device_seconds + facts.pipeline.to_host_seconds
+        found["transfer_seconds"] = copies
+        found["run_seconds"] = copies + facts.pipeline.kernel_seconds
+    if facts.transfers:
+        times = [t.seconds * t.count for t in facts.transfers if t.seconds is not None]
+        if len(times) == len(facts.transfers):
+            found["transfer_seconds"] = sum(times)
+        kinds = [t.blocking for t in facts.transfers if t.blocking is not None]
+        if kinds:
+            found["blocking_copies"] = sum(kinds)
+    return found

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-
-class Direction(StrEnum):
-    """Which way a transfer goes."""
-
-    TO_DEVICE = "h2d"
-    TO_HOST = "d2h"
+if TYPE_CHECKING:
+    from gpuadvise.advisor.transfers.copies import Direction
 
 
 class HostMemory(StrEnum):

@@ -10,6 +10,7 @@ from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.rules.evidence import given, told
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.steps import refusal
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -26,7 +27,7 @@ def check(device: Device, launch: Launch) -> Verdict:
         return PASSED
     ways = fixes(device.limits, launch, fault)
     return Advice(
-        message=f"{device.name} refuses this launch ({fault.failure}): {fault.message}",
+        message=f"{fault.message} {refusal(fault)}",
         action=ways[0].how if ways else "No change of a single figure mends it: shrink the block.",
         evidence=(
             given(str(fault.cause).replace("_", " "), fault.asked),

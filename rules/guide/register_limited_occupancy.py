@@ -61,7 +61,7 @@ def check(
             f"Declare the kernel __launch_bounds__({threads}, {blocks}), or compile its file with "
             f"-maxrregcount={step.to} (CUDA 12.4 and later also know __maxnreg__({step.to}), "
             "without launch bounds). Check with -Xptxas -v that it does not spill: "
-            f"{registers - step.to} fewer registers may end up in local memory."
+            f"{plural(registers - step.to, 'register')} fewer may mean as many values in local memory."
         ),
         evidence=(
             given("registers per thread", registers, "registers"),

@@ -55,7 +55,7 @@ def check(
             f"({show_share(step.after.occupancy)})."
         ),
         action=(
-            f"Cut {step.start - step.to:,} bytes per block: a smaller tile, a narrower type, or "
+            f"Cut {plural(step.start - step.to, 'byte')} per block: a smaller tile, a narrower type, or "
             f"less padding ({device.name} adds "
             f"{show_bytes(device.limits.shared_memory_reserved_per_block)} to each block). "
             "Make the tile size a template parameter and time several."

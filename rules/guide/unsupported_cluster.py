@@ -20,9 +20,13 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import programming_guide
+from gpuadvise.rules.steps import refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.occupancy.fix import Fix
     from gpuadvise.advisor.occupancy.launch import Launch
 
 _CLUSTER = (Cause.CLUSTER, Cause.CLUSTER_GRID)
@@ -43,13 +47,18 @@ def check(device: Device, launch: Launch) -> Verdict:
         else " Clusters need compute capability 9.0 or later."
     )
     return Advice(
-        message=f"{device.name} refuses this launch ({fault.failure}): {fault.message}",
-        action=(ways[0].how if ways else "Launch without a cluster.") + note,
+        message=f"{fault.message} {refusal(fault)}",
+        action=_without(ways) + note,
         evidence=(
             given("blocks per cluster", launch.cluster_size, "blocks"),
             told(device, "limits", "most allowed", fault.allowed),
         ),
     )
+
+
+def _without(ways: Sequence[Fix]) -> str:
+    clustered = [way for way in ways if way.launch.cluster_size > 1]
+    return clustered[0].how if clustered else "Launch without a cluster."
 
 
 RULE = Rule(

@@ -15,7 +15,7 @@ from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.rules import guide
 from gpuadvise.rules.engine import judge
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.model import Advice, Kind, Passed
+from gpuadvise.rules.model import Advice, Kind, Passed, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,6 +139,8 @@ def test_gains_are_bounds_with_a_formula(rule: Rule) -> None:
 
 @each_rule
 def test_without_its_facts_a_rule_says_how_to_supply_them(rule: Rule) -> None:
-    for need in rule.needs:
-        assert need in Facts.__annotations__
-    assert rule.needs
+    assert rule.needs or rule.either
+    assert set(rule.either) <= set(rule.parameters) - set(rule.needs)
+    [outcome] = judge(rule, Facts())
+    assert isinstance(outcome, Skipped)
+    assert [item.fact for item in outcome.missing] == [*rule.needs, *rule.either]

@@ -1,0 +1,40 @@
+"""Code, driver and launch bounds as a description writes them."""
+
+from __future__ import annotations
+
+from gpuadvise.advisor.binaries.model import Content, Entry, Place
+from gpuadvise.advisor.capability import parse_capability
+from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
+from gpuadvise.advisor.description.values import text, texts, whole
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.facts.code import LaunchBounds
+
+
+def code_images(value: object) -> tuple[Entry, ...]:
+    """Return the images that ``["sm_80", "compute_90"]`` lists; raises BadInput."""
+    return tuple(_image(target) for target in texts(value))
+
+
+def _image(target: str) -> Entry:
+    ptx = target.lower().startswith("compute_")
+    return Entry(
+        content=Content.PTX if ptx else Content.SASS,
+        place=Place(path="description"),
+        capability=parse_capability(target),
+        size=0,
+        module=0,
+    )
+
+
+def driver(value: object) -> Driver:
+    """Return the driver that ``"12.4"`` or ``"550.54.14"`` names; raises BadInput."""
+    return parse_driver(text(value))
+
+
+def launch_bounds(value: object) -> LaunchBounds:
+    """Return launch bounds from ``256`` or ``[256, 4]``; raises BadInput."""
+    parts = value if isinstance(value, list) else [value]
+    if not 1 <= len(parts) <= 2:
+        raise BadInput("Launch bounds are a number of threads, or threads and blocks.")
+    read = whole(1, 2**31 - 1)
+    return LaunchBounds(threads=read(parts[0]), blocks=read(parts[1]) if parts[1:] else None)

@@ -1,0 +1,150 @@
+"""Shared-memory accesses in which lanes of a warp wait for the same bank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.patterns import in_words, pattern_of
+from gpuadvise.advisor.memory.banks import Conflicts, bank_conflicts
+from gpuadvise.advisor.memory.layouts import smallest_stride_padding
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived, profiled
+from gpuadvise.rules.model import (
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide, programming_guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.access import Access
+
+FREE = 1
+EFFICIENT = 0.8
+
+
+def check(
+    device: Device,
+    shared_accesses: tuple[Access, ...] | None = None,
+    bank_efficiency: float | None = None,
+) -> Verdict:
+    """Advise for each described access with a conflict, or for a profile that shows many."""
+    found = [_described(access, device) for access in shared_accesses or ()]
+    if bank_efficiency is not None and bank_efficiency < EFFICIENT:
+        found.append(_profiled(bank_efficiency))
+    return tuple(advice for advice in found if advice)
+
+
+def _described(access: Access, device: Device) -> Advice | None:
+    cost = bank_conflicts(pattern_of(access), device.capability)
+    if cost.degree <= FREE:
+        return None
+    return Advice(
+        message=(
+            f'A warp\'s access "{access.name}" to {in_words(access)} is a {cost.degree}-way bank '
+            f"conflict: {cost.wavefronts} passes instead of {cost.ideal_wavefronts}."
+        ),
+        action=_padding(access, device),
+        evidence=(
+            derived("conflict degree", cost.degree, "ways"),
+            derived("passes", cost.wavefronts, "passes"),
+        ),
+        gain=_gain(cost),
+    )
+
+
+def _gain(cost: Conflicts) -> Gain:
+    return Gain(
+        kind="shared-memory time",
+        upper_bound=cost.wavefronts / cost.ideal_wavefronts,
+        how=f"passes / passes without conflict = {cost.wavefronts} / {cost.ideal_wavefronts}",
+    )
+
+
+def _padding(access: Access, device: Device) -> str:
+    pad = None
+    if access.indices is None:
+        pad = smallest_stride_padding(access.word_bytes, access.stride, device.capability)
+    if not pad:
+        return (
+            "Change the index so that the 32 lanes of a warp hit different banks, for example by "
+            "exchanging bits of row and column (index ^ row)."
+        )
+    return (
+        f"Add {plural(pad, 'element')} to each row: a stride of {access.stride + pad} instead of "
+        f"{access.stride} has no conflict. For a 32 x 32 tile of 4-byte words declare "
+        "tile[32][33]."
+    )
+
+
+def _profiled(efficiency: float) -> Advice:
+    return Advice(
+        message=(
+            f"The profile counts {1 / max(efficiency, 1e-3):.3g} shared-memory passes for each "
+            f"one that the accesses need ({show_share(efficiency)})."
+        ),
+        action=(
+            "Find the access in the profile (ncu --page source, L1 wavefronts shared), then pad "
+            "its rows: `gpuadvise banks --stride N` names the smallest padding."
+        ),
+        evidence=(profiled("passes needed / passes taken", efficiency, "share"),),
+        gain=Gain(
+            kind="shared-memory time",
+            upper_bound=1 / max(efficiency, 1 / 32),
+            how="passes taken / passes needed",
+        ),
+    )
+
+
+RULE = Rule(
+    id="bank-conflicts",
+    title="Avoid bank conflicts in shared memory",
+    topic=Topic.MEMORY,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.PATTERN, Kind.PROFILE),
+    why="Lanes that need different words of one bank are served one after the other.",
+    when=(
+        "A warp's access needs a bank more than once (reading the same word is no conflict), or "
+        "a profile shows that less than 80 % of the passes are needed."
+    ),
+    thresholds=(
+        Threshold(name="conflict degree", value=FREE, unit="ways", source="guide 10.2.3.1"),
+        Threshold(
+            name="passes needed / taken",
+            value=EFFICIENT,
+            unit="share",
+            source="our judgement: fewer conflicts seldom show in the run time",
+        ),
+    ),
+    citations=(*guide("10.2.3.1", "9.2.2.1"), programming_guide("Shared Memory")),
+    check=check,
+    either=("shared_accesses", "bank_efficiency"),
+    examples=Examples(
+        fires={
+            "gpu": "h200",
+            "accesses": [{"name": "tile[x][y]", "space": "shared", "word": 4, "stride": 32}],
+        },
+        quiet={
+            "gpu": "h200",
+            "accesses": [{"name": "tile[x][y]", "space": "shared", "word": 4, "stride": 33}],
+        },
+        edges=(
+            {
+                "gpu": "h200",
+                "accesses": [{"name": "s[2 * i]", "space": "shared", "word": 4, "stride": 2}],
+            },
+            {
+                "gpu": "h200",
+                "accesses": [{"name": "s[0]", "space": "shared", "word": 4, "stride": 0}],
+            },
+        ),
+    ),
+)

@@ -1,0 +1,88 @@
+"""A kernel far below both roofs: it waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_flops, show_share
+from gpuadvise.advisor.roofline import FAR_FROM_ROOF
+from gpuadvise.rules.evidence import derived
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import ROOFLINE
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.roofline import Roofline
+
+
+def check(roofline: Roofline) -> Verdict:
+    """Advise when a kernel reaches less than half of the roof at its intensity."""
+    share = roofline.share
+    if share is None or share >= FAR_FROM_ROOF:
+        return PASSED
+    return Advice(
+        message=(
+            f"The kernel reaches {show_flops(roofline.achieved or 0.0)}, {show_share(share)} of "
+            f"the {show_flops(roofline.attainable)} that its {roofline.intensity:.3g} FLOP per "
+            "byte allow."
+        ),
+        action=(
+            "Neither memory nor arithmetic is the limit, so look for waiting: too few warps "
+            "(occupancy), too few independent instructions per thread, a grid that does not fill "
+            "the device, barriers, or accesses that do not coalesce."
+        ),
+        evidence=(
+            derived("achieved", roofline.achieved or 0.0, "FLOP/s"),
+            derived("attainable", roofline.attainable, "FLOP/s"),
+            derived("achieved / attainable", share, "share"),
+        ),
+        gain=Gain(kind="kernel time", upper_bound=1 / share, how="attainable / achieved"),
+    )
+
+
+RULE = Rule(
+    id="far-from-roof",
+    title="Find out what the kernel waits for",
+    topic=Topic.ROOFLINE,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.TIMING,),
+    why="A kernel below half of both roofs spends most of its time on latency.",
+    when="Achieved FLOP/s are below 50 % of what bandwidth and peak allow at the kernel's intensity.",
+    thresholds=(
+        Threshold(
+            name="far from the roof", value=FAR_FROM_ROOF, unit="share", source="roofline model"
+        ),
+    ),
+    citations=(ROOFLINE,),
+    check=check,
+    examples=Examples(
+        fires={
+            "gpu": "h200",
+            "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32", "time": "20ms"},
+        },
+        quiet={
+            "gpu": "h200",
+            "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32", "time": "2.8ms"},
+        },
+        edges=(
+            {
+                "gpu": "h200",
+                "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32", "time": "5ms"},
+            },
+            {
+                "gpu": "h200",
+                "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32", "time": "4.9ms"},
+            },
+        ),
+    ),
+)

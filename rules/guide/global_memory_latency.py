@@ -1,0 +1,104 @@
+"""Warps that wait for global memory although the block reuses its data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.rules.evidence import given, profiled
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpuadvise.advisor.facts.application import Reuse
+
+MOST = 0.5
+TWICE = 2.0
+
+
+def check(stalls: Mapping[str, float], reuse: Reuse) -> Verdict:
+    """Advise when long-scoreboard stalls dominate and the data are reused."""
+    total = sum(stalls.values())
+    waiting = stalls.get("long_scoreboard", 0.0)
+    if reuse.staged or reuse.factor < TWICE or not total or waiting / total <= MOST:
+        return PASSED
+    return Advice(
+        message=(
+            f"Of {total:.3g} cycles that a warp waits per instruction, {waiting:.3g} "
+            f"({show_share(waiting / total)}) are for global memory, and each byte is read "
+            f"{reuse.factor:g} times by its block."
+        ),
+        action=(
+            f"Stage the {show_bytes(reuse.tile_bytes)} that the block reuses in shared memory, so "
+            "that one wait serves all reads; until then only more independent loads per thread, "
+            "or more warps, hide the wait."
+        ),
+        evidence=(
+            profiled("stall cycles for global memory", waiting, "cycles"),
+            profiled("stall cycles, all reasons", total, "cycles"),
+            given("reads per byte", reuse.factor, "reads"),
+        ),
+        gain=Gain(
+            kind="kernel time",
+            upper_bound=total / (total - waiting * (1 - 1 / reuse.factor)),
+            how="stall cycles / stall cycles with 1 wait per reused byte",
+        ),
+    )
+
+
+RULE = Rule(
+    id="global-memory-latency",
+    title="Prefer shared to global memory",
+    topic=Topic.MEMORY,
+    priority=Priority.HIGH,
+    kinds=(Kind.PROFILE, Kind.APPLICATION),
+    recommendation=True,
+    why="A global access takes hundreds of cycles, a shared one tens.",
+    when="More than half of the stall cycles are long-scoreboard stalls, and a block reads its data twice or more.",
+    thresholds=(
+        Threshold(
+            name="share of long-scoreboard stalls",
+            value=MOST,
+            unit="share",
+            source="the dominant reason, guide 12.2",
+        ),
+        Threshold(
+            name="reads per byte", value=TWICE, unit="reads", source="guide 12.2: redundant traffic"
+        ),
+    ),
+    citations=guide("12.2", "11.2"),
+    check=check,
+    examples=Examples(
+        fires={
+            "profile": {"stalls": {"long_scoreboard": 12.0, "wait": 2.0, "barrier": 1.0}},
+            "reuse": {"factor": 8, "tile": "4KiB"},
+        },
+        quiet={
+            "profile": {"stalls": {"long_scoreboard": 1.0, "wait": 2.0}},
+            "reuse": {"factor": 8, "tile": "4KiB"},
+        },
+        edges=(
+            {
+                "profile": {"stalls": {"long_scoreboard": 5.1, "wait": 5.0}},
+                "reuse": {"factor": 2, "tile": "4KiB"},
+            },
+            {
+                "profile": {"stalls": {"long_scoreboard": 5.0, "wait": 5.0}},
+                "reuse": {"factor": 2, "tile": "4KiB"},
+            },
+        ),
+    ),
+)

@@ -1,0 +1,98 @@
+"""A kernel that moves its data far below the bandwidth of the device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.busy import busy
+from gpuadvise.advisor.memory.bandwidth import attainable_with_ecc
+from gpuadvise.advisor.quantity import show_rate, show_seconds, show_share
+from gpuadvise.rules.evidence import derived, told
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Traffic, Work
+
+POOR = 0.6
+
+
+def check(
+    device: Device,
+    traffic: Traffic,
+    memory_bandwidth: float,
+    profile: Profile | None = None,
+    work: Work | None = None,
+) -> Verdict:
+    """Advise when effective bandwidth is below 60 % and no compute unit is known to be busy."""
+    most = attainable_with_ecc(device, memory_bandwidth)
+    ratio = traffic.rate / most
+    if ratio >= POOR or busy(profile, device=device, work=work):
+        return PASSED
+    return Advice(
+        message=(
+            f"The kernel moves {(traffic.read_bytes + traffic.written_bytes) / 1e9:.3g} GB in "
+            f"{show_seconds(traffic.seconds)}: {show_rate(traffic.rate)}, "
+            f"{show_share(ratio)} of the {show_rate(most)} of {device.name}. "
+            "Copies reach 85 % to 92 %."
+        ),
+        action=(
+            "Look for the gap in this order: accesses that do not coalesce (gpuadvise access), "
+            "too few warps or blocks in flight (gpuadvise occupancy), words narrower than 16 "
+            "bytes, too little work per launch."
+        ),
+        evidence=(
+            derived("effective bandwidth", traffic.rate, "bytes/s"),
+            told(device, "memory_bandwidth", "theoretical bandwidth", memory_bandwidth, "bytes/s"),
+            derived("effective / attainable", ratio, "share"),
+        ),
+        gain=Gain(
+            kind="kernel time", upper_bound=1 / ratio, how="theoretical / effective bandwidth"
+        ),
+    )
+
+
+RULE = Rule(
+    id="low-effective-bandwidth",
+    title="Raise effective bandwidth",
+    topic=Topic.MEASUREMENT,
+    priority=Priority.HIGH,
+    kinds=(Kind.TIMING, Kind.DEVICE),
+    recommendation=True,
+    why="A kernel that only moves data is as good as its share of the theoretical bandwidth.",
+    when=(
+        "Bytes read and written per second are below 60 % of the theoretical bandwidth, and no "
+        "compute unit is known to be busy."
+    ),
+    thresholds=(
+        Threshold(
+            name="poor",
+            value=POOR,
+            unit="share",
+            source="bands of `gpuadvise bandwidth`: below 40 % bad, 60 % poor, 80 % fair",
+        ),
+    ),
+    citations=guide("9.2", "8.2"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "traffic": {"read": "1GB", "write": "1GB", "time": "2ms"}},
+        quiet={"gpu": "h200", "traffic": {"read": "1GB", "write": "1GB", "time": "480us"}},
+        edges=(
+            {"gpu": "h200", "traffic": {"read": "1GB", "write": "1GB", "time": "693us"}},
+            {"gpu": "h200", "traffic": {"read": "1GB", "write": "1GB", "time": "692us"}},
+        ),
+    ),
+)

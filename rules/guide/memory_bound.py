@@ -1,0 +1,101 @@
+"""A kernel that does too little arithmetic per byte to reach the compute peak."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_flops
+from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
+from gpuadvise.rules.evidence import derived
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import ROOFLINE, guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timing import Work
+    from gpuadvise.advisor.roofline import Roofline
+
+# As good as copies get: the top band of effective bandwidth.
+AT_ROOF = 0.8
+# Four bytes become one: FP32 data kept as FP8.
+QUARTER = 4.0
+
+
+def check(roofline: Roofline, work: Work) -> Verdict:
+    """Advise when arithmetic intensity is below the ridge and the roof is not reached yet."""
+    share = roofline.share
+    if roofline.bound is not Bound.MEMORY:
+        return PASSED
+    if share is not None and not FAR_FROM_ROOF <= share < AT_ROOF:
+        return PASSED  # at its roof; or limited by something else: far-from-roof
+    return Advice(
+        message=(
+            f"{roofline.intensity:.3g} FLOP per byte is below the ridge point of "
+            f"{roofline.ridge:.3g}: memory allows {show_flops(roofline.attainable)} of the "
+            f"{show_flops(roofline.peak)} peak ({work.dtype})."
+        ),
+        action=(
+            f"Move fewer bytes: fuse this kernel with its neighbours so that intermediate results "
+            f"stay in registers, reuse data from shared memory, or store narrower types (half the "
+            f"bytes: {2 * roofline.intensity:.3g} FLOP per byte; a quarter: "
+            f"{4 * roofline.intensity:.3g}). More arithmetic speed would change nothing."
+        ),
+        evidence=(
+            derived("arithmetic intensity", roofline.intensity, "FLOP/byte"),
+            derived("ridge point", roofline.ridge, "FLOP/byte"),
+            derived("attainable", roofline.attainable, "FLOP/s"),
+        ),
+        gain=Gain(
+            kind="kernel time",
+            upper_bound=min(QUARTER, roofline.ridge / roofline.intensity),
+            how="a quarter of the bytes: 4, or ridge point / intensity where that is less",
+        ),
+    )
+
+
+RULE = Rule(
+    id="memory-bound",
+    title="Move fewer bytes per operation",
+    topic=Topic.ROOFLINE,
+    priority=Priority.HIGH,
+    kinds=(Kind.TIMING, Kind.APPLICATION, Kind.DEVICE),
+    why="Below the ridge point the time of a kernel is its bytes divided by the bandwidth.",
+    when=(
+        "FLOP per byte are below peak / bandwidth. With a time: only from 50 % to 80 % of the "
+        "roof; less is not the fault of memory, more is as good as it gets."
+    ),
+    thresholds=(
+        Threshold(
+            name="far from the roof", value=FAR_FROM_ROOF, unit="share", source="roofline model"
+        ),
+        Threshold(
+            name="at the roof", value=AT_ROOF, unit="share", source="copies reach 85 % to 92 %"
+        ),
+    ),
+    citations=(*guide("9.2", "8.2"), ROOFLINE),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32"}},
+        quiet={"gpu": "h200", "work": {"flops": 1e13, "bytes": "12GB", "dtype": "fp32"}},
+        edges=(
+            {
+                "gpu": "h200",
+                "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32", "time": "3.2ms"},
+            },
+            {
+                "gpu": "h200",
+                "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32", "time": "3.1ms"},
+            },
+        ),
+    ),
+)

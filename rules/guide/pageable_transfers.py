@@ -1,0 +1,142 @@
+"""Copies from or to pageable memory, or as slow as if they were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.timing import HostMemory
+from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
+from gpuadvise.advisor.transfers.copies import copy_seconds, latency_share
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.timing import Transfer
+    from gpuadvise.advisor.transfers.link_model import LinkModel
+
+SLOW = 0.6
+# Below this share of the run, faster copies change nothing that a user would notice.
+NOTICEABLE = 0.05
+# A copy that is mostly latency says nothing about the memory it comes from.
+_MOSTLY_LATENCY = 0.5
+
+
+def check(
+    transfers: tuple[Transfer, ...],
+    device: Device,
+    link: LinkModel,
+    run_seconds: float | None = None,
+) -> Verdict:
+    """Advise for pageable copies, and for copies far below the rate of the link."""
+    if device.coherent_host_memory or device.integrated:
+        return PASSED
+    return tuple(
+        _advice(copy, link)
+        for copy in transfers
+        if _slow(copy, link) and _saved(copy, link) >= NOTICEABLE * (run_seconds or 0.0)
+    )
+
+
+def _pinned(copy: Transfer, link: LinkModel) -> float:
+    return copy_seconds(copy.bytes, link, copy.direction)
+
+
+def _now(copy: Transfer, link: LinkModel) -> float:
+    return copy.seconds or copy_seconds(copy.bytes, link, copy.direction, pageable=True)
+
+
+def _saved(copy: Transfer, link: LinkModel) -> float:
+    return copy.count * (_now(copy, link) - _pinned(copy, link))
+
+
+def _slow(copy: Transfer, link: LinkModel) -> bool:
+    if not copy.bytes or latency_share(copy.bytes, link, copy.direction) > _MOSTLY_LATENCY:
+        return False
+    late = _pinned(copy, link) < SLOW * _now(copy, link)
+    if copy.memory is HostMemory.PAGEABLE:
+        return copy.seconds is None or _saved(copy, link) > 0
+    return copy.seconds is not None and late and copy.memory in (None, HostMemory.PINNED)
+
+
+def _advice(copy: Transfer, link: LinkModel) -> Advice:
+    now, pinned = _now(copy, link), _pinned(copy, link)
+    pageable = copy.memory is HostMemory.PAGEABLE
+    times = f" {copy.count:,} times" if copy.count > 1 else ""
+    verb = "take" if copy.seconds is not None else "take about"
+    known = "from or to pageable memory " if pageable else ""
+    return Advice(
+        message=(
+            f"{show_bytes(copy.bytes)} ({copy.direction}){times} {known}{verb} "
+            f"{show_seconds(now)}, {show_rate(copy.bytes / now)}; pinned memory would take about "
+            f"{show_seconds(pinned)}, {show_rate(copy.bytes / pinned)}."
+        ),
+        action=(
+            "Allocate the host buffer with cudaHostAlloc, or pin an existing one once with "
+            "cudaHostRegister, and reuse it: pinning takes longer than one copy."
+            + ("" if pageable else " If it is pinned already, check the link (degraded-link).")
+        ),
+        evidence=(
+            given("bytes per copy", copy.bytes, "bytes"),
+            (given if copy.seconds is not None else derived)("time per copy now", now, "s"),
+            derived(f"time per copy, pinned ({link.source})", pinned, "s"),
+        ),
+        gain=Gain(
+            kind="copy time",
+            upper_bound=max(1.0, now / pinned),
+            how="time now / time at the rate of pinned memory",
+        ),
+    )
+
+
+RULE = Rule(
+    id="pageable-transfers",
+    title="Copy from pinned memory",
+    topic=Topic.TRANSFERS,
+    priority=Priority.HIGH,
+    kinds=(Kind.TIMING, Kind.APPLICATION),
+    why="The driver must first copy pageable data into a pinned buffer of its own, and cannot overlap that.",
+    when=(
+        "A copy uses pageable memory, or reaches less than 60 % of the rate of the link, on a GPU "
+        "without coherent access to pageable memory; the time saved is at least 5 % of the run."
+    ),
+    thresholds=(
+        Threshold(
+            name="slow copy",
+            value=SLOW,
+            unit="share",
+            source="pinned copies reach 80 % and more of a link",
+        ),
+        Threshold(name="noticeable", value=NOTICEABLE, unit="share", source="our judgement"),
+    ),
+    citations=guide("10.1.1", "9.1.1"),
+    check=check,
+    examples=Examples(
+        fires={
+            "gpu": "h200",
+            "transfers": [{"direction": "h2d", "bytes": "256MiB", "memory": "pageable"}],
+        },
+        quiet={
+            "gpu": "h200",
+            "transfers": [
+                {"direction": "h2d", "bytes": "256MiB", "memory": "pinned", "time": "5ms"}
+            ],
+        },
+        edges=(
+            {"gpu": "h200", "transfers": [{"direction": "h2d", "bytes": "256MiB", "time": "9ms"}]},
+            {"gpu": "h200", "transfers": [{"direction": "h2d", "bytes": "256MiB", "time": "7ms"}]},
+        ),
+    ),
+)

@@ -1,0 +1,61 @@
+"""Device memory allocated and freed again and again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.rules.evidence import given
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.application import Allocations
+
+
+def check(allocations: Allocations) -> Verdict:
+    """Advise when a loop allocates and no pool keeps the memory."""
+    calls = allocations.per_iteration * allocations.iterations
+    if not allocations.per_iteration or allocations.iterations == 1:
+        return PASSED
+    if allocations.stream_ordered and allocations.pool_keeps_memory is not False:
+        return PASSED
+    return Advice(
+        message=(
+            f"{plural(allocations.per_iteration, 'allocation')} in each of "
+            f"{plural(allocations.iterations, 'iteration')}: {calls:,} calls."
+        ),
+        action=(
+            "Raise the pool's release threshold: cudaMemPoolSetAttribute(pool, "
+            "cudaMemPoolAttrReleaseThreshold, &bytes); at 0 it returns memory at every "
+            "synchronisation."
+            if allocations.stream_ordered
+            else "Allocate once before the loop and reuse the buffer; where sizes vary, use "
+            "cudaMallocAsync() and cudaFreeAsync() with a pool that keeps its memory."
+        ),
+        evidence=(given("allocations", calls, "calls"),),
+    )
+
+
+RULE = Rule(
+    id="repeated-allocations",
+    title="Allocate once and reuse",
+    topic=Topic.MEMORY,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.APPLICATION, Kind.SOURCE),
+    why="Each cudaMalloc and cudaFree takes tens of microseconds or more, and cudaFree waits for the device.",
+    when="A loop of two or more iterations allocates device memory without a pool that keeps it.",
+    citations=guide("10.3", "9.3"),
+    check=check,
+    examples=Examples(
+        fires={"allocations": {"per_iteration": 3, "iterations": 1000}},
+        quiet={
+            "allocations": {
+                "per_iteration": 3,
+                "iterations": 1000,
+                "stream_ordered": True,
+                "pool_keeps_memory": True,
+            }
+        },
+    ),
+)

@@ -1,0 +1,71 @@
+"""Host memory that a kernel reads over the link more than once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.rules.evidence import given
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.application import Mapped
+
+ONCE = 1.0
+
+
+def check(mapped: Mapped, device: Device) -> Verdict:
+    """Advise when a discrete GPU reads mapped host memory more than once."""
+    if mapped.reads <= ONCE or device.integrated:
+        return PASSED
+    extra = int(mapped.bytes * (mapped.reads - ONCE))
+    return Advice(
+        message=(
+            f"{show_bytes(mapped.bytes)} of mapped host memory are read {mapped.reads:g} times: "
+            f"{show_bytes(extra)} cross the link again."
+        ),
+        action=(
+            f"Copy the {show_bytes(mapped.bytes)} to device memory once and read them there; keep "
+            "mapped memory for data that are read or written once, by neighbouring threads."
+        ),
+        evidence=(
+            given("mapped memory", mapped.bytes, "bytes"),
+            given("reads per byte", mapped.reads, "reads"),
+        ),
+        gain=Gain(kind="link traffic", upper_bound=mapped.reads, how="reads per byte / 1"),
+    )
+
+
+RULE = Rule(
+    id="reread-mapped-memory",
+    title="Read mapped memory only once",
+    topic=Topic.TRANSFERS,
+    priority=Priority.LOW,
+    kinds=(Kind.APPLICATION,),
+    why="Mapped memory is not cached on a discrete GPU, so each read crosses the link.",
+    when="A discrete GPU reads mapped host memory more than once per byte.",
+    thresholds=(Threshold(name="reads per byte", value=ONCE, unit="reads", source="guide 10.1.3"),),
+    citations=guide("10.1.3", "9.1.3"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "mapped": {"bytes": "1GiB", "reads": 8}},
+        quiet={"gpu": "jetson-agx-orin-64", "mapped": {"bytes": "1GiB", "reads": 8}},
+        edges=(
+            {"gpu": "h200", "mapped": {"bytes": "1GiB", "reads": 1.5}},
+            {"gpu": "h200", "mapped": {"bytes": "1GiB", "reads": 1}},
+        ),
+    ),
+)

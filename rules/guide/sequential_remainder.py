@@ -1,0 +1,119 @@
+"""A sequential part that keeps the wanted speed-up out of reach."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.scaling import amdahl, amdahl_limit, gustafson, needed_parallel
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.application import Scaling
+
+
+def check(scaling: Scaling) -> Verdict:
+    """Advise when the sequential part bounds the speed-up below the target or dominates."""
+    part, n = scaling.parallel, scaling.processors
+    reached = gustafson(part, n) if scaling.grows else amdahl(part, n)
+    if scaling.target is None:
+        dominates = not scaling.grows and 1 - part > part / n
+        fires = n > 1 and dominates
+    else:
+        fires = reached < scaling.target
+    if not fires:
+        return PASSED
+    return Advice(
+        message=_seen(scaling, reached),
+        action=_needed(scaling),
+        evidence=(
+            given("parallel fraction", part, "share"),
+            given("processors", n, "processors"),
+            derived("speed-up", reached, "x"),
+        ),
+        gain=None
+        if part in (0, 1)
+        else Gain(
+            kind="run time",
+            upper_bound=amdahl_limit(part) / amdahl(part, n),
+            how="1 / (1 - P) against 1 / ((1 - P) + P / N)",
+        ),
+    )
+
+
+def _seen(scaling: Scaling, reached: float) -> str:
+    part, n = scaling.parallel, scaling.processors
+    if scaling.grows:
+        return (
+            f"With {show_share(part)} of the run time parallel, {plural(n, 'processor')} speed a "
+            f"problem that grows with the machine up by {reached:.3g}x."
+        )
+    most = "without limit" if part == 1 else f"{amdahl_limit(part):.3g}x with any number"
+    return (
+        f"With {show_share(part)} of the run time parallel, {plural(n, 'processor')} give "
+        f"{reached:.3g}x, and {most} is the most."
+    )
+
+
+def _needed(scaling: Scaling) -> str:
+    part, n, target = scaling.parallel, scaling.processors, scaling.target
+    if target is None:
+        return (
+            f"Move more of the sequential {show_share(1 - part)} to the GPU before you speed up "
+            f"kernels: it takes longer than the parallel part does on {plural(n, 'processor')}. "
+            f"If the problem grows with the machine, expect {gustafson(part, n):.3g}x."
+        )
+    needed = needed_parallel(target, n)
+    if needed is None:
+        return f"{target:g}x is more than {plural(n, 'processor')} can give: use more of them."
+    return (
+        f"For {target:g}x, {show_share(needed)} of the run time must be parallel: move "
+        f"{show_share(max(0.0, needed - part))} more of it to the GPU."
+    )
+
+
+RULE = Rule(
+    id="sequential-remainder",
+    title="Parallelise the sequential part",
+    topic=Topic.APPLICATION,
+    priority=Priority.HIGH,
+    kinds=(Kind.APPLICATION,),
+    recommendation=True,
+    why="However fast the kernels are, the program is never faster than its sequential part.",
+    when=(
+        "The speed-up that Amdahl's law (or Gustafson's, if the problem grows) allows is below "
+        "the target; without a target, when the sequential part outlasts the parallel one."
+    ),
+    thresholds=(
+        Threshold(
+            name="without a target: sequential / parallel time",
+            value=1,
+            unit="",
+            source="guide 4.1.2: the larger part first",
+        ),
+    ),
+    citations=guide("4.1.3", "3.1.3"),
+    check=check,
+    examples=Examples(
+        fires={"scaling": {"parallel": 0.75, "processors": 132, "target": 10}},
+        quiet={"scaling": {"parallel": 0.999, "processors": 132, "target": 10}},
+        edges=(
+            {"scaling": {"parallel": 0.79, "processors": 4}},
+            {"scaling": {"parallel": 0.8, "processors": 4}},
+        ),
+    ),
+)

@@ -1,0 +1,99 @@
+"""Copies and kernels one after the other that could overlap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_seconds
+from gpuadvise.advisor.transfers.overlap import WORTHWHILE, overlap
+from gpuadvise.advisor.transfers.work import Work as Staged
+from gpuadvise.rules.evidence import derived
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide, programming_guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timing import Pipeline
+    from gpuadvise.advisor.transfers.link_model import LinkModel
+
+
+def check(pipeline: Pipeline, link: LinkModel) -> Verdict:
+    """Advise when staging in streams saves at least 5 % of the sequential time."""
+    copies = pipeline.to_device_seconds + pipeline.to_host_seconds
+    if pipeline.streams > 1 or not pipeline.divisible or not (copies and pipeline.kernel_seconds):
+        return PASSED
+    staged = overlap(
+        Staged(
+            kernel_seconds=pipeline.kernel_seconds,
+            h2d_seconds=pipeline.to_device_seconds,
+            d2h_seconds=pipeline.to_host_seconds,
+        ),
+        link,
+    )
+    if not staged.worthwhile or staged.best.streams == 1:
+        return PASSED
+    best, engines = staged.best, link.engines
+    return Advice(
+        message=(
+            f"Copies ({show_seconds(copies)}) and kernel ({show_seconds(pipeline.kernel_seconds)}) "
+            f"one after the other take {show_seconds(staged.sequential)}; cut into "
+            f"{best.streams} pieces in {best.streams} streams they take about "
+            f"{show_seconds(best.seconds)}."
+        ),
+        action=(
+            f"Cut the data into {best.streams} chunks; for each, cudaMemcpyAsync, launch and copy "
+            "back in a stream of its own. That needs pinned host memory, non-default streams and "
+            f"a copy engine ({plural(engines, 'engine')} here; both directions at once need 2)."
+        ),
+        evidence=(
+            derived("sequential", staged.sequential, "s"),
+            derived("staged, predicted", best.seconds, "s"),
+            derived("streams", best.streams, "streams"),
+            derived(f"copy engines ({link.source})", engines, "engines"),
+        ),
+        gain=Gain(
+            kind="run time",
+            upper_bound=staged.sequential / staged.floor,
+            how="sequential time / longest of copy in, kernel, copy out",
+        ),
+    )
+
+
+RULE = Rule(
+    id="serial-transfers",
+    title="Overlap transfers with computation",
+    topic=Topic.TRANSFERS,
+    priority=Priority.HIGH,
+    kinds=(Kind.TIMING, Kind.DEVICE),
+    why="Copy engines and SMs work at the same time if the data come in pieces.",
+    when="Staging in several streams saves at least 5 % of the sequential time, by the overlap model.",
+    thresholds=(
+        Threshold(
+            name="worthwhile",
+            value=WORTHWHILE,
+            unit="share",
+            source="a smaller gain is not worth the code",
+        ),
+    ),
+    citations=(*guide("10.1.2", "9.1.2"), programming_guide("Asynchronous Concurrent Execution")),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "pipeline": {"h2d": "5ms", "kernel": "5ms"}},
+        quiet={"gpu": "h200", "pipeline": {"h2d": "5ms", "kernel": "5ms", "streams": 4}},
+        edges=(
+            {"gpu": "h200", "pipeline": {"h2d": "6ms", "kernel": "100ms"}},
+            {"gpu": "h200", "pipeline": {"h2d": "5ms", "kernel": "100ms"}},
+        ),
+    ),
+)

@@ -1,0 +1,102 @@
+"""Shared memory that needs an attribute before the kernel gets it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.occupancy.changes import Knob
+from gpuadvise.advisor.occupancy.steps import next_steps
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide, programming_guide
+from gpuadvise.rules.steps import warps_gain
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.steps import NextStep
+
+
+def check(occupancy: Occupancy) -> Verdict:
+    """Advise the attribute call for dynamic memory beyond the default, or for a larger carveout."""
+    needed = occupancy.needs_optin
+    if needed is not None:
+        return _optin(occupancy, needed)
+    step = next((s for s in next_steps(occupancy) if s.knob is Knob.CARVEOUT), None)
+    return _carveout(occupancy, step) if step else PASSED
+
+
+def _optin(occupancy: Occupancy, needed: int) -> Advice:
+    default = occupancy.hardware.shared_memory_per_block
+    used = occupancy.launch.static_shared + occupancy.launch.dynamic_shared
+    return Advice(
+        message=(
+            f"A block uses {used:,} bytes of shared memory, more than the {default:,} that a "
+            "launch gets by default."
+        ),
+        action=(
+            "Before the launch call cudaFuncSetAttribute(kernel, "
+            f"cudaFuncAttributeMaxDynamicSharedMemorySize, {needed}); without it the launch "
+            "fails. If the program does so, say max_dynamic_smem."
+        ),
+        evidence=(
+            given("shared memory per block", used, "bytes"),
+            derived("default limit", default, "bytes"),
+        ),
+    )
+
+
+def _carveout(occupancy: Occupancy, step: NextStep) -> Advice:
+    return Advice(
+        message=(
+            f"A carveout of {show_bytes(step.start)} per SM lets it hold "
+            f"{plural(occupancy.blocks_per_sm, 'block')}; {show_bytes(step.to)} would hold "
+            f"{step.after.blocks_per_sm} ({show_share(step.after.occupancy)} occupancy)."
+        ),
+        action=step.how,
+        evidence=(
+            derived("carveout", step.start, "bytes"),
+            derived("carveout for one more block", step.to, "bytes"),
+        ),
+        gain=warps_gain(occupancy, step),
+    )
+
+
+RULE = Rule(
+    id="shared-memory-carveout",
+    title="Set the shared-memory attributes of the kernel",
+    topic=Topic.MEMORY,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.LAUNCH, Kind.DEVICE),
+    why="Beyond the default, a kernel gets shared memory only after it was asked for.",
+    when="A block uses more than 48 KiB without the opt-in attribute, or the carveout limits the blocks.",
+    thresholds=(
+        Threshold(
+            name="default limit",
+            value=49_152,
+            unit="bytes",
+            source="programming guide, Shared Memory; the device's own value is used",
+        ),
+    ),
+    citations=(programming_guide("Shared Memory"), *guide("11.4")),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "regs": 32, "block": 256, "smem": "8KiB", "carveout": 14},
+        quiet={"gpu": "h200", "regs": 32, "block": 256, "smem": "8KiB"},
+        edges=(
+            {"gpu": "h200", "regs": 32, "block": 512, "dynamic_smem": 49_153},
+            {"gpu": "h200", "regs": 32, "block": 512, "dynamic_smem": 49_152},
+        ),
+    ),
+)

@@ -1,0 +1,97 @@
+"""Many copies that are mostly latency."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
+from gpuadvise.advisor.transfers.copies import (
+    copy_seconds,
+    half_rate_bytes,
+    latency_share,
+    packed_gain,
+)
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import (
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timing import Transfer
+    from gpuadvise.advisor.transfers.link_model import LinkModel
+
+MOSTLY = 0.5
+
+
+def check(transfers: tuple[Transfer, ...], link: LinkModel) -> Verdict:
+    """Advise for repeated copies of which at least half the time is latency."""
+    return tuple(
+        _advice(copy, link)
+        for copy in transfers
+        if copy.count > 1 and latency_share(copy.bytes, link, copy.direction) > MOSTLY
+    )
+
+
+def _advice(copy: Transfer, link: LinkModel) -> Advice:
+    share = latency_share(copy.bytes, link, copy.direction)
+    apart = copy.count * copy_seconds(copy.bytes, link, copy.direction)
+    saved = packed_gain(copy.count, copy.bytes, link, copy.direction)
+    half = show_bytes(round(half_rate_bytes(link, copy.direction)))
+    return Advice(
+        message=(
+            f"{copy.count:,} copies ({copy.direction}) of {show_bytes(copy.bytes)} each spend "
+            f"{show_share(share)} of their time before a byte moves; the link reaches half its "
+            f"rate at {half}."
+        ),
+        action=(
+            f"Pack them into one buffer of {show_bytes(copy.count * copy.bytes)} and copy once: "
+            f"{show_seconds(apart - saved)} instead of {show_seconds(apart)}, plus what packing "
+            "costs on the host."
+        ),
+        evidence=(
+            given("bytes per copy", copy.bytes, "bytes"),
+            given("copies", copy.count, "copies"),
+            derived(f"latency per copy ({link.source})", link.copy_latency, "s"),
+        ),
+        gain=Gain(
+            kind="copy time", upper_bound=apart / (apart - saved), how="separate / packed copies"
+        ),
+    )
+
+
+RULE = Rule(
+    id="small-transfers",
+    title="Batch small transfers",
+    topic=Topic.TRANSFERS,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.TIMING,),
+    why="Every copy pays the same few microseconds, however little it carries.",
+    when="Two or more copies spend over half of their time in latency.",
+    thresholds=(
+        Threshold(
+            name="share of latency",
+            value=MOSTLY,
+            unit="share",
+            source="guide 10.1: batch small transfers",
+        ),
+    ),
+    citations=guide("10.1", "9.1"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "transfers": [{"direction": "h2d", "bytes": "4KiB", "count": 1000}]},
+        quiet={"gpu": "h200", "transfers": [{"direction": "h2d", "bytes": "16MiB", "count": 1000}]},
+        edges=(
+            {"gpu": "h200", "transfers": [{"direction": "h2d", "bytes": "128KiB", "count": 2}]},
+            {"gpu": "h200", "transfers": [{"direction": "h2d", "bytes": "128KiB", "count": 1}]},
+        ),
+    ),
+)

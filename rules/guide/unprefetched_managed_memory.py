@@ -1,0 +1,48 @@
+"""Managed memory that reaches the device page by page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.rules.evidence import given
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.sources import programming_guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.application import Managed
+
+
+def check(managed: Managed) -> Verdict:
+    """Advise when managed memory is neither prefetched nor advised before its first use."""
+    if managed.prefetched or managed.advised:
+        return PASSED
+    return Advice(
+        message=(
+            f"{show_bytes(managed.bytes)} of managed memory are used without a prefetch or an "
+            "advice: the kernel's first touch of each page stops and fetches it."
+        ),
+        action=(
+            "Call cudaMemPrefetchAsync(ptr, bytes, device, stream) before the launch, and back to "
+            "the host after it; for data that are only read add cudaMemAdvise "
+            "with cudaMemAdviseSetReadMostly."
+        ),
+        evidence=(given("managed memory", managed.bytes, "bytes"),),
+    )
+
+
+RULE = Rule(
+    id="unprefetched-managed-memory",
+    title="Prefetch managed memory",
+    topic=Topic.TRANSFERS,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.APPLICATION, Kind.SOURCE),
+    why="A page fault costs tens of microseconds, and a prefetch moves the same data at the rate of the link.",
+    when="Managed memory is used by a kernel with neither cudaMemPrefetchAsync nor cudaMemAdvise.",
+    citations=(programming_guide("Unified Memory Programming"),),
+    check=check,
+    examples=Examples(
+        fires={"managed": {"bytes": "2GiB", "prefetched": False}},
+        quiet={"managed": {"bytes": "2GiB", "prefetched": True}},
+    ),
+)

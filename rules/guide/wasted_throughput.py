@@ -1,0 +1,90 @@
+"""Bytes that a profiled kernel moves and does not use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_rate, show_share
+from gpuadvise.rules.evidence import profiled
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.profile import Profile
+
+WASTE = 0.8
+
+
+def check(
+    profile: Profile, sector_efficiency: float, memory_bandwidth: float | None = None
+) -> Verdict:
+    """Advise when less than 80 % of the sectors that loads and stores move are needed."""
+    if sector_efficiency >= WASTE:
+        return PASSED
+    wasted = 1 - sector_efficiency
+    rate = _wasted_rate(profile, wasted, memory_bandwidth)
+    return Advice(
+        message=(
+            f"Of the sectors that global loads and stores move, {show_share(sector_efficiency)} "
+            f"are needed{rate}."
+        ),
+        action=(
+            "Find the source line in the profile (ncu --page source, column L2 theoretical "
+            "sectors) and let neighbouring threads take neighbouring words there."
+        ),
+        evidence=(
+            profiled("sectors needed / sectors moved", sector_efficiency, "share"),
+            profiled("sectors moved", profile.global_sectors or 0, "sectors"),
+        ),
+        gain=Gain(
+            kind="global memory traffic",
+            upper_bound=1 / max(sector_efficiency, 1 / 32),
+            how="sectors moved / sectors needed",
+        ),
+    )
+
+
+def _wasted_rate(profile: Profile, wasted: float, bandwidth: float | None) -> str:
+    if profile.dram_throughput is None or bandwidth is None:
+        return ""
+    return f": up to {show_rate(profile.dram_throughput * bandwidth * wasted)} carry nothing"
+
+
+RULE = Rule(
+    id="wasted-throughput",
+    title="Move only what is used",
+    topic=Topic.MEASUREMENT,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.PROFILE,),
+    why="The difference between requested and actual throughput is bandwidth thrown away.",
+    when="A profile shows that less than 80 % of the moved sectors are needed.",
+    thresholds=(
+        Threshold(
+            name="efficiency",
+            value=WASTE,
+            unit="share",
+            source="a misaligned warp, 4 of 5 sectors, is tolerated: guide 9.2.3, 10.2.1",
+        ),
+    ),
+    citations=guide("9.2.3", "8.2.3"),
+    check=check,
+    examples=Examples(
+        fires={"profile": {"global_sectors": 8_000_000, "global_sectors_ideal": 1_000_000}},
+        quiet={"profile": {"global_sectors": 1_000_000, "global_sectors_ideal": 1_000_000}},
+        edges=(
+            {"profile": {"global_sectors": 1_000_000, "global_sectors_ideal": 799_000}},
+            {"profile": {"global_sectors": 1_000_000, "global_sectors_ideal": 800_000}},
+        ),
+    ),
+)
