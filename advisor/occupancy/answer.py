@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.occupancy.checks import first_fault
+
 if TYPE_CHECKING:
     from gpuadvise.advisor.limits import Limits
     from gpuadvise.advisor.occupancy.fault import Fault
@@ -30,7 +32,7 @@ class Occupancy:
     """Theoretical occupancy of one launch on one compute capability.
 
     ``block_limits`` are the blocks per SM that each of RESOURCES allows; ``None`` is no limit.
-    Sizes are bytes and registers per block. ``fault`` says why nothing can start.
+    Sizes are bytes and registers per block. No blocks means that the launch is impossible.
     """
 
     launch: Launch
@@ -40,7 +42,6 @@ class Occupancy:
     registers_per_block: int | None  # allocated; None when the register count is not known
     shared_memory_per_block: int  # allocated, the reserve included
     carveout_bytes: int  # shared-memory capacity the SM is switched to
-    fault: Fault | None = None
 
     @property
     def warps_per_block(self) -> int:
@@ -71,17 +72,24 @@ class Occupancy:
     def limiters(self) -> tuple[Resource, ...]:
         """Every resource whose limit is the answer: to win, all of them must give."""
         least = self.blocks_per_sm
-        return tuple([name for name, most in self.limits.items() if most == least])
+        named = zip(RESOURCES, self.block_limits, strict=True)
+        return tuple([name for name, most in named if most == least])
 
     @property
     def launchable(self) -> bool:
         """Whether one block can start at all."""
-        return self.fault is None
+        return self.blocks_per_sm > 0
+
+    @property
+    def fault(self) -> Fault | None:
+        """The limit that an impossible launch breaks; worked out each time it is asked for."""
+        return None if self.blocks_per_sm else first_fault(self.hardware, self.launch)
 
     @property
     def reason(self) -> str | None:
         """Why nothing can start, in a sentence."""
-        return None if self.fault is None else self.fault.message
+        fault = self.fault
+        return None if fault is None else fault.message
 
     @property
     def needs_optin(self) -> int | None:
@@ -90,8 +98,7 @@ class Occupancy:
         ``None`` when the default suffices, the kernel's attribute is already set, or the
         launch is impossible anyway.
         """
-        used = self.launch.shared_memory
-        asked = self.launch.optin and self.launch.max_dynamic_shared is None
-        if not asked or self.fault or used <= self.hardware.shared_memory_per_block:
+        launch = self.launch
+        if launch.shared_memory <= self.hardware.shared_memory_per_block or not self.launchable:
             return None
-        return self.launch.dynamic_shared
+        return launch.dynamic_shared if launch.max_dynamic_shared is None else None

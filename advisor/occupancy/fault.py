@@ -7,21 +7,21 @@ from enum import StrEnum
 
 
 class Cause(StrEnum):
-    """The limit that a launch breaks."""
+    """The limit that a launch breaks, in the order in which a build and a launch meet them."""
 
+    REGISTERS_PER_THREAD = "registers_per_thread"
+    STATIC_SHARED_MEMORY = "static_shared_memory"
+    BARRIERS = "barriers"
     THREADS = "threads"
     BLOCK_DIMENSION = "block_dimension"
     GRID_DIMENSION = "grid_dimension"
     LAUNCH_BOUNDS = "launch_bounds"
-    REGISTERS_PER_THREAD = "registers_per_thread"
-    REGISTERS_PER_BLOCK = "registers_per_block"
-    GLOBAL_CACHING = "global_caching"
-    STATIC_SHARED_MEMORY = "static_shared_memory"
-    DYNAMIC_SHARED_MEMORY = "dynamic_shared_memory"
-    MAX_DYNAMIC_SHARED_MEMORY = "max_dynamic_shared_memory"
-    BARRIERS = "barriers"
     CLUSTER = "cluster"
     CLUSTER_GRID = "cluster_grid"
+    MAX_DYNAMIC_SHARED_MEMORY = "max_dynamic_shared_memory"
+    DYNAMIC_SHARED_MEMORY = "dynamic_shared_memory"
+    REGISTERS_PER_BLOCK = "registers_per_block"
+    GLOBAL_CACHING = "global_caching"
     COOPERATIVE = "cooperative"
 
 

@@ -26,7 +26,7 @@ class Headroom:
 
 def headroom(result: Occupancy) -> Headroom:
     """Return what *result*'s kernel may take free of charge."""
-    if result.fault:
+    if not result.launchable:
         return Headroom(registers=None, dynamic_shared=None)
     return Headroom(
         registers=_registers(result),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def occupancy(limits: Limits, launch: Launch) -> Occupancy:
     """Return how many blocks of *launch* one SM of these *limits* holds, and what limits them.
 
-    An impossible launch is an answer too: 0 blocks and a fault that says why.
+    An impossible launch is an answer too: 0 blocks, and a fault that says why.
     """
     warps = -(-launch.threads // limits.warp_size)
     by_registers, halved = _register_limit(limits, launch, warps)
@@ -34,19 +34,17 @@ def occupancy(limits: Limits, launch: Launch) -> Occupancy:
         _barrier_limit(limits, launch),
     )
     blocks = min([most for most in block_limits if most is not None])
-    fault = None
-    if not blocks or _wants_checks(limits, launch):
-        fault = first_fault(limits, launch)
+    if _wants_checks(limits, launch) and first_fault(limits, launch):
+        blocks = 0
     count = launch.registers
     return Occupancy(
         launch=launch,
         hardware=limits,
-        blocks_per_sm=0 if fault else blocks,
+        blocks_per_sm=blocks,
         block_limits=block_limits,
         registers_per_block=None if count is None else registers.per_block(limits, warps, count),
         shared_memory_per_block=block_bytes,
         carveout_bytes=capacity,
-        fault=fault,
     )
 
 

@@ -38,7 +38,7 @@ def next_steps(result: Occupancy) -> tuple[NextStep, ...]:
     Each step wins alone. Only where resources tie, so that none does, are the steps that win
     together returned instead.
     """
-    if result.fault or result.warps_per_sm == result.hardware.max_warps_per_sm:
+    if not result.launchable or result.warps_per_sm == result.hardware.max_warps_per_sm:
         return ()
     found = changes(result)
     steps = [step for change in (*block_size(result), *found) if (step := _step(result, [change]))]
