@@ -27,7 +27,7 @@ _RENAMED = {"id": "catalogue_id", "capability": "compute_capability"}
 _UNDOCUMENTED = "no document that was found tells it"
 _PRODUCT_UNKNOWN = "it depends on the product, and only a capability was named"
 _NO_LIMIT = "this capability has none, or nobody documents it"
-_LIMIT_NAMES = frozenset(field.name for field in fields(Limits))
+_LIMIT_NAMES = tuple(field.name for field in fields(Limits))
 _APART = ("limits", "capability", "sources", "reasons", "peaks", "extrapolated", "origin")
 
 
@@ -141,7 +141,8 @@ def _limits_source(device: Device) -> str:
 
 def _complete(device: Device) -> Device:
     """Return *device* with a source for every limit and a reason for every unknown."""
-    sources = dict.fromkeys(_LIMIT_NAMES, _limits_source(device)) | dict(device.sources)
+    known = (name for name in _LIMIT_NAMES if getattr(device.limits, name) is not None)
+    sources = dict.fromkeys(known, _limits_source(device)) | dict(device.sources)
     return replace(device, sources=sources, reasons=_usual_reasons(device) | dict(device.reasons))
 
 

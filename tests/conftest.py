@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -79,3 +80,45 @@ def golden(request: pytest.FixtureRequest):
         assert text == path.read_text(encoding="utf-8"), f"rerun with {GOLDEN} and read the diff"
 
     return check
+
+
+STUBS = Path(__file__).parent / "stub"
+LIBRARIES = {"nvml.c": "libnvidia-ml.so.1", "cuda.c": "libcuda.so.1"}
+
+
+@pytest.fixture(scope="session")
+def stub_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build two small C libraries under the names of NVIDIA's.
+
+    The real ones exist only where a GPU is. With these the real Python bindings load, call and
+    decode as they do there, and a driver can be made to hang, crash or lose a GPU.
+    """
+    folder = tmp_path_factory.mktemp("driver")
+    for source, name in LIBRARIES.items():
+        flags = ["-shared", "-fPIC", "-w", f"-Wl,-soname,{name}"]
+        built = ["cc", *flags, "-o", str(folder / name), str(STUBS / source)]
+        subprocess.run(built, check=True)
+    return folder
+
+
+@pytest.fixture
+def moods(stub_folder: Path, monkeypatch: pytest.MonkeyPatch):
+    """Install the imaginary drivers for this test; call it to give them moods."""
+    from gpuadvise.advisor.backends import nvml, presence, quick, readings
+
+    for name in LIBRARIES.values():
+        # Loaded under its own name once, the bindings of this process find it without a search.
+        ctypes.CDLL(str(stub_folder / name), mode=ctypes.RTLD_GLOBAL)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(stub_folder))
+    monkeypatch.setattr(presence, "_UNIX", (str(stub_folder),))
+    monkeypatch.setattr(quick, "listed", readings.NvmlReport)
+    monkeypatch.setattr(nvml, "_owner", None)
+    for variable in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPUADVISE_GPU"):
+        monkeypatch.delenv(variable, raising=False)
+
+    def give(nvml_moods: str = "", cuda_moods: str = "") -> None:
+        monkeypatch.setenv("STUB", nvml_moods)
+        monkeypatch.setenv("STUB_CUDA", cuda_moods)
+
+    give()
+    return give

@@ -13,7 +13,6 @@ from gpuadvise.advisor.device import Device, Origin
 from gpuadvise.advisor.driver_limits import driver_limits, with_driver
 
 DRIVER = "driver attribute"
-NVML = "NVML"
 # The clock that the driver reports for GDDR and HBM moves data on both edges.
 _DOUBLE_DATA_RATE = 2
 # Product facts that do not hold for a part of the product.
@@ -46,11 +45,11 @@ def live_device(
 ) -> Device | None:
     """Return the GPU that *nvml* and *cuda* describe, completed by the catalogue's *product*.
 
-    None when neither source tells its compute capability: nothing can be said then.
+    None when no source tells its compute capability: nothing can be said then.
     """
     nvml = nvml or NvmlGpu(index=0)
     cuda = cuda or DriverGpu(cuda_index=0)
-    capability = _capability(nvml, cuda)
+    capability = _capability(nvml, cuda) or (product.capability if product else None)
     if capability is None:
         return None
     facts = _Facts()
@@ -100,7 +99,7 @@ def _add_driver(facts: _Facts, cuda: DriverGpu) -> None:
 
 def _add_nvml(facts: _Facts, nvml: NvmlGpu, capability: Capability) -> None:
     facts.add(
-        NVML,
+        nvml.source,
         name=nvml.name,
         sm_count=nvml.sm_count,
         memory_bytes=nvml.memory_bytes,
@@ -157,6 +156,14 @@ def _flag(value: int | None) -> bool | None:
 
 
 def _limit_sources(capability: Capability, cuda: DriverGpu, nvml: NvmlGpu) -> dict[str, str]:
-    source = NVML if nvml.compute_capability else DRIVER
-    limits = {"capability": source, "limits": f"catalogue: capability {capability}"}
+    limits = {
+        "capability": _capability_source(nvml, cuda),
+        "limits": f"catalogue: capability {capability}",
+    }
     return limits | dict.fromkeys(driver_limits(cuda.attributes), DRIVER)
+
+
+def _capability_source(nvml: NvmlGpu, cuda: DriverGpu) -> str:
+    if nvml.compute_capability:
+        return nvml.source
+    return DRIVER if cuda.attributes else "catalogue"

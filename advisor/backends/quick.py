@@ -1,7 +1,7 @@
 """The live GPU a command is about, with as few questions as possible.
 
-NVML alone tells which GPUs there are; the catalogue completes what it knows. Only for a GPU
-that is not in the catalogue is the CUDA driver asked as well.
+The kernel driver's list or NVML tells which GPUs there are; the catalogue completes what it
+knows. Only for a GPU that is not in the catalogue is the CUDA driver asked as well.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.choose import Depth
+from gpuadvise.advisor.backends.kernel_list import listed
 from gpuadvise.advisor.backends.live import identities, live_machine
 from gpuadvise.advisor.backends.merge import merged
 from gpuadvise.advisor.backends.visible import MASK, order_is_known, visible
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.gpu import Gpu, Machine
 
 
+First = tuple["Gpu | None", "Machine | None", tuple[str, ...]]
+
+
 def machine_at(depth: Depth, environ: Mapping[str, str]) -> Machine:
     """Return the GPUs of this machine; for their identity the CUDA driver is a last resort."""
     if depth is Depth.IDENTITY:
@@ -31,26 +35,28 @@ def machine_at(depth: Depth, environ: Mapping[str, str]) -> Machine:
     return live_machine(telemetry=depth is Depth.TELEMETRY, environ=environ)
 
 
-def first_visible(
-    depth: Depth, environ: Mapping[str, str]
-) -> tuple[Gpu | None, Machine | None, tuple[str, ...]]:
+def first_visible(depth: Depth, environ: Mapping[str, str]) -> First:
     """Return the first GPU that CUDA would see here, its machine, and what kept others away."""
-    if depth is not Depth.IDENTITY:
-        return _by_driver(depth, environ)
-    report = identities()
-    seen = visible(report.gpus, environ)
-    if report.gpus and not seen:
-        return None, None, (_hidden(report, environ),)
-    if seen and order_is_known(report.gpus, environ):
-        machine = merged(replace(report, gpus=(report.gpus[seen[0]],)), None, environ)
-        if machine.gpus and machine.gpus[0].device.id:
-            return machine.gpus[0], machine, ()
+    if depth is Depth.IDENTITY:
+        for ask in (listed, identities):
+            if first := _first(ask(), environ):
+                return first
     return _by_driver(depth, environ)
 
 
-def _by_driver(
-    depth: Depth, environ: Mapping[str, str]
-) -> tuple[Gpu | None, Machine | None, tuple[str, ...]]:
+def _first(report: NvmlReport, environ: Mapping[str, str]) -> First | None:
+    """Return the first visible GPU of *report* if it is a known product, None if in doubt."""
+    seen = visible(report.gpus, environ)
+    if report.gpus and not seen:
+        return None, None, (_hidden(report, environ),)
+    if not seen or not order_is_known(report.gpus, environ):
+        return None
+    machine = merged(replace(report, gpus=(report.gpus[seen[0]],)), None, environ)
+    known = machine.gpus and machine.gpus[0].device.id
+    return (machine.gpus[0], machine, ()) if known else None
+
+
+def _by_driver(depth: Depth, environ: Mapping[str, str]) -> First:
     machine = live_machine(telemetry=depth is Depth.TELEMETRY, environ=environ)
     numbered = [gpu for gpu in machine.gpus if gpu.identity.cuda_index is not None]
     first = min(numbered, key=lambda gpu: gpu.identity.cuda_index or 0, default=None)

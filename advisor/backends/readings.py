@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NvmlGpu:
-    """One GPU or MIG slice as NVML describes it; ``problem``: it did not answer at all."""
+    """One GPU or MIG slice as NVML describes it; ``problem``: it did not answer at all.
 
+    Also what the kernel driver lists, which is less; *source* tells them apart.
+    """
+
+    source: str = "NVML"
     index: int
     problem: str | None = None
     name: str | None = None

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from gpuadvise.advisor.backends import presence
+from gpuadvise.advisor.backends import presence, quick
 from gpuadvise.advisor.backends.choose import VARIABLE, choose
-from gpuadvise.advisor.backends.live import NO_DRIVER, driver_now, live_machine, nvml_report
+from gpuadvise.advisor.backends.kernel_list import listed
+from gpuadvise.advisor.backends.live import (
+    NO_DRIVER,
+    driver_now,
+    driver_report,
+    live_machine,
+    nvml_report,
+)
 from gpuadvise.advisor.backends.live_notes import bandwidth_doubt
 from gpuadvise.advisor.backends.merge import merged, pci_id
 from gpuadvise.advisor.backends.probe import Outcome
 from gpuadvise.advisor.backends.readings import DriverGpu, DriverReport, NvmlGpu, NvmlReport
 from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.device import Origin
+from gpuadvise.advisor.driver_limits import differences
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.snapshot import machine_record, read_machine
+
+RECORDED = Path(__file__).parent / "recorded"
 
 
 def test_each_fact_comes_from_the_best_source_that_has_it(moods) -> None:
@@ -96,7 +108,7 @@ def test_a_lost_gpu_is_a_sentence_and_the_other_answers(moods) -> None:
         (("crash", ""), "crashed", 1),
         (("unloaded", ""), "kernel driver is not loaded", 1),
         (("none", "nodevice"), "it shows no GPU", 0),
-        (("shy", "crash"), "compute capability", 0),
+        (("shy,unheard", "crash"), "compute capability", 0),
     ],
 )
 def test_every_sick_part_is_a_sentence(moods, moodset, words: str, known: int) -> None:
@@ -199,6 +211,53 @@ def test_a_dead_driver_falls_back_with_notes(moods) -> None:
     assert any("different versions" in note for note in choice.notes)
 
 
+def test_the_kernels_list_spares_starting_nvml(
+    moods, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    moods("crash", "crash")
+    put_listed(tmp_path, 0, "NVIDIA H200")
+    put_listed(tmp_path, 1, "NVIDIA H200")
+    monkeypatch.setattr(quick, "listed", lambda: listed(str(tmp_path)))
+    choice = choose(environ={})
+    assert (choice.device.id, choice.device.sources["name"]) == ("h200-sxm", "kernel driver")
+    assert choice.device.sources["capability"] == "catalogue"
+    assert choice.gpu is not None
+    assert choice.gpu.identity.pci_bus_id == "00000000:10:00.0"
+    other = choose(environ={"CUDA_VISIBLE_DEVICES": "GPU-1"})
+    assert other.gpu is not None
+    assert other.gpu.identity.index == 1
+
+
+def put_listed(root: Path, minor: int, model: str, more: str = "") -> None:
+    folder = root / f"proc/driver/nvidia/gpus/0000:1{minor}:00.0"
+    folder.mkdir(parents=True)
+    text = f"Model: \t\t {model}\nGPU UUID: \t GPU-{minor}\nDevice Minor: \t {minor}\n"
+    (folder / "information").write_text(f"{text}Bus Location: \t 0000:1{minor}:00.0\n{more}")
+    (root / "dev").mkdir(exist_ok=True)
+    (root / "dev" / f"nvidia{minor}").touch()
+
+
+def test_the_kernels_list_counts_what_this_container_may_use(tmp_path: Path) -> None:
+    root = str(tmp_path)
+    assert listed(root).gpus == ()
+    for minor in range(3):
+        put_listed(tmp_path, minor, "NVIDIA L4")
+    (tmp_path / "dev/nvidia0").unlink()
+    put_listed(tmp_path, 3, "NVIDIA L4", "GPU Excluded:\t Yes\n")
+    assert [(gpu.index, gpu.uuid) for gpu in listed(root).gpus] == [(0, "GPU-1"), (1, "GPU-2")]
+    (tmp_path / "proc/driver/nvidia/capabilities/gpu0/mig/gi1").mkdir(parents=True)
+    assert listed(root).gpus == ()
+
+
+def test_an_incomplete_list_is_not_used(tmp_path: Path) -> None:
+    put_listed(tmp_path, 0, "NVIDIA L4")
+    (tmp_path / "proc/driver/nvidia/gpus/0000:10:00.0/information").write_text("Model: x")
+    assert listed(str(tmp_path)).gpus == ()
+    (tmp_path / "proc/driver/nvidia/gpus/0000:10:00.0/information").unlink()
+    (tmp_path / "proc/driver/nvidia/gpus/0000:10:00.0/information").mkdir()
+    assert listed(str(tmp_path)).gpus == ()
+
+
 @pytest.mark.parametrize(
     "selector",
     ["1", "GPU-00000000-0000-0000-0000-000000000002", "gpu-00000000-0000-0000-0000-000000000002",
@@ -222,6 +281,38 @@ def test_an_ambiguous_or_absent_selector(moods) -> None:
     with pytest.raises(Unavailable) as caught:
         choose(device="0", environ={})
     assert "fallen off the bus" in str(caught.value.hint)
+
+
+# What a real H200 said; UUID replaced.
+
+
+def recorded(name: str) -> Outcome:
+    return Outcome(answer=json.loads((RECORDED / name).read_text()))
+
+
+def test_a_recorded_h200() -> None:
+    nvml = nvml_report(recorded("h200-nvml.json"))
+    cuda = driver_report(recorded("h200-driver.json"))
+    machine = merged(nvml, cuda, {})
+    assert machine.problems == ()
+    assert (machine.driver_version, machine.cuda_version) == ("580.159.04", "13.0")
+    (gpu,) = machine.gpus
+    device = gpu.device
+    assert (device.id, device.notes) == ("h200-sxm", ())
+    assert (device.sm_count, device.async_engines, device.l2_bytes) == (132, 3, 62_914_560)
+    assert device.memory_bandwidth == 4_814_304_000_000.0
+    assert (device.memory_bytes, device.persisting_l2_bytes) == (150_109_880_320, 39_321_600)
+    assert device.limits == find("h200").limits
+    assert gpu.identity.cuda_index == 0
+    assert gpu.telemetry is not None
+    used = gpu.telemetry.memory_used_bytes + gpu.telemetry.memory_reserved_bytes
+    assert used + gpu.telemetry.memory_free_bytes == gpu.telemetry.memory_total_bytes
+    assert gpu.telemetry.clock_event_reasons == ("the GPU is idle",)
+
+
+def test_the_model_agrees_with_the_recorded_driver() -> None:
+    cuda = driver_report(recorded("h200-driver.json")).gpus[0]
+    assert differences(find("h200").limits, cuda.attributes) == ()
 
 
 # What the drivers cannot be made to say here.

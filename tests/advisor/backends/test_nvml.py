@@ -164,7 +164,7 @@ def test_the_deprecated_namesake_is_told_apart(tmp_path: Path) -> None:
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), *sys.path))},
     )
     assert "Unavailable: the deprecated package pynvml hides nvidia-ml-py" in done.stderr
 
