@@ -86,10 +86,10 @@ def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
-def main() -> None:
-    """Write every generated file."""
+def main(folder: Path = _HERE) -> None:
+    """Write every generated file into *folder*."""
     for name, text in generated().items():
-        (_HERE / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

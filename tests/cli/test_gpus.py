@@ -24,6 +24,7 @@ def valid():
         ("list", ["hopper"]),
         ("search", ["h100"]),
         ("one", ["tesla-m2090"]),
+        ("sparse", ["b100"]),
         ("compare", ["h100", "h200", "rtx4090"]),
         ("compare-words", ["t4", "hopper"]),
     ],
