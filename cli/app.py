@@ -32,6 +32,7 @@ COMMANDS = (
     Entry("device", "What a GPU is, and what it does now."),
     Entry("gpus", "GPUs of the catalogue: list, search, compare."),
     Entry("compat", "Does the device code in a file run on a GPU, and why or why not."),
+    Entry("measure", "Copies, access, overlap and rates on a live GPU."),
     Entry("schema", "The JSON Schema of a command's output."),
     Entry("completion", "The completion script of a shell."),
 )

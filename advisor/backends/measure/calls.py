@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -47,3 +48,12 @@ def call(name: str, *args: Any) -> Any:
     if int(error):
         raise DriverFault(name, error.name)
     return values[0] if len(values) == 1 else values
+
+
+def give_back(name: str, *args: Any) -> None:
+    """Call driver function *name*, which frees something, and let it fail in silence.
+
+    After a fault every further call on a lost device fails; the first one has been reported.
+    """
+    with suppress(DriverFault):
+        call(name, *args)

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from gpuadvise.advisor.backends.measure.calls import call, driver
+from gpuadvise.advisor.backends.measure.calls import call, driver, give_back
 from gpuadvise.advisor.measurement import Sample, sample
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Session:
         call("cuInit", 0)
         self.device = call("cuDeviceGet", self._ordinal)
         call("cuCtxSetCurrent", call("cuDevicePrimaryCtxRetain", self.device))
-        self._owned.callback(call, "cuDevicePrimaryCtxRelease", self.device)
+        self._owned.callback(give_back, "cuDevicePrimaryCtxRelease", self.device)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -77,7 +77,7 @@ class Session:
     def device_bytes(self, size: int, *, like: int | None = None) -> Any:
         """Return new device memory, filled from host memory *like* where given."""
         memory = call("cuMemAlloc", size)
-        self._owned.callback(call, "cuMemFree", memory)
+        self._owned.callback(give_back, "cuMemFree", memory)
         if like is not None:
             call("cuMemcpyHtoD", memory, like, size)
         return memory
@@ -97,20 +97,20 @@ class Session:
     def pinned_bytes(self, size: int) -> int:
         """Return the address of new page-locked host memory, filled with random bytes."""
         address = int(call("cuMemHostAlloc", size, 0))
-        self._owned.callback(call, "cuMemFreeHost", address)
+        self._owned.callback(give_back, "cuMemFreeHost", address)
         fill(address, size)
         return address
 
     def stream(self) -> Any:
         """Return a new stream that does not wait for the default stream."""
         stream = call("cuStreamCreate", 1)  # CU_STREAM_NON_BLOCKING
-        self._owned.callback(call, "cuStreamDestroy", stream)
+        self._owned.callback(give_back, "cuStreamDestroy", stream)
         return stream
 
     def event(self) -> Any:
         """Return a new event that can be timed."""
         event = call("cuEventCreate", 0)
-        self._owned.callback(call, "cuEventDestroy", event)
+        self._owned.callback(give_back, "cuEventDestroy", event)
         return event
 
     def scope(self) -> Scope:

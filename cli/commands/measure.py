@@ -1,0 +1,139 @@
+"""``gpuadvise measure``: copies, access patterns, overlap and rates on a live GPU."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpuadvise.advisor.backends.choose import choose
+from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.prose import and_list, plural, quoted
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.blocks import Line, Tone
+from gpuadvise.cli.devices import device_block, device_line
+from gpuadvise.cli.emit import emit
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Output
+from gpuadvise.cli.options import FormatName, Get, Live
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.backends.measure.collect import Collected
+    from gpuadvise.advisor.gpu import Gpu
+    from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.measure.subject import Found, Subject
+
+SUBJECTS = ("copies", "access", "overlap", "kernel-rate")
+EXAMPLES = """\
+  gpuadvise measure copies --quick
+  gpuadvise measure copies --format json > box.json   # then: overlap --calibration box.json
+  gpuadvise measure overlap --get median_error"""
+
+
+def command(
+    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help=", ".join(SUBJECTS))],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer sizes, at most 5 s.")] = False,
+    device: Live = None,
+    format_name: FormatName = "text",
+    get: Get = None,
+) -> Exit:
+    """Measure SUBJECT on a live GPU and compare with what is expected."""
+    from gpuadvise.advisor.backends.measure.session import Session
+
+    chosen = _subject(subject)
+    gpu = _live(device)
+    notes = _neighbours(gpu)
+    with Session(gpu.identity.cuda_index or 0) as session:
+        collected = _collected(chosen, session, quick)
+        if not collected.items:
+            return _exit(collected)
+        alive = None if collected.fault else session
+        found = chosen.found(alive, gpu.device, collected.items)
+    stopped = _stopped(collected)
+    answer = Answer(
+        command="measure",
+        device=device_block(gpu.device),
+        input={"subject": subject, "quick": quick},
+        result={"partial": collected.partial, "stopped": stopped, **found.summary,
+                "rows": list(found.rows)},
+        rows=found.rows,
+        blocks=lambda: _blocks(gpu, found, stopped),
+        notes=notes,
+        exit=_exit(collected),
+    )  # fmt: skip
+    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+
+
+def _subject(name: str) -> Subject:
+    match name:
+        case "copies":
+            from gpuadvise.cli.measure.copies import COPIES
+
+            return COPIES
+        case "access":
+            from gpuadvise.cli.measure.access import ACCESS
+
+            return ACCESS
+        case "overlap":
+            from gpuadvise.cli.measure.overlap import OVERLAP
+
+            return OVERLAP
+        case "kernel-rate":
+            from gpuadvise.cli.measure.rate import RATES
+
+            return RATES
+    raise BadInput(
+        f"{quoted(name)} cannot be measured.", hint=f"Measure {and_list(SUBJECTS, 'or')}."
+    )
+
+
+def _live(device: str | None) -> Gpu:
+    choice = choose(
+        device=device, environ={k: v for k, v in os.environ.items() if k != "GPUADVISE_GPU"}
+    )
+    if choice.gpu is None:
+        raise Unavailable(
+            "Measuring needs a live GPU, and this machine has none that a program can use.",
+            hint="gpuadvise bandwidth, access, overlap and roofline predict without one.",
+        )
+    return choice.gpu
+
+
+def _collected(subject: Subject, session: Any, quick: bool) -> Collected[Any]:
+    from gpuadvise.advisor.backends.measure.collect import collect
+    from gpuadvise.cli.measure.progress import progress
+
+    with progress(subject.count(quick)) as step:
+        return collect(subject.run(session, quick), lambda item: step(subject.label(item)))
+
+
+def _stopped(collected: Collected[Any]) -> str | None:
+    return "Interrupted." if collected.interrupted else collected.fault
+
+
+def _exit(collected: Collected[Any]) -> Exit:
+    if collected.interrupted:
+        return Exit.INTERRUPTED
+    return Exit.UNAVAILABLE if collected.fault else Exit.RAN
+
+
+def _blocks(gpu: Gpu, found: Found, stopped: str | None) -> Sequence[Block]:
+    head: list[Block] = [Line(f"Measured on {device_line(gpu.device)}.", Tone.STRONG)]
+    if stopped:
+        head.append(Line(f"Only part of it: {stopped}", Tone.BAD))
+    return [*head, *found.blocks()]
+
+
+def _neighbours(gpu: Gpu) -> tuple[str, ...]:
+    """Return a note on other programs that use the GPU: they take bandwidth and time."""
+    from gpuadvise.advisor.backends.live import live_machine
+
+    for other in live_machine(telemetry=True).gpus:
+        processes = other.telemetry.processes if other.telemetry else None
+        mine = [p for p in processes or () if p.pid != os.getpid()]
+        if other.identity.uuid == gpu.identity.uuid and mine:
+            return (f"{plural(len(mine), 'other process', 'other processes')} used the GPU.",)
+    return ()

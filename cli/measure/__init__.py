@@ -1,0 +1,1 @@
+"""What ``gpuadvise measure`` says: one module per subject, and what they share."""

@@ -1,0 +1,108 @@
+"""``measure access``: what strides, offsets and words cost, beside what the sectors say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.backends.measure.access import Access, measure_access, patterns
+from gpuadvise.advisor.memory.coalescing import coalesce
+from gpuadvise.advisor.memory.pattern import strided
+from gpuadvise.advisor.quantity import show_rate, show_share
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table
+from gpuadvise.cli.measure.subject import Found, Subject, ratio_cell, sample_fields, spread_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.backends.measure.session import Session
+    from gpuadvise.advisor.device import Device
+
+EXPLANATION = (
+    "Efficiency is the useful rate over that of adjacent aligned words of the same size and "
+    "direction. Neighbouring warps share the sectors that a misaligned warp adds, so loads "
+    "hardly pay for an offset. A store that fills part of a sector costs a load as well. Beyond "
+    "a stride of 8 words every sector serves one word, and DRAM pages and address translation "
+    "cost more."
+)
+
+
+def _label(access: Access) -> str:
+    pattern = access.pattern
+    return f"{pattern.move} {pattern.word} B, stride {pattern.stride}, offset {pattern.offset}"
+
+
+def found(session: Session | None, device: Device, accesses: Sequence[Access]) -> Found:
+    """Return the answer that *accesses* give."""
+    rows = [_row(access, accesses, device) for access in accesses]
+    return Found(rows=rows, blocks=lambda: _blocks(accesses, rows))
+
+
+def _row(access: Access, accesses: Sequence[Access], device: Device) -> dict[str, Any]:
+    pattern = access.pattern
+    best = next(
+        other.rate
+        for other in accesses
+        if (other.pattern.move, other.pattern.word) == (pattern.move, pattern.word)
+    )
+    efficiency, expected = access.rate / best, expected_efficiency(access, device)
+    return {
+        "move": str(pattern.move),
+        "word": pattern.word,
+        "stride": pattern.stride,
+        "offset": pattern.offset,
+        "moved": access.moved,
+        **sample_fields(access.seconds),
+        "rate": access.rate,
+        "efficiency": efficiency,
+        "expected": expected,
+        "ratio": efficiency / expected,
+    }
+
+
+def expected_efficiency(access: Access, device: Device) -> float:
+    """Return used / moved bytes of a warp whose neighbours share the sectors at its ends."""
+    word, stride = access.pattern.word, access.pattern.stride
+    return coalesce(strided(word, stride_bytes=stride * word), device.capability).efficiency
+
+
+def _blocks(accesses: Sequence[Access], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
+    columns = (
+        "move",
+        "word",
+        "stride",
+        "offset",
+        "useful rate",
+        "spread",
+        "efficiency",
+        "sectors say",
+        "ratio",
+    )
+    return [
+        Table(
+            columns=tuple(Column(title, right=title != "move") for title in columns),
+            rows=tuple(_cells(access, row) for access, row in zip(accesses, rows, strict=True)),
+        ),
+        Line(EXPLANATION),
+    ]
+
+
+def _cells(access: Access, row: dict[str, Any]) -> tuple[Cell, ...]:
+    return (
+        Cell(row["move"]),
+        Cell(f"{row['word']} B"),
+        Cell(str(row["stride"])),
+        Cell(str(row["offset"])),
+        Cell(show_rate(row["rate"])),
+        spread_cell(access.seconds),
+        Cell(show_share(row["efficiency"])),
+        Cell(show_share(row["expected"])),
+        ratio_cell(row["ratio"]),
+    )
+
+
+ACCESS = Subject(
+    run=lambda session, quick: measure_access(session, quick=quick),
+    count=lambda quick: len(patterns(quick=quick)),
+    label=_label,
+    found=found,
+)

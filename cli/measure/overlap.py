@@ -1,0 +1,141 @@
+"""``measure overlap``: staged copies and kernels beside the prediction for each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.backends.measure.overlap import (
+    GRANULARITY,
+    MIXES,
+    QUICK_MIXES,
+    QUICK_STREAMS,
+    STREAMS,
+    Staged,
+    measure_overlap,
+)
+from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
+from gpuadvise.advisor.transfers.link_model import default_link_model
+from gpuadvise.advisor.transfers.overlap import stage
+from gpuadvise.advisor.transfers.work import Work
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+from gpuadvise.cli.measure.subject import Found, Subject, sample_fields, spread_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpuadvise.advisor.backends.measure.session import Session
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.transfers.link_model import LinkModel
+
+
+def _label(staged: Staged) -> str:
+    return f"{staged.mix.name}, {staged.streams} streams"
+
+
+def found(session: Session | None, device: Device, stagings: Sequence[Staged]) -> Found:
+    """Return the answer that *stagings* give, with predictions calibrated here and now."""
+    model = _calibrated(session) if session else default_link_model(device)
+    rows = [_row(staged, model) for staged in stagings]
+    errors = [abs(row["expected"] / row["seconds"] - 1) for row in rows]
+    summary = {
+        "calibration": model.to_json(),
+        "median_error": median(errors),
+        "worst_error": max(errors),
+        "best": list(_best(rows)),
+    }
+    return Found(rows=rows, summary=summary, blocks=lambda: _blocks(stagings, rows, summary))
+
+
+def _calibrated(session: Session) -> LinkModel:
+    from gpuadvise.advisor.backends.measure.calibrate import calibrated
+    from gpuadvise.advisor.backends.measure.copies import measure_copies
+
+    return calibrated(session, list(measure_copies(session)))
+
+
+def predicted_seconds(staged: Staged, model: LinkModel) -> float:
+    """Return what the overlap model says of *staged*, its kernel's time and costs as measured."""
+    mix, parts = staged.mix, staged.parts
+    work = Work(
+        kernel_seconds=parts.kernel.median,
+        h2d_bytes=mix.bytes,
+        d2h_bytes=mix.bytes if mix.copy_back else 0,
+    )
+    here = replace(model, copy_cost=parts.costs.copy, launch_cost=parts.costs.launch)
+    return stage(work, here, staged.streams, granularity=GRANULARITY).seconds
+
+
+def _row(staged: Staged, model: LinkModel) -> dict[str, Any]:
+    expected = predicted_seconds(staged, model)
+    parts = staged.parts
+    return {
+        "mix": staged.mix.name,
+        "bytes": staged.mix.bytes,
+        "copy_back": staged.mix.copy_back,
+        "streams": staged.streams,
+        **sample_fields(staged.seconds),
+        "h2d_seconds": parts.h2d.median,
+        "kernel_seconds": parts.kernel.median,
+        "d2h_seconds": parts.d2h.median if parts.d2h else None,
+        "expected": expected,
+        "ratio": staged.seconds.median / expected,
+    }
+
+
+def _best(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield, for each mix, the best stream counts measured and predicted."""
+    keys = dict.fromkeys((row["mix"], row["copy_back"]) for row in rows)
+    for mix, back in keys:
+        own = [row for row in rows if (row["mix"], row["copy_back"]) == (mix, back)]
+        measured = min(own, key=lambda row: row["seconds"])
+        predicted = min(own, key=lambda row: row["expected"])
+        yield {
+            "mix": mix,
+            "copy_back": back,
+            "streams": measured["streams"],
+            "seconds": measured["seconds"],
+            "expected_streams": predicted["streams"],
+            "expected": predicted["expected"],
+        }
+
+
+def _blocks(
+    stagings: Sequence[Staged], rows: Sequence[dict[str, Any]], summary: dict[str, Any]
+) -> Sequence[Block]:
+    columns = ("job", "size", "back", "streams", "measured", "spread", "predicted", "error")
+    return [
+        Line(
+            f"Prediction against measurement: median error "
+            f"{show_share(summary['median_error'])}, worst {show_share(summary['worst_error'])}.",
+            Tone.STRONG,
+        ),
+        Table(
+            columns=tuple(Column(title, right=title not in {"job", "back"}) for title in columns),
+            rows=tuple(_cells(staged, row) for staged, row in zip(stagings, rows, strict=True)),
+        ),
+    ]
+
+
+def _cells(staged: Staged, row: dict[str, Any]) -> tuple[Cell, ...]:
+    return (
+        Cell(row["mix"]),
+        Cell(show_bytes(row["bytes"])),
+        Cell("yes" if row["copy_back"] else "no"),
+        Cell(str(row["streams"])),
+        Cell(show_seconds(row["seconds"])),
+        spread_cell(staged.seconds),
+        Cell(show_seconds(row["expected"])),
+        Cell(f"{row['expected'] / row['seconds'] - 1:+.1%}"),
+    )
+
+
+OVERLAP = Subject(
+    run=lambda session, quick: measure_overlap(session, quick=quick),
+    count=lambda quick: (
+        len(QUICK_MIXES) * len(QUICK_STREAMS) if quick else len(MIXES) * len(STREAMS)
+    ),
+    label=_label,
+    found=found,
+)

@@ -1,0 +1,62 @@
+"""``measure kernel-rate``: attained FLOP/s beside the catalogue's peak."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.backends.measure.rate import TYPES, Rate, measure_rates
+from gpuadvise.advisor.quantity import show_flops
+from gpuadvise.cli.blocks import Block, Cell, Column, Table
+from gpuadvise.cli.measure.subject import Found, Subject, ratio_cell, sample_fields, spread_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.backends.measure.session import Session
+    from gpuadvise.advisor.device import Device
+
+
+def found(session: Session | None, device: Device, rates: Sequence[Rate]) -> Found:
+    """Return the answer that *rates* give."""
+    rows = [_row(rate, device) for rate in rates]
+    return Found(rows=rows, blocks=lambda: _blocks(rates, rows))
+
+
+def _row(rate: Rate, device: Device) -> dict[str, Any]:
+    expected = device.peaks.get(rate.dtype)
+    return {
+        "dtype": rate.dtype,
+        "operations": rate.operations,
+        **sample_fields(rate.seconds),
+        "rate": rate.rate,
+        "expected": expected,
+        "ratio": rate.rate / expected if expected else None,
+    }
+
+
+def _blocks(rates: Sequence[Rate], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
+    columns = ("type", "attained", "spread", "peak", "reached")
+    return [
+        Table(
+            columns=tuple(Column(title, right=title != "type") for title in columns),
+            rows=tuple(_cells(rate, row) for rate, row in zip(rates, rows, strict=True)),
+        )
+    ]
+
+
+def _cells(rate: Rate, row: dict[str, Any]) -> tuple[Cell, ...]:
+    return (
+        Cell(row["dtype"]),
+        Cell(show_flops(row["rate"])),
+        spread_cell(rate.seconds),
+        Cell(show_flops(row["expected"]) if row["expected"] else ""),
+        ratio_cell(row["ratio"]),
+    )
+
+
+RATES = Subject(
+    run=lambda session, quick: measure_rates(session, quick=quick),
+    count=lambda quick: len(TYPES),
+    label=lambda rate: rate.dtype,
+    found=found,
+)
