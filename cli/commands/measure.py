@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.backends.measure.collect import Collected
+    from gpuadvise.advisor.backends.measure.session import Session
     from gpuadvise.advisor.gpu import Gpu
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.measure.subject import Found, Subject
@@ -50,8 +52,7 @@ def command(
         collected = _collected(chosen, session, quick)
         if not collected.items:
             return _exit(collected)
-        alive = None if collected.fault else session
-        found = chosen.found(alive, gpu.device, collected.items)
+        found = _found(chosen, session, gpu, collected)
     stopped = _stopped(collected)
     answer = Answer(
         command="measure",
@@ -102,12 +103,20 @@ def _live(device: str | None) -> Gpu:
     return choice.gpu
 
 
-def _collected(subject: Subject, session: Any, quick: bool) -> Collected[Any]:
+def _collected(subject: Subject, session: Session, quick: bool) -> Collected[Any]:
     from gpuadvise.advisor.backends.measure.collect import collect
     from gpuadvise.cli.measure.progress import progress
 
     with progress(subject.count(quick)) as step:
         return collect(subject.run(session, quick), lambda item: step(subject.label(item)))
+
+
+def _found(subject: Subject, session: Session, gpu: Gpu, collected: Collected[Any]) -> Found:
+    """Return the answer; without a calibration once the device failed or the user has enough."""
+    if not collected.partial:
+        with suppress(KeyboardInterrupt):
+            return subject.found(session, gpu.device, collected.items)
+    return subject.found(None, gpu.device, collected.items)
 
 
 def _stopped(collected: Collected[Any]) -> str | None:

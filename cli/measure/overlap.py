@@ -63,7 +63,7 @@ def predicted_seconds(staged: Staged, model: LinkModel) -> float:
         h2d_bytes=mix.bytes,
         d2h_bytes=mix.bytes if mix.copy_back else 0,
     )
-    here = replace(model, copy_cost=parts.costs.copy, launch_cost=parts.costs.launch)
+    here = replace(model, copy_cost=parts.issue_cost, launch_cost=parts.issue_cost)
     return stage(work, here, staged.streams, granularity=GRANULARITY).seconds
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.measure.calls import call
-from gpuadvise.advisor.backends.measure.issue import IssueCosts, issue_costs
+from gpuadvise.advisor.backends.measure.issue import issue_seconds
 from gpuadvise.advisor.backends.measure.kernels import THREADS, WORK_WORD, Kernels
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ QUICK_STREAMS = (1, 2, 4, 8, 16)
 MIB = 1 << 20
 # Pieces begin on pages: copies from odd addresses are slower by a few per cent.
 GRANULARITY = 4096
+# Streams of the trial that shows what the host spends on each operation.
+_ISSUED = 16
 _REPEATS = 15
 _QUICK_REPEATS = 5
 
@@ -51,12 +53,12 @@ QUICK_MIXES = tuple(mix for mix in MIXES if mix.name in {"balanced", "small"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The stages of a mix, each alone, and what the host then spent on each operation."""
+    """The stages of a mix, each alone, and the host's seconds for each of its operations."""
 
     h2d: Sample
     kernel: Sample
     d2h: Sample | None
-    costs: IssueCosts
+    issue_cost: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +94,8 @@ class _Job:
         self.host = session.pinned_bytes(mix.bytes)
         self.device = session.device_bytes(mix.bytes, like=self.host)
         self.streams = [session.stream() for _ in range(max(STREAMS))]
-        self.parts, self.rounds = self._alone()
+        self.rounds = 1
+        self.parts = self._alone()
 
     def staged(self, counts: Sequence[int]) -> Iterator[Staged]:
         for count in counts:
@@ -101,7 +104,7 @@ class _Job:
             seconds = self.session.timed(issue, streams, self.repeats)
             yield Staged(mix=self.mix, streams=count, seconds=seconds, parts=self.parts)
 
-    def _alone(self) -> tuple[Parts, int]:
+    def _alone(self) -> Parts:
         lone = self.streams[:1]
         h2d = self.session.timed(self._h2d(0, self.mix.bytes, lone[0]), lone, self.repeats)
         d2h = self.session.timed(self._d2h(0, self.mix.bytes, lone[0]), lone, self.repeats)
@@ -109,12 +112,14 @@ class _Job:
         kernel = self.session.timed(
             self._kernel(0, self.mix.bytes, rounds, lone[0]), lone, self.repeats
         )
+        self.rounds = rounds
+        operations = self._operations(_ISSUED)
         return Parts(
             h2d=h2d,
             kernel=kernel,
             d2h=d2h if self.mix.copy_back else None,
-            costs=issue_costs(self.session),
-        ), rounds
+            issue_cost=issue_seconds(operations) / len(operations),
+        )
 
     def _rounds(self, seconds: float) -> int:
         """Return the kernel's rounds that take *seconds*, from two trial lengths."""

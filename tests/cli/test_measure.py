@@ -1,0 +1,117 @@
+"""``measure`` on a simulated GPU, and what it says where there is none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+from simulated_gpu import SimulatedGpu
+
+from gpuadvise.advisor.backends.calibration_file import read_calibration
+from gpuadvise.advisor.backends.choose import Choice
+from gpuadvise.advisor.backends.measure import calls
+from gpuadvise.advisor.catalogue import find
+from gpuadvise.advisor.gpu import Gpu, Identity
+from gpuadvise.cli.commands import measure
+from gpuadvise.cli.commands.schema import bundled
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> SimulatedGpu:
+    simulated = SimulatedGpu()
+    monkeypatch.setattr(calls, "driver", lambda: simulated)
+    monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.driver", lambda: simulated)
+    device = find("h200-sxm")
+    live = Choice(device=device, gpu=Gpu(device=device, identity=Identity(cuda_index=0)))
+    monkeypatch.setattr(measure, "choose", lambda **given: live)
+    return simulated
+
+
+@pytest.mark.parametrize("subject", measure.SUBJECTS)
+def test_every_subject_answers_in_its_schema(cli, gpu, subject: str) -> None:
+    ran = cli("measure", subject, "--quick", "--format", "json")
+    assert (ran.code, ran.err) == (0, "")
+    document = json.loads(ran.out)
+    Draft202012Validator(json.loads(bundled("measure"))).validate(document)
+    assert document["result"]["partial"] is False
+    assert document["input"] == {"subject": subject, "quick": True}
+
+
+@pytest.mark.parametrize("subject", measure.SUBJECTS)
+def test_every_subject_speaks(cli, gpu, subject: str) -> None:
+    ran = cli("measure", subject, "--quick")
+    assert ran.code == 0
+    assert ran.out.startswith("Measured on NVIDIA H200")
+    assert "nan" not in ran.out
+
+
+def test_a_saved_measurement_is_a_calibration(cli, gpu, tmp_path) -> None:
+    box = tmp_path / "box.json"
+    box.write_text(cli("measure", "copies", "--quick", "--format", "json").out)
+    assert read_calibration(str(box)).source == "measured on Simulated GPU"
+
+
+def test_overlap_is_set_beside_its_prediction(cli, gpu) -> None:
+    result = json.loads(cli("measure", "overlap", "--quick", "--format", "json").out)["result"]
+    assert result["median_error"] < 0.05
+    assert {best["mix"] for best in result["best"]} == {"balanced", "small"}
+
+
+def test_rows_are_csv(cli, gpu) -> None:
+    lines = cli("measure", "kernel-rate", "--quick", "--format", "csv").out.splitlines()
+    assert lines[0].startswith("dtype,operations,seconds")
+    assert len(lines) == 3
+
+
+def test_a_fault_midway_is_said_and_leaves_exit_3(cli, gpu) -> None:
+    gpu.before_call = lambda call, name: "CUDA_ERROR_LAUNCH_FAILED" if call > 400 else None
+    ran = cli("measure", "copies", "--format", "json")
+    result = json.loads(ran.out)["result"]
+    assert ran.code == 3
+    assert result["partial"] is True
+    assert "CUDA_ERROR_LAUNCH_FAILED" in result["stopped"]
+    assert result["calibration"] is None
+
+
+def test_an_overlap_that_breaks_is_compared_with_the_defaults(cli, gpu) -> None:
+    gpu.before_call = lambda call, name: "CUDA_ERROR_LAUNCH_FAILED" if call > 4000 else None
+    ran = cli("measure", "overlap", "--quick")
+    assert ran.code == 3
+    assert "Only part of it: " in ran.out
+
+
+def test_an_interruption_keeps_the_rows_and_leaves_exit_130(cli, gpu) -> None:
+    calls_left = iter(range(10_000))
+
+    def once(call: int, name: str) -> None:
+        if call > 400 and next(calls_left) == 0:
+            raise KeyboardInterrupt
+
+    gpu.before_call = once
+    ran = cli("measure", "copies", "--format", "json")
+    assert ran.code == 130
+    assert json.loads(ran.out)["result"]["stopped"] == "Interrupted."
+
+
+def test_an_interruption_before_anything_says_nothing(cli, gpu) -> None:
+    def at_the_first_copy(call: int, name: str) -> None:
+        if name == "cuMemcpyHtoDAsync":
+            raise KeyboardInterrupt
+
+    gpu.before_call = at_the_first_copy
+    ran = cli("measure", "copies")
+    assert (ran.code, ran.out) == (130, "")
+
+
+def test_an_unknown_subject(cli) -> None:
+    ran = cli("measure", "heat")
+    assert (ran.code, ran.out) == (2, "")
+    assert "Measure copies, access, overlap or kernel-rate." in ran.err
+
+
+def test_no_live_gpu_is_exit_3_with_a_way_out(cli, monkeypatch) -> None:
+    monkeypatch.setattr(measure, "choose", lambda **given: Choice(device=find("h200-sxm")))
+    ran = cli("measure", "copies")
+    assert (ran.code, ran.out) == (3, "")
+    assert "needs a live GPU" in ran.err
