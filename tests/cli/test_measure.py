@@ -8,11 +8,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from simulated_gpu import SimulatedGpu
 
-from gpuadvise.advisor.backends.calibration_file import read_calibration
 from gpuadvise.advisor.backends.choose import Choice
 from gpuadvise.advisor.backends.measure import calls
 from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.gpu import Gpu, Identity
+from gpuadvise.advisor.transfers.link_model import link_model_from_json
 from gpuadvise.cli.commands import measure
 from gpuadvise.cli.commands.schema import bundled
 
@@ -46,10 +46,9 @@ def test_every_subject_speaks(cli, gpu, subject: str) -> None:
     assert "nan" not in ran.out
 
 
-def test_a_saved_measurement_is_a_calibration(cli, gpu, tmp_path) -> None:
-    box = tmp_path / "box.json"
-    box.write_text(cli("measure", "copies", "--quick", "--format", "json").out)
-    assert read_calibration(str(box)).source == "measured on Simulated GPU"
+def test_a_measurement_holds_a_calibration(cli, gpu) -> None:
+    result = json.loads(cli("measure", "copies", "--quick", "--format", "json").out)["result"]
+    assert link_model_from_json(result["calibration"]).source == "measured on Simulated GPU"
 
 
 def test_overlap_is_set_beside_its_prediction(cli, gpu) -> None:
