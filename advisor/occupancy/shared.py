@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.launch import Launch
 
 # What the old cache preference means as a carveout from cc 7.0 on, per cent.
-CARVEOUT_OF = {CachePreference.SHARED: 100, CachePreference.EQUAL: 50, CachePreference.L1: 0}
+_CARVEOUT_OF = {CachePreference.SHARED: 100, CachePreference.EQUAL: 50, CachePreference.L1: 0}
 
 
 def allocated(limits: Limits, launch: Launch) -> int:
@@ -53,11 +53,11 @@ def capacity(limits: Limits, launch: Launch, block: int) -> int:
     A preference is a hint: the SM takes a larger size when a block would not fit.
     """
     wanted, sizes = preferred(limits, launch), limits.shared_memory_configs
+    if wanted >= block and wanted in sizes:
+        return wanted
     match limits.shared_memory_config_mode:
-        case SharedMode.FIXED:
-            return wanted
-        case SharedMode.CACHE_CONFIG:
-            return wanted if block <= wanted else sizes[0]
+        case SharedMode.FIXED | SharedMode.CACHE_CONFIG:
+            return sizes[0]
         case SharedMode.CARVEOUT:
             least = max(wanted, block)
             return next((size for size in sizes if size >= least), sizes[-1])
@@ -69,17 +69,23 @@ def preferred(limits: Limits, launch: Launch) -> int:
     """Return the bytes per SM that the launch's carveout or cache preference asks for."""
     sizes = limits.shared_memory_configs
     match limits.shared_memory_config_mode:
-        case SharedMode.FIXED:
-            return sizes[0]
+        case SharedMode.CARVEOUT:
+            return _percent(launch) * limits.shared_memory_per_sm // 100
         case SharedMode.CACHE_CONFIG:
             return sizes[_cache_index(launch.cache, len(sizes))]
-        case SharedMode.CARVEOUT:
-            percent = launch.carveout
-            if percent is None:
-                percent = CARVEOUT_OF.get(launch.cache, 100)
-            return percent * limits.shared_memory_per_sm // 100
+        case SharedMode.FIXED:
+            return sizes[0]
         case other:
             assert_never(other)
+
+
+def _percent(launch: Launch) -> int:
+    """Return the carveout asked for; an explicit one wins over the older preference."""
+    if launch.carveout is not None:
+        return launch.carveout
+    if launch.cache is CachePreference.NONE:
+        return 100
+    return _CARVEOUT_OF[launch.cache]
 
 
 def _cache_index(cache: CachePreference, sizes: int) -> int:
