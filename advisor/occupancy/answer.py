@@ -102,3 +102,13 @@ class Occupancy:
         if launch.shared_memory <= self.hardware.shared_memory_per_block or not self.launchable:
             return None
         return launch.dynamic_shared if launch.max_dynamic_shared is None else None
+
+    @property
+    def caveat(self) -> str | None:
+        """What the driver may count and nobody publishes, in a sentence: an upper bound then."""
+        if self.hardware.virtual_resources_per_sm is None or not self.launchable:
+            return None
+        return (
+            "An upper bound: this compute capability also counts virtual resources, and no file "
+            "says how many a kernel takes."
+        )

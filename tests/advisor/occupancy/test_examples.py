@@ -266,3 +266,11 @@ def test_a_cache_preference_is_a_carveout_from_cc_7_0() -> None:
     assert answer("8.0", 128, 32, cache=CachePreference.EQUAL).carveout_bytes == 100 * 1024
     explicit = answer("8.0", 128, 32, cache=CachePreference.L1, carveout=100)
     assert explicit.carveout_bytes == 164 * 1024
+
+
+def test_virtual_resources_make_the_answer_an_upper_bound() -> None:
+    assert answer("9.0", 25, 79, dynamic_shared=136).caveat is None
+    caveat = answer("12.0", 25, 79, dynamic_shared=136).caveat
+    assert caveat is not None
+    assert caveat.startswith("An upper bound")
+    assert answer("12.0", 2048).caveat is None
