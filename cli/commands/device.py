@@ -24,6 +24,8 @@ EXAMPLES = """\
   gpuadvise device --all --telemetry --format json > box.json
   gpuadvise device --from box.json --device 1"""
 
+_NO_TELEMETRY = "There is no telemetry of this device; only a live GPU gives it."
+
 
 def command(
     gpu: Gpu = None,
@@ -66,6 +68,7 @@ def _one(given: dict[str, Any]) -> Answer:
         depth=Depth.TELEMETRY if given["telemetry"] else Depth.FACTS,
     )
     gpu = choice.gpu or Gpu(device=choice.device, identity=Identity())
+    missing = (_NO_TELEMETRY,) if given["telemetry"] and gpu.telemetry is None else ()
     return Answer(
         command="device",
         device=device_block(choice.device),
@@ -73,7 +76,7 @@ def _one(given: dict[str, Any]) -> Answer:
         result={**gpu_record(gpu), **_about(choice)},
         rows=[row(gpu_record(gpu))],
         blocks=lambda: _pages().one_gpu(gpu, choice.machine),
-        notes=choice.notes,
+        notes=(*choice.notes, *missing),
     )
 
 

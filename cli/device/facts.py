@@ -135,7 +135,12 @@ def _fact(device: Device, row: Row) -> Fact:
     usual = device.sources.get("limits", f"catalogue: capability {device.capability}")
     words = row.words(device)
     remark = device.sources.get(row.field, usual) if words else device.reasons.get(row.field, "")
-    return Fact(label=row.label, value=_cell(words), remark=remark)
+    return Fact(label=row.label, value=_cell(words), remark=_first(remark))
+
+
+def _first(remark: str) -> str:
+    """Return the first of several sources; JSON has them all."""
+    return remark.partition(";")[0]
 
 
 def _cell(words: str | None) -> Cell:
@@ -147,4 +152,4 @@ def _peaks(device: Device) -> Iterator[Fact]:
     for kind, rate in device.peaks.items():
         source = device.sources.get(f"peaks.{kind}", usual)
         label = f"Peak {kind.replace('_', ' ')}"
-        yield Fact(label=label, value=Cell(show_flops(rate)), remark=source)
+        yield Fact(label=label, value=Cell(show_flops(rate)), remark=_first(source))

@@ -28,9 +28,7 @@ _LIVE = (
 def one_gpu(gpu: Gpu, machine: Machine | None) -> list[Block]:
     """Return everything about one GPU."""
     blocks: list[Block] = [Line(device_line(gpu.device), Tone.STRONG)]
-    if rows := _address(gpu.identity, machine):
-        blocks.append(Facts(rows))
-    blocks.append(facts.facts(gpu.device))
+    blocks.append(Facts((*_address(gpu.identity, machine), *facts.facts(gpu.device).rows)))
     blocks += [Line(note) for note in gpu.device.notes]
     if gpu.telemetry:
         blocks += state(gpu.telemetry)
@@ -87,7 +85,8 @@ def _now(gpu: Gpu) -> list[str]:
 
 def _label(gpu: Gpu) -> str:
     index = gpu.identity.cuda_index if gpu.identity.index is None else gpu.identity.index
-    return f"{index}{'' if gpu.identity.mig is None else ' (slice)'}"
+    mig = gpu.identity.mig
+    return f"{index}" if mig is None else f"{index} slice {mig.gpu_instance}/{mig.compute_instance}"
 
 
 def _comparison(gpus: Sequence[Gpu]) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from rich.console import Console, Group, RenderableType
@@ -14,6 +15,11 @@ from gpuadvise.cli.render.plain import drawing_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from rich.console import ConsoleOptions, RenderResult
+
+# Narrower terminals leave fewer than some 25 characters to each of values and remarks.
+_COLUMNS_FIT = 80
 
 STYLES = {
     Tone.PLAIN: "",
@@ -42,7 +48,7 @@ def _block(block: Block) -> RenderableType:
         case Heading():
             return Text.assemble("\n", (inert(block.text), "bold underline"))
         case Facts():
-            return _facts(block)
+            return _FactsGrid(block)
         case Table():
             return _table(block)
         case Drawing():
@@ -51,13 +57,27 @@ def _block(block: Block) -> RenderableType:
             assert_never(other)
 
 
-def _facts(facts: Facts) -> RichTable:
+@dataclass(frozen=True)
+class _FactsGrid:
+    """Facts in columns; where these would not fit, a remark stands below its value."""
+
+    facts: Facts
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield _facts(self.facts, stacked=options.max_width < _COLUMNS_FIT)
+
+
+def _facts(facts: Facts, *, stacked: bool) -> RichTable:
     grid = RichTable.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
-    grid.add_column(style="dim")
+    grid.add_column(overflow="fold")
+    grid.add_column(style="dim", overflow="fold")
     for row in facts.rows:
-        grid.add_row(inert_text(row.label), _cell(row.value), inert_text(row.remark))
+        label, value, remark = inert_text(row.label), _cell(row.value), inert_text(row.remark)
+        if stacked and row.remark:
+            grid.add_row(label, Text.assemble(value, "\n", (remark.plain, "dim")))
+        else:
+            grid.add_row(label, value, remark)
     return grid
 
 

@@ -47,7 +47,7 @@ int cuDeviceGetPCIBusId(char *place, int size, int device) {
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int device) {
     (void)device;
-    *bytes = 150109880320ull;
+    *bytes = mood("slice") ? 16ull << 30 : 150109880320ull;
     return OK;
 }
 static const int VALUES[][2] = {
@@ -58,6 +58,7 @@ static const int VALUES[][2] = {
 };
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
     (void)device;
+    if (mood("slice") && attribute == 16) { *value = 16; return OK; }
     for (size_t n = 0; n < sizeof VALUES / sizeof *VALUES; n++)
         if (VALUES[n][0] == attribute) { *value = VALUES[n][1]; return OK; }
     return INVALID_VALUE;
