@@ -45,3 +45,9 @@ def quoted(text: str) -> str:
     """Return *text* inert, shortened to what fits a message, in quotation marks."""
     short = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
     return f'"{inert(short)}"'
+
+
+def quoted_path(path: str) -> str:
+    """Return *path* inert in quotation marks; of a long one the end, where the name is."""
+    short = path if len(path) <= SHOWN else "…" + path[1 - SHOWN :]
+    return f'"{inert(short)}"'

@@ -31,6 +31,7 @@ class Entry:
 COMMANDS = (
     Entry("device", "What a GPU is, and what it does now."),
     Entry("gpus", "GPUs of the catalogue: list, search, compare."),
+    Entry("kernels", "Resources and occupancy of every kernel in a file."),
     Entry("compat", "Does the device code in a file run on a GPU, and why or why not."),
     Entry("measure", "Copies, access, overlap and rates on a live GPU."),
     Entry("schema", "The JSON Schema of a command's output."),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from gpuadvise.advisor.binaries.span import FileSpan
 from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.prose import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,17 +28,17 @@ def opened(path: str) -> Iterator[tuple[BinaryIO, FileSpan]]:
     try:
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode):
-            raise BadInput(f"{quoted(path)} is {_kind(mode)}, not a file.", hint=_hint(mode))
+            raise BadInput(f"{quoted_path(path)} is {_kind(mode)}, not a file.", hint=_hint(mode))
         with open(path, "rb", buffering=0) as file:
             yield cast("BinaryIO", file), _span(cast("BinaryIO", file), path)
     except FileNotFoundError:
-        raise BadInput(f"There is no file {quoted(path)}.") from None
+        raise BadInput(f"There is no file {quoted_path(path)}.") from None
     except PermissionError:
-        raise BadInput(f"{quoted(path)} may not be read by this user.") from None
+        raise BadInput(f"{quoted_path(path)} may not be read by this user.") from None
     except ValueError:
-        raise BadInput(f"{quoted(path)} cannot be a path.") from None
+        raise BadInput(f"{quoted_path(path)} cannot be a path.") from None
     except OSError as error:
-        raise Unavailable(f"{quoted(path)} cannot be read: {error.strerror}.") from None
+        raise Unavailable(f"{quoted_path(path)} cannot be read: {error.strerror}.") from None
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def kept(stream: BinaryIO, name: str) -> Iterator[tuple[BinaryIO, FileSpan]]:
 def _span(file: BinaryIO, name: str) -> FileSpan:
     size = file.seek(0, os.SEEK_END)
     if not size:
-        raise BadInput(f"{quoted(name)} is empty.")
+        raise BadInput(f"{quoted_path(name)} is empty.")
     return FileSpan(file, size)
 
 

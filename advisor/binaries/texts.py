@@ -13,7 +13,7 @@ from gpuadvise.advisor.binaries.ptx_text import read_ptx
 from gpuadvise.advisor.binaries.ptxas_log import read_log
 from gpuadvise.advisor.binaries.resource_usage_text import read_usage
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.prose import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,7 +47,7 @@ def read_text(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
         yield item
     if nothing:
         raise BadInput(
-            f"{quoted(place.path)} is text, but no PTX, build log or cuobjdump listing.",
+            f"{quoted_path(place.path)} is text, but no PTX, build log or cuobjdump listing.",
             hint="A build log needs the compiler's -Xptxas -v.",
         )
 

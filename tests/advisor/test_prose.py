@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuadvise.advisor.prose import SHOWN, and_list, inert, plural, quoted
+from gpuadvise.advisor.prose import SHOWN, and_list, inert, plural, quoted, quoted_path
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,11 @@ def test_inert_text_is_printable_and_stays_so(text: str) -> None:
 def test_a_quotation_is_short(text: str) -> None:
     assert len(quoted(text)) <= 10 * SHOWN + 2
     assert quoted(text).isprintable()
+
+
+def test_a_long_path_keeps_its_name() -> None:
+    assert quoted_path("/a/b.so") == '"/a/b.so"'
+    long = quoted_path("/folder" * 40 + "/libfoo.so")
+    assert long.startswith('"…')
+    assert long.endswith('/libfoo.so"')
+    assert len(long) == 62

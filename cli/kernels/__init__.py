@@ -1,0 +1,1 @@
+"""Kernels out of files, as ``gpuadvise kernels`` tells them."""

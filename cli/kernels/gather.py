@@ -1,0 +1,106 @@
+"""The items of all files, filtered as asked, while damage is put aside."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Source
+from gpuadvise.advisor.binaries.names import demangle
+from gpuadvise.advisor.binaries.read import read, read_stream
+from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.compatibility.targets import number, sass_fits
+from gpuadvise.cli.kernels.asked import STDIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.binaries.model import Item
+    from gpuadvise.advisor.capability import Capability
+    from gpuadvise.cli.kernels.asked import Asked
+
+
+@dataclass(slots=True)
+class Seen:
+    """What went by that is no answer itself."""
+
+    entries: int = 0
+    kernels: int = 0  # before any filter
+    damage: list[Damage] = field(default_factory=list)
+
+    def count(self, item: Item) -> None:
+        """Take note of *item*."""
+        if isinstance(item, Damage):
+            self.damage.append(item)
+        elif isinstance(item, Entry):
+            self.entries += 1
+        else:
+            self.kernels += 1
+
+
+@dataclass(slots=True)
+class Gatherer:
+    """Reads the files of *asked*, for *gpu* when the user named one."""
+
+    asked: Asked
+    gpu: Capability | None
+    seen: Seen = field(default_factory=Seen)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the entries of every container."""
+        for item in self._items(Want(kernels=False)):
+            if isinstance(item, Entry) and self._asked_for(item.capability):
+                yield item
+
+    def kernels(self) -> Iterator[Kernel]:
+        """Yield the kernels that were asked for, as they are read."""
+        for item in self._items(Want(chosen=self._chosen)):
+            if isinstance(item, Kernel) and self._wanted(item):
+                yield item
+
+    def _items(self, want: Want) -> Iterator[Item]:
+        for path in self.asked.files:
+            if path == STDIN:
+                items = read_stream(sys.stdin.buffer, "standard input", want)
+            else:
+                items = read(path, want)
+            for item in items:
+                self.seen.count(item)
+                yield item
+
+    def _chosen(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        fitting = tuple(entry for entry in entries if self._asked_for(entry.capability))
+        if self.gpu is not None:
+            from gpuadvise.advisor.compatibility.loaded import loaded
+
+            return loaded(fitting, self.gpu)
+        images = tuple(entry for entry in fitting if entry.content is Content.SASS)
+        return images or fitting
+
+    def _asked_for(self, target: Capability | None) -> bool:
+        if not self.asked.targets:
+            return True
+        return target is not None and any(same(target, asked) for asked in self.asked.targets)
+
+    def _wanted(self, kernel: Kernel) -> bool:
+        if not kernel.entry and not self.asked.functions:
+            return False
+        if kernel.source not in (Source.CUBIN, Source.PTX) and not self._fits(kernel):
+            return False
+        pattern = self.asked.pattern
+        return pattern is None or bool(
+            pattern.search(kernel.name) or pattern.search(demangle(kernel.name) or "")
+        )
+
+    def _fits(self, kernel: Kernel) -> bool:
+        # Containers were sorted out entry by entry; a log or listing names a target per kernel.
+        target = kernel.capability
+        if target is None:
+            return not self.asked.targets
+        return self._asked_for(target) and (self.gpu is None or sass_fits(target, self.gpu))
+
+
+def same(target: Capability, asked: Capability) -> bool:
+    """Return whether *target* is the one *asked* for; ``90`` means ``90a``, too."""
+    return number(target) == number(asked) and asked.variant in ("", target.variant)

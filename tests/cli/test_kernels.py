@@ -1,0 +1,347 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sysconfig
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gpuadvise.cli.commands.schema import bundled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NVIDIA = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13"
+LIBRARY = str(NVIDIA / "lib" / "libnvjpeg.so.13")
+
+PTX = """\
+.version 8.7
+.target sm_80
+.address_size 64
+
+.visible .entry _Z5scalePfi(.param .u64 a, .param .u32 n)
+.maxntid 256, 1, 1
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<4>;
+  .shared .align 4 .b8 tile[4096];
+  ld.param.u64 %rd1, [a];
+  cvta.to.global.u64 %rd2, %rd1;
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd3, %r1, 4;
+  add.s64 %rd2, %rd2, %rd3;
+  mov.u32 %r2, tile;
+  st.shared.u32 [%r2], %r1;
+  bar.sync 0;
+  ld.shared.u32 %r1, [%r2];
+  st.global.u32 [%rd2], %r1;
+  ret;
+}
+
+.visible .entry _Z4fillIiEvPT_(.param .u64 a)
+{
+  .reg .b32 %r<2>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [a];
+  cvta.to.global.u64 %rd2, %rd1;
+  mov.u32 %r1, 7;
+  st.global.u32 [%rd2], %r1;
+  ret;
+}
+"""
+
+
+def tool(name: str, *arguments: object) -> None:
+    subprocess.run([str(NVIDIA / "bin" / name), *map(str, arguments)], check=True)
+
+
+@pytest.fixture(scope="module")
+def fatbin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two images, one program: sm_80, sm_90a and compute_80."""
+    folder = tmp_path_factory.mktemp("fatbin")
+    source = folder / "two.ptx"
+    source.write_text(PTX)
+    images = []
+    for target in ("80", "90a"):
+        tool("ptxas", f"-arch=sm_{target}", source, "-o", folder / f"{target}.cubin")
+        images.append(f"--image3=kind=elf,sm={target},file={folder / f'{target}.cubin'}")
+    images.append(f"--image3=kind=ptx,sm=80,file={source}")
+    tool("fatbinary", "-64", f"--create={folder / 'two.fatbin'}", *images)
+    return folder / "two.fatbin"
+
+
+@pytest.fixture
+def inside(fatbin: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(fatbin.parent)
+    return fatbin
+
+
+def result(ran) -> dict:
+    envelope = json.loads(ran.out)
+    Draft202012Validator(json.loads(bundled("kernels"))).validate(envelope)
+    return envelope["result"]
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("own", ()),
+        ("h100", ("--gpu", "h100", "--block", "128")),
+        ("list", ("--list",)),
+        ("jit", ("--gpu", "rtx5090")),
+    ],
+)
+def test_pages(name: str, args: tuple[str, ...], cli, inside: Path, golden: Callable) -> None:
+    ran = cli("kernels", "two.fatbin", *args)
+    assert (ran.code, ran.err) == (0, "")
+    golden(f"kernels-{name}.txt", ran.out)
+
+
+def test_json(cli, inside: Path) -> None:
+    found = result(cli("kernels", "two.fatbin", "--format", "json"))
+    assert found["entries"] is None
+    assert found["entry_count"] == 3
+    assert found["damage"] == []
+    assert [(kernel["demangled"], kernel["arch"]) for kernel in found["kernels"]] == [
+        ("scale(float*, int)", "sm_90a"),
+        ("scale(float*, int)", "sm_80"),
+        ("void fill<int>(int*)", "sm_80"),
+        ("void fill<int>(int*)", "sm_90a"),
+    ]
+    scale = found["kernels"][0]
+    assert scale["static_smem"] == 4096
+    assert scale["reserved_smem"] == 1024
+    assert (scale["block_threads"], scale["block_from"]) == (256, "launch bounds")
+    assert scale["occupancy"] == 1
+
+
+def test_list_as_json(cli, inside: Path) -> None:
+    found = result(cli("kernels", "two.fatbin", "--list", "--format", "json"))
+    assert found["kernels"] is None
+    assert [(entry["content"], entry["arch"]) for entry in found["entries"]] == [
+        ("sass", "sm_80"),
+        ("sass", "sm_90a"),
+        ("ptx", "sm_80"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "targets"),
+    [
+        (("--gpu", "h100"), {"sm_90a"}),
+        (("--cc", "8.6"), {"sm_80"}),
+        (("--cc", "12.0"), {"sm_80"}),  # the PTX
+        (("--cc", "7.5"), set()),
+        (("--arch", "90"), {"sm_90a"}),
+        (("--arch", "sm_80,sm_90a"), {"sm_80", "sm_90a"}),
+        (("--arch", "90f"), set()),
+    ],
+)
+def test_only_the_code_asked_for(options, targets: set[str], cli, inside: Path) -> None:
+    found = result(cli("kernels", "two.fatbin", *options, "--format", "json"))
+    assert {kernel["arch"] for kernel in found["kernels"]} == targets
+
+
+def test_filter(cli, inside: Path) -> None:
+    for pattern in ("FILL<int>", "_Z4fill", "fill|nothing"):
+        found = result(cli("kernels", "two.fatbin", "--filter", pattern, "--format", "json"))
+        assert {kernel["name"] for kernel in found["kernels"]} == {"_Z4fillIiEvPT_"}
+
+
+def test_launch_parameters_of_the_user(cli, inside: Path) -> None:
+    args = (
+        "kernels",
+        "two.fatbin",
+        "--gpu",
+        "h100",
+        "--filter",
+        "fill",
+        "--get",
+        "kernels.0.occupancy",
+    )
+    assert cli(*args, "--block", "32").out == "0.5\n"
+    assert cli(*args, "--block", "16x16", "--dynamic-smem", "100K").out == "0.25\n"
+
+
+def test_a_launch_that_cannot_start_comes_first(cli, inside: Path) -> None:
+    ran = cli("kernels", "two.fatbin", "--gpu", "h100", "--block", "512")
+    assert ran.out.splitlines()[3].split()[:2] == ["cannot", "start"]
+    assert "compiled with __launch_bounds__ for 256" in ran.out
+
+
+@pytest.mark.parametrize(
+    "sort", ["name", "registers", "smem", "code", "occupancy", "stack", "spills"]
+)
+def test_orders(sort: str, cli, inside: Path) -> None:
+    rows = cli("kernels", "two.fatbin", "--sort", sort, "--format", "ndjson").out.splitlines()
+    kernels = [json.loads(row) for row in rows]
+    assert len(kernels) == 4
+    field = {"smem": "static_smem", "code": "code_bytes", "name": "demangled"}.get(sort, sort)
+    values = [kernel.get(field, 0) for kernel in kernels]
+    assert values == sorted(values, reverse=sort not in ("name", "occupancy"))
+
+
+def test_streams(cli, inside: Path) -> None:
+    whole = result(cli("kernels", "two.fatbin", "--format", "json"))["kernels"]
+    lines = cli("kernels", "two.fatbin", "--format", "ndjson").out.splitlines()
+    assert sorted(map(str, map(json.loads, lines))) == sorted(map(str, whole))
+    table = list(csv.DictReader(io.StringIO(cli("kernels", "two.fatbin", "--format", "csv").out)))
+    assert [row["arch"] for row in table] == ["sm_80", "sm_80", "sm_90a", "sm_90a"]
+    assert list(table[0]) == list(whole[0])
+
+
+def test_limit(cli, inside: Path) -> None:
+    assert (
+        len(result(cli("kernels", "two.fatbin", "--limit", "1", "--format", "json"))["kernels"])
+        == 1
+    )
+    assert (
+        len(cli("kernels", "two.fatbin", "--limit", "3", "--format", "ndjson").out.splitlines())
+        == 3
+    )
+    assert "2 more kernels: --limit 0" in cli("kernels", "two.fatbin", "--limit", "2").out
+
+
+def test_a_shipped_library(cli) -> None:
+    found = result(cli("kernels", LIBRARY, "--gpu", "h100", "--format", "json"))
+    assert len(found["kernels"]) == 249
+    assert {kernel["arch"] for kernel in found["kernels"]} == {"sm_90"}
+    page = cli("kernels", LIBRARY, "--gpu", "h100").out
+    assert page.splitlines()[0].startswith("249 kernels for sm_90: ")
+    assert "209 more kernels" in page
+
+
+def test_device_functions_on_request(cli, inside: Path, tmp_path: Path) -> None:
+    source = tmp_path / "f.ptx"
+    source.write_text(
+        PTX.replace(
+            ".visible .entry _Z4fillIiEvPT_(.param .u64 a)",
+            ".func helper(.param .b64 a) { ret; }\n.visible .entry _Z4fillIiEvPT_(.param .u64 a)",
+        )
+    )
+    tool("ptxas", "-c", "-arch=sm_80", source, "-o", tmp_path / "f.cubin")
+    path = str(tmp_path / "f.cubin")
+    assert "helper" not in cli("kernels", path).out
+    ran = cli("kernels", path, "--functions")
+    assert "helper" in ran.out
+    assert "a device function runs as part of the kernels that call it" in ran.out
+
+
+def test_several_files_and_standard_input(cli, inside: Path, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(PTX.encode())))
+    found = result(cli("kernels", "80.cubin", "-", "--format", "json"))
+    assert {kernel["file"] for kernel in found["kernels"]} == {"80.cubin", "standard input"}
+    listed = cli("kernels", "80.cubin", "90a.cubin", "--list").out
+    assert "80.cubin" in listed
+    assert "90a.cubin" in listed
+
+
+def test_a_build_log_is_filtered_by_its_targets(cli, tmp_path: Path) -> None:
+    log = "".join(
+        f"ptxas info    : Compiling entry function 'k' for '{target}'\n"
+        "ptxas info    : Function properties for k\n"
+        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+        "ptxas info    : Used 40 registers\n"
+        for target in ("sm_80", "sm_90")
+    )
+    path = tmp_path / "build.log"
+    path.write_text(log)
+    for options, targets in (
+        ((), {"sm_80", "sm_90"}),
+        (("--gpu", "h100"), {"sm_90"}),
+        (("--arch", "80"), {"sm_80"}),
+    ):
+        found = result(cli("kernels", str(path), *options, "--format", "json"))
+        assert {kernel["arch"] for kernel in found["kernels"]} == targets
+
+
+def test_a_damaged_wheel_lists_the_rest(cli, inside: Path, tmp_path: Path) -> None:
+    whole = inside.read_bytes()
+    path = tmp_path / "some.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr("good.fatbin", whole)
+        wheel.writestr("cut.fatbin", whole[:-200])
+    for form in ("json", "text", "ndjson"):
+        ran = cli("kernels", str(path), "--format", form)
+        assert ran.code == 3
+        assert "note: " in ran.err
+        assert "cut.fatbin at byte 0" in ran.err
+    damage = result(cli("kernels", str(path), "--format", "json"))["damage"]
+    assert {part["member"] for part in damage} == {"cut.fatbin"}
+
+
+@pytest.mark.parametrize("form", ["text", "ndjson", "json"])
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "is empty"),
+        (b"#include <x>\n", "is text"),
+        (b"\x7fELF" + bytes(200), "no device code"),
+        (b"PK\x03\x04" + bytes(200), "cannot be read"),
+        (bytes(5000), "no device code"),
+    ],
+)
+def test_files_that_hold_nothing(content: bytes, sentence: str, form: str, cli, tmp_path) -> None:
+    path = tmp_path / "libfoo.so"
+    path.write_bytes(content)
+    ran = cli("kernels", str(path), "--format", form)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.err
+    assert "libfoo.so" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (("--filter", "("), "regular expression"),
+        (("--filter", "x" * 2000), "longer than"),
+        (("--arch", "banana"), "--arch"),
+        (("--block", "0"), "--block"),
+        (("--dynamic-smem", "1KB"), "--dynamic-smem"),
+        (("--sort", "size"), "--sort"),
+        (("--limit", "-1"), "--limit"),
+        (("--gpu", "h100", "--cc", "9.0"), "two devices"),
+        (("-", "-"), "only once"),
+    ],
+)
+def test_mistakes(args: tuple[str, ...], sentence: str, cli, inside: Path) -> None:
+    ran = cli("kernels", "two.fatbin", *args)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.err
+
+
+def test_names_that_steer_a_terminal_are_shown_inert(cli, inside: Path, tmp_path: Path) -> None:
+    image = (inside.parent / "80.cubin").read_bytes()
+    path = tmp_path / "evil.cubin"
+    path.write_bytes(image.replace(b"_Z5scalePfi", b"\x1b[2J[red]\xff!"))
+    for form in ("text", "csv", "json", "markdown"):
+        ran = cli("kernels", str(path), "--format", form)
+        assert ran.code == 0
+        assert "\x1b" not in ran.out
+    assert r"\x1b[2J[red]" in cli("kernels", str(path)).out
+
+
+def test_without_the_demangler_names_stay(cli, inside: Path, monkeypatch) -> None:
+    from gpuadvise.advisor.binaries import names
+
+    monkeypatch.setattr(names, "_demangler", lambda: None)
+    ran = cli("kernels", "two.fatbin")
+    assert "_Z5scalePfi" in ran.out
+    assert "Names stay mangled" in ran.err
+
+
+def test_progress_is_for_people_who_wait(inside: Path, monkeypatch, capsys) -> None:
+    from gpuadvise.cli.kernels import progress
+
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
+    assert list(progress.shown([1, 2, 3])) == [1, 2, 3]
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    assert list(progress.shown([1, 2, 3])) == [1, 2, 3]
+    assert "reading: 1" in capsys.readouterr().err
