@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from gpuadvise.cli.gpus.chosen import Chosen
 
 _UNKNOWN = Cell("-", Tone.FAINT)
+_TERA = 1e12
+# Narrow enough for 80 columns with the longest id: peaks are bare numbers.
 _LIST = (
-    Column("--gpu"),
     Column("GPU"),
     Column("CC", right=True),
     Column("SMs", right=True),
@@ -35,7 +36,8 @@ def blocks(chosen: Chosen) -> list[Block]:
         return _one(chosen.found[0])
     if chosen.compared:
         return [_side_by_side([each.device for each in chosen.found]), *_notes(chosen.found)]
-    page: list[Block] = [_list(chosen.found), Line(f"{plural(len(chosen.found), 'GPU')}.")]
+    count = f"{plural(len(chosen.found), 'GPU')}. Peaks are dense, in TFLOP/s."
+    page: list[Block] = [_list(chosen.found), Line(count)]
     return [*page, Line(chosen.note)] if chosen.note else page
 
 
@@ -59,14 +61,17 @@ def _list(found: Iterable[Entry]) -> Table:
 def _listed(id: str, device: Device) -> tuple[Cell, ...]:
     return (
         Cell(id),
-        Cell(device.name.removeprefix("NVIDIA ")),
         Cell(str(device.capability)),
         Cell(str(device.sm_count)) if device.sm_count else _UNKNOWN,
         Cell(show_bytes(device.memory_bytes)) if device.memory_bytes else _UNKNOWN,
         Cell(show_rate(device.memory_bandwidth)) if device.memory_bandwidth else _UNKNOWN,
-        _peak(device, "fp32"),
-        _peak(device, "fp16_tensor"),
+        _tera(device.peaks.get("fp32")),
+        _tera(device.peaks.get("fp16_tensor")),
     )
+
+
+def _tera(rate: float | None) -> Cell:
+    return Cell(f"{rate / _TERA:.1f}") if rate else _UNKNOWN
 
 
 def _peak(device: Device, kind: str) -> Cell:
