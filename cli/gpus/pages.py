@@ -26,7 +26,7 @@ _LIST = (
     Column("Memory", right=True),
     Column("Bandwidth", right=True),
     Column("FP32", right=True),
-    Column("FP16 tensor", right=True),
+    Column("Tensor", right=True),
 )
 
 
@@ -36,7 +36,7 @@ def blocks(chosen: Chosen) -> list[Block]:
         return _one(chosen.found[0])
     if chosen.compared:
         return [_side_by_side([each.device for each in chosen.found]), *_notes(chosen.found)]
-    count = f"{plural(len(chosen.found), 'GPU')}. Peaks are dense, in TFLOP/s."
+    count = f"{plural(len(chosen.found), 'GPU')}. Peaks in TFLOP/s; Tensor is FP16, dense."
     page: list[Block] = [_list(chosen.found), Line(count)]
     return [*page, Line(chosen.note)] if chosen.note else page
 

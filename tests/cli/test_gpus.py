@@ -43,7 +43,7 @@ def test_without_a_query_every_gpu_is_listed(cli, valid) -> None:
     ids = [device["catalogue_id"] for device in document["result"]["devices"]]
     assert ids == [each.id for each in entries()]
     *rows, count = cli("gpus").out.splitlines()
-    assert count == f"{len(ids)} GPUs. Peaks are dense, in TFLOP/s."
+    assert count == f"{len(ids)} GPUs. Peaks in TFLOP/s; Tensor is FP16, dense."
     assert max(map(len, rows)) <= 80
 
 
