@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # A cold driver without persistence mode takes one to three seconds per GPU.
 PATIENCE_SECONDS = 30.0
 _FAREWELL_SECONDS = 0.5
-_MODULE = "gpuadvise.advisor.backends.probe_child"
+_CHILD = "import sys; from gpuadvise.advisor.backends.probe_child import main; main(sys.argv[1])"
 
 
 class Probe(StrEnum):
@@ -40,7 +40,7 @@ def ask_all(
     probes: Sequence[Probe],
     *,
     patience: float = PATIENCE_SECONDS,
-    python: Sequence[str] = (sys.executable, "-P", "-m", _MODULE),
+    python: Sequence[str] = (sys.executable, "-P", "-c", _CHILD),
 ) -> list[Outcome]:
     """Return the outcome of each of *probes*; they run side by side, *patience* seconds each."""
     children = [

@@ -1,4 +1,4 @@
-"""``python -m gpuadvise.advisor.backends.probe_child WHAT``: one report as JSON on stdout."""
+"""What a child process does for ``probe``: one report as JSON on stdout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,3 @@ def main(what: str) -> None:
 
         answer = nvml_facts.report(everything=what != "nvml-identity", live=what == "nvml-live")
     json.dump(plain(answer), sys.stdout)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -190,5 +190,10 @@ def test_no_value_breaks_the_reader(name: str, value: object) -> None:
         assert error.message
 
 
+def test_a_device_that_is_no_object_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"devices\.0 is not an object"):
+        read_machine({"result": {"devices": [5]}})
+
+
 def test_fields_of_newer_versions_are_ignored() -> None:
     assert read_device({**RECORD, "moon_phase": 0.5}) == read_device(RECORD)

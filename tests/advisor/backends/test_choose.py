@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -138,6 +139,12 @@ def test_a_snapshot_comes_through_stdin() -> None:
         [sys.executable, "-c", code], input=record, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == find("h200").name
+
+
+def test_stdin_is_read_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = json.dumps({"result": device_record(find("l4"))}).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert choose(from_file="-", environ={}).device.id == "l4"
 
 
 def test_the_catalogue_path_loads_no_driver_code() -> None:

@@ -53,10 +53,28 @@ def test_a_driver_that_does_not_start_is_one_sentence(moods, mood: str, words: s
     assert words in problem
 
 
-@pytest.mark.parametrize("missing", ["library", "bindings"])
-def test_what_is_not_installed_is_one_sentence(missing: str) -> None:
-    hide = "import sys; sys.modules['cuda.bindings'] = None\n" if missing == "bindings" else ""
-    code = f"{hide}from gpuadvise.advisor.backends import driver; print(driver.report().problem)"
+def test_missing_bindings_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    problem = driver.report().problem
+    assert problem is not None
+    assert problem.startswith("The CUDA bindings cannot be used: ")
+
+
+def test_a_function_that_the_driver_lacks_is_one_sentence(
+    moods, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cuda.bindings import driver as cuda
+
+    def missing(*args: object) -> None:
+        raise RuntimeError('Function "cuDriverGetVersion" not found.\nmore')
+
+    monkeypatch.setattr(cuda, "cuDriverGetVersion", missing)
+    problem = driver.report().problem
+    assert problem == 'The CUDA driver does not start: Function "cuDriverGetVersion" not found.'
+
+
+def test_a_missing_library_is_one_sentence() -> None:
+    code = "from gpuadvise.advisor.backends import driver; print(driver.report().problem)"
     env = {**os.environ, "LD_LIBRARY_PATH": ""}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     assert done.returncode == 0

@@ -394,5 +394,17 @@ def test_bandwidth_that_clock_and_width_contradict_cannot_be_confirmed() -> None
     assert bandwidth_doubt(replace(h200, published_bandwidth=None)) is None
 
 
+def test_a_contradicted_bandwidth_is_noted_beside_the_live_gpu() -> None:
+    half = {
+        "compute_capability_major": 9,
+        "memory_clock_rate": 1_600_500,
+        "global_memory_bus_width": 6016,
+    }
+    cuda = DriverGpu(cuda_index=0, name="NVIDIA H200", memory_bytes=150 << 30, attributes=half)
+    (gpu,) = merged(NvmlReport(), DriverReport(gpus=(cuda,)), {}).gpus
+    assert gpu.device.memory_bandwidth == 2_407_152_000_000.0
+    assert any("cannot be confirmed" in note for note in gpu.device.notes)
+
+
 def test_environment_is_read_when_nothing_is_given() -> None:
     assert choose.__kwdefaults__["environ"] is os.environ

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import types
 from typing import TYPE_CHECKING
 
 import pytest
@@ -167,6 +168,15 @@ def test_the_deprecated_namesake_is_told_apart(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), *sys.path))},
     )
     assert "Unavailable: the deprecated package pynvml hides nvidia-ml-py" in done.stderr
+
+
+def test_the_namesake_is_a_sentence_in_the_report(moods, monkeypatch: pytest.MonkeyPatch) -> None:
+    namesake = types.ModuleType("pynvml")
+    namesake.__path__ = []
+    monkeypatch.setitem(sys.modules, "pynvml", namesake)
+    problem = nvml_facts.report().problem
+    assert problem is not None
+    assert "pip uninstall pynvml" in problem
 
 
 def test_the_library_starts_once_and_again_after_a_fork(moods) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 
 import pytest
 
 from gpuadvise.advisor.backends.probe import Probe, ask_all
+from gpuadvise.advisor.backends.probe_child import main
 
 
 def test_every_probe_answers_with_a_report(moods) -> None:
@@ -61,3 +63,9 @@ def test_a_child_that_cannot_be_killed_is_not_waited_for(monkeypatch: pytest.Mon
     (outcome,) = ask_all((Probe.NVML,), patience=0.5, python=(sys.executable, "-c", script))
     assert time.monotonic() - start < 2.5
     assert outcome.problem is not None
+
+
+@pytest.mark.parametrize("probe", Probe)
+def test_the_child_prints_one_json_value(moods, capsys, probe: Probe) -> None:
+    main(probe)
+    assert json.loads(capsys.readouterr().out)["problem"] is None
