@@ -55,14 +55,10 @@ def capacity(limits: Limits, launch: Launch, block: int) -> int:
     wanted, sizes = preferred(limits, launch), limits.shared_memory_configs
     if wanted >= block and wanted in sizes:
         return wanted
-    match limits.shared_memory_config_mode:
-        case SharedMode.FIXED | SharedMode.CACHE_CONFIG:
-            return sizes[0]
-        case SharedMode.CARVEOUT:
-            least = max(wanted, block)
-            return next((size for size in sizes if size >= least), sizes[-1])
-        case other:
-            assert_never(other)
+    if limits.shared_memory_config_mode is not SharedMode.CARVEOUT:
+        return sizes[0]
+    least = max(wanted, block)
+    return next((size for size in sizes if size >= least), sizes[-1])
 
 
 def preferred(limits: Limits, launch: Launch) -> int:
