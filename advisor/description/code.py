@@ -5,14 +5,15 @@ from __future__ import annotations
 from gpuadvise.advisor.binaries.model import Content, Entry, Place
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
+from gpuadvise.advisor.compatibility.survey import Survey, survey
 from gpuadvise.advisor.description.values import text, texts, whole
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.code import LaunchBounds
 
 
-def code_images(value: object) -> tuple[Entry, ...]:
-    """Return the images that ``["sm_80", "compute_90"]`` lists; raises BadInput."""
-    return tuple(_image(target) for target in texts(value))
+def code_images(value: object) -> Survey:
+    """Return the images that ``["sm_80", "compute_90"]`` lists, as one module; raises BadInput."""
+    return survey(_image(target) for target in texts(value))
 
 
 def _image(target: str) -> Entry:

@@ -45,6 +45,7 @@ PLAIN = {
     "driver": Key("driver", driver),
     "environment": Key("environment", v.text_table),
     "mig": Key("mig", v.flag),
+    "sanitized": Key("sanitized", v.flag),
 }
 
 TABLES = {

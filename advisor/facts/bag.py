@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.compatibility.drivers import Driver
+    from gpuadvise.advisor.compatibility.survey import Survey
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.access import Access
     from gpuadvise.advisor.facts.application import (
@@ -88,7 +88,7 @@ class Facts:
     spill_bytes: int | None = None  # stores and loads per thread
     stack_bytes: int | None = None  # per thread
     fp64_share: float | None = None  # of all instructions
-    code: tuple[Entry, ...] | None = None
+    code: Survey | None = None
     driver: Driver | None = None
     observations: tuple[Observation, ...] | None = None
     profile: Profile | None = None
@@ -97,6 +97,7 @@ class Facts:
     active_threads: float | None = None  # per executed instruction, of 32
     stalls: Mapping[str, float] | None = None
     telemetry: Telemetry | None = None
+    sanitized: bool | None = None
     mig: bool | None = None
     devices: tuple[Device, ...] | None = None
     environment: Mapping[str, str] | None = None

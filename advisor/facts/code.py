@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gpuadvise.advisor.binaries.model import Entry
+    from gpuadvise.advisor.compatibility.survey import Survey
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchBounds:
@@ -46,3 +49,8 @@ class Observation:
     seen: str
     kernel: str | None = None
     detail: Mapping[str, str] = field(default_factory=dict)
+
+
+def entries_of(code: Survey | None) -> tuple[Entry, ...]:
+    """Return one entry of each kind that *code* holds; () when the code is not known."""
+    return tuple(holding.entry for holding in code.holdings) if code else ()

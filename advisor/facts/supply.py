@@ -86,6 +86,7 @@ HOW = {
     "active_threads": _PROFILE,
     "stalls": _PROFILE,
     "telemetry": _LIVE,
+    "sanitized": "Say `sanitized = true` or `false` in the kernel description, or add --all.",
     "mig": _LIVE,
     "devices": _LIVE,
     "environment": "Add --environment where the program runs.",

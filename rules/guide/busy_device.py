@@ -1,0 +1,96 @@
+"""A GPU that others use at the same time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.advisor.telemetry import ProcessKind
+from gpuadvise.rules.evidence import measured
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.telemetry import Telemetry
+
+FULL = 0.9
+
+
+def check(telemetry: Telemetry) -> Verdict:
+    """Advise when other processes compute on the GPU, or its memory is nearly full."""
+    others = [p for p in telemetry.processes or () if p.kind is ProcessKind.COMPUTE]
+    share = _filled(telemetry)
+    if not others and (share is None or share < FULL):
+        return PASSED
+    return Advice(
+        message=_seen(telemetry, len(others), share),
+        action=(
+            "Wait, or choose another GPU (CUDA_VISIBLE_DEVICES), before you measure; nvidia-smi "
+            "lists the processes."
+        ),
+        evidence=(
+            measured("compute processes", len(others), "processes"),
+            measured("memory used", telemetry.memory_used_bytes or 0, "bytes"),
+        ),
+    )
+
+
+def _filled(telemetry: Telemetry) -> float | None:
+    used, total = telemetry.memory_used_bytes, telemetry.memory_total_bytes
+    return used / total if used is not None and total else None
+
+
+def _seen(telemetry: Telemetry, others: int, share: float | None) -> str:
+    processes = f"{plural(others, 'compute process', 'compute processes')} on this GPU"
+    if share is None:
+        return f"{processes}."
+    used = show_bytes(telemetry.memory_used_bytes or 0)
+    return f"{processes}, and {used} ({show_share(share)}) of its memory in use."
+
+
+RULE = Rule(
+    id="busy-device",
+    title="Measure on an idle GPU",
+    topic=Topic.DEVICE_STATE,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.NVML,),
+    why="Other programs take SMs, bandwidth and memory in turns, so times do not repeat.",
+    when="Other compute processes run on the GPU, or at least 90 % of its memory is in use.",
+    thresholds=(
+        Threshold(
+            name="memory in use",
+            value=FULL,
+            unit="share",
+            source="our judgement; guide 18.1.1 says to watch it",
+        ),
+    ),
+    citations=guide("18.1.1", "16.1.1"),
+    check=check,
+    examples=Examples(
+        fires={
+            "telemetry": {"processes": [{"pid": 1001, "kind": "compute", "memory_bytes": "2GiB"}]}
+        },
+        quiet={
+            "telemetry": {
+                "processes": [],
+                "memory_used_bytes": "1GiB",
+                "memory_total_bytes": "80GiB",
+            }
+        },
+        edges=(
+            {"telemetry": {"memory_used_bytes": "72GiB", "memory_total_bytes": "80GiB"}},
+            {"telemetry": {"memory_used_bytes": "71GiB", "memory_total_bytes": "80GiB"}},
+        ),
+    ),
+)

@@ -1,0 +1,106 @@
+"""Lanes of one warp on different paths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.rules.evidence import profiled
+from gpuadvise.rules.model import (
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.observed import advised
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.code import Observation
+
+FEW = 24
+WARP = 32
+
+
+def check(
+    observations: tuple[Observation, ...] | None = None, active_threads: float | None = None
+) -> Verdict:
+    """Advise at each marked condition, and when a profile shows fewer than 24 active lanes."""
+    found = advised(observations or (), RULE.id, _words)
+    if active_threads is not None and active_threads < FEW:
+        found += (_profiled(active_threads),)
+    return found
+
+
+def _words(seen: Observation) -> tuple[str, str]:
+    return (
+        "lanes of one warp take different paths, one after the other.",
+        "Let the condition change only between warps, for example by threadIdx.x / warpSize, or "
+        "sort the data so that neighbours take the same path. A bounds check, if (i < n), is fine.",
+    )
+
+
+def _profiled(active: float) -> Advice:
+    return Advice(
+        message=f"On average {active:.3g} of {WARP} lanes work when an instruction executes.",
+        action=(
+            "Find the branches in the profile (ncu --page source, column Thread instructions "
+            "executed), then let conditions change only between warps or sort the data so that "
+            "neighbours take the same path."
+        ),
+        evidence=(profiled("active threads per instruction", active, "threads"),),
+        gain=Gain(
+            kind="instruction rate",
+            upper_bound=WARP / max(active, 1.0),
+            how=f"{WARP} / active threads per instruction",
+        ),
+    )
+
+
+RULE = Rule(
+    id="divergent-branches",
+    title="Avoid different paths inside a warp",
+    topic=Topic.CONTROL_FLOW,
+    priority=Priority.HIGH,
+    kinds=(Kind.SOURCE, Kind.PROFILE),
+    recommendation=True,
+    why="A warp executes every path that one of its lanes takes, with the other lanes idle.",
+    when=(
+        "A condition depends on the thread inside a warp, or a profile shows fewer than 24 of 32 "
+        "active threads per instruction."
+    ),
+    thresholds=(
+        Threshold(
+            name="active threads",
+            value=FEW,
+            unit="threads",
+            source="our judgement of the guide's 13.1: a quarter of the lanes idle",
+        ),
+    ),
+    citations=guide("13.1", "12.1"),
+    check=check,
+    either=("observations", "active_threads"),
+    examples=Examples(
+        fires={
+            "observations": [
+                {
+                    "fault": "divergent-branches",
+                    "file": "blur.cu",
+                    "line": 12,
+                    "column": 9,
+                    "seen": "if (threadIdx.x % 2)",
+                }
+            ]
+        },
+        quiet={
+            "observations": [
+                {"fault": "another-fault", "file": "blur.cu", "line": 12, "column": 9, "seen": "x"}
+            ]
+        },
+        edges=({"profile": {"active_threads": 23.9}}, {"profile": {"active_threads": 24}}),
+    ),
+)

@@ -1,0 +1,96 @@
+"""Memory errors that were not corrected, or repairs that wait for a reset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.rules.evidence import measured
+from gpuadvise.rules.model import Advice, Examples, Kind, Priority, Rule, Threshold, Topic, Verdict
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.telemetry import Telemetry
+
+NONE = 0
+
+
+def check(telemetry: Telemetry) -> Verdict:
+    """Advise for uncorrected errors, pending or failed row repairs, and a pending mode change."""
+    return tuple(
+        advice for advice in (_errors(telemetry), _rows(telemetry), _pending(telemetry)) if advice
+    )
+
+
+def _errors(telemetry: Telemetry) -> Advice | None:
+    count = telemetry.ecc_uncorrected
+    if not count:
+        return None
+    return Advice(
+        message=f"{plural(count, 'memory error')} could not be corrected since the driver was loaded.",
+        action=(
+            "Distrust results since then, reset the GPU or reboot, run dcgmi diag -r 3, and have "
+            "the card replaced if errors return."
+        ),
+        evidence=(measured("uncorrected errors", count, "errors"),),
+    )
+
+
+def _rows(telemetry: Telemetry) -> Advice | None:
+    if not (telemetry.row_remap_pending or telemetry.row_remap_failed):
+        return None
+    failed = bool(telemetry.row_remap_failed)
+    return Advice(
+        message=(
+            "At least 1 faulty memory row "
+            + ("could not be replaced." if failed else "waits for its replacement.")
+        ),
+        action=(
+            "Have the card replaced."
+            if failed
+            else "Reset the GPU or reboot, so that the spare row takes over."
+        ),
+        evidence=(measured("row remapping", "failed" if failed else "pending"),),
+    )
+
+
+def _pending(telemetry: Telemetry) -> Advice | None:
+    now, then = telemetry.ecc_enabled, telemetry.ecc_enabled_after_reboot
+    if now is None or then is None or now == then:
+        return None
+    return Advice(
+        message=f"ECC is {_word(now)} now and will be {_word(then)} after 1 reboot.",
+        action="Reboot to make the change take effect, or undo it with nvidia-smi -e.",
+        evidence=(measured("ECC after the next reboot", _word(then)),),
+    )
+
+
+def _word(on: bool) -> str:
+    return "on" if on else "off"
+
+
+RULE = Rule(
+    id="ecc-errors",
+    title="Look after memory errors",
+    topic=Topic.DEVICE_STATE,
+    priority=Priority.HIGH,
+    kinds=(Kind.NVML,),
+    why="An uncorrected error means that data were wrong, and repairs take effect only after a reset.",
+    when="NVML reports uncorrected errors, a pending or failed row replacement, or a pending ECC mode.",
+    thresholds=(
+        Threshold(name="uncorrected errors", value=NONE, unit="errors", source="guide 18.1.1: any"),
+    ),
+    citations=guide("18.1.1", "16.1.1"),
+    check=check,
+    examples=Examples(
+        fires={"telemetry": {"ecc_enabled": True, "ecc_uncorrected": 3, "row_remap_pending": True}},
+        quiet={
+            "telemetry": {
+                "ecc_enabled": True,
+                "ecc_enabled_after_reboot": True,
+                "ecc_uncorrected": 0,
+            }
+        },
+        edges=({"telemetry": {"ecc_uncorrected": 1}}, {"telemetry": {"ecc_uncorrected": 0}}),
+    ),
+)

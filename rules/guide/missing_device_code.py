@@ -1,0 +1,52 @@
+"""A program without code that this GPU can run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.compatibility.explain import carried, headline
+from gpuadvise.advisor.compatibility.fit import Outcome
+from gpuadvise.advisor.compatibility.gencode import fix_for
+from gpuadvise.advisor.compatibility.verdict import judge
+from gpuadvise.advisor.facts.code import entries_of
+from gpuadvise.rules.evidence import given, told
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.compatibility.drivers import Driver
+    from gpuadvise.advisor.compatibility.survey import Survey
+    from gpuadvise.advisor.device import Device
+
+
+def check(device: Device, code: Survey, driver: Driver | None = None) -> Verdict:
+    """Advise when no image of the program runs on the device and none can be compiled for it."""
+    verdict = judge(code, device.capability, driver)
+    if verdict.outcome is not Outcome.FAILS:
+        return PASSED
+    name = f"{device.name} (compute capability {device.capability})"
+    return Advice(
+        message=headline(verdict, "The program", name),
+        action=f"Build with {' '.join(fix_for(device.capability).gencode)}.",
+        evidence=(
+            given("device code", carried(entries_of(code))),
+            told(device, "capability", "compute capability", str(device.capability)),
+        ),
+    )
+
+
+RULE = Rule(
+    id="missing-device-code",
+    title="Build for this GPU",
+    topic=Topic.DEPLOYMENT,
+    priority=Priority.HIGH,
+    kinds=(Kind.BINARY, Kind.DEVICE),
+    why="The first launch fails with cudaErrorNoKernelImageForDevice.",
+    when="No machine code fits the GPU, and no PTX can be compiled for it.",
+    citations=guide("15.3", "14.4"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "code": ["sm_80", "sm_86"]},
+        quiet={"gpu": "h200", "code": ["sm_80", "compute_80"]},
+    ),
+)

@@ -1,0 +1,52 @@
+"""A program that only present GPUs can run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.binaries.model import Content
+from gpuadvise.advisor.facts.code import entries_of
+from gpuadvise.rules.evidence import derived
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.compatibility.survey import Survey
+
+
+def check(code: Survey) -> Verdict:
+    """Advise when the newest target comes without PTX."""
+    entries = entries_of(code)
+    sass = [e.capability for e in entries if e.content is Content.SASS and e.capability]
+    ptx = [e.capability for e in entries if e.content is Content.PTX and e.capability]
+    plain = [target for target in ptx if not target.variant]
+    if not sass or (plain and max(plain) >= max(sass)):
+        return PASSED
+    newest = max(sass)
+    number = f"{newest.major}{newest.minor}"
+    known = f"the newest PTX is {max(plain).target}" if plain else "there is no portable PTX"
+    return Advice(
+        message=f"The newest machine code is for {newest.target}, but {known.replace('sm_', 'compute_')}.",
+        action=f"Add -gencode arch=compute_{number},code=compute_{number} to the build.",
+        evidence=(
+            derived("newest machine code", newest.target),
+            derived("newest portable PTX", max(plain).target if plain else "(none)"),
+        ),
+    )
+
+
+RULE = Rule(
+    id="missing-ptx",
+    title="Ship PTX for future GPUs",
+    topic=Topic.DEPLOYMENT,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.BINARY,),
+    why="A driver compiles PTX for GPUs that did not exist when the program was built.",
+    when="The newest target of the program comes as machine code only.",
+    citations=guide("15.3", "15.3"),
+    check=check,
+    examples=Examples(
+        fires={"code": ["sm_80", "sm_90"]},
+        quiet={"code": ["sm_80", "sm_90", "compute_90"]},
+    ),
+)

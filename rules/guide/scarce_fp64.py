@@ -1,0 +1,84 @@
+"""Double precision on a GPU with few units for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived, told
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+
+SCARCE = 1 / 16
+# sinf and its like hold a few FP64 instructions for large arguments.
+NOTABLE = 0.02
+
+
+def check(device: Device, fp64_share: float, fp64_ratio: float) -> Verdict:
+    """Advise when FP64 instructions are notable and the device runs them at 1:16 or less."""
+    if fp64_share < NOTABLE or fp64_ratio > SCARCE:
+        return PASSED
+    slower = 1 / fp64_ratio
+    least = 1 + fp64_share * (slower - 1)
+    return Advice(
+        message=(
+            f"{show_share(fp64_share)} of the instructions are double precision, which "
+            f"{device.name} runs at 1/{slower:.0f} of the single-precision rate."
+        ),
+        action=(
+            "Compute in float where its 24 bits suffice, keep double for the sums that need it, "
+            "or run on a data-centre part, whose FP64 rate is a half."
+        ),
+        evidence=(
+            derived("FP64 instructions", fp64_share, "share"),
+            told(device, "peaks", "FP64 / FP32 peak", fp64_ratio, "share"),
+        ),
+        gain=Gain(
+            kind="arithmetic time",
+            upper_bound=least,
+            how="1 + FP64 share x (FP32 rate / FP64 rate - 1)",
+        ),
+    )
+
+
+RULE = Rule(
+    id="scarce-fp64",
+    title="Avoid double precision on this GPU",
+    topic=Topic.INSTRUCTIONS,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.BINARY, Kind.DEVICE),
+    why="GPUs for graphics have a few FP64 units per SM, only so that such code runs at all.",
+    when="At least 2 % of the instructions are FP64 and the FP64 peak is 1/16 of the FP32 peak or less.",
+    thresholds=(
+        Threshold(
+            name="scarce", value=SCARCE, unit="share", source="guide 12.1.1: between 1:2 and 1:64"
+        ),
+        Threshold(
+            name="notable", value=NOTABLE, unit="share", source="the slow path of sinf holds a few"
+        ),
+    ),
+    citations=guide("12.1.1", "11.1"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "rtx4090", "compiled": {"fp64_instructions": 200, "instructions": 1000}},
+        quiet={"gpu": "h200", "compiled": {"fp64_instructions": 200, "instructions": 1000}},
+        edges=(
+            {"gpu": "rtx4090", "compiled": {"fp64_instructions": 20, "instructions": 1000}},
+            {"gpu": "rtx4090", "compiled": {"fp64_instructions": 19, "instructions": 1000}},
+        ),
+    ),
+)

@@ -1,0 +1,42 @@
+"""A build that no checker has looked at."""
+
+from __future__ import annotations
+
+from gpuadvise.rules.evidence import given
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.sources import guide, other
+
+
+def check(sanitized: bool) -> Verdict:
+    """Advise when the sanitizer has not been run."""
+    if sanitized:
+        return PASSED
+    return Advice(
+        message="0 runs under compute-sanitizer are known for this program.",
+        action=(
+            "Run `compute-sanitizer --error-exitcode 1 ./app` in CI, and once each with --tool "
+            "racecheck, initcheck and synccheck."
+        ),
+        evidence=(given("sanitizer runs", 0, "runs"),),
+    )
+
+
+RULE = Rule(
+    id="unsanitized-build",
+    title="Run a checker",
+    topic=Topic.DEPLOYMENT,
+    priority=Priority.LOW,
+    kinds=(Kind.APPLICATION,),
+    why="Writes out of bounds and races often leave the results right, until the next GPU.",
+    when="The user says that no sanitizer was run, or asks for reminders with --all.",
+    citations=(
+        *guide("7.2"),
+        other(
+            "Compute Sanitizer",
+            "Command Line Options",
+            "https://docs.nvidia.com/compute-sanitizer/",
+        ),
+    ),
+    check=check,
+    examples=Examples(fires={"sanitized": False}, quiet={"sanitized": True}),
+)

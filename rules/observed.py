@@ -1,0 +1,42 @@
+"""From places in source files to advice, for the rules whose evidence is source code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import quoted
+from gpuadvise.rules.model import Advice, Evidence, Location
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeAlias
+
+    from gpuadvise.advisor.facts.code import Observation
+
+    # From an observation to what is said of it and what to do.
+    Words: TypeAlias = Callable[[Observation], tuple[str, str]]
+
+
+def advised(
+    observations: Iterable[Observation], fault: str, words: Words, extra: tuple[Evidence, ...] = ()
+) -> tuple[Advice, ...]:
+    """Return one piece of advice per place where *fault* (a rule's id) was seen.
+
+    *words* gives message and action; the message is preceded by the place.
+    """
+    return tuple(_advice(seen, words, extra) for seen in _of(observations, fault))
+
+
+def _of(observations: Iterable[Observation], fault: str) -> Iterator[Observation]:
+    return (seen for seen in observations if seen.fault == fault)
+
+
+def _advice(seen: Observation, words: Words, extra: tuple[Evidence, ...]) -> Advice:
+    message, action = words(seen)
+    text = Evidence(label="source", value=seen.seen, unit="", source=f"{seen.file}:{seen.line}")
+    return Advice(
+        message=f"Line {seen.line}, {quoted(seen.seen)}: {message}",
+        action=action,
+        evidence=(text, *extra),
+        location=Location(file=seen.file, line=seen.line, column=seen.column, kernel=seen.kernel),
+    )
