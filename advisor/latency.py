@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 # Guide, "Global Memory": hundreds of cycles, 400 to 600 in its throughput chapter.
 GLOBAL_LATENCY_CYCLES = 500
+# Guide, "Multiprocessor Level": typically 4 cycles on cc 7.x. Later capabilities have the same
+# four schedulers and no documented figure: whoever uses this one for them must say so.
+VOLTA_LATENCY_CYCLES = 4
 # Warp instructions per cycle and SM where that is not one per scheduler: cc 1.x takes four
 # cycles per warp, the schedulers of cc 2.x two; cc 2.1 and 3.x issue pairs of independent
 # instructions. The second number is the length of such a group.

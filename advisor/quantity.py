@@ -28,6 +28,14 @@ _BYTES = {
 }
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
 _RATES = {f"{unit}/s": float(scale) for unit, scale in _BYTES.items() if unit.endswith("B")}
+_HERTZ = {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9}
+_DECIMAL = {"": 1.0, "K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_OPERATIONS = {
+    name: scale for unit, scale in _DECIMAL.items() for name in (unit, f"{unit}FLOP", f"{unit}OP")
+}
+_OPERATION_RATES = {
+    f"{unit}{noun}/s": scale for unit, scale in _DECIMAL.items() for noun in ("FLOP", "OP")
+}
 _LARGEST_BYTES = 2**63 - 1
 
 
@@ -64,6 +72,21 @@ def parse_rate(text: str) -> float:
     return _scaled(text, _RATES, "rate", "Write a rate as 25GB/s, 800MB/s or 23.3GiB/s.")
 
 
+def parse_hertz(text: str) -> float:
+    """Return the hertz that ``1.85GHz`` or ``877MHz`` names; raises BadInput."""
+    return _scaled(text, _HERTZ, "frequency", "Write a frequency as 1.85GHz or 877MHz.")
+
+
+def parse_operations(text: str) -> float:
+    """Return the operations that ``2e9``, ``2G`` or ``2GFLOP`` names; raises BadInput."""
+    return _scaled(text, _OPERATIONS, "number of operations", "Write operations as 2e9 or 2GFLOP.")
+
+
+def parse_operation_rate(text: str) -> float:
+    """Return the operations per second that ``80TFLOP/s`` names; raises BadInput."""
+    return _scaled(text, _OPERATION_RATES, "rate", "Write a rate as 80TFLOP/s or 1.9POP/s.")
+
+
 def _scaled(
     text: str, units: dict[str, float], noun: str, accepted: str, *, zero: bool = False
 ) -> float:
@@ -97,6 +120,14 @@ def show_rate(rate: float) -> str:
     return _decimal(rate, (("TB/s", 1e12), ("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)), "B/s")
 
 
+def show_binary_rate(rate: float) -> str:
+    """Return *rate* in bytes per second by powers of 1024: ``165.4 GiB/s``, ``2.5 MiB/s``."""
+    for unit, scale in (("GiB/s", 2.0**30), ("MiB/s", 2.0**20), ("KiB/s", 2.0**10)):
+        if rate >= scale:
+            return f"{_short(rate / scale)} {unit}"
+    return f"{_short(rate)} B/s"
+
+
 def show_hertz(frequency: float) -> str:
     """Return *frequency* as ``1980 MHz``: the unit that drivers and data sheets use."""
     return f"{_short(frequency / 1e6)} MHz"
@@ -110,6 +141,12 @@ def show_seconds(time: float) -> str:
 def show_flops(rate: float) -> str:
     """Return *rate* in operations per second as ``66.9 TFLOP/s``."""
     return _decimal(rate, (("PFLOP/s", 1e15), ("TFLOP/s", 1e12), ("GFLOP/s", 1e9)), "FLOP/s")
+
+
+def show_operations(count: float) -> str:
+    """Return a number of operations as ``2 GFLOP``."""
+    units = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6))
+    return _decimal(count, units, "FLOP")
 
 
 def show_share(share: float) -> str:

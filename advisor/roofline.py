@@ -72,3 +72,44 @@ def roofline(
         achieved=achieved,
         share=achieved / attainable if achieved else None,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A change that moves a kernel under its roof, and the most that it can win (a factor)."""
+
+    name: str
+    how: str
+    intensity: float
+    attainable: float
+    gain: float
+
+
+def narrowed(now: Roofline, name: str, bits: int, narrow_bits: int, peak: float) -> Move:
+    """Return what storing and computing in a narrower type does: fewer bytes, another peak."""
+    intensity = now.intensity * bits / narrow_bits
+    attainable = min(peak, intensity * now.bandwidth)
+    return Move(
+        name=name,
+        how=f"{narrow_bits} instead of {bits} bits move {narrow_bits / bits:g} of the bytes",
+        intensity=intensity,
+        attainable=attainable,
+        gain=attainable / now.attainable,
+    )
+
+
+def fused(now: Roofline) -> Move | None:
+    """Return what fusing with neighbours can reach at best; None above the ridge.
+
+    Operations stay and traffic falls until the kernel stands at the ridge.
+    """
+    if now.bound is Bound.COMPUTE:
+        return None
+    share = now.intensity / now.ridge
+    return Move(
+        name="fusion",
+        how=f"keep all but {share:.2g} of the traffic on chip",
+        intensity=now.ridge,
+        attainable=now.peak,
+        gain=now.peak / now.attainable,
+    )

@@ -31,9 +31,16 @@ class Entry:
 COMMANDS = (
     Entry("device", "What a GPU is, and what it does now."),
     Entry("gpus", "GPUs of the catalogue: list, search, compare."),
+    Entry("bandwidth", "Theoretical and effective bandwidth, and what is normal."),
+    Entry("access", "How a warp's global access is coalesced."),
+    Entry("banks", "Shared-memory bank conflicts, and the padding that ends them."),
+    Entry("overlap", "What staging copies and kernels over streams wins."),
+    Entry("roofline", "Memory- or compute-bound, and what is attainable."),
+    Entry("scaling", "What parallelising can win: Amdahl and Gustafson."),
+    Entry("latency", "Warps and bytes in flight that hide latency."),
+    Entry("measure", "Copies, access, overlap and rates on a live GPU."),
     Entry("kernels", "Resources and occupancy of every kernel in a file."),
     Entry("compat", "Does the device code in a file run on a GPU, and why or why not."),
-    Entry("measure", "Copies, access, overlap and rates on a live GPU."),
     Entry("schema", "The JSON Schema of a command's output."),
     Entry("completion", "The completion script of a shell."),
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
+from gpuadvise.cli.exits import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,3 +65,9 @@ def block_dims(option: str, text: str) -> tuple[int, int, int]:
 def _is_count(text: str) -> bool:
     digits = len(text) <= _LONGEST and text.isascii() and text.isdigit()
     return digits and 1 <= int(text) < 2**31  # the largest grid dimension
+
+
+def below(value: float | None, least: float | None) -> Exit:
+    """Return the exit code of ``--fail-under``: a known *value* under the *least* one fails."""
+    failed = value is not None and least is not None and value < least
+    return Exit.THRESHOLD if failed else Exit.RAN

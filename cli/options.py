@@ -28,3 +28,11 @@ Get = Annotated[
     list[str] | None,
     typer.Option("--get", metavar="FIELD", help="Print one field as a bare value; may repeat."),
 ]
+FailUnder = Annotated[
+    str | None,
+    typer.Option("--fail-under", metavar="SHARE", help="Exit 1 below this share: 50%, 0.5."),
+]
+Calibration = Annotated[
+    str | None,
+    typer.Option("--calibration", metavar="FILE", help="Saved `measure` of this machine (JSON)."),
+]

@@ -69,7 +69,9 @@ def _changes(pattern: Pattern, width: int) -> Iterator[tuple[str, str, Pattern, 
             1,
         )
     adjacent = strided(size, threads=threads, alignment=pattern.alignment)
-    if adjacent.starts != pattern.starts:
+    if any(
+        start - base != near for start, near in zip(pattern.starts, adjacent.starts, strict=True)
+    ):
         yield "contiguous", "Let neighbouring lanes take neighbouring elements.", adjacent, 1
     if size > width:
         split = strided(width, threads=threads)

@@ -18,7 +18,7 @@ MOST_STREAMS = 32
 # A gain below this is not worth the code (also the threshold of the rule serial-transfers).
 WORTHWHILE = 0.05
 # Fewer streams are preferred to a gain that no measurement would show.
-NEGLIGIBLE = 0.005
+NEGLIGIBLE = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +36,15 @@ class Staging:
 class Overlap:
     """Sequential against staged, in seconds.
 
-    ``speedup`` is sequential / best. ``busy`` is the time each engine works in the best
-    staging, ``floor`` the longest of them: no staging is faster. ``guide`` is the guide's own
-    estimate for the stream count asked for, None where its two-stage formula does not apply.
+    ``speedup`` is sequential / best. No staging takes less than ``floor``, the time of what
+    ``limiter`` names (a copy may share link or engine with the other one). ``guide`` is the
+    guide's own estimate, None where its two-stage formula does not apply.
     """
 
     sequential: float
     asked: Staging | None
     best: Staging
+    tried: tuple[Staging, ...]  # 1, 2, 3 … streams
     guide: float | None
     floor: float
     limiter: Engine
@@ -112,27 +113,59 @@ def overlap(
 ) -> Overlap:
     """Return the prediction for *streams*, and the best of 1 to *most_streams*.
 
-    Best are the fewest streams within 0.5 % of the least time: more only cost memory.
+    Best are the fewest streams within 1 % of the least time: more only cost memory.
 
     Raises BadInput when there is nothing to copy or to compute.
     """
     if not (work.kernel_seconds > 0 and (_has(work, "h2d") or _has(work, "d2h"))):
         raise BadInput("Overlap needs a kernel time and at least one copy.")
-    tried = [stage(work, model, n, granularity=granularity) for n in range(1, most_streams + 1)]
+    tried = _tried(work, model, most_streams, granularity)
     least = min(staging.seconds for staging in tried)
     best = next(staging for staging in tried if staging.seconds <= least * (1 + NEGLIGIBLE))
-    whole = cut(work, model, [1.0])[0]
-    stages = {Engine.H2D: whole.h2d, Engine.KERNEL: whole.kernel, Engine.D2H: whole.d2h}
-    busy = {engine: part.seconds for engine, part in stages.items() if part}
-    limiter = max(busy, key=lambda engine: busy[engine])
+    busy = _busy(work, model)
+    floor, limiter = _floor(busy, model, pageable=work.pageable)
     return Overlap(
         sequential=sequential_seconds(work, model),
         asked=stage(work, model, streams, granularity=granularity) if streams else None,
         best=best,
+        tried=tuple(tried),
         guide=_guide(busy, streams or best.streams, work),
-        floor=busy[limiter],
+        floor=floor,
         limiter=limiter,
     )
+
+
+def _tried(work: Work, model: LinkModel, most: int, granularity: int) -> list[Staging]:
+    """Return a staging per stream count, without those that data run out for."""
+    found: dict[int, Staging] = {}
+    for streams in range(1, most + 1):
+        staging = stage(work, model, streams, granularity=granularity)
+        found.setdefault(staging.streams, staging)
+    return list(found.values())
+
+
+def _busy(work: Work, model: LinkModel) -> dict[Engine, float]:
+    """Return how long each kind of operation takes in one piece, alone."""
+    whole = cut(work, model, [1.0])[0]
+    stages = {Engine.H2D: whole.h2d, Engine.KERNEL: whole.kernel, Engine.D2H: whole.d2h}
+    return {engine: part.seconds for engine, part in stages.items() if part}
+
+
+def _floor(busy: dict[Engine, float], model: LinkModel, *, pageable: bool) -> tuple[float, Engine]:
+    """Return the least seconds of any staging, and what takes them.
+
+    Copies both ways share an engine, or else the link: of two that run together each takes
+    ``duplex_slowdown`` times as long.
+    """
+    h2d, d2h = busy.get(Engine.H2D, 0.0), busy.get(Engine.D2H, 0.0)
+    longest = max(busy, key=lambda engine: busy[engine])
+    if pageable or model.engines == 0:
+        return sum(busy.values()), longest
+    both = abs(h2d - d2h) + min(2.0, model.duplex_slowdown) * min(h2d, d2h)
+    copies = h2d + d2h if model.engines == 1 else both
+    if copies > busy[Engine.KERNEL]:
+        return copies, Engine.H2D if h2d >= d2h else Engine.D2H
+    return busy[Engine.KERNEL], Engine.KERNEL
 
 
 def _has(work: Work, copy: str) -> bool:

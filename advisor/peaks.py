@@ -1,0 +1,69 @@
+"""The peak of a device that a kernel of some number type can reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.memory.number_types import NumberType
+from gpuadvise.advisor.prose import and_list
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+
+_TENSOR = "_tensor"
+# Types that kernels compute in on the ordinary units unless they say otherwise; the narrower
+# ones are of use on tensor cores only.
+_ORDINARY = (NumberType.FP64, NumberType.FP32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitPeak:
+    """A dense peak in FLOP/s (OP/s for integers) and the unit that has it."""
+
+    key: str  # of Device.peaks
+    rate: float
+    source: str
+
+
+def peak(device: Device, number_type: NumberType, *, tensor: bool | None = None) -> UnitPeak:
+    """Return the peak of *device* for *number_type*; *tensor* chooses the unit.
+
+    By default fp64 and fp32 mean the ordinary units, other types the tensor cores where there
+    are any. Raises BadInput that lists the known peaks.
+    """
+    keys = [f"{number_type}{_TENSOR}", str(number_type)]
+    if tensor is not None:
+        keys = keys[:1] if tensor else keys[1:]
+    elif number_type in _ORDINARY:
+        keys.reverse()
+    for key in keys:
+        if key in device.peaks:
+            return _unit(device, key)
+    unit = " on tensor cores" if tensor else ""
+    known = and_list(sorted(device.peaks)) if device.peaks else "none"
+    raise BadInput(
+        f"No {number_type} peak{unit} is known of {device.name}.",
+        hint=f"Known peaks: {known}. --peak gives one.",
+    )
+
+
+def all_peaks(device: Device) -> list[UnitPeak]:
+    """Return every peak of *device*, the lowest first."""
+    return sorted((_unit(device, key) for key in device.peaks), key=lambda unit: unit.rate)
+
+
+def narrower_peaks(device: Device, number_type: NumberType) -> list[tuple[NumberType, UnitPeak]]:
+    """Return the floating-point types with fewer bits that *device* has a peak for."""
+    found = []
+    for narrow in NumberType:
+        keys = [key for key in (f"{narrow}{_TENSOR}", str(narrow)) if key in device.peaks]
+        if keys and narrow.bits < number_type.bits and narrow.value.startswith(("fp", "bf")):
+            found.append((narrow, _unit(device, keys[0])))
+    return found
+
+
+def _unit(device: Device, key: str) -> UnitPeak:
+    source = device.sources.get(f"peaks.{key}", device.sources.get("peaks", str(device.origin)))
+    return UnitPeak(key=key, rate=device.peaks[key], source=source)

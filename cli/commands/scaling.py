@@ -1,0 +1,168 @@
+"""``gpuadvise scaling``: what parallelising part of a program can win."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.scaling import (
+    amdahl,
+    amdahl_limit,
+    gustafson,
+    needed_parallel,
+    needed_processors,
+)
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.args import share, whole
+from gpuadvise.cli.blocks import Block, Cell, Column, Fact, Facts, Heading, Line, Table
+from gpuadvise.cli.emit import emit
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Output
+from gpuadvise.cli.options import FormatName, Get
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+EXAMPLES = """\
+  gpuadvise scaling --parallel 0.75 --processors 1000
+  gpuadvise scaling --parallel 95% --processors 132 --target 15
+  gpuadvise scaling --parallel 3/4 --processors 64 --get amdahl"""
+
+_MOST_PROCESSORS = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A parallel fraction, processors, and perhaps a speed-up to reach."""
+
+    parallel: float
+    processors: int
+    target: float | None
+
+
+def command(
+    parallel: Annotated[
+        str,
+        typer.Option("--parallel", metavar="P", help="Fraction that runs in parallel: 0.75, 3/4."),
+    ],
+    processors: Annotated[
+        str, typer.Option("--processors", metavar="N", help="Processors it is spread over.")
+    ],
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="S", help="Speed-up to reach.")
+    ] = None,
+    format_name: FormatName = "text",
+    get: Get = None,
+) -> Exit:
+    """Print the bounds of Amdahl and Gustafson."""
+    asked = Question(
+        parallel=_fraction(parallel),
+        processors=whole("--processors", processors, low=1, high=_MOST_PROCESSORS),
+        target=None if target is None else _speedup(target),
+    )
+    answer = Answer(
+        command="scaling",
+        device=None,
+        input={"parallel": asked.parallel, "processors": asked.processors, "target": asked.target},
+        result=result(asked),
+        rows=rows(asked),
+        blocks=lambda: blocks(asked),
+    )
+    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+
+
+def _fraction(text: str) -> float:
+    above, slash, below = text.partition("/")
+    if not slash:
+        return share("--parallel", text)
+    part = whole("--parallel", above, low=0, high=_MOST_PROCESSORS)
+    whole_ = whole("--parallel", below, low=1, high=_MOST_PROCESSORS)
+    if part > whole_:
+        raise BadInput(f"--parallel: {quoted(text)} is more than the whole.")
+    return part / whole_
+
+
+def _speedup(text: str) -> float:
+    try:
+        value = float(text.rstrip("x"))
+    except ValueError:
+        value = 0.0
+    if not 1 <= value < math.inf:
+        raise BadInput(f"--target: {quoted(text)} is no speed-up.", hint="Write 10 or 2.5x.")
+    return value
+
+
+def result(asked: Question) -> dict[str, Any]:
+    """Return the ``result``; a limit of null means that there is none."""
+    limit = amdahl_limit(asked.parallel)
+    target = asked.target
+    return {
+        "amdahl": amdahl(asked.parallel, asked.processors),
+        "amdahl_limit": None if math.isinf(limit) else limit,
+        "gustafson": gustafson(asked.parallel, asked.processors),
+        "target_reached": target and amdahl(asked.parallel, asked.processors) >= target,
+        "needed_parallel": target and needed_parallel(target, asked.processors),
+        "needed_processors": target and needed_processors(target, asked.parallel),
+    }
+
+
+def rows(asked: Question) -> list[Mapping[str, Any]]:
+    """Return one row per power of two up to the processors asked for, and that number."""
+    counts = [2**power for power in range(asked.processors.bit_length())]
+    return [
+        {
+            "processors": count,
+            "amdahl": amdahl(asked.parallel, count),
+            "gustafson": gustafson(asked.parallel, count),
+        }
+        for count in sorted({*counts, asked.processors})
+    ]
+
+
+def blocks(asked: Question) -> list[Block]:
+    """Return what a person reads."""
+    columns = tuple(Column(t, right=True) for t in ("processors", "Amdahl", "Gustafson"))
+    table = Table(
+        columns=columns,
+        rows=tuple(
+            (Cell(f"{row['processors']:,}"), _times(row["amdahl"]), _times(row["gustafson"]))
+            for row in rows(asked)
+        ),
+    )
+    lines = [Line(sentence) for sentence in _target(asked)]
+    return [Facts(tuple(_facts(asked))), *lines, Heading("Speed-up"), table]
+
+
+def _facts(asked: Question) -> Iterator[Fact]:
+    limit = amdahl_limit(asked.parallel)
+    at_most = "no limit" if math.isinf(limit) else f"{limit:.4g}x"
+    fixed = _times(amdahl(asked.parallel, asked.processors))
+    yield Fact(label="Amdahl", value=fixed, remark="the problem stays as it is")
+    yield Fact(label="limit", value=Cell(at_most), remark="with any number of processors")
+    grown = _times(gustafson(asked.parallel, asked.processors))
+    yield Fact(label="Gustafson", value=grown, remark="the problem grows with the machine")
+
+
+def _target(asked: Question) -> Iterator[str]:
+    target = asked.target
+    if target is None:
+        return
+    fraction = needed_parallel(target, asked.processors)
+    if fraction is None:
+        yield f"{target:g}x is more than {asked.processors:,} processors can ever give."
+    else:
+        yield f"{target:g}x on {asked.processors:,} processors needs a fraction of {fraction:.4g}."
+    count = needed_processors(target, asked.parallel)
+    if count is None:
+        yield f"With {asked.parallel:.4g} in parallel no number of processors reaches it."
+    else:
+        yield f"With {asked.parallel:.4g} in parallel it takes {count:,} processors."
+
+
+def _times(factor: float) -> Cell:
+    return Cell(f"{factor:,.4g}x" if factor < 1000 else f"{factor:,.0f}x")

@@ -1,0 +1,1 @@
+"""The parts of ``bandwidth``, ``access`` and ``banks``: results, blocks and pictures."""

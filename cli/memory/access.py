@@ -1,0 +1,177 @@
+"""The result and the text of ``gpuadvise access``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.advisor.record import plain
+from gpuadvise.cli.blocks import (
+    Block,
+    Cell,
+    Column,
+    Drawing,
+    Fact,
+    Facts,
+    Heading,
+    Line,
+    Table,
+    Tone,
+)
+from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.memory.sectors import picture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.memory.coalescing import Access
+    from gpuadvise.advisor.memory.pattern import Pattern
+    from gpuadvise.advisor.memory.remedies import Remedy
+
+# The rule uncoalesced-access fires below 80 %; half and less is the plain waste of a stride.
+_FAIR, _POOR = 0.8, 0.5
+_SUMS = (
+    "sectors", "distinct_sectors", "lines", "ideal_sectors", "bytes_moved", "bytes_used",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One access by one or more warps; *rows* are the average sectors over rows, if asked."""
+
+    device: Device
+    patterns: Sequence[Pattern]
+    accesses: Sequence[Access]
+    remedies: Sequence[Remedy]
+    row_sectors: float | None = None
+    padded_pitch: int | None = None
+    sweep: Sequence[Mapping[str, Any]] | None = None
+    show: bool = False
+
+    @property
+    def efficiency(self) -> float:
+        """Bytes used / bytes moved of all warps."""
+        return sum(a.bytes_used for a in self.accesses) / sum(a.bytes_moved for a in self.accesses)
+
+
+def result(case: Case) -> dict[str, Any]:
+    """Return the ``result`` of the JSON document; counts are summed over the warps."""
+    first = case.accesses[0]
+    found: dict[str, Any] = {name: _sum(case, name) for name in _SUMS}
+    return {
+        **found,
+        "efficiency": case.efficiency,
+        "cached_efficiency": found["bytes_used"] / (32 * found["distinct_sectors"]),
+        "instructions": max(access.instructions for access in case.accesses),
+        "width": min(access.width for access in case.accesses),
+        "aligned": all(access.aligned for access in case.accesses),
+        "path": str(first.path),
+        "warps": len(case.accesses),
+        "row_sectors": case.row_sectors,
+        "padded_pitch": case.padded_pitch,
+        "remedies": [plain(remedy) for remedy in case.remedies],
+        "sweep": case.sweep,
+    }
+
+
+def rows(case: Case) -> list[Mapping[str, Any]] | None:
+    """Return what CSV and NDJSON list: the sweep, or each of several warps; else None."""
+    if case.sweep is not None:
+        return list(case.sweep)
+    if len(case.accesses) == 1:
+        return None
+    return [{"warp": n, **measures(access)} for n, access in enumerate(case.accesses)]
+
+
+def measures(access: Access) -> dict[str, Any]:
+    """Return the numbers of one warp's access for a row."""
+    counts = {name: getattr(access, name) for name in _SUMS}
+    return {**counts, "efficiency": access.efficiency, "instructions": access.instructions}
+
+
+def blocks(case: Case) -> list[Block]:
+    """Return what a person reads."""
+    found: list[Block] = [Line(device_line(case.device), Tone.STRONG), Facts(tuple(_facts(case)))]
+    found += [Line(note) for note in _notes(case)]
+    if case.remedies:
+        found += [Heading("What would move less"), _remedies(case.remedies)]
+    if case.sweep:
+        found += [Heading("Sweep"), _sweep(case.sweep)]
+    if case.show:
+        found += [
+            Heading("Bytes of each 128-byte line"),
+            Drawing(picture(case.patterns[0], case.accesses[0])),
+        ]
+    return found
+
+
+def _sum(case: Case, name: str) -> int:
+    return sum(getattr(access, name) for access in case.accesses)
+
+
+def _facts(case: Case) -> Iterator[Fact]:
+    sectors, lines, ideal = (_sum(case, n) for n in ("sectors", "lines", "ideal_sectors"))
+    moved, used = _sum(case, "bytes_moved"), _sum(case, "bytes_used")
+    if len(case.accesses) > 1:
+        yield Fact(label="warps", value=Cell(f"{len(case.accesses):,}"))
+    remark = f"{ideal:,} would hold the bytes that are used"
+    yield Fact(label="sectors", value=Cell(f"{sectors:,}"), remark=remark)
+    yield Fact(label="lines", value=Cell(f"{lines:,}"), remark="of 128 bytes")
+    remark = f"{show_bytes(used)} used of {show_bytes(moved)} moved"
+    yield Fact(label="efficiency", value=_share(case.efficiency), remark=remark)
+    first = case.accesses[0]
+    remark = f"{first.width} bytes per lane and instruction"
+    yield Fact(label="instructions", value=Cell(str(first.instructions)), remark=remark)
+    if case.row_sectors is not None:
+        yield Fact(
+            label="over all rows",
+            value=Cell(f"{case.row_sectors:.3g} sectors"),
+            remark=f"a pitch of {case.padded_pitch} bytes starts every row on a sector",
+        )
+
+
+def _notes(case: Case) -> Iterator[str]:
+    first = case.accesses[0]
+    if not all(access.aligned for access in case.accesses):
+        size = case.patterns[0].alignment
+        yield (
+            f"Some addresses are no multiple of {size} bytes: words of {size} bytes there fault or "
+            f"read wrong data, so words of {first.width} are assumed."
+        )
+    if first.instructions > 1 and first.distinct_sectors < first.sectors:
+        yield (
+            f"The {plural(first.instructions, 'instruction')} share sectors: where the cache "
+            f"keeps them in between, {show_share(first.cached_efficiency)} of the bytes are used."
+        )
+
+
+def _share(value: float) -> Cell:
+    tone = Tone.GOOD if value >= _FAIR else Tone.POOR if value > _POOR else Tone.BAD
+    return Cell(show_share(value), tone)
+
+
+def _remedies(remedies: Sequence[Remedy]) -> Table:
+    columns = (
+        Column("change"),
+        Column("moved", right=True),
+        Column("used", right=True),
+        Column(""),
+    )
+    rows = tuple(
+        (Cell(r.name), Cell(show_bytes(r.bytes_moved)), _share(r.efficiency), Cell(r.how))
+        for r in remedies
+    )
+    return Table(columns=columns, rows=rows)
+
+
+def _sweep(swept: Sequence[Mapping[str, Any]]) -> Table:
+    name = next(iter(swept[0]))
+    titles = (name, "sectors", "lines", "efficiency")
+    rows = tuple(
+        (*(Cell(str(row[title])) for title in titles[:3]), _share(row["efficiency"]))
+        for row in swept
+    )
+    return Table(columns=tuple(Column(title, right=True) for title in titles), rows=rows)

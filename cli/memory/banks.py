@@ -1,0 +1,105 @@
+"""The result and the text of ``gpuadvise banks``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.cli.blocks import Block, Cell, Drawing, Fact, Facts, Heading, Line, Tone
+from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.memory.bank_grid import picture
+from gpuadvise.cli.memory.warp import shown_lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.memory.banks import Conflicts
+    from gpuadvise.advisor.memory.layouts import Swizzle, Tile
+    from gpuadvise.advisor.memory.pattern import Pattern
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One access to shared memory and what would end its conflicts.
+
+    ``padding`` counts elements added to each row of the bare layout; None where none helps or
+    the indices have no rows. *tile* is None for a stride or indices.
+    """
+
+    device: Device
+    pattern: Pattern
+    conflicts: Conflicts
+    padding: int | None
+    swizzle: Swizzle | None
+    tile: Tile | None = None
+    wide_banks: bool = False
+    listed: bool = False  # by indices
+    show: bool = False
+
+
+def result(case: Case) -> dict[str, Any]:
+    """Return the ``result`` of the JSON document."""
+    found, swizzle = case.conflicts, case.swizzle
+    return {
+        "degree": found.degree,
+        "suggested_padding": case.padding,
+        "swizzle": swizzle
+        and {"expression": str(swizzle), "mask": swizzle.mask, "shift": swizzle.shift},
+        "wavefronts": found.wavefronts,
+        "ideal_wavefronts": found.ideal_wavefronts,
+        "slowdown": found.wavefronts / found.ideal_wavefronts,
+        "instructions": found.instructions,
+        "width": found.width,
+        "lanes_per_phase": found.lanes_per_phase,
+        "busiest_banks": list(found.busiest_banks),
+        "tile_bytes": case.tile and case.tile.bytes,
+    }
+
+
+def blocks(case: Case) -> list[Block]:
+    """Return what a person reads."""
+    found: list[Block] = [Line(device_line(case.device), Tone.STRONG), Facts(tuple(_facts(case)))]
+    found += [Line(sentence) for sentence in _advice(case)]
+    if case.show:
+        grid = picture(case.pattern, case.conflicts, case.device.capability, wide=case.wide_banks)
+        found += [Heading("Lanes and banks"), Drawing(grid)]
+    return found
+
+
+def _facts(case: Case) -> Iterator[Fact]:
+    found = case.conflicts
+    conflict = found.degree > 1
+    verdict = f"{found.degree}-way" if conflict else "none"
+    banks = f"banks {shown_lanes(found.busiest_banks)}" if found.busiest_banks else ""
+    tone = Tone.BAD if conflict else Tone.GOOD
+    yield Fact(label="conflict", value=Cell(verdict, tone), remark=banks)
+    passes = plural(found.wavefronts, "pass", "passes")
+    remark = f"{found.ideal_wavefronts} without conflicts"
+    yield Fact(label="takes", value=Cell(passes), remark=remark)
+    yield Fact(
+        label="width",
+        value=Cell(f"{found.width} bytes"),
+        remark=f"per lane and instruction, {found.lanes_per_phase} lanes at a time",
+    )
+    if case.tile:
+        yield Fact(label="tile", value=Cell(show_bytes(case.tile.bytes)))
+
+
+def _advice(case: Case) -> Iterator[str]:
+    if case.conflicts.degree == 1:
+        return
+    if case.padding:
+        size = case.pattern.element_bytes
+        yield (
+            f"Pad each row by {plural(case.padding, 'element')} ({case.padding * size} bytes): "
+            "no conflict is left."
+        )
+    if case.swizzle:
+        yield f"Or keep each element at {case.swizzle} within its row: no conflict, no padding."
+    if case.listed:
+        yield "Indices have no rows to pad: the layout behind them must change."
+    elif not case.padding and not case.swizzle:
+        yield "Neither padding the rows nor an XOR within them ends this conflict."

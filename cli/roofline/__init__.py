@@ -1,0 +1,1 @@
+"""The parts of ``gpuadvise roofline``: kernels in, results, text and charts out."""

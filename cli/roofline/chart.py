@@ -1,0 +1,107 @@
+"""The roofline as a chart of characters (plotext) or as a picture file (matplotlib)."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.prose import inert, quoted
+from gpuadvise.advisor.quantity import show_flops
+from gpuadvise.cli.blocks import Drawing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.cli.roofline.kernels import Placed
+
+SUFFIXES = (".svg", ".png", ".pdf")
+_WIDTH, _HEIGHT = 80, 20
+_MARGIN = 8.0  # how far the axis reaches beyond ridge and kernels, as a factor
+_HINT = "Install it with: pip install 'gpuadvise[plot]'."
+
+
+def drawn(kernels: Sequence[Placed], title: str) -> Drawing:
+    """Return the chart of *kernels* for the terminal; raises Unavailable without plotext."""
+    try:
+        import plotext
+    except ImportError:
+        raise Unavailable("--show needs the package plotext.", hint=_HINT) from None
+    plotext.clear_figure()
+    plotext.theme("clear")
+    plotext.plot_size(_WIDTH, _HEIGHT)
+    plotext.xscale("log")
+    plotext.yscale("log")
+    for peak in _peaks(kernels):
+        plotext.plot(*_roof(kernels, peak), marker="dot")
+    xs, ys = _points(kernels)
+    plotext.scatter(xs, ys, marker="x")
+    corners = [_roof(kernels, peak) for peak in _peaks(kernels)]
+    plotext.xticks(*_decades([x for found, _ in corners for x in found]))
+    marks, names = _decades([*ys, *(y for _, found in corners for y in found)])
+    peaks = [peak for peak in _peaks(kernels) if peak not in marks]
+    plotext.yticks([*marks, *peaks], [*names, *map(show_flops, peaks)])
+    plotext.title(inert(title))
+    plotext.xlabel("FLOP/byte")
+    plotext.ylabel("FLOP/s")
+    return Drawing(plotext.uncolorize(plotext.build()).rstrip("\n"))
+
+
+def save(kernels: Sequence[Placed], title: str, path: str) -> None:
+    """Write the chart of *kernels* to *path*, in the format of its suffix.
+
+    Raises BadInput for a suffix or path that cannot be, Unavailable without matplotlib.
+    """
+    if not path.lower().endswith(SUFFIXES):
+        raise BadInput(f"--plot: {quoted(path)} ends in none of {', '.join(SUFFIXES)}.")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise Unavailable("--plot needs the package matplotlib.", hint=_HINT) from None
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.add_subplot(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
+    axes.set_title(_literal(title))
+    for peak in _peaks(kernels):
+        axes.plot(*_roof(kernels, peak), color="black", label=show_flops(peak))
+    for kernel in kernels:
+        xs, ys = _points([kernel])
+        name = kernel.workload.name or "kernel"
+        axes.plot(xs, ys, "o", label=_literal(name))
+    axes.legend()
+    axes.grid(visible=True, which="both", alpha=0.2)
+    try:
+        figure.savefig(os.fspath(path))
+    except OSError as error:
+        raise BadInput(f"--plot: {quoted(path)} cannot be written: {error.strerror}.") from None
+
+
+def _decades(values: Sequence[float]) -> tuple[list[float], list[str]]:
+    """Return the powers of ten within *values* and how an axis names them."""
+    first, last = math.ceil(math.log10(min(values))), math.floor(math.log10(max(values)))
+    powers = range(first, last + 1)
+    return [10.0**power for power in powers], [f"1e{power}" for power in powers]
+
+
+def _literal(text: str) -> str:
+    """Return foreign *text* as matplotlib shows it literally, without its TeX."""
+    return inert(text).replace("\\", "\\\\").replace("$", r"\$")
+
+
+def _peaks(kernels: Sequence[Placed]) -> list[float]:
+    return sorted({kernel.found.peak for kernel in kernels})
+
+
+def _roof(kernels: Sequence[Placed], peak: float) -> tuple[list[float], list[float]]:
+    """Return the three corners of the roof under *peak*: start, ridge, end."""
+    rate = kernels[0].found.bandwidth
+    ridge = peak / rate
+    places = [ridge, *(kernel.found.intensity for kernel in kernels)]
+    low, high = min(places) / _MARGIN, max(places) * _MARGIN
+    return [low, ridge, high], [low * rate, peak, peak]
+
+
+def _points(kernels: Sequence[Placed]) -> tuple[list[float], list[float]]:
+    """Return where the kernels stand: at what they achieve, or at their roof."""
+    found = [kernel.found for kernel in kernels]
+    return [f.intensity for f in found], [f.achieved or f.attainable for f in found]

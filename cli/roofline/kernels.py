@@ -1,0 +1,133 @@
+"""The kernels under the roof: typed, or described in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.memory.number_types import NumberType, parse_number_type
+from gpuadvise.advisor.peaks import UnitPeak, narrower_peaks, peak
+from gpuadvise.advisor.prose import inert, quoted
+from gpuadvise.advisor.quantity import (
+    parse_bytes,
+    parse_operation_rate,
+    parse_operations,
+    parse_rate,
+    parse_seconds,
+)
+from gpuadvise.advisor.roofline import Move, Roofline, fused, narrowed, roofline
+from gpuadvise.cli.args import named
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+
+_LARGEST_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """Operations, bytes and perhaps the time of one kernel, computed in one type."""
+
+    name: str | None
+    flops: float
+    bytes: float
+    number_type: NumberType
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roofs:
+    """What replaces the device's own peaks; ``None`` is not given. *tensor* picks the unit."""
+
+    peak: float | None = None
+    bandwidth: float | None = None
+    tensor: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A kernel under its roof, and what would move it."""
+
+    workload: Workload
+    unit: UnitPeak
+    found: Roofline
+    moves: tuple[Move, ...]
+
+
+def typed(flops: str, moved: str, dtype: str, time: str | None) -> Workload:
+    """Return the kernel that the options describe; raises BadInput."""
+    return Workload(
+        name=None,
+        flops=named("--flops", parse_operations, flops),
+        bytes=named("--bytes", lambda text: parse_bytes(text, minimum=1), moved),
+        number_type=named("--dtype", parse_number_type, dtype),
+        seconds=None if time is None else named("--time", parse_seconds, time),
+    )
+
+
+def described(path: str) -> list[Workload]:
+    """Return the kernels with a ``work`` table in the TOML file *path*; raises BadInput."""
+    from gpuadvise.advisor.backends.small_file import read_small
+    from gpuadvise.advisor.description.devices import from_catalogue
+    from gpuadvise.advisor.description.files import from_toml
+
+    try:
+        text = read_small(path, largest=_LARGEST_BYTES).decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput(f"--describe: {quoted(path)} is not UTF-8.") from None
+    facts = [kernel.facts for kernel in from_toml(text, path, from_catalogue)]
+    found = [
+        Workload(
+            name=fact.kernel,
+            flops=fact.work.flops,
+            bytes=fact.work.bytes,
+            number_type=parse_number_type(fact.work.dtype),
+            seconds=fact.work.seconds,
+        )
+        for fact in facts
+        if fact.work
+    ]
+    if not found:
+        raise BadInput(f"--describe: {inert(path)} has no kernel with a work table.")
+    return found
+
+
+def roofs(peak: str | None, bandwidth: str | None, *, tensor: bool | None) -> Roofs:
+    """Return the roofs that the options give; raises BadInput."""
+    return Roofs(
+        peak=None if peak is None else named("--peak", parse_operation_rate, peak),
+        bandwidth=None if bandwidth is None else named("--bandwidth", parse_rate, bandwidth),
+        tensor=tensor,
+    )
+
+
+def placed(device: Device, workload: Workload, given: Roofs) -> Placed:
+    """Return where *workload* stands on *device*; raises BadInput for an unknown roof."""
+    rate = given.bandwidth or device.memory_bandwidth
+    if rate is None:
+        raise BadInput(
+            f"The memory bandwidth of {device.name} is not known.", hint="--bandwidth gives it."
+        )
+    unit = _unit(device, workload, given)
+    found = roofline(workload.flops, workload.bytes, unit.rate, rate, workload.seconds)
+    return Placed(
+        workload=workload, unit=unit, found=found, moves=_moves(device, workload, found, given)
+    )
+
+
+def _unit(device: Device, workload: Workload, given: Roofs) -> UnitPeak:
+    if given.peak is not None:
+        return UnitPeak(key=str(workload.number_type), rate=given.peak, source="you")
+    return peak(device, workload.number_type, tensor=given.tensor)
+
+
+def _moves(device: Device, workload: Workload, found: Roofline, given: Roofs) -> tuple[Move, ...]:
+    kind = workload.number_type
+    moves = [
+        narrowed(found, unit.key, kind.bits, narrow.bits, unit.rate)
+        for narrow, unit in ([] if given.peak else narrower_peaks(device, kind))
+    ]
+    fusion = fused(found)
+    better = [move for move in (*moves, *([fusion] if fusion else [])) if move.gain > 1]
+    return tuple(sorted(better, key=lambda move: move.gain))

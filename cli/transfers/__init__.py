@@ -1,0 +1,1 @@
+"""The parts of ``gpuadvise overlap``: its result, blocks, time line and code."""

@@ -1,0 +1,117 @@
+"""``gpuadvise access``."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gpuadvise.cli.commands.schema import bundled
+
+VALID = Draft202012Validator(json.loads(bundled("access"))).validate
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("coalesced", []),
+        ("misaligned", ["--offset", "1", "--show"]),
+        ("stride", ["--stride", "2", "--show"]),
+        ("struct", ["--word", "12", "--show"]),
+        ("faulting", ["--word", "8", "--offset", "4B"]),
+        ("rows", ["--row-threads", "16", "--pitch", "4100B", "--show"]),
+        ("indices", ["--indices", "0,5,9,1024", "--show"]),
+        ("scattered", ["--stride", "33", "--show"]),
+        ("far", ["--word", "64", "--stride", "320B", "--show"]),
+        ("straddling", ["--word", "64", "--offset", "96B", "--stride", "448B", "--show"]),
+        ("sweep", ["--sweep", "stride"]),
+    ],
+)
+def test_pages(name: str, args: list[str], cli, golden) -> None:
+    ran = cli("access", "--cc", "9.0", *args)
+    assert (ran.code, ran.err) == (0, "")
+    golden(f"access-{name}.text", ran.out)
+    VALID(json.loads(cli("access", "--cc", "9.0", *args, "--format", "json").out))
+
+
+@pytest.mark.parametrize(
+    ("args", "field", "value"),
+    [
+        (["--offset", "1"], "sectors", "5"),
+        (["--stride", "2"], "efficiency", "0.5"),
+        (["--stride", "8"], "efficiency", "0.125"),
+        (["--stride", "32B"], "efficiency", "0.125"),
+        (["--threads", "8"], "sectors", "1"),
+        (["--mask", "0xff"], "sectors", "1"),
+        (["--mask", "0xff", "--threads", "4"], "bytes_used", "16"),
+        (["--align", "4", "--word", "16"], "instructions", "4"),
+    ],
+)
+def test_one_value(cli, args: list[str], field: str, value: str) -> None:
+    assert cli("access", "--cc", "9.0", *args, "--get", field).out == f"{value}\n"
+
+
+def test_older_capabilities_have_other_rules(cli) -> None:
+    moved = [
+        cli("access", "--cc", cc, "--offset", "1", *path, "--get", "bytes_moved").out.strip()
+        for cc, *path in (["1.0"], ["1.3"], ["2.0"], ["2.0", "--path", "l2"], ["9.0"])
+    ]
+    assert moved == ["1024", "224", "256", "160", "160"]
+
+
+def test_a_sweep_as_rows(cli) -> None:
+    lines = cli("access", "--cc", "9.0", "--sweep", "offset", "--format", "csv").out.splitlines()
+    assert lines[0].startswith("offset,sectors,")
+    assert [line.split(",")[1] for line in lines[1:]] == ["4", *(["5"] * 7 + ["4"]) * 4]
+
+
+def test_many_warps_from_stdin(cli, monkeypatch) -> None:
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\n".join(b"%d" % i for i in range(0, 140, 2))))
+    )
+    ran = cli("access", "--cc", "9.0", "--indices", "-", "--format", "ndjson")
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    assert [row["warp"] for row in rows] == [0, 1, 2]
+    assert [row["sectors"] for row in rows] == [8, 8, 2]
+
+
+def test_many_warps_in_words(cli) -> None:
+    ran = cli("access", "--cc", "9.0", "--indices", ",".join(map(str, range(64))))
+    assert "warps         2" in ran.out
+
+
+def test_a_threshold(cli) -> None:
+    assert cli("access", "--cc", "9.0", "--stride", "2", "--fail-under", "80%").code == 1
+    assert cli("access", "--cc", "9.0", "--fail-under", "80%").code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--word", "0"], "--word"),
+        (["--word", "x"], "--word"),
+        (["--stride", "-1"], "--stride"),
+        (["--stride", "1KB"], "--stride"),
+        (["--threads", "33"], "--threads"),
+        (["--mask", "0"], "no lane mask"),
+        (["--mask", "0x1ffffffff"], "no lane mask"),
+        (["--mask", "zz"], "no lane mask"),
+        (["--mask", "0x100", "--threads", "4"], "leaves no active lane"),
+        (["--align", "3"], "alignment"),
+        (["--indices", ""], "the list is empty"),
+        (["--indices", "1,x"], "--indices"),
+        (["--indices", "1", "--stride", "2"], "leave out --stride"),
+        (["--path", "l3"], "--path"),
+        (["--path", "l1"], "has no l1 path"),
+        (["--sweep", "word"], "--sweep"),
+        (["--offset", "9999999999999999999"], "--offset"),
+        (["--stride", "1099511627776", "--word", "16"], "address space"),
+    ],
+)
+def test_mistakes(cli, args: list[str], said: str) -> None:
+    ran = cli("access", "--cc", "9.0", *args)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err

@@ -1,0 +1,148 @@
+"""``gpuadvise overlap``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gpuadvise.cli.commands.schema import bundled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VALID = Draft202012Validator(json.loads(bundled("overlap"))).validate
+RATES = {"h2d_rate": 1e9, "d2h_rate": 1e9, "pageable_h2d_rate": 1e8, "pageable_d2h_rate": 1e8}
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("bytes", ["--gpu", "h200", "--h2d", "256MiB", "--kernel", "4ms"]),
+        (
+            "timeline",
+            [
+                "--gpu",
+                "h200",
+                "--h2d",
+                "3ms",
+                "--kernel",
+                "5ms",
+                "--d2h",
+                "3ms",
+                "--streams",
+                "4",
+                "--show",
+            ],
+        ),
+        ("pageable", ["--gpu", "h200", "--h2d", "4MiB", "--kernel", "75us", "--pageable"]),
+        (
+            "one-engine",
+            ["--gpu", "h200", "--h2d", "1ms", "--d2h", "1ms", "--kernel", "1ms", "--engines", "1"],
+        ),
+        ("no-engine", ["--gpu", "h200", "--d2h", "1ms", "--kernel", "1ms", "--engines", "0"]),
+        ("integrated", ["--gpu", "jetson-agx-orin", "--h2d", "64MiB", "--kernel", "1ms"]),
+        ("hopeless", ["--gpu", "h200", "--h2d", "4KiB", "--kernel", "1s"]),
+    ],
+)
+def test_pages(name: str, args: list[str], cli, golden) -> None:
+    ran = cli("overlap", *args)
+    assert (ran.code, ran.err) == (0, "")
+    golden(f"overlap-{name}.text", ran.out)
+    VALID(json.loads(cli("overlap", *args, "--format", "json").out))
+
+
+@pytest.mark.parametrize(("h2d", "kernel"), [("3ms", "5ms"), ("5ms", "3ms")])
+def test_the_guides_formulas(cli, h2d: str, kernel: str) -> None:
+    args = [
+        "overlap",
+        "--gpu",
+        "h200",
+        "--h2d",
+        h2d,
+        "--kernel",
+        kernel,
+        "--streams",
+        "4",
+        "--ideal",
+    ]
+    predicted, guide = cli(*args, "--get", "predicted", "--get", "guide").out.split()
+    assert float(predicted) == pytest.approx(5e-3 + 3e-3 / 4)
+    assert float(predicted) == pytest.approx(float(guide))
+
+
+def test_parameters_by_option(cli) -> None:
+    ran = cli(
+        "overlap", "--gpu", "h200", "--h2d", "1GB", "--kernel", "40ms", "--rate", "25GB/s",
+        "--per-op", "1us", "--copy-latency", "0", "--duplex", "1.5", "--format", "json",
+    )  # fmt: skip
+    model = json.loads(ran.out)["result"]["model"]
+    assert (model["h2d_rate"], model["source"]) == (25e9, "you")
+    assert (model["copy_cost"], model["launch_cost"]) == (1e-6, 1e-6)
+    assert (model["copy_latency"], model["duplex_slowdown"]) == (0.0, 1.5)
+    assert json.loads(ran.out)["result"]["sequential"] == pytest.approx(80e-3)
+
+
+def test_a_calibration_replaces_the_link(cli, tmp_path: Path) -> None:
+    box = tmp_path / "box.json"
+    box.write_text(json.dumps(RATES))
+    args = ["--h2d", "1GB", "--kernel", "1s", "--calibration", str(box), "--get", "sequential"]
+    assert float(cli("overlap", "--gpu", "h200", *args).out) == pytest.approx(2.0)
+    assert float(cli("overlap", "--gpu", "h200", "--pageable", *args).out) == pytest.approx(11.0)
+
+
+def test_one_row_per_stream_count(cli) -> None:
+    ran = cli(
+        "overlap", "--gpu", "h200", "--h2d", "3ms", "--kernel", "5ms", "--max-streams", "5",
+        "--format", "csv",
+    )  # fmt: skip
+    lines = ran.out.splitlines()
+    assert lines[0] == "streams,predicted,speedup,chunk_bytes"
+    assert [line.split(",")[0] for line in lines[1:]] == ["1", "2", "3", "4", "5"]
+
+
+def test_chunks_are_multiples(cli) -> None:
+    ran = cli(
+        "overlap", "--gpu", "h200", "--h2d", "10MB", "--kernel", "1ms", "--streams", "3",
+        "--granularity", "1MiB", "--get", "chunk_bytes",
+    )  # fmt: skip
+    assert ran.out == f"{4 << 20}\n"
+
+
+@pytest.mark.parametrize("language", ["cuda", "cuda-python"])
+@pytest.mark.parametrize(
+    "copies", [["--h2d", "1GB"], ["--h2d", "1GB", "--d2h", "1GB"], ["--d2h", "1GB"]]
+)
+def test_skeletons(cli, golden, language: str, copies: list[str]) -> None:
+    args = [*copies, "--kernel", "20ms", "--streams", "4", "--skeleton", language]
+    code = cli("overlap", "--gpu", "h200", *args, "--get", "skeleton")
+    assert "pinned" in code.out
+    shown = cli("overlap", "--gpu", "h200", *args).out
+    golden(f"overlap-skeleton-{language}-{len(copies)}-{copies[0][2:]}.text", shown)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ([], "nothing to overlap"),
+        (["--h2d", "abc"], '--h2d: "abc"'),
+        (["--h2d", "0"], "--h2d"),
+        (["--h2d", "-3ms"], "--h2d"),
+        (["--h2d", "3ms", "--streams", "0"], "--streams"),
+        (["--h2d", "3ms", "--max-streams", "99999"], "--max-streams"),
+        (["--h2d", "3ms", "--rate", "fast"], "--rate"),
+        (["--h2d", "3ms", "--per-op", "1"], "--per-op"),
+        (["--h2d", "3ms", "--duplex", "0.5"], "--duplex"),
+        (["--h2d", "3ms", "--duplex", "x"], "--duplex"),
+        (["--h2d", "3ms", "--engines", "99"], "--engines"),
+        (["--h2d", "3ms", "--granularity", "0"], "--granularity"),
+        (["--h2d", "3ms", "--skeleton", "rust"], "--skeleton"),
+        (["--h2d", "3ms", "--calibration", "/no/such"], "--calibration"),
+    ],
+)
+def test_mistakes(cli, args: list[str], said: str) -> None:
+    ran = cli("overlap", "--gpu", "h200", "--kernel", "1ms", *args)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err

@@ -1,0 +1,57 @@
+"""``gpuadvise scaling``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gpuadvise.cli.commands.schema import bundled
+
+VALID = Draft202012Validator(json.loads(bundled("scaling"))).validate
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("guide", ["--parallel", "3/4", "--processors", "1000"]),
+        ("target", ["--parallel", "95%", "--processors", "132", "--target", "15"]),
+        ("unreachable", ["--parallel", "0.5", "--processors", "4", "--target", "8x"]),
+        ("all", ["--parallel", "1", "--processors", "4096"]),
+    ],
+)
+def test_pages(name: str, args: list[str], cli, golden) -> None:
+    ran = cli("scaling", *args)
+    assert (ran.code, ran.err) == (0, "")
+    golden(f"scaling-{name}.text", ran.out)
+    VALID(json.loads(cli("scaling", *args, "--format", "json").out))
+
+
+def test_the_guides_four(cli) -> None:
+    assert (
+        cli("scaling", "--parallel", "0.75", "--processors", "8", "--get", "amdahl_limit").out
+        == "4.0\n"
+    )
+    assert (
+        cli("scaling", "--parallel", "1", "--processors", "8", "--get", "amdahl_limit").out
+        == "null\n"
+    )
+
+
+def test_rows_end_with_the_number_asked_for(cli) -> None:
+    lines = cli("scaling", "--parallel", "0.5", "--processors", "6", "--format", "csv").out.split()
+    assert [line.split(",")[0] for line in lines] == ["processors", "1", "2", "4", "6"]
+
+
+@pytest.mark.parametrize(
+    ("parallel", "processors", "target"),
+    [
+        ("2", "8", "2"), ("x", "8", "2"), ("5/4", "8", "2"), ("1/0", "8", "2"), ("0.5", "0", "2"),
+        ("0.5", "8", "x"), ("0.5", "8", "0.5"), ("0.5", "8", "inf"), ("nan", "8", "2"),
+    ],
+)  # fmt: skip
+def test_mistakes(cli, parallel: str, processors: str, target: str) -> None:
+    ran = cli("scaling", "--parallel", parallel, "--processors", processors, "--target", target)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error: --")
