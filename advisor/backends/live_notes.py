@@ -26,6 +26,10 @@ _INTEGRATED = (
     "The GPU shares the host's memory: transfers are copies within it, and zero-copy access "
     "is usually better."
 )
+_ECC = (
+    "ECC is on: on GDDR memory it keeps 15/16 of the capacity and costs up to a fifth of the "
+    "bandwidth (Best Practices Guide, Theoretical Bandwidth Calculation)."
+)
 _MIG_PARENT = "MIG is on: programs see its slices, never the whole GPU."
 _ENGINES = "Fields that no single slice owns, such as bandwidth, are not known for it."
 
@@ -51,6 +55,8 @@ def gpu_notes(
         notes.append(_INTEGRATED)
     elif device.coherent_host_memory:
         notes.append(_COHERENT)
+    if device.ecc and (device.memory_type or "").startswith("GDDR"):
+        notes.append(_ECC)
     if doubt := bandwidth_doubt(device):
         notes.append(doubt)
     return tuple(notes)

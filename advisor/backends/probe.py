@@ -6,6 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 # A cold driver without persistence mode takes one to three seconds per GPU.
 PATIENCE_SECONDS = 30.0
 _FAREWELL_SECONDS = 0.5
+# What a child that has answered in time gets to hand its answer over.
+_GRACE_SECONDS = 0.2
 _CHILD = "import sys; from gpuadvise.advisor.backends.probe_child import main; main(sys.argv[1])"
 
 
@@ -42,7 +45,8 @@ def ask_all(
     patience: float = PATIENCE_SECONDS,
     python: Sequence[str] = (sys.executable, "-P", "-c", _CHILD),
 ) -> list[Outcome]:
-    """Return the outcome of each of *probes*; they run side by side, *patience* seconds each."""
+    """Return the outcome of each of *probes*; they run side by side, *patience* seconds at most."""
+    deadline = time.monotonic() + patience
     children = [
         subprocess.Popen(
             [*python, probe],
@@ -53,13 +57,15 @@ def ask_all(
         for probe in probes
     ]
     pairs = zip(probes, children, strict=True)
-    return [_outcome(probe, child, patience) for probe, child in pairs]
+    return [_outcome(probe, child, patience, deadline) for probe, child in pairs]
 
 
-def _outcome(probe: Probe, child: subprocess.Popen[bytes], patience: float) -> Outcome:
+def _outcome(
+    probe: Probe, child: subprocess.Popen[bytes], patience: float, deadline: float
+) -> Outcome:
     label = "The CUDA driver" if probe is Probe.DRIVER else "NVML"
     try:
-        out, errors = child.communicate(timeout=patience)
+        out, errors = child.communicate(timeout=max(_GRACE_SECONDS, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
         _abandon(child)
         return Outcome(problem=f"{label} did not answer within {patience:g} s and was left alone.")

@@ -22,6 +22,7 @@ from gpuadvise.advisor.backends.live import (
 from gpuadvise.advisor.backends.live_notes import bandwidth_doubt
 from gpuadvise.advisor.backends.merge import merged, pci_id
 from gpuadvise.advisor.backends.probe import Outcome
+from gpuadvise.advisor.backends.product import known_product
 from gpuadvise.advisor.backends.readings import DriverGpu, DriverReport, NvmlGpu, NvmlReport
 from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.device import Origin
@@ -404,6 +405,16 @@ def test_a_contradicted_bandwidth_is_noted_beside_the_live_gpu() -> None:
     (gpu,) = merged(NvmlReport(), DriverReport(gpus=(cuda,)), {}).gpus
     assert gpu.device.memory_bandwidth == 2_407_152_000_000.0
     assert any("cannot be confirmed" in note for note in gpu.device.notes)
+
+
+@pytest.mark.parametrize(("name", "said"), [("NVIDIA L40S", True), ("NVIDIA H200", False)])
+def test_ecc_costs_something_on_gddr_alone(name: str, said: bool) -> None:
+    product = known_product(NvmlGpu(index=0, name=name), None)
+    assert product is not None
+    own = (product.capability.major, product.capability.minor)
+    nvml = NvmlGpu(index=0, name=name, compute_capability=own, ecc=True)
+    (gpu,) = merged(NvmlReport(gpus=(nvml,)), None, {}).gpus
+    assert any("15/16" in note for note in gpu.device.notes) is said
 
 
 def test_environment_is_read_when_nothing_is_given() -> None:

@@ -22,6 +22,21 @@ def test_every_probe_answers_with_a_report(moods) -> None:
     assert identity.answer["gpus"][0]["memory_bus_bits"] is None
 
 
+def test_who_answered_in_time_is_heard_after_another_hung(moods) -> None:
+    moods("hang")
+    nvml, driver = ask_all((Probe.NVML, Probe.DRIVER), patience=3.0)
+    assert nvml.problem is not None
+    assert driver.answer["cuda_version"] == "13.0"
+
+
+def test_two_hanging_drivers_share_the_time_limit(moods) -> None:
+    moods("hang", "hang")
+    start = time.monotonic()
+    outcomes = ask_all((Probe.NVML, Probe.DRIVER), patience=1.0)
+    assert time.monotonic() - start < 1.9
+    assert all("did not answer within 1 s" in str(each.problem) for each in outcomes)
+
+
 def test_a_hanging_driver_is_left_after_the_time_limit(moods) -> None:
     moods(nvml_moods="hang")
     start = time.monotonic()
