@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Content
-from gpuadvise.advisor.compatibility.fit import Outcome, fit
+from gpuadvise.advisor.compatibility.fit import Outcome
 from gpuadvise.advisor.compatibility.survey import can_load
 from gpuadvise.advisor.prose import and_list, plural
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
-    from gpuadvise.advisor.compatibility.verdict import Judged, Verdict
+    from gpuadvise.advisor.compatibility.verdict import Verdict
 
 # A list of targets longer than this is shortened to its ends.
 _LISTED = 8
@@ -33,14 +33,15 @@ def headline(verdict: Verdict, what: str, gpu: str) -> str:
         case Outcome.RUNS if runs == total:
             return f"{what} runs on {gpu}: {_best(verdict)}."
         case _:
-            return f"{what} runs on {gpu} in part: {_parts(verdict)}."
+            share = " in part" if verdict.count(Outcome.FAILS) else ""
+            return f"{what} runs on {gpu}{share}: {_parts(verdict)}."
 
 
 def _best(verdict: Verdict) -> str:
     reasons: Counter[str] = Counter()
     for judged in verdict.modules:
-        given = {one.reason for one in judged.fits if one.outcome is verdict.outcome}
-        reasons.update(dict.fromkeys(given, judged.modules.count))
+        if judged.outcome is verdict.outcome and judged.reason:
+            reasons[judged.reason] += judged.modules.count
     return reasons.most_common(1)[0][0]
 
 
@@ -59,9 +60,7 @@ def _parts(verdict: Verdict) -> str:
 
 
 def _why_not(verdict: Verdict) -> str:
-    failing = (judged for judged in verdict.modules if judged.outcome is Outcome.FAILS)
-    too_new = _too_new(failing, verdict.gpu)
-    return too_new or f"only {carried(_failing(verdict))}"
+    return _too_new(verdict) or f"only {carried(_failing(verdict))}"
 
 
 def _failing(verdict: Verdict) -> list[Entry]:
@@ -77,16 +76,14 @@ def reason(verdict: Verdict) -> str:
     if not entries:
         return _nothing_loadable(verdict.unloadable)
     held = carried(entry for entry in entries if can_load(entry))
-    too_new = _too_new(verdict.modules, verdict.gpu)
+    too_new = _too_new(verdict)
     return f"it holds {held}, {f'and {too_new}' if too_new else _about_ptx(entries, verdict.gpu)}"
 
 
-def _too_new(modules: Iterable[Judged], gpu: Capability) -> str | None:
-    """Return what a newer driver would mend, if anything: code that fits the GPU itself."""
-    for one in (one for judged in modules for one in judged.fits):
-        if one.outcome is Outcome.FAILS and fit(one.entry, gpu).outcome is not Outcome.FAILS:
-            return one.reason
-    return None
+def _too_new(verdict: Verdict) -> str | None:
+    """Return what a newer driver would mend, if anything."""
+    failing = (judged for judged in verdict.modules if judged.outcome is Outcome.FAILS)
+    return next((judged.reason for judged in failing if judged.reason), None)
 
 
 def _about_ptx(entries: list[Entry], gpu: Capability) -> str:

@@ -50,15 +50,27 @@ class Fit:
     reason: str
 
 
-def fit(entry: Entry, gpu: Capability, driver: Driver | None = None) -> Fit:
-    """Return whether the driver can use *entry* on *gpu*; without *driver*, on a recent one."""
-    outcome, reason = _judge(entry, gpu, driver)
+def fit(
+    entry: Entry, gpu: Capability, driver: Driver | None = None, *, linking: bool = False
+) -> Fit:
+    """Return whether the driver can use *entry* on *gpu*; without *driver*, on a recent one.
+
+    *linking* asks about inputs of a device link, which no driver loads as they are.
+    """
+    outcome, reason = _judge(entry, gpu, driver, linking=linking)
     return Fit(entry=entry, outcome=outcome, reason=reason)
 
 
-def _judge(entry: Entry, gpu: Capability, driver: Driver | None) -> tuple[Outcome, str]:
-    if entry.link_input:
-        return Outcome.FAILS, "input of a device link: never loaded as it is"
+def is_input(entry: Entry) -> bool:
+    """Return whether *entry* waits for a device link; a lone relocatable cubin can be loaded."""
+    return entry.link_input and entry.place.section is not None
+
+
+def _judge(
+    entry: Entry, gpu: Capability, driver: Driver | None, *, linking: bool
+) -> tuple[Outcome, str]:
+    if is_input(entry) and not linking:
+        return Outcome.FAILS, "input of a device link: used only where the linked code does not fit"
     match entry.content:
         case Content.SASS:
             return _sass(entry, gpu, driver)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def loaded(entries: Sequence[Entry], gpu: Capability) -> tuple[Entry, ...]:
     """Return those of one module's *entries* that a driver would use on *gpu*, best only.
 
-    Machine code goes before PTX and the nearest target before older ones; a module may hold
-    several images for one target, and all of them are used.
+    Machine code goes before PTX, the nearest target before older ones and a specific target
+    before the plain one, whether or not the driver can read it (seen on a live GPU, driver
+    580). A module may hold several images for one target: all of them are used.
     """
     fits = (fit(entry, gpu) for entry in entries)
     usable = [one for one in fits if one.outcome is not Outcome.FAILS]

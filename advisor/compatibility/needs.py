@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.compatibility.fit import NEW_ABI_CUDA, Outcome, fit, made_by_newer
+from gpuadvise.advisor.compatibility.fit import NEW_ABI_CUDA, made_by_newer
+from gpuadvise.advisor.compatibility.loaded import loaded
 from gpuadvise.advisor.compatibility.releases import AFTER_NEWEST, FIRST_CUDA, cuda_for_ptx
+from gpuadvise.advisor.compatibility.relink import made_from, relinks, usable
 from gpuadvise.advisor.compatibility.targets import number
 
 if TYPE_CHECKING:
@@ -22,16 +24,18 @@ def needed_cuda(survey: Survey, gpu: Capability) -> Version | None:
 
     None when it can use nothing, or when the capability is too old or new to be in the tables.
     """
-    needs = (need for one in survey.loadable if (need := _needed(one, gpu)))
+    needs = (
+        _needed(one, survey.inputs.get(one.path, ()), gpu) or _UNKNOWN for one in survey.loadable
+    )
     most = max(needs, default=_UNKNOWN)
     return None if most == _UNKNOWN else most
 
 
-def _needed(modules: Modules, gpu: Capability) -> Version | None:
-    fits = [fit(entry, gpu) for entry in modules.entries]
-    images = [one.entry for one in fits if one.outcome is Outcome.RUNS]
-    programs = [one.entry for one in fits if one.outcome is Outcome.JIT]
-    return min((_of(entry, gpu) for entry in images or programs), default=None)
+def _needed(modules: Modules, inputs: tuple[Modules, ...], gpu: Capability) -> Version | None:
+    chosen = loaded(modules.entries, gpu)
+    if chosen or not (made_from(modules, inputs) and relinks(inputs, gpu, None)):
+        return max((_of(entry, gpu) for entry in chosen), default=None)
+    return max(min(_of(e, gpu) for e in usable(one, gpu, None)) for one in inputs)
 
 
 def _of(entry: Entry, gpu: Capability) -> Version:

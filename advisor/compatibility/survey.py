@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.capability import Capability
+from gpuadvise.advisor.compatibility.fit import is_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gpuadvise.advisor.binaries.model import Entry
 
@@ -44,31 +45,54 @@ class Survey:
     """The device code of a file: what a driver could load, and the entries of all the rest."""
 
     loadable: tuple[Modules, ...]
+    inputs: Mapping[str, tuple[Modules, ...]]  # of device links, by file or member
     unloadable: Counter[Content]
     holdings: tuple[Holding, ...]  # everything, by kind and target
 
 
 def survey(entries: Iterable[Entry]) -> Survey:
     """Return what *entries* hold; those of one module must follow each other, as readers do."""
-    kinds: dict[object, tuple[str, tuple[Entry, ...]]] = {}
-    counts: Counter[object] = Counter()
+    loadable, inputs = _Kinds(), _Kinds()
     unloadable: Counter[Content] = Counter()
     tally = _Tally()
     for module in _by_module(entries):
         tally.add(module)
         if any(can_load(entry) for entry in module):
-            path = module[0].place.member or module[0].place.path
-            distinct = {same_for_a_driver(entry): entry for entry in module}
-            key = (path, frozenset(distinct))
-            kinds.setdefault(key, (path, tuple(distinct.values())))
-            counts[key] += 1
-        else:
-            unloadable.update(entry.content for entry in module)
-    loadable = tuple(
-        Modules(path=path, entries=distinct, count=counts[key])
-        for key, (path, distinct) in kinds.items()
+            loadable.add(module)
+            continue
+        unloadable.update(entry.content for entry in module)
+        if is_input(module[0]):
+            inputs.add(module)
+    by_path: dict[str, tuple[Modules, ...]] = {}
+    for one in inputs.modules():
+        by_path[one.path] = (*by_path.get(one.path, ()), one)
+    return Survey(
+        loadable=loadable.modules(),
+        inputs=by_path,
+        unloadable=unloadable,
+        holdings=tally.holdings(),
     )
-    return Survey(loadable=loadable, unloadable=unloadable, holdings=tally.holdings())
+
+
+class _Kinds:
+    """Modules counted by what they hold."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[object, tuple[str, tuple[Entry, ...]]] = {}
+        self._counts: Counter[object] = Counter()
+
+    def add(self, module: list[Entry]) -> None:
+        path = module[0].place.member or module[0].place.path
+        distinct = {same_for_a_driver(entry): entry for entry in module}
+        key = (path, frozenset(distinct))
+        self._kinds.setdefault(key, (path, tuple(distinct.values())))
+        self._counts[key] += 1
+
+    def modules(self) -> tuple[Modules, ...]:
+        return tuple(
+            Modules(path=path, entries=distinct, count=self._counts[key])
+            for key, (path, distinct) in self._kinds.items()
+        )
 
 
 class _Tally:
@@ -102,7 +126,7 @@ def _order(holding: Holding) -> tuple[object, ...]:
 
 def can_load(entry: Entry) -> bool:
     """Return whether some driver would load *entry* as it is."""
-    return entry.content in LOADABLE and not entry.link_input
+    return entry.content in LOADABLE and not is_input(entry)
 
 
 def same_for_a_driver(entry: Entry) -> tuple[object, ...]:

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.compatibility.drivers import why_unsupported
-from gpuadvise.advisor.compatibility.fit import Fit, Outcome, fit
+from gpuadvise.advisor.compatibility.fit import Outcome, fit
+from gpuadvise.advisor.compatibility.loaded import loaded
+from gpuadvise.advisor.compatibility.relink import made_from, relinks
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -26,11 +28,15 @@ _BETTER = (Outcome.RUNS, Outcome.JIT, Outcome.FAILS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """Modules that hold the same: what the driver makes of each entry, and the best of it."""
+    """Modules that hold the same, and what the driver makes of them.
+
+    *reason* says why they run; when they fail, why this driver is too old for what would fit
+    the GPU, or None when nothing would.
+    """
 
     modules: Modules
-    fits: tuple[Fit, ...]
     outcome: Outcome
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +69,10 @@ class Verdict:
 def judge(survey: Survey, gpu: Capability, driver: Driver | None = None) -> Verdict:
     """Return what becomes of the code in *survey* on *gpu*; without *driver*, on a recent one."""
     blocked = why_unsupported(gpu, driver) if driver else None
-    judged = tuple(_judged(modules, gpu, driver) for modules in survey.loadable)
+    judged = tuple(
+        _judged(modules, survey.inputs.get(modules.path, ()), gpu, driver)
+        for modules in survey.loadable
+    )
     return Verdict(
         gpu=gpu,
         driver=driver,
@@ -79,6 +88,13 @@ def best(outcomes: Iterable[Outcome]) -> Outcome:
     return min(outcomes, key=_BETTER.index, default=Outcome.FAILS)
 
 
-def _judged(modules: Modules, gpu: Capability, driver: Driver | None) -> Judged:
-    fits = tuple(fit(entry, gpu, driver) for entry in modules.entries)
-    return Judged(modules=modules, fits=fits, outcome=best(one.outcome for one in fits))
+def _judged(
+    modules: Modules, inputs: tuple[Modules, ...], gpu: Capability, driver: Driver | None
+) -> Judged:
+    # The driver chooses by target alone: it does not fall back to what it could read.
+    chosen = [fit(entry, gpu, driver) for entry in loaded(modules.entries, gpu)]
+    outcome = best(one.outcome for one in chosen)
+    reason = next((one.reason for one in chosen if one.outcome is outcome), None)
+    if not chosen and made_from(modules, inputs) and relinks(inputs, gpu, driver):
+        outcome, reason = Outcome.JIT, f"the driver links its parts again for {gpu}"
+    return Judged(modules=modules, outcome=outcome, reason=reason)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.compatibility.explain import headline
-from gpuadvise.advisor.compatibility.fit import Outcome, fit
+from gpuadvise.advisor.compatibility.fit import NEW_ABI_CUDA, Outcome, fit, made_by_newer
 from gpuadvise.advisor.compatibility.gencode import fix_for
 from gpuadvise.advisor.compatibility.needs import needed_cuda
 from gpuadvise.advisor.compatibility.releases import branch_for_cuda, show
@@ -88,6 +88,7 @@ def entry_fields(holding: Holding, verdict: Verdict) -> dict[str, Any]:
         "kind": str(entry.content),
         "target": _target(entry),
         "ptx_version": show(entry.ptx_version) if entry.ptx_version else None,
+        "first_toolkit": show(NEW_ABI_CUDA) if made_by_newer(entry) else None,
         "count": holding.count,
         "bytes": holding.size,
         "link_input": entry.link_input,

@@ -34,7 +34,7 @@ def blocks(result: Mapping[str, Any], gpu: str) -> list[Block]:
     found: list[Block] = [Line(result["summary"], tone), _facts(result, gpu)]
     if len(result["files"]) > 1:
         found += [Heading("Files"), _files(result["files"])]
-    found += [Heading("Device code"), _entries(result["entries"])]
+    found += [Heading("Device code"), *_entries(result["entries"])]
     if result["fix"]:
         found += _fix(result["fix"])
     return found
@@ -49,8 +49,10 @@ def _facts(result: Mapping[str, Any], gpu: str) -> Facts:
         Fact(label="Driver", value=Cell(judged), remark=version or _driver_hint(driver)),
     ]
     if needed:
-        branch = f"driver {needed['branch']} or later" if needed["branch"] else ""
-        rows.append(Fact(label="Needs", value=Cell(f"CUDA {needed['cuda']}"), remark=branch))
+        branch = f"driver {needed['branch']}" if needed["branch"] else ""
+        rows.append(
+            Fact(label="Needs", value=Cell(f"CUDA {needed['cuda']} or later"), remark=branch)
+        )
     return Facts(tuple(rows))
 
 
@@ -70,29 +72,42 @@ def _files(files: Sequence[Mapping[str, Any]]) -> Table:
     return Table(columns=columns, rows=rows + more)
 
 
-def _entries(entries: Sequence[Mapping[str, Any]]) -> Table:
+def _entries(entries: Sequence[Mapping[str, Any]]) -> list[Block]:
+    shown = [each for each in entries if not each["link_input"] and each["kind"] != "stub"]
+    shown = shown or list(entries)
     columns = (
         Column("kind"),
         Column("target"),
-        Column("PTX"),
+        Column("made with"),
         Column("count", right=True),
         Column("size", right=True),
         Column("verdict"),
         Column("reason"),
     )
-    return Table(columns=columns, rows=tuple(map(_entry, entries)))
+    hidden = sum(each["count"] for each in entries) - sum(each["count"] for each in shown)
+    more = (
+        f"and {hidden:,} inputs of a device link or empty images, which no driver loads as they are"
+    )
+    table = Table(columns=columns, rows=tuple(map(_entry, shown)))
+    return [table, Line(more, Tone.FAINT)] if hidden else [table]
 
 
 def _entry(entry: Mapping[str, Any]) -> tuple[Cell, ...]:
     return (
         Cell(entry["kind"]),
         Cell(entry["target"] or "-"),
-        Cell(entry["ptx_version"] or "-"),
+        Cell(_made_with(entry)),
         _count(entry["count"]),
         Cell(show_bytes(entry["bytes"])),
         Cell(entry["verdict"], TONES[entry["verdict"]]),
         Cell(entry["reason"], Tone.FAINT),
     )
+
+
+def _made_with(entry: Mapping[str, Any]) -> str:
+    if entry["ptx_version"]:
+        return f"PTX {entry['ptx_version']}"
+    return f"CUDA {entry['first_toolkit']} or later" if entry["first_toolkit"] else "-"
 
 
 def _count(count: int) -> Cell:

@@ -13,11 +13,13 @@ CONTENT = {
     "sass": Content.SASS,
     "rdc": Content.SASS,
     "ptx": Content.PTX,
-    "rptx": Content.RELOCATABLE_PTX,
+    "rptx": Content.PTX,
     "lto": Content.LTO,
     "stub": Content.STUB,
     "tile": Content.TILE,
 }
+
+INPUTS = ("rdc", "rptx")
 
 
 def _entry(word: str, module: int) -> Entry:
@@ -26,13 +28,13 @@ def _entry(word: str, module: int) -> Entry:
     isa = tuple(int(part) for part in version.split(".")) if version else None
     return Entry(
         content=CONTENT[kind],
-        place=Place(path="lib.so", section=".nv_fatbin"),
+        place=Place(path="lib.so", section="__nv_relfatbin" if kind in INPUTS else ".nv_fatbin"),
         capability=parse_capability(target.rstrip("+")) if target else None,
-        new_abi=target.endswith("+") if kind == "sass" else None,
+        new_abi=target.endswith("+") if CONTENT[kind] is Content.SASS else None,
         size=100,
         ptx_version=(isa[0], isa[1]) if isa else None,
         module=module,
-        link_input=kind == "rdc",
+        link_input=kind in INPUTS,
     )
 
 

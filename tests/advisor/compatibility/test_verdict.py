@@ -204,7 +204,7 @@ def test_each_other_kind_of_entry_says_why_it_is_not_loaded(entries: Notation) -
     }
     assert "device link" in reasons["rdc:90"]
     assert "without code" in reasons["stub:90"]
-    assert reasons["lto:90"] == reasons["rptx:90"]
+    assert reasons["rdc:90"] == reasons["rptx:90"]
     assert "link it at run time" in reasons["lto:90"]
     assert "not code" in reasons["tile:90"]
 
