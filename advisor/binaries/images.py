@@ -9,7 +9,6 @@ from gpuadvise.advisor.binaries.cubin import read_cubin
 from gpuadvise.advisor.binaries.layout import has_code
 from gpuadvise.advisor.binaries.model import Compression, Content, Damage, Kernel
 from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
-from gpuadvise.advisor.binaries.texts import read_program
 from gpuadvise.advisor.binaries.unpack import unpack
 from gpuadvise.advisor.errors import Unavailable
 
@@ -61,6 +60,8 @@ class Images:
             yield Damage(place=entry.place, message=text)
             return
         if entry.content is Content.PTX:
+            from gpuadvise.advisor.binaries.texts import read_program  # listings need none
+
             yield from read_program(image.read(0, image.size), entry.place)
             return
         yield from read_cubin(image, entry.place, target=entry.capability, debug=entry.debug)

@@ -12,7 +12,6 @@ from gpuadvise.advisor.binaries.cubin import describe, read_cubin
 from gpuadvise.advisor.binaries.model import Damage, Item, Place
 from gpuadvise.advisor.binaries.source import kept, opened
 from gpuadvise.advisor.binaries.span import Damaged, FileSpan
-from gpuadvise.advisor.binaries.texts import read_text
 from gpuadvise.advisor.binaries.want import Want
 from gpuadvise.advisor.errors import BadInput
 
@@ -76,6 +75,8 @@ def _read(file: BinaryIO, span: FileSpan, place: Place, want: Want) -> Iterator[
             case Form.ARCHIVE:
                 yield from _archive(span, place, want)
             case Form.TEXT:
+                from gpuadvise.advisor.binaries.texts import read_text  # most files are none
+
                 file.seek(0)
                 yield from read_text(file, place, want)
             case Form.CUBIN | Form.HOST | Form.FATBIN | Form.OTHER:

@@ -16,10 +16,13 @@ from gpuadvise.advisor.compatibility.fit import is_input
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from gpuadvise.advisor.binaries.model import Entry
+    from gpuadvise.advisor.binaries.model import Entry, Place
 
 # What a driver loads from a module by itself. The rest waits for a linker, or holds no code.
 LOADABLE = frozenset({Content.SASS, Content.PTX})
+
+# What a driver's choice depends on.
+Key = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +59,15 @@ def survey(entries: Iterable[Entry]) -> Survey:
     unloadable: Counter[Content] = Counter()
     tally = _Tally()
     for module in _by_module(entries):
-        tally.add(module)
-        if any(can_load(entry) for entry in module):
-            loadable.add(module)
+        keys = [same_for_a_driver(entry) for entry in module]
+        distinct = dict(zip(keys, module, strict=True))
+        tally.add(keys, module)
+        if any(can_load(entry) for entry in distinct.values()):
+            loadable.add(module[0].place, distinct)
             continue
         unloadable.update(entry.content for entry in module)
         if is_input(module[0]):
-            inputs.add(module)
+            inputs.add(module[0].place, distinct)
     by_path: dict[str, tuple[Modules, ...]] = {}
     for one in inputs.modules():
         by_path[one.path] = (*by_path.get(one.path, ()), one)
@@ -81,9 +86,8 @@ class _Kinds:
         self._kinds: dict[object, tuple[str, tuple[Entry, ...]]] = {}
         self._counts: Counter[object] = Counter()
 
-    def add(self, module: list[Entry]) -> None:
-        path = module[0].place.member or module[0].place.path
-        distinct = {same_for_a_driver(entry): entry for entry in module}
+    def add(self, place: Place, distinct: dict[Key, Entry]) -> None:
+        path = place.member or place.path
         key = (path, frozenset(distinct))
         self._kinds.setdefault(key, (path, tuple(distinct.values())))
         self._counts[key] += 1
@@ -99,13 +103,12 @@ class _Tally:
     """Entries counted by what they are to a driver."""
 
     def __init__(self) -> None:
-        self._first: dict[tuple[object, ...], Entry] = {}
-        self._counts: Counter[tuple[object, ...]] = Counter()
-        self._sizes: Counter[tuple[object, ...]] = Counter()
+        self._first: dict[Key, Entry] = {}
+        self._counts: Counter[Key] = Counter()
+        self._sizes: Counter[Key] = Counter()
 
-    def add(self, module: list[Entry]) -> None:
-        for entry in module:
-            key = same_for_a_driver(entry)
+    def add(self, keys: list[Key], module: list[Entry]) -> None:
+        for key, entry in zip(keys, module, strict=True):
             self._first.setdefault(key, entry)
             self._counts[key] += 1
             self._sizes[key] += entry.size
@@ -118,7 +121,7 @@ class _Tally:
         return tuple(sorted(found, key=_order))
 
 
-def _order(holding: Holding) -> tuple[object, ...]:
+def _order(holding: Holding) -> Key:
     entry = holding.entry
     kind = (entry.link_input, tuple(Content).index(entry.content))
     return (*kind, entry.capability or Capability(0, 0), entry.ptx_version or (0, 0))
@@ -129,9 +132,12 @@ def can_load(entry: Entry) -> bool:
     return entry.content in LOADABLE and not is_input(entry)
 
 
-def same_for_a_driver(entry: Entry) -> tuple[object, ...]:
+def same_for_a_driver(entry: Entry) -> Key:
     """Return all of *entry* that a driver's choice depends on."""
-    return (entry.content, entry.capability, entry.ptx_version, entry.new_abi, entry.link_input)
+    # Plain values only: they hash several times faster than the records themselves.
+    target = entry.capability
+    number = target and (target.major, target.minor, target.variant)
+    return (str(entry.content), number, entry.ptx_version, entry.new_abi, is_input(entry))
 
 
 def _by_module(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
