@@ -63,7 +63,7 @@ def predicted_seconds(staged: Staged, model: LinkModel) -> float:
         h2d_bytes=mix.bytes,
         d2h_bytes=mix.bytes if mix.copy_back else 0,
     )
-    here = replace(model, copy_cost=parts.issue_cost, launch_cost=parts.issue_cost)
+    here = replace(model, copy_cost=staged.issue_cost, launch_cost=staged.issue_cost)
     return stage(work, here, staged.streams, granularity=GRANULARITY).seconds
 
 
@@ -78,6 +78,7 @@ def _row(staged: Staged, model: LinkModel) -> dict[str, Any]:
         **sample_fields(staged.seconds),
         "h2d_seconds": parts.h2d.median,
         "kernel_seconds": parts.kernel.median,
+        "issue_cost": staged.issue_cost,
         "d2h_seconds": parts.d2h.median if parts.d2h else None,
         "expected": expected,
         "ratio": staged.seconds.median / expected,

@@ -21,7 +21,7 @@ _REPEATS = 15
 _SMALL = 4096
 _LARGE = 16 << 20
 # Copies that show what a piece costs more while the other direction copies too.
-_PIECES = (1 << 20, 4 << 20)
+_PIECES = (256 << 10, 1 << 20, 4 << 20)
 # Rounds of a kernel that keeps the device busy while shorter ones queue up behind it.
 _BUSY_ROUNDS = 200_000
 _QUEUED = 33

@@ -43,12 +43,12 @@ def issue_costs(session: Session) -> IssueCosts:
             d2h = partial(call, "cuMemcpyDtoHAsync", host, memory, WORK_WORD, stream)
             staged += [h2d, kernels.launcher("work", 1, stream, memory, 1, 1), d2h]
             copied += [h2d, d2h]
-        with_launches, without = issue_seconds(staged), issue_seconds(copied)
+        with_launches, without = _issue_seconds(staged), _issue_seconds(copied)
     launch = max(0.0, with_launches - without) / _PIECES
     return IssueCosts(launch=launch, copy=without / len(copied))
 
 
-def issue_seconds(operations: Sequence[Callable[[], object]]) -> float:
+def _issue_seconds(operations: Sequence[Callable[[], object]]) -> float:
     """Return the host's seconds for issuing *operations*, the device idle before."""
     seconds = []
     with undisturbed():

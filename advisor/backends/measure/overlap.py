@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.measure.calls import call
-from gpuadvise.advisor.backends.measure.issue import issue_seconds
 from gpuadvise.advisor.backends.measure.kernels import THREADS, WORK_WORD, Kernels
 
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ QUICK_STREAMS = (1, 2, 4, 8, 16)
 MIB = 1 << 20
 # Pieces begin on pages: copies from odd addresses are slower by a few per cent.
 GRANULARITY = 4096
-# Streams of the trial that shows what the host spends on each operation.
-_ISSUED = 16
 _REPEATS = 15
 _QUICK_REPEATS = 5
 
@@ -53,21 +50,25 @@ QUICK_MIXES = tuple(mix for mix in MIXES if mix.name in {"balanced", "small"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The stages of a mix, each alone, and the host's seconds for each of its operations."""
+    """The stages of a mix, each alone: seconds of the copies and of the whole kernel."""
 
     h2d: Sample
     kernel: Sample
     d2h: Sample | None
-    issue_cost: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staged:
-    """One mix over *streams* streams, a piece each; *parts* are its stages alone."""
+    """One mix over *streams* streams, a piece each; *parts* are its stages alone.
+
+    ``issue_cost`` is the host's seconds for each operation in these very rounds: a host's pace
+    changes from one moment to the next.
+    """
 
     mix: Mix
     streams: int
     seconds: Sample
+    issue_cost: float
     parts: Parts
 
 
@@ -94,17 +95,23 @@ class _Job:
         self.host = session.pinned_bytes(mix.bytes)
         self.device = session.device_bytes(mix.bytes, like=self.host)
         self.streams = [session.stream() for _ in range(max(STREAMS))]
-        self.rounds = 1
-        self.parts = self._alone()
+        self.parts, self.rounds = self._alone()
 
     def staged(self, counts: Sequence[int]) -> Iterator[Staged]:
         for count in counts:
             streams = self.streams[:count]
-            issue = partial(_issue, self._operations(count))
-            seconds = self.session.timed(issue, streams, self.repeats)
-            yield Staged(mix=self.mix, streams=count, seconds=seconds, parts=self.parts)
+            operations = self._operations(count)
+            issue = partial(_issue, operations)
+            seconds, host = self.session.issued(issue, streams, self.repeats)
+            yield Staged(
+                mix=self.mix,
+                streams=count,
+                seconds=seconds,
+                issue_cost=host.median / len(operations),
+                parts=self.parts,
+            )
 
-    def _alone(self) -> Parts:
+    def _alone(self) -> tuple[Parts, int]:
         lone = self.streams[:1]
         h2d = self.session.timed(self._h2d(0, self.mix.bytes, lone[0]), lone, self.repeats)
         d2h = self.session.timed(self._d2h(0, self.mix.bytes, lone[0]), lone, self.repeats)
@@ -112,14 +119,7 @@ class _Job:
         kernel = self.session.timed(
             self._kernel(0, self.mix.bytes, rounds, lone[0]), lone, self.repeats
         )
-        self.rounds = rounds
-        operations = self._operations(_ISSUED)
-        return Parts(
-            h2d=h2d,
-            kernel=kernel,
-            d2h=d2h if self.mix.copy_back else None,
-            issue_cost=issue_seconds(operations) / len(operations),
-        )
+        return Parts(h2d=h2d, kernel=kernel, d2h=d2h if self.mix.copy_back else None), rounds
 
     def _rounds(self, seconds: float) -> int:
         """Return the kernel's rounds that take *seconds*, from two trial lengths."""

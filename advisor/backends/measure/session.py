@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -118,7 +119,13 @@ class Session:
         return Scope(self)
 
     def timed(self, work: Callable[[], None], streams: Sequence[Any], repeats: int) -> Sample:
-        """Return the device seconds of *work*, from its first stream's start to the last end.
+        """Return the device seconds of *work*, from its first stream's start to the last end."""
+        return self.issued(work, streams, repeats)[0]
+
+    def issued(
+        self, work: Callable[[], None], streams: Sequence[Any], repeats: int
+    ) -> tuple[Sample, Sample]:
+        """Return the device seconds of *work*, and the host's seconds for issuing it.
 
         The start event is the first operation of the first stream; the clock stops when the
         slowest of *streams* is done.
@@ -126,19 +133,23 @@ class Session:
         start, ends = self.event(), [self.event() for _ in streams]
         with undisturbed():
             rounds = [self._round(work, streams, start, ends) for _ in range(WARM_UPS + repeats)]
-        return sample(rounds[WARM_UPS:])
+        device, host = zip(*rounds[WARM_UPS:], strict=True)
+        return sample(device), sample(host)
 
     def _round(
         self, work: Callable[[], None], streams: Sequence[Any], start: Any, ends: Sequence[Any]
-    ) -> float:
+    ) -> tuple[float, float]:
         call("cuCtxSynchronize")
         call("cuEventRecord", start, streams[0])
+        began = time.perf_counter()
         work()
+        host = time.perf_counter() - began
         for end, stream in zip(ends, streams, strict=True):
             call("cuEventRecord", end, stream)
         for end in ends:
             call("cuEventSynchronize", end)
-        return max(float(call("cuEventElapsedTime", start, end)) for end in ends) * 1e-3
+        device = max(float(call("cuEventElapsedTime", start, end)) for end in ends) * 1e-3
+        return device, host
 
 
 class Scope:
