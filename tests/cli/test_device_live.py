@@ -13,7 +13,9 @@ from jsonschema import Draft202012Validator
 from gpuadvise.advisor.backends import presence
 from gpuadvise.cli.commands.schema import bundled
 
+# Recorded on a real H200, idle and during matrix products; the UUID is replaced.
 H200 = str(Path(__file__).parent / "boxes" / "h200.json")
+BUSY = str(Path(__file__).parent / "boxes" / "h200-busy.json")
 
 
 def valid(document: dict) -> dict:
@@ -27,9 +29,10 @@ def answer(cli, *args: str, code: int = 0) -> dict:
     return valid(json.loads(ran.out))
 
 
-def test_a_recording_is_a_valid_answer_and_replays_whole(cli) -> None:
-    recorded = valid(json.loads(Path(H200).read_text()))
-    again = answer(cli, "--all", "--from", H200)
+@pytest.mark.parametrize("box", [H200, BUSY])
+def test_a_recording_is_a_valid_answer_and_replays_whole(cli, box: str) -> None:
+    recorded = valid(json.loads(Path(box).read_text()))
+    again = answer(cli, "--all", "--from", box)
     assert again["devices"][0]["origin"] == "snapshot"
     for device in (*recorded["devices"], *again["devices"]):
         del device["origin"]
@@ -42,6 +45,11 @@ def test_text_of_a_recorded_h200(cli, golden) -> None:
     golden("device-h200-recorded.txt", ran.out)
     assert cli("device", "--all", "--from", H200).out == ran.out
     golden("device-h200-recorded.md", cli("device", "--from", H200, "--format", "markdown").out)
+
+
+def test_text_of_a_busy_h200(cli, golden) -> None:
+    out = cli("device", "--from", BUSY).out
+    golden("device-h200-busy.txt", out[out.index("\nNow\n") :])
 
 
 @pytest.mark.parametrize("width", [40, 200])
