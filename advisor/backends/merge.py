@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.backends.live_device import live_device
 from gpuadvise.advisor.backends.live_notes import gpu_notes
 from gpuadvise.advisor.backends.product import known_product
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.gpu import Gpu, Identity, Machine
 
 if TYPE_CHECKING:
@@ -48,9 +49,12 @@ def _gpu(
     """Return the GPU that both views show, or in a sentence why there is nothing to say."""
     if one and one.problem:
         return f"GPU {one.index} does not answer: {one.problem}."
-    device = live_device(one, other, known_product(one, other))
+    name = (one and one.name) or (other and other.name) or "A GPU"
+    try:
+        device = live_device(one, other, known_product(one, other))
+    except BadInput as error:  # a capability that the catalogue denies
+        return f"{name}: {error.message}"
     if device is None:
-        name = (one and one.name) or (other and other.name) or "A GPU"
         return f"{name} does not tell its compute capability, so nothing can be said about it."
     identity = _identity(one, other)
     notes = gpu_notes(device, identity, one, environ, asked=asked)

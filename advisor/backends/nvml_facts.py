@@ -24,10 +24,10 @@ _IDENTITY: Mapping[str, Query] = {
     "pci_bus_id": lambda nvml, gpu: _text(nvml.nvmlDeviceGetPciInfo(gpu).busId),
     "compute_capability": lambda nvml, gpu: nvml.nvmlDeviceGetCudaComputeCapability(gpu),
     "cores": lambda nvml, gpu: nvml.nvmlDeviceGetNumGpuCores(gpu),
+    "memory_bytes": lambda nvml, gpu: nvml.nvmlDeviceGetMemoryInfo(gpu).total,
     "mig_enabled": lambda nvml, gpu: nvml.nvmlDeviceGetMigMode(gpu)[0] == 1,
 }
 _PRODUCT: Mapping[str, Query] = {
-    "memory_bytes": lambda nvml, gpu: nvml.nvmlDeviceGetMemoryInfo(gpu).total,
     "memory_bus_bits": lambda nvml, gpu: nvml.nvmlDeviceGetMemoryBusWidth(gpu),
     "sm_clock_hz": lambda nvml, gpu: _max_clock(nvml, gpu, nvml.NVML_CLOCK_SM),
     "memory_clock_hz": lambda nvml, gpu: _max_clock(nvml, gpu, nvml.NVML_CLOCK_MEM),

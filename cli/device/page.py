@@ -32,20 +32,26 @@ def one_gpu(gpu: Gpu, machine: Machine | None) -> list[Block]:
     blocks += [Line(note) for note in gpu.device.notes]
     if gpu.telemetry:
         blocks += state(gpu.telemetry)
-    return blocks
+    return [*blocks, *_remarks(machine)]
 
 
 def whole_machine(machine: Machine) -> list[Block]:
     """Return every GPU of *machine* side by side, and what did not answer."""
     if len(machine.gpus) == 1:
-        blocks = one_gpu(machine.gpus[0], machine)
-    elif machine.gpus:
+        return one_gpu(machine.gpus[0], machine)
+    blocks: list[Block] = []
+    if machine.gpus:
         blocks = [_list(machine.gpus), Heading("Side by side"), _comparison(machine.gpus)]
         blocks += [Line(f"{_label(g)}: {note}") for g in machine.gpus for note in g.device.notes]
-    else:
-        blocks = []
-    blocks += [Line(note) for note in machine.notes]
-    return [*blocks, *(Line(problem, Tone.BAD) for problem in machine.problems)]
+    return [*blocks, *_remarks(machine)]
+
+
+def _remarks(machine: Machine | None) -> list[Block]:
+    """Return what holds for the whole machine, and a sentence for each part that is sick."""
+    if machine is None:
+        return []
+    sick = [Line(problem, Tone.BAD) for problem in machine.problems]
+    return [*map(Line, machine.notes), *sick]
 
 
 def _address(own: Identity, machine: Machine | None) -> tuple[Fact, ...]:

@@ -377,6 +377,14 @@ def test_the_same_name_with_another_capability_is_another_product() -> None:
     assert gpu.device.peaks == {}
 
 
+def test_a_capability_that_cannot_be_is_a_sentence_and_the_other_gpu_answers() -> None:
+    odd = NvmlGpu(index=0, name="NVIDIA Odd", compute_capability=(4, 2))
+    well = NvmlGpu(index=1, name="NVIDIA L4", compute_capability=(8, 9))
+    machine = merged(NvmlReport(gpus=(odd, well)), None, {})
+    assert [gpu.device.name for gpu in machine.gpus] == ["NVIDIA L4"]
+    assert machine.problems[0].startswith("NVIDIA Odd: No GPU has compute capability 4.2")
+
+
 def test_a_newer_capability_is_answered_from_an_older_one() -> None:
     nvml = NvmlGpu(index=0, name="NVIDIA Next", compute_capability=(19, 0), cores=1024)
     (gpu,) = merged(NvmlReport(gpus=(nvml,)), None, {}).gpus

@@ -34,7 +34,7 @@ def test_identity_and_product_facts_have_base_units(moods) -> None:
 def test_identity_alone_asks_little(moods) -> None:
     (gpu,) = nvml_facts.report(everything=False).gpus
     assert (gpu.name, gpu.cores) == ("NVIDIA H200", 16896)
-    assert (gpu.memory_bytes, gpu.power_limit_watts) == (None, None)
+    assert (gpu.memory_bus_bits, gpu.power_limit_watts) == (None, None)
 
 
 def test_telemetry_in_base_units(moods) -> None:
