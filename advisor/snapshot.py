@@ -11,6 +11,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.gpu import Gpu, Identity, Machine, MigSlice
 from gpuadvise.advisor.limits import Limits, RegisterAllocation, SharedMode
 from gpuadvise.advisor.record import plain, rebuilt
+from gpuadvise.advisor.sane import refuse_impossible
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 
 # Longest list of GPUs that is read; the largest machines hold 16 GPUs of 7 slices.
@@ -78,7 +79,9 @@ def read_device(record: Any, where: str = "device") -> Device:
     for name in ("sources", "reasons"):
         if isinstance(record.get(name), dict):
             data[name] = _renamed(record[name], back)
-    return _brief(rebuilt(Device, data, _TYPES, where))
+    device = rebuilt(Device, data, _TYPES, where)
+    refuse_impossible(device, where)
+    return _brief(device)
 
 
 def read_gpu(record: Any, where: str = "device") -> Gpu:

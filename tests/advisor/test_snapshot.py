@@ -26,7 +26,7 @@ from gpuadvise.advisor.snapshot import (
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 
 counts = st.none() | st.integers(0, 2**63 - 1)
-amounts = st.none() | st.floats(0, 1e20)
+rates = st.floats(1, 9e18)
 flags = st.none() | st.booleans()
 texts = st.text(max_size=20)
 maybe = st.none() | texts
@@ -34,11 +34,11 @@ tables = st.dictionaries(st.sampled_from(["sm_count", "id", "ecc", "capability"]
 BY_TYPE = {
     "str": texts,
     "str | None": maybe,
-    "int | None": counts,
-    "float | None": amounts,
+    "int | None": st.none() | st.integers(1, 2**63 - 1),
+    "float | None": st.none() | rates,
     "bool | None": flags,
     "bool": st.booleans(),
-    "Mapping[str, float]": st.dictionaries(texts, st.floats(0, 1e20)),
+    "Mapping[str, float]": st.dictionaries(texts, rates),
     "Mapping[str, str]": tables,
     "tuple[str, ...]": st.lists(texts).map(tuple),
     "tuple[str, ...] | None": st.none() | st.lists(texts).map(tuple),
@@ -106,6 +106,12 @@ def test_every_catalogue_gpu_survives(each) -> None:
     assert read_device(through_json(device_record(each.device))) == each.device
 
 
+@pytest.mark.parametrize("capability", known_capabilities(), ids=str)
+def test_every_capability_survives(capability: Capability) -> None:
+    device = by_capability(capability)
+    assert read_device(through_json(device_record(device))) == device
+
+
 def test_record_has_the_contract_fields_with_units_and_sources() -> None:
     record = device_record(find("h200"))
     assert record["name"] == find("h200").name
@@ -161,6 +167,15 @@ RECORD = device_record(find("h200"))
         ("shared_memory_config_mode", "none"),
         ("peaks", []),
         ("peaks", {"fp32": "fast"}),
+        ("warp_size", 0),
+        ("registers_per_sm", -1),
+        ("max_threads_per_sm", 2**64),
+        ("register_allocation_unit", 0),
+        ("max_grid_dim", [1, 0, 1]),
+        ("shared_memory_configs", []),
+        ("sm_count", 0),
+        ("memory_bandwidth", 0.0),
+        ("peaks", {"fp32": 0}),
         ("sources", ["x"]),
         ("origin", "moon"),
         ("mig", 3),
