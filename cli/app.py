@@ -31,6 +31,7 @@ class Entry:
 COMMANDS = (
     Entry("device", "What a GPU is, and what it does now."),
     Entry("gpus", "GPUs of the catalogue: list, search, compare."),
+    Entry("occupancy", "What limits a kernel's occupancy, and what would raise it."),
     Entry("bandwidth", "Theoretical and effective bandwidth, and what is normal."),
     Entry("access", "How a warp's global access is coalesced."),
     Entry("banks", "Shared-memory bank conflicts, and the padding that ends them."),

@@ -40,6 +40,13 @@ def note(*sentences: str) -> None:
         print(f"note: {inert(sentence)}", file=sys.stderr)
 
 
+def complain(message: str, hint: str | None = None) -> None:
+    """Say what is wrong on stderr, and what would help."""
+    print(f"error: {inert(message)}", file=sys.stderr)
+    if hint:
+        print(f"hint: {inert(hint)}", file=sys.stderr)
+
+
 def stream(lines: Iterable[str]) -> None:
     """Print *lines* (each with its line end) as they come; raises ClosedPipe."""
     try:

@@ -6,8 +6,8 @@ import os
 import sys
 
 from gpuadvise.advisor.errors import GpuAdviseError
-from gpuadvise.advisor.prose import SHOWN, inert
-from gpuadvise.cli.emit import ClosedPipe, stream
+from gpuadvise.advisor.prose import SHOWN
+from gpuadvise.cli.emit import ClosedPipe, complain, stream
 from gpuadvise.cli.exits import Exit
 
 PROGRAM = "gpuadvise"
@@ -20,7 +20,7 @@ def main(args: list[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:] if args is None else args)
     except GpuAdviseError as error:
-        _complain(error.message, error.hint)
+        complain(error.message, error.hint)
         return error.exit_code
     except ClosedPipe:
         return _closed_pipe()
@@ -44,7 +44,7 @@ def _run(args: list[str]) -> int:
         stream([error.format_message() + "\n"])
         return Exit.RAN
     except ClickException as error:
-        _complain(_shortened(error.format_message()), None)
+        complain(_shortened(error.format_message()), None)
         return Exit.BAD_INPUT
     stream(())  # what the parser itself printed: --help, --version
     return int(code or Exit.RAN)
@@ -54,12 +54,6 @@ def _shortened(message: str) -> str:
     if len(message) <= _LONGEST_MESSAGE:
         return message
     return f"{message[:SHOWN]} … {message[-SHOWN:]}"
-
-
-def _complain(message: str, hint: str | None) -> None:
-    print(f"error: {inert(message)}", file=sys.stderr)
-    if hint:
-        print(f"hint: {inert(hint)}", file=sys.stderr)
 
 
 def _closed_pipe() -> int:

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from gpuadvise.cli.answer import Answer
 
 
-class _Lines(list[str]):
-    write = list.append  # what csv.writer needs of a file
+class Lines(list[str]):
+    """What csv.writer needs of a file."""
+
+    write = list.append
 
 
 def of(answer: Answer) -> Iterable[Mapping[str, Any]]:
@@ -34,23 +36,33 @@ def render(rows: Iterable[Mapping[str, Any]], name: str) -> Iterator[str]:
 def _csv(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     import csv
 
-    lines = _Lines()
+    lines = Lines()
     writer = csv.writer(lines, lineterminator="\n")
     columns: list[str] | None = None
     for row in rows:
         if columns is None:
             columns = list(row)
             writer.writerow(columns)
-        writer.writerow([_field(row.get(column)) for column in columns])
+        writer.writerow([cell(row.get(column)) for column in columns])
         yield from lines
         lines.clear()
 
 
-def _field(value: Any) -> Any:
+def cell(value: Any) -> Any:
+    """Return *value* as csv.writer takes it: foreign text inert, words in one cell, JSON else."""
+    kind = type(value)
+    if kind in PLAIN or (kind is str and value.isprintable()):
+        return value
     if isinstance(value, str):
         return inert(value)
-    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-        return value
-    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-        return inert(" ".join(value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        try:
+            return inert(" ".join(value))
+        except TypeError:  # not all of them words
+            return compact(value)
     return compact(value)
+
+
+PLAIN = frozenset((int, float, type(None)))

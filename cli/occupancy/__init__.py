@@ -1,0 +1,1 @@
+"""The parts of ``gpuadvise occupancy``: questions in, rows and blocks out."""

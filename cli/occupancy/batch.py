@@ -1,0 +1,145 @@
+"""``--batch``: one answer per line of CSV or NDJSON, in order, as the lines arrive."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.backends.choose import choose
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.occupancy.batch import Batch
+from gpuadvise.advisor.occupancy.grid import Waves
+from gpuadvise.advisor.prose import and_list, plural, quoted
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.cli.emit import complain, note, stream
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Format
+from gpuadvise.cli.occupancy.lines import writer
+from gpuadvise.cli.occupancy.numbered import arrivals, opened
+from gpuadvise.cli.occupancy.question import NEEDED, fields
+from gpuadvise.cli.occupancy.rows import csv_reader, json_row, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gpuadvise.cli.occupancy.asked import Asked
+    from gpuadvise.cli.occupancy.lines import Writer
+    from gpuadvise.cli.occupancy.rows import Row
+
+FORMATS = (Format.TEXT, Format.CSV, Format.NDJSON)
+_NO_GRID = {"waves": None, "tail_efficiency": None}
+
+
+def run(asked: Asked, path: str) -> Exit:
+    """Answer *path* (``-``: stdin) line by line, report bad lines on stderr, and return the exit code.
+
+    Raises BadInput if nothing can be read at all.
+    """
+    if asked.output.format not in FORMATS:
+        raise BadInput(
+            f"--format {quoted(asked.output.format)} is not a format of --batch.",
+            hint="Use csv or ndjson; without --format the answer has the form of the input.",
+        )
+    session = Session(asked)
+    with opened(path) as file:
+        for arrived in arrivals(file):
+            stream(["".join([session.answer(number, line) for number, line in arrived])])
+    return session.verdict()
+
+
+class Session:
+    """What a batch remembers from line to line: its form, the devices, what went wrong."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._threshold = asked.threshold or 0.0
+        self._defaults = [(key, text) for key, text in asked.texts.items() if text is not None]
+        self._read: Callable[[str], Row] | None = None
+        self._write: Writer
+        self._engine = lru_cache(maxsize=256)(self._chosen)
+        self._has_grid = asked.texts["grid"] is not None
+        self._bad = self._below = 0
+
+    def answer(self, number: int, line: bytes | None) -> str:
+        """Return the answer to *line*, or nothing; a bad line is reported at once.
+
+        Raises BadInput for a first line that says nothing about the rest.
+        """
+        try:
+            text = text_of(line)
+            if not text or text.isspace():
+                return ""
+            if self._read is None:
+                return self._begin(text.removeprefix("\ufeff"))
+            return self._answered(self._read(text))
+        except BadInput as error:
+            if self._read is None:
+                raise BadInput(
+                    f"--batch: line {number}: {error.message}", hint=error.hint
+                ) from None
+            self._bad += 1
+            complain(f"line {number}: {error.message}")
+            return ""
+
+    def verdict(self) -> Exit:
+        """Return the exit code of the whole batch."""
+        if self._below:
+            least = show_share(self._threshold)
+            note(f"{plural(self._below, 'line')} below --fail-under {least}.")
+        if self._bad:
+            return Exit.BAD_INPUT
+        return Exit.THRESHOLD if self._below else Exit.RAN
+
+    def _begin(self, text: str) -> str:
+        """Learn the form of the input from its first line."""
+        if text.lstrip().startswith("{"):
+            self._read = json_row
+            self._write = writer(self._format(Format.NDJSON))
+            return self._answered(json_row(text))
+        read, keys = csv_reader(text)
+        given = {*keys, *(key for key, _ in self._defaults)}
+        missing = [key for key, _, _ in NEEDED if key not in given]
+        if missing:
+            raise BadInput(
+                f"the header {quoted(text)} has no column {and_list(missing)}.",
+                hint="Name columns like the options, or give the option for all lines.",
+            )
+        self._read, self._write = read, writer(self._format(Format.CSV))
+        self._has_grid = "grid" in given
+        return ""
+
+    def _format(self, own: Format) -> str:
+        chosen = self._asked.output.format
+        return own if chosen == Format.TEXT else chosen
+
+    def _answered(self, row: Row) -> str:
+        engine = self._engine(*row.device)
+        values = fields([*self._defaults, *row.launch], str)
+        values.pop("min_blocks", None)
+        record = engine[0].record(**values)
+        if self._has_grid or "grid_dim" in values:
+            record.update(_waves(record, values, engine[1]))
+        if record["occupancy"] < self._threshold:
+            self._below += 1
+        return self._write(row.kept, record)
+
+    def _chosen(self, *texts: tuple[str, str]) -> tuple[Batch, int | None]:
+        """Return the model and the SMs of the device that a line names, or the options."""
+        if texts:
+            named = dict(texts)
+            device = choose(gpu=named.get("gpu"), cc=named.get("cc")).device
+        else:
+            choice = self._asked.choice()
+            note(*choice.notes)
+            device = choice.device
+        return Batch(device.limits), device.sm_count
+
+
+def _waves(record: Mapping[str, Any], values: Mapping[str, Any], sms: int | None) -> dict[str, Any]:
+    size = (sms or 0) * record["blocks_per_sm"]
+    grid = values.get("grid_dim")
+    if not size or grid is None:
+        return _NO_GRID
+    waves = Waves(blocks=math.prod(grid), wave_size=size, cooperative=False)
+    return {"waves": waves.waves, "tail_efficiency": waves.tail_efficiency}

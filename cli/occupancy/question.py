@@ -1,0 +1,137 @@
+"""From texts, options or columns alike, to the launch that is asked about."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.occupancy.launch import Launch
+from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.quantity import parse_bytes
+from gpuadvise.cli.args import block_dims, named, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+# The registers of a whole SM: more for one thread is a slip of the keyboard, not a question.
+_MOST_REGISTERS = 65_536
+_MOST = 2**31 - 1
+_MOST_BARRIERS = 1024
+_DIGITS = len(str(_MOST))
+_FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A launch, and B of ``__launch_bounds__(T, B)`` (T is the launch's ``max_threads``)."""
+
+    launch: Launch
+    min_blocks: int | None = None
+
+
+def question(texts: Mapping[str, str | None], label: Callable[[str], str]) -> Question:
+    """Return the question that *texts* ask, keyed by the names of PARSERS; None is not given.
+
+    *label* makes of a key what the user called it. Raises BadInput that names it.
+    """
+    given = {key: text for key, text in texts.items() if text is not None}
+    values = fields(given.items(), label)
+    min_blocks = values.pop("min_blocks", None)
+    return Question(launch=Launch(**values), min_blocks=min_blocks)
+
+
+def fields(texts: Iterable[tuple[str, str]], label: Callable[[str], str]) -> dict[str, Any]:
+    """Return the fields of Launch (and ``min_blocks``) that *texts* give; raises BadInput."""
+    values: dict[str, Any] = {}
+    for key, text in texts:
+        values.update(parsed(key, label(key), text))
+    for key, field, what in NEEDED:
+        if field not in values:
+            raise BadInput(f"{label(key)} is missing: {what}.")
+    return values
+
+
+def option(key: str) -> str:
+    """Return *key* as the option of the command line."""
+    return f"--{key.replace('_', '-')}"
+
+
+@lru_cache(maxsize=4096)  # a batch repeats itself
+def parsed(key: str, label: str, text: str) -> Mapping[str, Any]:
+    """Return the fields of Launch that *text* gives for *key*; raises BadInput naming *label*."""
+    return PARSERS[key](label, text)
+
+
+def _registers(label: str, text: str) -> Mapping[str, Any]:
+    return {"registers": whole(label, text, low=1, high=_MOST_REGISTERS)}
+
+
+def _block(label: str, text: str) -> Mapping[str, Any]:
+    dims = block_dims(label, text)
+    threads = math.prod(dims)
+    if threads > _MOST:
+        raise BadInput(f"{label}: {quoted(text)} has more than {_MOST:,} threads.")
+    flat = threads == dims[0]
+    return {"threads": threads} if flat else {"threads": threads, "block_dim": dims}
+
+
+def _size(label: str, text: str) -> int:
+    plain = len(text) <= _DIGITS and text.isascii() and text.isdigit()
+    size = int(text) if plain else named(label, parse_bytes, text)
+    if size > _MOST:
+        raise BadInput(f"{label}: {quoted(text)} is more than {_MOST:,} bytes.")
+    return size
+
+
+def _carveout(label: str, text: str) -> Mapping[str, Any]:
+    clean = text.strip()
+    try:
+        percent = whole(label, clean.removesuffix("%"), low=0, high=100)
+    except BadInput:
+        raise BadInput(
+            f"{label}: {quoted(text)} is not a share of the shared memory.",
+            hint="Write per cent as 50 or 50%, from 0 to 100.",
+        ) from None
+    return {"carveout": percent}
+
+
+def _bounds(label: str, text: str) -> Mapping[str, Any]:
+    first, comma, second = text.partition(",")
+    try:
+        threads = whole(label, first, low=1, high=_MOST)
+        blocks = whole(label, second, low=1, high=_MOST) if comma else None
+    except BadInput:
+        raise BadInput(
+            f"{label}: {quoted(text)} are no launch bounds.",
+            hint="Write the threads and the least blocks per SM as 256,4, or the threads alone.",
+        ) from None
+    return {"max_threads": threads, "min_blocks": blocks}
+
+
+def _flag(label: str, text: str) -> bool:
+    value = _FLAGS.get(text.strip().lower())
+    if value is None:
+        raise BadInput(f"{label}: {quoted(text)} is neither true nor false.")
+    return value
+
+
+PARSERS: dict[str, Callable[[str, str], Mapping[str, Any]]] = {
+    "regs": _registers,
+    "block": _block,
+    "smem": lambda label, text: {"static_shared": _size(label, text)},
+    "dynamic_smem": lambda label, text: {"dynamic_shared": _size(label, text)},
+    "barriers": lambda label, text: {"barriers": whole(label, text, low=0, high=_MOST_BARRIERS)},
+    "cluster": lambda label, text: {"cluster_dim": block_dims(label, text)},
+    "nonportable_cluster": lambda label, text: {"nonportable_cluster": _flag(label, text)},
+    "grid": lambda label, text: {"grid_dim": block_dims(label, text)},
+    "carveout": _carveout,
+    "launch_bounds": _bounds,
+    "no_opt_in": lambda label, text: {"optin": not _flag(label, text)},
+}
+NEEDED = (
+    ("regs", "registers", "the registers per thread, as the compiler's -v log prints them"),
+    ("block", "threads", "the threads per block, as 256 or 16x16"),
+)

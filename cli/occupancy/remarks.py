@@ -1,0 +1,98 @@
+"""What else must be known: calls that are needed, waves, bounds, where the numbers come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.cli.occupancy.words import ENOUGH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.cli.occupancy.case import Case
+
+
+def remarks(case: Case) -> list[str]:
+    """Return the remarks on *case*, sources last."""
+    parts = (_enough, _grid, _opt_in, _reserve, _bounds, _cluster, _extrapolated, _sources)
+    return [sentence for part in parts for sentence in part(case)]
+
+
+def _enough(case: Case) -> Iterator[str]:
+    if case.steps and case.found.occupancy >= ENOUGH:
+        yield (
+            f"From about {show_share(ENOUGH)} on more occupancy seldom helps (best practices "
+            "guide, Thread and Block Heuristics): measure before you trade registers for it."
+        )
+
+
+def _grid(case: Case) -> Iterator[str]:
+    grid = case.grid
+    if grid:
+        once = " All are resident at once." if grid.cooperative else ""
+        yield (
+            f"Grid: {grid.blocks:,} blocks in {grid.waves:,.2f} waves of {grid.wave_size:,}; "
+            f"tail efficiency {show_share(grid.tail_efficiency)}.{once}"
+        )
+    elif case.found.launch.grid_dim and case.device.sm_count is None:
+        yield "Waves need the number of SMs: name a GPU with --gpu instead of --cc."
+
+
+def _opt_in(case: Case) -> Iterator[str]:
+    size = case.found.needs_optin
+    if size:
+        yield (
+            "Needed before the launch: cudaFuncSetAttribute(kernel, "
+            f"cudaFuncAttributeMaxDynamicSharedMemorySize, {size})."
+        )
+
+
+def _bounds(case: Case) -> Iterator[str]:
+    bounds, registers = case.bounds, case.found.launch.registers or 0
+    if bounds is None:
+        return
+    if bounds.ignored:
+        yield bounds.ignored
+    if bounds.registers is None:
+        yield "No number of registers satisfies the launch bounds."
+        return
+    over = bounds.spills(registers)
+    verdict = f"{over} fewer than given: the rest may spill" if over else "enough"
+    yield f"The launch bounds allow {bounds.registers} registers per thread, {verdict}."
+
+
+def _cluster(case: Case) -> Iterator[str]:
+    if case.clusters is not None:
+        yield (
+            f"At most {case.clusters:,} clusters are resident: an upper bound, since a cluster "
+            "stays in one GPC and their sizes differ from chip to chip; "
+            "cudaOccupancyMaxActiveClusters tells on the device."
+        )
+
+
+def _extrapolated(case: Case) -> Iterator[str]:
+    if case.device.extrapolated:
+        yield (
+            f"Compute capability {case.device.capability} is not known: these are the limits of "
+            "the nearest older one."
+        )
+
+
+def _reserve(case: Case) -> Iterator[str]:
+    found, reserve = case.found, case.device.limits.shared_memory_reserved_per_block
+    used = found.launch.static_shared + found.launch.dynamic_shared
+    if used and reserve:
+        yield (
+            f"Shared memory of a block: {used:,} bytes of the kernel and {reserve:,} reserved by "
+            f"the system, in units of {case.device.limits.shared_memory_allocation_unit}."
+        )
+
+
+def _sources(case: Case) -> Iterator[str]:
+    device = case.device
+    limits = device.sources.get("registers_per_sm") or device.sources.get("limits")
+    known = [f"limits: {limits or 'catalogue: capabilities.toml'}"]
+    if case.grid or case.clusters is not None:
+        known.append(f"SMs: {device.sources.get('sm_count', 'not told')}")
+    yield f"Sources: {'; '.join(known)}; launch: you."

@@ -1,0 +1,107 @@
+"""The JSON of an occupancy answer: docs/json-schema.md, ``gpuadvise schema occupancy``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.occupancy.record import record, step_record, waves_record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.bounds import LaunchBounds
+    from gpuadvise.advisor.occupancy.fault import Fault
+    from gpuadvise.advisor.occupancy.launch import Launch
+    from gpuadvise.advisor.occupancy.suggest import Suggestion
+    from gpuadvise.cli.occupancy.case import Case
+    from gpuadvise.cli.occupancy.question import Question
+
+WAVES = ("wave_size", "waves", "tail_efficiency", "fits_cooperative")
+
+
+def result(case: Case) -> dict[str, Any]:
+    """Return the whole ``result``."""
+    found = case.found
+    return {
+        **record(found),
+        "next_steps": [step_record(step) for step in case.steps],
+        **(waves_record(case.grid) if case.grid else dict.fromkeys(WAVES)),
+        "clusters_upper_bound": case.clusters,
+        "runtime_error": found.fault and _failure(found.fault),
+        "fixes": [fix.how for fix in case.fixes],
+        "warps_per_block": found.warps_per_block,
+        "headroom": {
+            "regs": case.room.registers,
+            "dynamic_smem": case.room.dynamic_shared,
+        },
+        "suggested_blocks": _suggestion(case.suggestion),
+        "launch_bounds": case.bounds and _bounds(case.bounds, found.launch),
+        "extrapolated": case.device.extrapolated,
+    }
+
+
+def flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *row* for CSV: each member of ``limits`` and its like under its ``--get`` path."""
+    cells: dict[str, Any] = {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            cells.update({f"{key}.{name}": item for name, item in flat(value).items()})
+        else:
+            cells[key] = value
+    return cells
+
+
+def echo(asked: Question) -> dict[str, Any]:
+    """Return the question as it was understood, for ``input``."""
+    launch = asked.launch
+    return {
+        "regs": launch.registers,
+        "block": list(launch.block_dim or (launch.threads, 1, 1)),
+        "smem": launch.static_shared,
+        "dynamic_smem": launch.dynamic_shared,
+        "barriers": launch.barriers,
+        "cluster": list(launch.cluster_dim),
+        "nonportable_cluster": launch.nonportable_cluster,
+        "grid": list(launch.grid_dim) if launch.grid_dim else None,
+        "carveout": launch.carveout,
+        "launch_bounds": [launch.max_threads, asked.min_blocks] if launch.max_threads else None,
+        "no_opt_in": not launch.optin,
+    }
+
+
+def _failure(fault: Fault) -> dict[str, Any]:
+    return {
+        "cause": fault.cause,
+        "name": fault.failure,
+        "code": fault.failure.code,
+        "asked": fault.asked,
+        "allowed": fault.allowed,
+    }
+
+
+def _suggestion(suggestion: Suggestion | None) -> dict[str, Any] | None:
+    if suggestion is None:
+        return None
+    return {
+        "runtime_helper": _size(suggestion.helper),
+        "guide": [_size(found) for found in suggestion.guide],
+    }
+
+
+def _size(found: Occupancy) -> dict[str, Any]:
+    return {
+        "block": found.launch.threads,
+        "blocks_per_sm": found.blocks_per_sm,
+        "occupancy": found.occupancy,
+    }
+
+
+def _bounds(bounds: LaunchBounds, launch: Launch) -> dict[str, Any]:
+    return {
+        "threads": bounds.threads,
+        "blocks": bounds.blocks,
+        "register_budget": bounds.registers,
+        "ignored": bounds.ignored,
+        "over_budget": bounds.spills(launch.registers or 0),
+    }

@@ -1,0 +1,110 @@
+"""From the lines of a batch to rows: CSV with a header, or one JSON object per line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import plural, quoted
+from gpuadvise.cli.occupancy.numbered import LONGEST
+from gpuadvise.cli.occupancy.question import PARSERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Texts = list[tuple[str, str]]
+DEVICE = ("gpu", "cc")
+_KNOWN = frozenset((*PARSERS, *DEVICE))
+_FLAGS = frozenset(("no_opt_in", "nonportable_cluster"))
+
+
+class Row(NamedTuple):  # a batch makes one per line; a dataclass takes twice as long
+    """What one line says: the launch and the device by option, and all the user wrote."""
+
+    launch: Texts
+    device: Texts
+    kept: Mapping[str, Any]
+
+
+def text_of(line: bytes | None) -> str:
+    """Return *line* as text without its line end; raises BadInput."""
+    if line is None:
+        raise BadInput(f"The line is longer than {LONGEST:,} bytes.")
+    try:
+        return line.decode("utf-8").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise BadInput("The line is not UTF-8.") from None
+
+
+def json_row(text: str) -> Row:
+    """Return the row of one JSON object; raises BadInput."""
+    try:
+        kept = _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        raise BadInput(f"{quoted(text)} is not JSON.") from None
+    if not isinstance(kept, dict):
+        raise BadInput(f"{quoted(text)} is not a JSON object.")
+    launch: Texts = []
+    device: Texts = []
+    for name, value in kept.items():
+        key = _key(name)
+        if key in _KNOWN and value is not None:
+            (device if key in DEVICE else launch).append((key, _text(key, value)))
+    return Row(launch, device, kept)
+
+
+def csv_reader(header: str) -> tuple[Callable[[str], Row], list[str]]:
+    """Return the reader of the lines below *header*, and the options that it names.
+
+    Raises BadInput if the header is no header.
+    """
+    columns = _cells(header)
+    keys = [_key(column) for column in columns]
+    if len(set(keys)) < len(keys):
+        raise BadInput(f"two columns of the header {quoted(header)} have the same name.")
+    launch = [(key, index) for index, key in enumerate(keys) if key in PARSERS]
+    device = [(key, index) for index, key in enumerate(keys) if key in DEVICE]
+
+    def read(text: str) -> Row:
+        cells = _cells(text)
+        if len(cells) != len(columns):
+            raise BadInput(f"{plural(len(cells), 'field')} where the header has {len(columns)}.")
+        return Row(
+            [(key, cells[index]) for key, index in launch if cells[index]],
+            [(key, cells[index]) for key, index in device if cells[index]],
+            dict(zip(columns, cells, strict=True)),
+        )
+
+    return read, [key for key in keys if key in _KNOWN]
+
+
+def _key(column: str) -> str:
+    """Return the option that *column* names, however it is spelled: ``Dynamic-Smem``."""
+    return column.strip().lower().removeprefix("--").replace("-", "_")
+
+
+def _cells(text: str) -> list[str]:
+    if '"' not in text:
+        return text.split(",")
+    import csv
+
+    try:
+        return next(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise BadInput(f"{quoted(text)} is not CSV: {error}.") from None
+
+
+def _text(key: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) is (key in _FLAGS) and isinstance(value, int | float):
+        return str(value)
+    raise BadInput(f"{key}: {quoted(json.dumps(value))} is not what this column takes.")
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)  # NaN and Infinity are not JSON
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)

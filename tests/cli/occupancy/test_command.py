@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gpuadvise.cli.commands.schema import bundled
+
+H100 = ("occupancy", "--regs", "32", "--block", "256", "--gpu", "h100-sxm")
+SCHEMA = Draft202012Validator(json.loads(bundled("occupancy")))
+
+
+def answered(cli, *args: str) -> dict:
+    ran = cli(*args, "--format", "json")
+    assert (ran.code, ran.err) == (0, "")
+    answer = json.loads(ran.out)
+    SCHEMA.validate(answer)
+    return answer
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        ("--regs", "72", "--grid", "4096", "--cluster", "2", "--launch-bounds", "256,4"),
+        ("--block", "33x99"),
+        ("--dynamic-smem", "100K", "--carveout", "50%", "--barriers", "3"),
+        ("--dynamic-smem", "100K", "--no-opt-in"),
+        ("--launch-bounds", "256,16"),
+        ("--cluster", "16"),
+        ("--cluster", "16", "--nonportable-cluster"),
+        ("--sweep", "regs"),
+        ("--sweep", "block"),
+        ("--sweep", "smem"),
+    ],
+)
+def test_every_answer_keeps_the_schema(cli, more: tuple[str, ...]) -> None:
+    answered(cli, *H100, *more)
+
+
+def test_the_contract_s_fields(cli) -> None:
+    result = answered(cli, *H100, "--regs", "72", "--grid", "4096")["result"]
+    assert result["blocks_per_sm"] == 3
+    assert result["warps_per_sm"] == 24
+    assert result["threads_per_sm"] == 768
+    assert result["occupancy"] == 0.375
+    assert result["limiters"] == ["registers"]
+    assert result["limits"] == {
+        "warps": 8, "blocks": 32, "registers": 3, "shared_memory": 228, "barriers": 64,
+    }  # fmt: skip
+    assert (result["launchable"], result["reason"]) == (True, None)
+    assert result["carveout_bytes"] == 228 * 1024
+    assert result["waves"] == 4096 / (132 * 3)
+    assert 0 < result["tail_efficiency"] <= 1
+    step = next(each for each in result["next_steps"] if each["resource"] == "registers")
+    assert (step["from"], step["to"], step["blocks_per_sm"], step["occupancy"]) == (72, 64, 4, 0.5)
+
+
+def test_the_device_and_the_input_are_told(cli) -> None:
+    answer = answered(cli, *H100, "--block", "16x16", "--launch-bounds", "512")
+    assert answer["device"]["catalogue_id"] == "h100-sxm"
+    assert answer["input"]["block"] == [16, 16, 1]
+    assert answer["input"]["launch_bounds"] == [512, None]
+
+
+def test_get_prints_bare_values(cli) -> None:
+    ran = cli(*H100, "--get", "occupancy", "--get", "limiters", "--get", "limits.registers")
+    assert ran.out == "1.0\nwarps registers\n8\n"
+
+
+def test_waves_need_a_number_of_sms(cli) -> None:
+    args = ("occupancy", "--regs", "32", "--block", "256", "--cc", "9.0", "--grid", "100")
+    assert answered(cli, *args)["result"]["waves"] is None
+    assert "name a GPU with --gpu" in cli(*args).out
+
+
+def test_an_unknown_capability_is_said_to_be_extrapolated(cli) -> None:
+    args = ("occupancy", "--regs", "32", "--block", "256", "--cc", "13.0")
+    assert json.loads(cli(*args, "--format", "json").out)["result"]["extrapolated"] is True
+    assert "nearest older" in cli(*args).out
+
+
+@pytest.mark.parametrize(("share", "code"), [("38%", 1), ("37.5%", 0), ("0.5", 1), ("0", 0)])
+def test_fail_under(cli, share: str, code: int) -> None:
+    ran = cli(*H100, "--regs", "72", "--fail-under", share)
+    assert ran.code == code
+    assert ("below --fail-under" in ran.err) == bool(code)
+    assert ran.out
+
+
+def test_an_impossible_launch_fails_a_threshold(cli) -> None:
+    assert cli(*H100, "--block", "2048", "--fail-under", "1%").code == 1
+
+
+def test_csv_names_columns_as_get_does(cli) -> None:
+    ran = cli(*H100, "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(ran.out))
+    assert row["occupancy"] == "1.0"
+    assert row["limits.registers"] == "8"
+    assert row["limiters"] == "warps registers"
+    assert row["launchable"] == "true"
+
+
+def test_ndjson_is_the_result_on_one_line(cli) -> None:
+    ran = cli(*H100, "--format", "ndjson")
+    assert json.loads(ran.out) == answered(cli, *H100)["result"]
+
+
+def test_every_capability(cli) -> None:
+    args = ("occupancy", "--regs", "32", "--block", "256", "--all-cc")
+    answer = answered(cli, *args)
+    rows = {row["compute_capability"]: row for row in answer["result"]["sweep"]}
+    assert answer["device"] is None
+    assert (rows["9.0"]["blocks_per_sm"], rows["8.6"]["blocks_per_sm"]) == (8, 6)
+    assert rows["1.0"]["launchable"] is True or rows["1.0"]["reason"]
+    assert cli(*args, "--fail-under", "99%").code == 1
+
+
+def test_a_recorded_device_answers(cli, tmp_path) -> None:
+    saved = tmp_path / "box.json"
+    saved.write_text(cli("device", "--gpu", "h200", "--format", "json").out)
+    ran = cli("occupancy", "--regs", "32", "--block", "256", "--from", str(saved))
+    assert "H200" in ran.out
+    assert ran.code == 0
+
+
+def test_launch_bounds_that_no_register_count_satisfies(cli) -> None:
+    ran = cli(*H100, "--launch-bounds", "100000,1")
+    assert "No number of registers satisfies the launch bounds." in ran.out
+
+
+def test_a_driver_check_needs_a_live_gpu(cli) -> None:
+    ran = cli(*H100, "--driver-check")
+    assert (ran.code, ran.out) == (3, "")
+    assert "needs a live GPU" in ran.err
+
+
+def test_the_help_fits_a_screen_and_shows_examples(cli) -> None:
+    lines = cli("occupancy", "--help").out.splitlines()
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 100
+    assert "  Examples:" in lines

@@ -1,0 +1,94 @@
+"""What a person sees, through every kind of outlet."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+QUESTIONS = {
+    "plain": ("--regs", "32", "--block", "256", "--cc", "9.0"),
+    "steps": ("--regs", "72", "--block", "256", "--smem", "16K", "--gpu", "h100-sxm", "--grid", "4096"),
+    "tied": ("--regs", "168", "--block", "384", "--dynamic-smem", "227K", "--cc", "9.0"),
+    "impossible": ("--regs", "72", "--block", "33x99", "--cc", "9.0"),
+    "bounds": ("--regs", "72", "--block", "256", "--cc", "9.0", "--launch-bounds", "256,4"),
+    "void-bounds": ("--regs", "32", "--block", "256", "--cc", "9.0", "--launch-bounds", "256,16"),
+    "cluster": ("--regs", "32", "--block", "256", "--gpu", "h100-sxm", "--cluster", "4", "--grid", "64"),
+    "barriers": ("--regs", "32", "--block", "128", "--cc", "9.0", "--barriers", "8"),
+    "carveout": ("--regs", "32", "--block", "256", "--cc", "8.0", "--smem", "4K", "--carveout", "0"),
+    "sweep-block": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "block"),
+    "sweep-regs": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "regs"),
+    "sweep-smem": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "smem"),
+    "all-cc": ("--regs", "72", "--block", "256", "--all-cc"),
+    "plot": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "regs", "--plot"),
+}  # fmt: skip
+STEPS = QUESTIONS["steps"]
+SHELL = f"{sys.executable} -m gpuadvise occupancy {' '.join(STEPS)}"
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_plain_text(cli, golden, monkeypatch, name: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = cli("occupancy", *QUESTIONS[name])
+    assert (ran.code, ran.err) == (0, "")
+    assert len(ran.out.splitlines()) <= 40
+    golden(f"{name}.text", ran.out)
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("steps", "json"), ("steps", "csv"), ("steps", "markdown"), ("sweep-block", "csv"),
+        ("all-cc", "csv"), ("sweep-block", "ndjson"),
+    ],
+)  # fmt: skip
+def test_other_formats(cli, golden, name: str, form: str) -> None:
+    golden(f"{name}.{form}", cli("occupancy", *QUESTIONS[name], "--format", form).out)
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("name", ["steps", "impossible"])
+def test_terminals(terminal, golden, name: str, width: int) -> None:
+    golden(f"{name}-{width}.terminal", terminal("occupancy", *QUESTIONS[name], width=width))
+
+
+def test_a_sweep_on_a_terminal(terminal, golden) -> None:
+    shown = terminal("occupancy", *QUESTIONS["sweep-regs"], width=80)
+    golden("sweep-regs-80.terminal", shown)
+
+
+def test_no_color(terminal, golden) -> None:
+    shown = terminal("occupancy", *STEPS, width=80, NO_COLOR="1")
+    assert not any(f"\x1b[{colour}m" in shown for colour in range(30, 50))
+    golden("steps-80-no-color.terminal", shown)
+
+
+def test_a_dumb_terminal(terminal, golden) -> None:
+    shown = terminal("occupancy", *STEPS, width=80, TERM="dumb")
+    assert "\x1b" not in shown
+    golden("steps-80-dumb.terminal", shown)
+
+
+@pytest.mark.parametrize("shell", [f"{SHELL} | cat", f"{SHELL} > answer; cat answer"])
+def test_pipes_and_files_get_plain_text(golden, tmp_path, shell: str) -> None:
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stderr == ""
+    golden("steps.text", done.stdout)
+
+
+@pytest.mark.parametrize("more", ["", "--format csv --sweep regs"])
+def test_a_reader_that_leaves_early(more: str) -> None:
+    shell = f"{SHELL} {more} | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
+    first, code = done.stdout.splitlines()
+    assert done.stderr == ""
+    assert first
+    assert code in {"0", "141"}
+
+
+def test_a_chart_without_plotext(monkeypatch, cli) -> None:
+    monkeypatch.setitem(sys.modules, "plotext", None)
+    ran = cli("occupancy", *QUESTIONS["plot"])
+    assert (ran.code, ran.out) == (3, "")
+    assert "pip install 'gpuadvise[plot]'" in ran.err
