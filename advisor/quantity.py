@@ -7,7 +7,6 @@ half of its writers mean one, half the other.
 
 from __future__ import annotations
 
-import math
 import re
 
 from gpuadvise.advisor.errors import BadInput
@@ -37,6 +36,8 @@ _OPERATION_RATES = {
     f"{unit}{noun}/s": scale for unit, scale in _DECIMAL.items() for noun in ("FLOP", "OP")
 }
 _LARGEST_BYTES = 2**63 - 1
+# No time, rate or count is that far from one; products of such numbers stay finite.
+_BEYOND = 1e30
 
 
 def parse_bytes(text: str, *, minimum: int = 0) -> int:
@@ -94,7 +95,7 @@ def _scaled(
     if unit not in units:
         raise BadInput(f"{quoted(text)} is not a {noun}.", hint=accepted)
     value = number * units[unit]
-    if not math.isfinite(value) or value < 0 or (value == 0 and not zero):
+    if not (1 / _BEYOND < value < _BEYOND or (value == 0 and zero)):
         raise BadInput(f"{quoted(text)} is out of range for a {noun}.", hint=accepted)
     return value
 

@@ -9,6 +9,8 @@ from gpuadvise.advisor.errors import BadInput
 
 # Below half of its roof a kernel is limited by latency rather than by either roof.
 FAR_FROM_ROOF = 0.5
+# No kernel, device or time is that large; products of such numbers leave the range of floats.
+_BEYOND = 1e30
 
 
 class Bound(StrEnum):
@@ -54,10 +56,11 @@ def roofline(
 
     *peak* is in FLOP/s, *bandwidth* in bytes/s. Raises BadInput unless all are above zero.
     """
-    if not all(value > 0 for value in (flops, moved_bytes, peak, bandwidth)):
-        raise BadInput("A roofline needs operations, bytes, a peak and a bandwidth above zero.")
-    if seconds is not None and not seconds > 0:
-        raise BadInput("A roofline needs a time above zero, or none.")
+    values = (flops, moved_bytes, peak, bandwidth, 1.0 if seconds is None else seconds)
+    if not all(1 / _BEYOND < value < _BEYOND for value in values):
+        raise BadInput(
+            "A roofline needs operations, bytes, peak, bandwidth and time above zero and below 1e30."
+        )
     intensity, ridge = flops / moved_bytes, ridge_point(peak, bandwidth)
     attainable = min(peak, intensity * bandwidth)
     achieved = flops / seconds if seconds else None
