@@ -74,11 +74,13 @@ def default_link_model(device: Device | None) -> LinkModel:
     """
     rate, source = _rate(device)
     engines = device.async_engines if device else None
+    # Where host memory is coherent, pageable copies need no staging buffer.
+    coherent = bool(device and device.coherent_host_memory)
     return LinkModel(
         h2d_rate=rate,
         d2h_rate=rate,
-        pageable_h2d_rate=min(PAGEABLE_H2D_RATE, rate),
-        pageable_d2h_rate=min(PAGEABLE_D2H_RATE, rate),
+        pageable_h2d_rate=rate if coherent else min(PAGEABLE_H2D_RATE, rate),
+        pageable_d2h_rate=rate if coherent else min(PAGEABLE_D2H_RATE, rate),
         copy_latency=COPY_LATENCY,
         kernel_latency=KERNEL_LATENCY,
         copy_cost=COPY_COST,

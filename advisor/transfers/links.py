@@ -24,6 +24,8 @@ _PCIE = {
     5: (32e9, 128 / 130),
     6: (64e9, 242 / 256),
 }
+# Grace Hopper and Grace Blackwell data sheets: bytes/s, both directions together.
+_C2C_BOTH_DIRECTIONS = 900e9
 # Share of the theoretical rate that large pinned copies reach, packet headers taken off:
 # guide, "Pinned Memory", has 6 of 8 GB/s on generation 2; 55.5 of 63.0 GB/s was measured on a
 # H200 (generation 5). Packets are alike from 3 on; what is left there depends on the host.
@@ -59,17 +61,26 @@ def pcie(generation: int, lanes: int = 16) -> Link:
 
 
 def host_link(device: Device) -> Link | None:
-    """Return the PCIe link of *device*; None for an integrated part or an unknown link."""
-    if device.integrated or device.pcie_generation is None:
+    """Return the link of *device* to its host; None for an integrated part or an unknown link.
+
+    A part that reads its host's pages coherently is linked by NVLink-C2C, whatever its PCIe
+    connector says.
+    """
+    if device.integrated:
         return None
-    return pcie(device.pcie_generation, device.pcie_lanes or 16)
+    if device.coherent_host_memory:
+        return nvlink(_C2C_BOTH_DIRECTIONS, "NVLink-C2C")
+    generation, lanes = device.pcie_generation, device.pcie_lanes or 16
+    if generation not in _PCIE or lanes not in LANES:
+        return None
+    return pcie(generation, lanes)
 
 
-def nvlink(both_directions: float) -> Link:
+def nvlink(both_directions: float, name: str = "NVLink") -> Link:
     """Return the NVLink whose published rate counts *both_directions* together."""
     rate = both_directions / 2
     return Link(
-        name="NVLink",
+        name=name,
         theoretical=rate,
         attainable=rate * _REACHED,
         formula="published rate of both directions / 2",

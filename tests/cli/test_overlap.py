@@ -44,6 +44,7 @@ RATES = {"h2d_rate": 1e9, "d2h_rate": 1e9, "pageable_h2d_rate": 1e8, "pageable_d
         ),
         ("no-engine", ["--gpu", "h200", "--d2h", "1ms", "--kernel", "1ms", "--engines", "0"]),
         ("integrated", ["--gpu", "jetson-agx-orin", "--h2d", "64MiB", "--kernel", "1ms"]),
+        ("coherent", ["--gpu", "gh200", "--h2d", "1GiB", "--kernel", "5ms"]),
         ("hopeless", ["--gpu", "h200", "--h2d", "4KiB", "--kernel", "1s"]),
     ],
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.transfers.link_model import default_link_model
 from gpuadvise.advisor.transfers.links import host_link, nvlink, pcie
 
 
@@ -35,8 +36,18 @@ def test_the_link_of_a_device(make_device) -> None:
     assert host_link(make_device(pcie_generation=5, pcie_lanes=8)) == pcie(5, 8)
     assert host_link(make_device(pcie_generation=5)) == pcie(5)
     assert host_link(make_device()) is None
+    assert host_link(make_device(pcie_generation=9)) is None
     assert host_link(make_device(pcie_generation=5, integrated=True)) is None
 
 
 def test_nvlink_is_published_for_both_directions() -> None:
     assert nvlink(900e9).theoretical == 450e9
+
+
+def test_a_coherent_link_is_no_pcie(make_device) -> None:
+    grace = make_device(pcie_generation=5, coherent_host_memory=True)
+    link = host_link(grace)
+    assert link is not None
+    assert (link.name, link.theoretical) == ("NVLink-C2C", 450e9)
+    model = default_link_model(grace)
+    assert model.pageable_h2d_rate == model.h2d_rate == link.attainable
