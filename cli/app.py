@@ -42,6 +42,7 @@ COMMANDS = (
     Entry("measure", "Copies, access, overlap and rates on a live GPU."),
     Entry("kernels", "Resources and occupancy of every kernel in a file."),
     Entry("compat", "Does the device code in a file run on a GPU, and why or why not."),
+    Entry("diff", "What changed for each kernel between two builds."),
     Entry("schema", "The JSON Schema of a command's output."),
     Entry("completion", "The completion script of a shell."),
 )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.limits import Limits
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
+NO_BLOCK = "no block of any size can start"
+
 
 class BlockFrom(StrEnum):
     """Where the block size of an answer comes from, the first that is known."""
@@ -115,7 +117,7 @@ def _resident(limits: Limits, launch: Launch, block_from: BlockFrom) -> Residenc
     if block_from is BlockFrom.BEST:
         suggestion = suggest_block(limits, launch)
         if suggestion is None:
-            return Residency(reason="no block of any size can start")
+            return Residency(reason=NO_BLOCK)
         found = suggestion.helper
     else:
         found = occupancy(limits, launch)

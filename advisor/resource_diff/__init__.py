@@ -1,0 +1,1 @@
+"""What changed for each kernel between two builds: resources, and whether occupancy follows."""

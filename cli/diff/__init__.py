@@ -1,0 +1,1 @@
+"""The answer of ``gpuadvise diff``: its question, its fields, its words."""

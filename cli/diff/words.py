@@ -1,0 +1,117 @@
+"""``diff`` in words: one sentence and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.binaries.model import Exactness
+from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.resource_diff.change import Status
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Record = Mapping[str, Any]
+
+_LONGEST_NAME = 72
+_TONES = {
+    Status.WORSE: Tone.BAD,
+    Status.SPILLS_MORE: Tone.POOR,
+    Status.BETTER: Tone.GOOD,
+    Status.UNCHANGED: Tone.FAINT,
+}
+_COLUMNS = (
+    Column("status"),
+    Column("occupancy", right=True),
+    Column("regs", right=True),
+    Column("smem", right=True),
+    Column("stack", right=True),
+    Column("spills", right=True),
+    Column("arch"),
+    Column("kernel"),
+)
+_PHRASES = {
+    Status.BETTER: "{} gained occupancy",
+    Status.SPILLS_MORE: "{} spill more in the same tier",
+    Status.SAME_TIER: "{} changed within the same tier",
+    Status.UNKNOWN: "{} changed without an occupancy to compare",
+    Status.UNCHANGED: "{} unchanged",
+    Status.NEW: "{} new",
+    Status.REMOVED: "{} removed",
+}
+
+
+def summary(counts: Mapping[str, int], where: str) -> str:
+    """Return the outcome in a sentence; *where* says on which GPU."""
+    worse = counts[Status.WORSE]
+    total = plural(sum(counts.values()), "kernel")
+    lead = f"{worse:,} of {total} lost occupancy" if worse else f"None of {total} lost occupancy"
+    parts = [text.format(f"{counts[s]:,}") for s, text in _PHRASES.items() if counts[s]]
+    return f"{lead} {where}{': ' if parts else ''}{and_list(parts)}."
+
+
+def blocks(summary: str, records: Sequence[Record], limit: int, unchanged: bool) -> list[Block]:
+    """Return the sentence and the table of what changed."""
+    tone = Tone.BAD if any(r["status"] == Status.WORSE for r in records) else Tone.STRONG
+    listed = [r for r in records if unchanged or r["status"] != Status.UNCHANGED]
+    shown = listed[:limit] if limit else listed
+    found: list[Block] = [Line(summary, tone)]
+    if shown:
+        found.append(Table(columns=_COLUMNS, rows=tuple(map(_row, shown))))
+    if len(listed) > len(shown):
+        found.append(Line(f"and {len(listed) - len(shown):,} more (--limit 0 shows all)"))
+    if any((r[side] or {}).get("block_from") == "best" for r in shown for side in ("old", "new")):
+        found.append(Line("Without launch bounds, at the best block size; --block names one."))
+    return found
+
+
+def _row(record: Record) -> tuple[Cell, ...]:
+    return (
+        Cell(record["status"], _TONES.get(Status(record["status"]), Tone.PLAIN)),
+        Cell(moved(record, tier)),
+        Cell(moved(record, lambda side: number(side["registers"]))),
+        Cell(moved(record, lambda side: number(side["static_smem"]))),
+        Cell(moved(record, stack)),
+        Cell(moved(record, spills)),
+        Cell(record["arch"] or "?"),
+        Cell(short(record["demangled"] or record["name"])),
+    )
+
+
+def moved(record: Record, show: Any) -> str:
+    """Return how a number went from old to new, or what both say."""
+    old, new = (show(record[side]) if record[side] else "" for side in ("old", "new"))
+    if old == new or not new:
+        return old
+    return f"{old} → {new}" if old else new
+
+
+def tier(side: Record) -> str:
+    """Return the occupancy of one side."""
+    return "-" if side["occupancy"] is None else show_share(side["occupancy"])
+
+
+def stack(side: Record) -> str:
+    """Return the bytes of stack of one side, of the frame where that is all there is."""
+    return number(side["stack"] if side["stack"] is not None else side["frame"])
+
+
+def spills(side: Record) -> str:
+    """Return the bytes one side spills and reads back."""
+    if side["spill_stores"] is None and side["spill_loads"] is None:
+        return "-"
+    bound = "" if side["spills_are"] == Exactness.EXACT else "≤"
+    return f"{bound}{(side['spill_stores'] or 0) + (side['spill_loads'] or 0):,}"
+
+
+def number(value: int | None) -> str:
+    """Return *value*, or a dash for what is not known."""
+    return "-" if value is None else f"{value:,}"
+
+
+def short(name: str) -> str:
+    """Return *name* as far as a line has room for it."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"

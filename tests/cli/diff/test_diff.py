@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gpuadvise.cli.commands.schema import bundled
+
+DATA = Path(__file__).parents[2] / "advisor" / "binaries" / "data"
+SCHEMA = Draft202012Validator(json.loads(bundled("diff")))
+
+
+def log(
+    tmp_path: Path, name: str, kernels: dict[str, tuple[int, int, int]], target: str = "sm_90"
+) -> str:
+    """Write a build log: for each kernel its registers, shared memory and spills."""
+    lines = [
+        line
+        for kernel, (registers, smem, spills) in kernels.items()
+        for line in (
+            f"ptxas info    : Compiling entry function '{kernel}' for '{target}'",
+            f"ptxas info    : Function properties for {kernel}",
+            f"    {spills} bytes stack frame, {spills} bytes spill stores, {spills} bytes spill loads",
+            f"ptxas info    : Used {registers} registers, used 1 barriers, "
+            f"{spills} bytes cumulative stack size, {smem} bytes smem",
+        )
+    ]
+    path = tmp_path / name
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def builds(tmp_path: Path) -> tuple[str, str]:
+    old = {
+        "worse": (32, 0, 0),
+        "spilling": (64, 0, 0),
+        "better": (64, 0, 0),
+        "tier": (20, 0, 0),
+        "same": (40, 1024, 8),
+        "gone": (8, 0, 0),
+        "_Z5scaleIfEvPT_": (30, 0, 0),
+    }
+    new = {
+        "worse": (64, 0, 0),
+        "spilling": (64, 0, 64),
+        "better": (32, 0, 0),
+        "tier": (24, 512, 0),
+        "same": (40, 1024, 8),
+        "fresh": (16, 0, 0),
+        "_Z5scaleIfEvPT_": (168, 0, 0),
+    }
+    return log(tmp_path, "old.log", old), log(tmp_path, "new.log", new)
+
+
+def test_the_whole_screen(cli, golden, builds: tuple[str, str]) -> None:
+    for name in ("text", "markdown", "github"):
+        golden(f"diff.{name}", cli("diff", *builds, "--format", name).out)
+
+
+def test_the_gate(cli, builds: tuple[str, str]) -> None:
+    old, new = builds
+    assert cli("diff", old, new).code == 0
+    assert cli("diff", old, new, "--fail-on-regression").code == 1
+    assert cli("diff", old, old, "--fail-on-regression", "--fail-on-spills").code == 0
+    assert cli("diff", old, new, "--filter", "spilling", "--fail-on-regression").code == 0
+    assert cli("diff", old, new, "--filter", "spilling", "--fail-on-spills").code == 1
+    assert cli("diff", old, new, "--filter", "tier|same", "--fail-on-regression").code == 0
+
+
+def test_the_fields(cli, builds: tuple[str, str]) -> None:
+    ran = cli("diff", *builds, "--gpu", "h100-sxm", "--format", "json")
+    document = json.loads(ran.out)
+    SCHEMA.validate(document)
+    result = document["result"]
+    assert result["regression"] is True
+    assert {r["name"]: r["status"] for r in result["kernels"]} == {
+        "worse": "worse",
+        "_Z5scaleIfEvPT_": "worse",
+        "spilling": "spills more",
+        "better": "better",
+        "tier": "same tier",
+        "fresh": "new",
+        "gone": "removed",
+    }
+    assert result["counts"]["unchanged"] == 1
+    worse = next(r for r in result["kernels"] if r["name"] == "worse")
+    assert (worse["old"]["registers"], worse["new"]["registers"]) == (32, 64)
+    assert (worse["old"]["occupancy"], worse["new"]["occupancy"]) == (1.0, 0.5)
+    assert worse["new"]["limiters"] == ["registers"]
+    assert "H100" in result["summary"]
+
+
+def test_unchanged_kernels_on_request(cli, builds: tuple[str, str]) -> None:
+    everything = json.loads(cli("diff", *builds, "--all", "--format", "json").out)
+    assert len(everything["result"]["kernels"]) == 8
+    assert "unchanged" in cli("diff", *builds, "--all").out.splitlines()[-2]
+
+
+def test_rows_have_both_sides(cli, builds: tuple[str, str]) -> None:
+    rows = list(csv.DictReader(io.StringIO(cli("diff", *builds, "--format", "csv").out)))
+    first = rows[0]
+    assert (first["status"], first["old_registers"], first["new_registers"]) == (
+        "worse",
+        "30",
+        "168",
+    )
+    gone = next(row for row in rows if row["name"] == "gone")
+    assert (gone["old_registers"], gone["new_registers"]) == ("8", "")
+
+
+def test_nothing_changed(cli, builds: tuple[str, str]) -> None:
+    ran = cli("diff", builds[0], builds[0])
+    assert ran.out == (
+        "None of 7 kernels lost occupancy on the targets they were built for: 7 unchanged.\n"
+    )
+
+
+def test_builds_without_a_common_target_say_so(cli, tmp_path: Path) -> None:
+    old = log(tmp_path, "old.log", {"k": (32, 0, 0)}, "sm_80")
+    new = log(tmp_path, "new.log", {"k": (128, 0, 0)}, "sm_90")
+    ran = cli("diff", old, new)
+    assert "no target in common (sm_80; sm_90)" in ran.err
+    newer = log(tmp_path, "newer.log", {"k": (128, 0, 0)}, "sm_86")
+    ran = cli("diff", old, newer, "--gpu", "l4", "--fail-on-regression")
+    assert (ran.code, ran.err) == (1, "")
+
+
+def test_of_several_targets_the_nearest_counts(cli, tmp_path: Path) -> None:
+    old = Path(log(tmp_path, "a.log", {"k": (128, 0, 0)}, "sm_80")).read_text()
+    both = tmp_path / "both.log"
+    both.write_text(old + Path(log(tmp_path, "b.log", {"k": (32, 0, 0)}, "sm_86")).read_text())
+    result = json.loads(
+        cli("diff", str(both), str(both), "--gpu", "l4", "--all", "--format", "json").out
+    )
+    assert [r["new"]["registers"] for r in result["result"]["kernels"]] == [32]
+
+
+def test_a_long_table_is_cut_unless_asked(cli, tmp_path: Path) -> None:
+    old = log(tmp_path, "old.log", {f"k{n}": (20, 0, 0) for n in range(60)})
+    new = log(tmp_path, "new.log", {f"k{n}": (24, 0, 0) for n in range(60)})
+    assert "and 20 more (--limit 0 shows all)" in cli("diff", old, new).out
+    assert "more (" not in cli("diff", old, new, "--limit", "0").out
+
+
+def test_names_are_inert_everywhere(cli, tmp_path: Path) -> None:
+    old = log(tmp_path, "old.log", {"k\x1b[31m%0A::error::x": (20, 0, 0)})
+    new = log(tmp_path, "new.log", {"k\x1b[31m%0A::error::x": (255, 0, 0)})
+    for name in ("text", "markdown", "github", "csv", "json", "ndjson"):
+        assert "\x1b" not in cli("diff", old, new, "--format", name).out
+    lines = cli("diff", old, new, "--format", "github").out.splitlines()
+    assert len(lines) == 2
+    assert "%250A::error::x" in lines[1]
+
+
+def test_a_log_against_the_listing_of_its_binary(cli) -> None:
+    log, listing = DATA / "nvcc-13.0-three-targets.log", DATA / "cuobjdump-13.2-object.txt"
+    ran = cli("diff", str(log), str(listing), "--arch", "80,90", "--fail-on-regression")
+    assert ran.code == 0
+    assert "16 unchanged" in ran.out
+
+
+def test_damaged_and_empty_builds(cli, tmp_path: Path, builds: tuple[str, str]) -> None:
+    cut = tmp_path / "cut.log"
+    cut.write_text(Path(builds[1]).read_text().rsplit("ptxas info    : Used", 1)[0])
+    ran = cli("diff", builds[0], str(cut))
+    assert ran.code == 3
+    assert "the log ends before its numbers" in ran.err
+    empty = tmp_path / "empty.bin"
+    empty.write_bytes(bytes(100))
+    ran = cli("diff", builds[0], str(empty))
+    assert (ran.code, ran.out) == (2, "")
+    assert 'There are no kernels in "' in ran.err
+    assert cli("diff", "-", "-").code == 2
