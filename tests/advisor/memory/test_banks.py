@@ -131,3 +131,25 @@ def test_random_indices_against_a_simulated_warp(word: int, chosen: list[int]) -
 def test_kepler_never_does_worse_than_its_successor(chosen: list[int]) -> None:
     pattern = gathered(4, chosen)
     assert bank_conflicts(pattern, CC30).degree <= bank_conflicts(pattern, CC90).degree
+
+
+@given(
+    st.sampled_from([4, 8, 16]),
+    st.lists(st.integers(0, 4000), min_size=1, max_size=32),
+    st.booleans(),
+)
+def test_random_indices_in_the_wide_banks_of_kepler(
+    word: int, chosen: list[int], wide: bool
+) -> None:
+    """A bank opens one row of 8 bytes per pass: 32 rows side by side are 256 bytes."""
+    starts, passes = [index * word for index in chosen], []
+    group = min(32, 256 // word)
+    for first in range(0, len(starts), group):
+        rows: dict[int, set[int]] = {}
+        for start in starts[first : first + group]:
+            for byte in range(start, start + word):
+                bank = byte // 8 % 32 if wide else byte // 4 % 32
+                rows.setdefault(bank, set()).add(byte // 256)
+        passes.append(max(map(len, rows.values())))
+    found = bank_conflicts(gathered(word, chosen), CC30, eight_byte_banks=wide)
+    assert (found.degree, found.wavefronts) == (max(passes), sum(passes))

@@ -164,3 +164,15 @@ def test_fewer_lanes_never_move_more(element: int, chosen: list[int], mask: int)
         for capability in (Capability(1, 3), CC20, CC35, CC90):
             fewer = coalesce(only_lanes(pattern, mask), capability)
             assert fewer.distinct_sectors <= coalesce(pattern, capability).distinct_sectors
+
+
+@given(st.sampled_from([1, 2, 4, 8, 16]), indices)
+def test_random_indices_through_the_l1_of_fermi(element: int, chosen: list[int]) -> None:
+    """Words of 8 and 16 bytes go by half and quarter warps, each with lines of its own."""
+    lanes = min(32, 128 // element)
+    lines = [
+        {index * element // 128 for index in chosen[first : first + lanes]}
+        for first in range(0, len(chosen), lanes)
+    ]
+    moved = coalesce(gathered(element, chosen), CC20).bytes_moved
+    assert moved == 128 * sum(map(len, lines))
