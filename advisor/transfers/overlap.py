@@ -108,10 +108,11 @@ def overlap(
     model: LinkModel,
     *,
     streams: int | None = None,
+    pieces: int | None = None,
     most_streams: int = MOST_STREAMS,
     granularity: int = 1,
 ) -> Overlap:
-    """Return the prediction for *streams*, and the best of 1 to *most_streams*.
+    """Return the prediction for *streams* (and *pieces*), and the best of 1 to *most_streams*.
 
     Best are the fewest streams within 1 % of the least time: more only cost memory.
 
@@ -126,13 +127,21 @@ def overlap(
     floor, limiter = _floor(busy, model, pageable=work.pageable)
     return Overlap(
         sequential=sequential_seconds(work, model),
-        asked=stage(work, model, streams, granularity=granularity) if streams else None,
+        asked=_asked(work, model, streams, pieces, granularity),
         best=best,
         tried=tuple(tried),
         guide=_guide(busy, streams or best.streams, work),
         floor=floor,
         limiter=limiter,
     )
+
+
+def _asked(
+    work: Work, model: LinkModel, streams: int | None, pieces: int | None, granularity: int
+) -> Staging | None:
+    if streams is None:
+        return None
+    return stage(work, model, streams, pieces=pieces, granularity=granularity)
 
 
 def _tried(work: Work, model: LinkModel, most: int, granularity: int) -> list[Staging]:

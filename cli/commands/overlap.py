@@ -26,10 +26,12 @@ from gpuadvise.cli.transfers.question import Changes, model, stream_count, work
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.overlap import Overlap
+    from gpuadvise.advisor.transfers.work import Work
 
 EXAMPLES = """\
   gpuadvise overlap --h2d 256MiB --kernel 4ms --gpu h200
   gpuadvise overlap --h2d 3ms --kernel 5ms --d2h 3ms --streams 4 --show
+  gpuadvise overlap --h2d 3ms --kernel 5ms --streams 2 --chunks 16
   gpuadvise overlap --h2d 3ms --kernel 5ms --streams 4 --ideal --get predicted
   gpuadvise overlap --h2d 256MiB --kernel 4ms --skeleton cuda
   gpuadvise overlap --h2d 64MiB --kernel 1ms --calibration box.json"""
@@ -47,6 +49,10 @@ def command(
     ] = None,
     streams: Annotated[
         str | None, typer.Option("--streams", metavar="N", help="Predict this many streams.")
+    ] = None,
+    chunks: Annotated[
+        str | None,
+        typer.Option("--chunks", metavar="N", help="Chunks, taken by --streams in turn."),
     ] = None,
     most: Annotated[
         str, typer.Option("--max-streams", metavar="N", help="Most streams to try.")
@@ -97,23 +103,28 @@ def command(
     language_ = None if language is None else _language(language)
     step = named("--granularity", lambda text: parse_bytes(text, minimum=1), granularity)
     asked = stream_count("--streams", streams)
+    pieces = stream_count("--chunks", chunks)
+    if pieces and (asked is None or pieces < asked):
+        raise BadInput("--chunks needs --streams, and at least as many chunks as streams.")
     tried = stream_count("--max-streams", most) or MOST_STREAMS
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     link = model(choice.device, changes)
-    found = overlap(wanted, link, streams=asked, most_streams=tried, granularity=step)
+    found = overlap(
+        wanted, link, streams=asked, pieces=pieces, most_streams=tried, granularity=step
+    )
     case = Case(
         device=choice.device,
         work=wanted,
         model=link,
         found=found,
         break_even=break_even_bytes(wanted, link),
-        code=None if language_ is None else skeleton(wanted, _told(found), language_),
+        code=None if language_ is None else _code(wanted, found, language_),
         show=show,
     )
     answer = Answer(
         command="overlap",
         device=device_block(case.device),
-        input={**plain(wanted), "streams": asked, "granularity": step},
+        input={**plain(wanted), "streams": asked, "chunks": pieces, "granularity": step},
         result=result(case),
         rows=rows(case),
         blocks=lambda: blocks(case),
@@ -122,8 +133,9 @@ def command(
     return emit(answer, Output(format=format_name, fields=tuple(get or ())))
 
 
-def _told(found: Overlap) -> int:
-    return (found.asked or found.best).streams
+def _code(wanted: Work, found: Overlap, language: Language) -> str:
+    told = found.asked or found.best
+    return skeleton(wanted, told.streams, language, chunks=told.pieces)
 
 
 def _language(text: str) -> Language:

@@ -115,6 +115,8 @@ def _facts(case: Case) -> Iterator[Fact]:
     if found.asked:
         guide = f"the guide's estimate: {show_seconds(found.guide)}" if found.guide else ""
         label = f"with {plural(found.asked.streams, 'stream')}"
+        if found.asked.pieces > found.asked.streams:
+            guide = f"{found.asked.pieces} chunks in turn"
         yield Fact(label=label, value=Cell(show_seconds(found.asked.seconds)), remark=guide)
     chunk = f", {show_bytes(found.best.chunk_bytes)} each" if found.best.chunk_bytes else ""
     tone = Tone.GOOD if found.worthwhile else Tone.PLAIN

@@ -29,7 +29,7 @@ def test_cuda_compiles(work: Work, tmp_path: Path) -> None:
     source = tmp_path / "staged.cu"
     source.write_text(
         "__global__ void kernel(float *data, size_t count) { if (count) data[0] = 1; }\n"
-        f"void run(size_t n) {{\n{skeleton(work, 4, Language.CUDA)}\n}}\n"
+        f"void run(size_t n) {{\n{skeleton(work, 4, Language.CUDA, chunks=9)}\n}}\n"
     )
     done = subprocess.run(
         [nvcc(), "-ptx", "-Werror", "all-warnings", "-o", tmp_path / "staged.ptx", source],
@@ -60,9 +60,12 @@ class Recorder:
 
 
 @pytest.mark.parametrize("size", [1000, 999, 3])
-def test_python_covers_every_byte_once(size: int) -> None:
+@pytest.mark.parametrize("chunks", [None, 10])
+def test_python_covers_every_byte_once(size: int, chunks: int | None) -> None:
     driver, launches = Recorder(), []
-    code = skeleton(BOTH, 4, Language.PYTHON).replace("from cuda.bindings import driver", "")
+    code = skeleton(BOTH, 4, Language.PYTHON, chunks=chunks).replace(
+        "from cuda.bindings import driver", ""
+    )
     names = {
         "driver": driver,
         "size": size,
@@ -74,7 +77,8 @@ def test_python_covers_every_byte_once(size: int) -> None:
     assert sum(count for _, _, count, _ in copies) == size
     assert all(a[0] + a[2] == b[0] for a, b in pairwise(copies))
     assert [(to, count, stream) for to, _, count, stream in copies] == launches
-    assert len({stream for _, _, stream in launches}) == len(launches) <= 4
+    assert len({stream for _, _, stream in launches}) == min(4, len(launches))
+    assert len(launches) <= (chunks or 4)
     assert driver.calls[-1] == ("cuCtxSynchronize",)
 
 
