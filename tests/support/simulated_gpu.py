@@ -131,9 +131,6 @@ class SimulatedGpu:
         self._held[event][0] = self._held[stream].now
         return ()
 
-    def _cuEventSynchronize(self, event: int) -> tuple[()]:
-        return ()
-
     def _cuEventElapsedTime(self, start: int, end: int) -> tuple[float]:
         return ((self._held[end][0] - self._held[start][0]) * 1e3,)
 

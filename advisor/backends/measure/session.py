@@ -119,35 +119,39 @@ class Session:
         return Scope(self)
 
     def timed(self, work: Callable[[], None], streams: Sequence[Any], repeats: int) -> Sample:
-        """Return the device seconds of *work*, from its first stream's start to the last end."""
-        return self.issued(work, streams, repeats)[0]
+        """Return the device seconds of *work*, from its start to the end of all *streams*."""
+        ends = [self.event() for _ in streams]
+
+        def to_the_end() -> None:
+            work()
+            for end, stream in zip(ends, streams, strict=True):
+                call("cuEventRecord", end, stream)
+
+        return self.issued(to_the_end, streams[0], ends, repeats)[0]
 
     def issued(
-        self, work: Callable[[], None], streams: Sequence[Any], repeats: int
+        self, work: Callable[[], None], first: Any, ends: Sequence[Any], repeats: int
     ) -> tuple[Sample, Sample]:
         """Return the device seconds of *work*, and the host's seconds for issuing it.
 
-        The start event is the first operation of the first stream; the clock stops when the
-        slowest of *streams* is done.
+        The clock starts in stream *first* and stops at the latest of the events *ends*, which
+        *work* records itself: recorded afterwards they would time the host, not the device.
         """
-        start, ends = self.event(), [self.event() for _ in streams]
+        start = self.event()
         with undisturbed():
-            rounds = [self._round(work, streams, start, ends) for _ in range(WARM_UPS + repeats)]
+            rounds = [self._round(work, first, start, ends) for _ in range(WARM_UPS + repeats)]
         device, host = zip(*rounds[WARM_UPS:], strict=True)
         return sample(device), sample(host)
 
     def _round(
-        self, work: Callable[[], None], streams: Sequence[Any], start: Any, ends: Sequence[Any]
+        self, work: Callable[[], None], first: Any, start: Any, ends: Sequence[Any]
     ) -> tuple[float, float]:
         call("cuCtxSynchronize")
-        call("cuEventRecord", start, streams[0])
+        call("cuEventRecord", start, first)
         began = time.perf_counter()
         work()
         host = time.perf_counter() - began
-        for end, stream in zip(ends, streams, strict=True):
-            call("cuEventRecord", end, stream)
-        for end in ends:
-            call("cuEventSynchronize", end)
+        call("cuCtxSynchronize")
         device = max(float(call("cuEventElapsedTime", start, end)) for end in ends) * 1e-3
         return device, host
 
