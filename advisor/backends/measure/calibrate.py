@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from statistics import median, median_low
+from statistics import median
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.measure.copies import Copy, CopyKind
@@ -20,6 +20,7 @@ _REPEATS = 15
 # Copies up to this size show the latency, copies from that size on the rate.
 _SMALL = 4096
 _LARGE = 16 << 20
+_CHUNK = 64 << 20
 # Copies that show what a piece costs more while the other direction copies too.
 _PIECES = (1 << 20, 4 << 20)
 # Rounds of a kernel that keeps the device busy while shorter ones queue up behind it.
@@ -61,15 +62,13 @@ def _rate(copies: Sequence[Copy], kind: CopyKind) -> float:
 
 
 def _duplex(copies: Sequence[Copy]) -> float:
-    """Return how much longer both directions at once take than one: 1 or more."""
-    alone = {
-        copy.bytes: copy.seconds.median
-        for kind in (CopyKind.PINNED_H2D, CopyKind.PINNED_D2H)
-        for copy in _large(copies, kind)
-    }
-    both = _large(copies, CopyKind.PINNED_BOTH)
-    # The lower middle: a busy host stretches some sizes, and never shortens one.
-    return max(1.0, median_low(copy.seconds.median / alone[copy.bytes] for copy in both))
+    """Return how much longer both directions at once take than one: 1 or more.
+
+    The least of the sizes that chunks have; a busy host stretches larger ones further.
+    """
+    alone = {copy.bytes: copy.seconds.low for copy in copies if copy.kind is CopyKind.PINNED_H2D}
+    both = [copy for copy in _large(copies, CopyKind.PINNED_BOTH) if copy.bytes <= _CHUNK]
+    return max(1.0, min(copy.seconds.low / alone[copy.bytes] for copy in both))
 
 
 def _latency(copies: Sequence[Copy]) -> float:
@@ -81,11 +80,11 @@ def _duplex_latency(copies: Sequence[Copy], latency: float, slowdown: float) -> 
     """Return what pieces in both directions take beyond *latency* and stretched bytes."""
     rate = _rate(copies, CopyKind.PINNED_H2D)
     extra = [
-        copy.seconds.median - latency - copy.bytes / rate * slowdown
+        copy.seconds.low - latency - copy.bytes / rate * slowdown
         for copy in copies
         if copy.kind is CopyKind.PINNED_BOTH and copy.bytes in _PIECES
     ]
-    return max(0.0, median(extra)) if extra else 0.0
+    return max(0.0, *extra) if extra else 0.0
 
 
 def _kernel_latency(session: Session) -> float:
