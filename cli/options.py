@@ -36,3 +36,7 @@ Calibration = Annotated[
     str | None,
     typer.Option("--calibration", metavar="FILE", help="Saved `measure` of this machine (JSON)."),
 ]
+Pcie = Annotated[
+    str | None,
+    typer.Option("--pcie", metavar="LINK", help="The slot, where it is not the GPU's best: 4x8."),
+]

@@ -5,14 +5,17 @@ Rates are bytes/s in one direction; a link carries as much the other way at the 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
 
+_SLOT = re.compile(r"\s*(?:gen)?\s*([0-9])(?:\.0)?\s*(?:x\s*([0-9]{1,2}))?\s*", re.IGNORECASE)
 LANES = (1, 2, 4, 8, 12, 16)
 # PCI Express base specifications: transfers per second and lane, and the share left by the
 # line code (8b/10b, 128b/130b; from 6.0 on 242 of the 256 bytes of a flit, less CRC and FEC).
@@ -58,6 +61,16 @@ def pcie(generation: int, lanes: int = 16) -> Link:
         attainable=rate * (_REACHED if generation > 2 else _REACHED_OLD),
         formula=f"{transfers / 1e9:g} GT/s x {lanes} lanes x {share:.4g} / 8",
     )
+
+
+def parse_pcie(text: str) -> Link:
+    """Return the link that ``4x8``, ``gen4 x8`` or ``5`` (16 lanes) names; raises BadInput."""
+    match = _SLOT.fullmatch(text)
+    if not match:
+        raise BadInput(
+            f"{quoted(text)} is no PCIe link.", hint="Write generation and lanes as 4x8 or 5x16."
+        )
+    return pcie(int(match[1]), int(match[2] or LANES[-1]))
 
 
 def host_link(device: Device) -> Link | None:

@@ -8,6 +8,7 @@ import typer
 
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.transfers.links import parse_pcie
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.args import below, named, share
 from gpuadvise.cli.devices import device_block
@@ -17,7 +18,17 @@ from gpuadvise.cli.formats import Output
 from gpuadvise.cli.memory.bandwidth import Case, asked, blocks, result
 from gpuadvise.cli.memory.peak import device_peak, typed_peak
 from gpuadvise.cli.memory.traffic import traffic
-from gpuadvise.cli.options import Calibration, Cc, FailUnder, FormatName, Get, Gpu, Live, Snapshot
+from gpuadvise.cli.options import (
+    Calibration,
+    Cc,
+    FailUnder,
+    FormatName,
+    Get,
+    Gpu,
+    Live,
+    Pcie,
+    Snapshot,
+)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.link_model import LinkModel
@@ -26,6 +37,7 @@ EXAMPLES = """\
   gpuadvise bandwidth --gpu h200
   gpuadvise bandwidth --gpu h200 --read 1GiB --write 1GiB --time 550us
   gpuadvise bandwidth --matrix 2048x2048 --dtype f32 --copies 2 --time 12us --get ratio
+  gpuadvise bandwidth --gpu rtx4090 --pcie 3x8
   gpuadvise bandwidth --memory-clock 1.85GHz --bus 384"""
 
 
@@ -57,6 +69,7 @@ def command(
     rate: Annotated[
         str, typer.Option("--data-rate", metavar="N", help="Transfers per clock; 2 is DDR.")
     ] = "2",
+    slot: Pcie = None,
     calibration: Calibration = None,
     fail_under: FailUnder = None,
     gpu: Gpu = None,
@@ -69,6 +82,7 @@ def command(
     """Print theoretical and effective bandwidth."""
     least = None if fail_under is None else share("--fail-under", fail_under)
     moved = traffic(read=read, write=write, time=time, matrix=matrix, dtype=dtype, copies=copies)
+    link = None if slot is None else named("--pcie", parse_pcie, slot)
     notes: tuple[str, ...] = ()
     if clock is None and bus is None:
         choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
@@ -78,11 +92,12 @@ def command(
             peak=device_peak(choice.device),
             traffic=moved,
             measured=None if calibration is None else _measured(calibration),
+            slot=link,
         )
     elif clock is None or bus is None:
         raise BadInput("--memory-clock and --bus go together.")
     else:
-        case = Case(device=None, peak=typed_peak(clock, bus, rate), traffic=moved)
+        case = Case(device=None, peak=typed_peak(clock, bus, rate), traffic=moved, slot=link)
     answer = Answer(
         command="bandwidth",
         device=device_block(case.device) if case.device else None,

@@ -20,7 +20,7 @@ from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Output
-from gpuadvise.cli.options import Calibration, Cc, FormatName, Get, Gpu, Live, Snapshot
+from gpuadvise.cli.options import Calibration, Cc, FormatName, Get, Gpu, Live, Pcie, Snapshot
 from gpuadvise.cli.transfers.overlap import Case, blocks, result, rows
 from gpuadvise.cli.transfers.question import Changes, model, stream_count, work
 
@@ -63,6 +63,7 @@ def command(
     pageable: Annotated[
         bool, typer.Option("--pageable", help="Host memory is not pinned.")
     ] = False,
+    pcie: Pcie = None,
     rate: Annotated[
         str | None, typer.Option("--rate", metavar="RATE", help="Link, each way: 25GB/s.")
     ] = None,
@@ -97,6 +98,7 @@ def command(
     """Print sequential and staged times and the best stream count."""
     wanted = work(h2d=h2d, kernel=kernel, d2h=d2h, pageable=pageable)
     changes = Changes(
+        pcie=pcie,
         rate=rate, per_op=per_op, copy_latency=copy_latency, duplex=duplex, engines=engines,
         calibration=calibration, ideal=ideal,
     )  # fmt: skip

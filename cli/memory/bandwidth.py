@@ -43,6 +43,7 @@ class Case:
     peak: Peak
     traffic: Traffic
     measured: LinkModel | None = None
+    slot: Link | None = None  # where it is not the device's own
 
     @property
     def ratio(self) -> float | None:
@@ -65,7 +66,7 @@ class Case:
     def links(self) -> list[Link]:
         """Links of the device to its host and its neighbours."""
         device = self.device
-        host = host_link(device) if device else None
+        host = self.slot or (host_link(device) if device else None)
         peers = nvlink(device.nvlink_bandwidth) if device and device.nvlink_bandwidth else None
         return [link for link in (host, peers) if link]
 

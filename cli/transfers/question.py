@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.quantity import parse_bytes, parse_rate, parse_seconds
-from gpuadvise.advisor.transfers.link_model import default_link_model
+from gpuadvise.advisor.transfers.link_model import (
+    PAGEABLE_D2H_RATE,
+    PAGEABLE_H2D_RATE,
+    default_link_model,
+)
+from gpuadvise.advisor.transfers.links import parse_pcie
 from gpuadvise.advisor.transfers.work import MOST_PIECES, Work
 from gpuadvise.cli.args import named, whole
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.advisor.transfers.links import Link
 
 _MOST_ENGINES = 16
 # What the guide's two formulas leave out.
@@ -32,6 +38,7 @@ _IDEAL: dict[str, Any] = {
 class Changes:
     """Options that replace parameters of the link model, as typed; ``None`` is not given."""
 
+    pcie: str | None = None
     rate: str | None = None
     per_op: str | None = None
     copy_latency: str | None = None
@@ -73,6 +80,8 @@ def _copy(option: str, text: str | None) -> tuple[int, float]:
 def model(device: Device | None, changes: Changes) -> LinkModel:
     """Return the link model of *device* or of the calibration, with the changes applied."""
     found = default_link_model(device)
+    if changes.pcie is not None:
+        found = _in_slot(found, named("--pcie", parse_pcie, changes.pcie))
     if changes.calibration is not None:
         from gpuadvise.advisor.backends.calibration_file import read_calibration
 
@@ -80,6 +89,18 @@ def model(device: Device | None, changes: Changes) -> LinkModel:
     if changes.ideal:
         found = replace(found, **_IDEAL)
     return replace(found, **_replaced(changes))
+
+
+def _in_slot(found: LinkModel, link: Link) -> LinkModel:
+    rate = link.attainable
+    return replace(
+        found,
+        h2d_rate=rate,
+        d2h_rate=rate,
+        pageable_h2d_rate=min(PAGEABLE_H2D_RATE, rate),
+        pageable_d2h_rate=min(PAGEABLE_D2H_RATE, rate),
+        source=f"you: {link.name}, share that pinned copies reach",
+    )
 
 
 def _replaced(changes: Changes) -> dict[str, Any]:

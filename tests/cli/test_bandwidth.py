@@ -25,6 +25,7 @@ RATES = {"h2d_rate": 1e9, "d2h_rate": 2e9, "pageable_h2d_rate": 3e8, "pageable_d
         ("matrix", ["--gpu", "m2090", "--matrix", "2048x2048", "--time", "250us"]),
         ("impossible", ["--gpu", "h200", "--read", "1GiB", "--time", "100us"]),
         ("short", ["--gpu", "h200", "--read", "1MiB", "--time", "3us"]),
+        ("slot", ["--gpu", "rtx4090", "--pcie", "3x8"]),
         ("typed", ["--memory-clock", "1.85GHz", "--bus", "384", "--read", "1GB", "--time", "20ms"]),
     ],
 )

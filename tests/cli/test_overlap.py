@@ -169,3 +169,12 @@ def test_mistakes(cli, args: list[str], said: str) -> None:
     ran = cli("overlap", "--gpu", "h200", "--kernel", "1ms", *args)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
+
+
+def test_a_slower_slot(cli) -> None:
+    args = ["overlap", "--gpu", "h200", "--h2d", "1GB", "--kernel", "1ms"]
+    model = json.loads(cli(*args, "--pcie", "3x8", "--format", "json").out)["result"]["model"]
+    assert model["h2d_rate"] == pytest.approx(7.877e9 * 0.88, rel=1e-3)
+    assert model["pageable_d2h_rate"] == model["h2d_rate"]
+    assert model["source"].startswith("you: PCIe 3 x8")
+    assert cli(*args, "--pcie", "9").code == 2

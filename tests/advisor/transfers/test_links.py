@@ -4,7 +4,7 @@ import pytest
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.transfers.link_model import default_link_model
-from gpuadvise.advisor.transfers.links import host_link, nvlink, pcie
+from gpuadvise.advisor.transfers.links import host_link, nvlink, parse_pcie, pcie
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,18 @@ def test_a_coherent_link_is_no_pcie(make_device) -> None:
     assert (link.name, link.theoretical) == ("NVLink-C2C", 450e9)
     model = default_link_model(grace)
     assert model.pageable_h2d_rate == model.h2d_rate == link.attainable
+
+
+@pytest.mark.parametrize("text", ["4x8", "gen4x8", " 4 X8 ", "Gen 4.0 x8"])
+def test_links_people_write(text: str) -> None:
+    assert parse_pcie(text) == pcie(4, 8)
+
+
+def test_sixteen_lanes_are_usual() -> None:
+    assert parse_pcie("5") == pcie(5, 16)
+
+
+@pytest.mark.parametrize("text", ["", "x8", "8x3", "4x", "4x99", "fast", "4y8"])
+def test_what_names_no_link(text: str) -> None:
+    with pytest.raises(BadInput):
+        parse_pcie(text)
