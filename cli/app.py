@@ -43,6 +43,8 @@ COMMANDS = (
     Entry("kernels", "Resources and occupancy of every kernel in a file."),
     Entry("compat", "Does the device code in a file run on a GPU, and why or why not."),
     Entry("diff", "What changed for each kernel between two builds."),
+    Entry("advise", "What to change first, what it can win, and who says so."),
+    Entry("rules", "The rules: list, or explain one with live examples."),
     Entry("schema", "The JSON Schema of a command's output."),
     Entry("completion", "The completion script of a shell."),
 )

@@ -29,11 +29,11 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
 
 def judge(rule: Rule, facts: Facts) -> Iterator[Outcome]:
     """Yield the outcomes of one rule; a rule that breaks becomes Failed, never an exception."""
-    missing = [name for name in rule.needs if getattr(facts, name) is None]
+    missing = [Missing(fact=n, how=HOW[n]) for n in rule.needs if getattr(facts, n) is None]
     if rule.either and all(getattr(facts, name) is None for name in rule.either):
-        missing += rule.either
+        missing += [Missing(fact=name, how=HOW[name], alternative=True) for name in rule.either]
     if missing:
-        yield Skipped(missing=tuple(Missing(fact=name, how=HOW[name]) for name in missing))
+        yield Skipped(missing=tuple(missing))
         return
     known = {name: getattr(facts, name) for name in rule.parameters}
     try:

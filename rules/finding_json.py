@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gpuadvise.rules.model import Missing
     from gpuadvise.rules.report import Finding, Report
 
 
@@ -29,6 +30,17 @@ def finding_object(finding: Finding) -> dict[str, object]:
 def not_evaluated_objects(report: Report) -> list[dict[str, object]]:
     """Return the rules that lacked evidence, with how to supply each missing fact."""
     return [
-        {"rule": rule.id, "missing": [asdict(item) for item in missing]}
+        {
+            "rule": rule.id,
+            "missing": [item.fact for item in missing],
+            "how": _how(missing),
+        }
         for rule, missing in report.not_evaluated
     ]
+
+
+def _how(missing: tuple[Missing, ...]) -> str:
+    """Return how to supply what is missing; of alternatives, each after an ``Or``."""
+    needed = " ".join(dict.fromkeys(item.how for item in missing if not item.alternative))
+    either = " Or: ".join(dict.fromkeys(item.how for item in missing if item.alternative))
+    return " ".join(filter(None, (needed, either)))

@@ -115,10 +115,11 @@ class Passed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """A fact that a rule needs and that nobody supplied."""
+    """A fact that a rule needs and that nobody supplied; of *alternative* ones, one would do."""
 
     fact: str
     how: str
+    alternative: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,12 @@ class Finding:
         """What was seen, and in one sentence why it matters."""
         return f"{self.advice.message} {self.rule.why}"
 
+    @property
+    def urgency(self) -> tuple[int, float]:
+        """What findings are sorted by: priority first, then the expected gain."""
+        gain = self.advice.gain
+        return self.rule.priority.rank, -(gain.upper_bound if gain else 1.0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
@@ -66,12 +72,13 @@ class Report:
 
 def in_order(lines: Iterable[Line]) -> tuple[Line, ...]:
     """Return *lines* by priority, then by expected gain, else in the order of the rules."""
-    return tuple(sorted(lines, key=lambda line: (line.rule.priority.rank, -_bound(line))))
+    return tuple(sorted(lines, key=_urgency))
 
 
-def _bound(line: Line) -> float:
-    gain = line.outcome.gain if isinstance(line.outcome, Advice) else None
-    return gain.upper_bound if gain else 1.0
+def _urgency(line: Line) -> tuple[int, float]:
+    if isinstance(line.outcome, Advice):
+        return Finding(rule=line.rule, advice=line.outcome).urgency
+    return line.rule.priority.rank, -1.0
 
 
 def order_note(findings: Iterable[Finding]) -> str | None:

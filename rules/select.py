@@ -40,7 +40,7 @@ def _named(rules: Sequence[Rule], name: str) -> list[Rule]:
 
 def _hint(rules: Sequence[Rule], name: str) -> str:
     words = [*(rule.id for rule in rules), *Topic, *Priority]
-    near = difflib.get_close_matches(name[:60], words, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name[:60], words, n=3, cutoff=0.65)
     if near:
         return f"Did you mean {and_list(near, 'or')}?"
     return "Topics are " + and_list([*Topic]) + "; `gpuadvise rules` lists the rules."
@@ -51,6 +51,6 @@ def rule_named(rules: Sequence[Rule], name: str) -> Rule:
     for rule in rules:
         if rule.id == name:
             return rule
-    near = difflib.get_close_matches(name[:60], [rule.id for rule in rules], n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name[:60], [rule.id for rule in rules], n=3, cutoff=0.65)
     hint = f"Did you mean {and_list(near, 'or')}?" if near else "`gpuadvise rules` lists them."
     raise BadInput(f"There is no rule {quoted(name)}.", hint=hint)

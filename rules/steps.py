@@ -64,5 +64,4 @@ def refusal(fault: Fault) -> str:
     """Return who refuses a launch with *fault*, as a sentence."""
     if fault.failure is RuntimeFailure.BUILD:
         return "The compiler refuses it."
-    before = f" ({fault.formerly} before CUDA 13)" if fault.formerly else ""
-    return f"The runtime answers with {fault.failure}{before}."
+    return f"The runtime answers with {fault.failure}."

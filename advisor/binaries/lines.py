@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 if TYPE_CHECKING:
@@ -31,10 +30,9 @@ def read_pieces(stream: BinaryIO) -> Iterator[tuple[str, int]]:
             yield piece, number
             number += piece.endswith("\n")
     finally:
-        with suppress(ValueError):  # the file is closed already, by a reader that gave up
-            text.detach()
-            if own:
-                buffered.detach()
+        text.detach()
+        if own:
+            buffered.detach()
 
 
 def read_lines(stream: BinaryIO) -> Iterator[tuple[str, int]]:

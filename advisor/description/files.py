@@ -7,7 +7,6 @@ that every kernel gets unless it says otherwise. NDJSON holds one kernel per lin
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +41,8 @@ def from_toml(text: str, name: str, find: DeviceFinder) -> tuple[Described, ...]
 
     Raises BadInput with file, line and column.
     """
+    import tomllib
+
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -78,7 +79,7 @@ def _from_line(line: str, number: int, name: str, find: DeviceFinder) -> Describ
     where = f"{inert(name)}:{number}"
     if len(line) > LARGEST_LINE:
         raise BadInput(f"{where}: a line longer than {LARGEST_LINE:,} characters.")
-    raw = _loads(line, where)
+    raw = _loads(line.rstrip(), where)
     try:
         return described(raw, find)
     except Fault as fault:

@@ -96,7 +96,7 @@ def _launch(raw: Mapping[str, Any], path: Path) -> Launch | None:
     given = _plain(raw, LAUNCH, path)
     if "block_dim" not in given:
         if given:
-            hint = "Add block = 256, the threads per block."
+            hint = "Give the threads per block: block = 256, or --block 256."
             raise Fault(path, "A launch is described without its block size.", hint=hint)
         return None
     try:

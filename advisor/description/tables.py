@@ -20,9 +20,12 @@ Path = tuple[str | int, ...]
 class Fault(BadInput):
     """A value of a description that cannot be used, and the *path* of keys to it."""
 
-    def __init__(self, path: Path, message: str, *, hint: str | None = None) -> None:
+    def __init__(
+        self, path: Path, message: str, *, hint: str | None = None, missing: str | None = None
+    ) -> None:
         super().__init__(message, hint=hint)
         self.path = path
+        self.missing = missing  # the key that the table at *path* lacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ class Table:
         found = self.fields(raw, path)
         for key in self.required():
             if self.keys[key].field not in found:
-                raise Fault(path, f"{quoted(key)} is missing.", hint=f"Keys: {self.listed()}.")
+                message = f"The key {quoted(key)} is missing."
+                raise Fault(path, message, hint=f"Keys: {self.listed()}.", missing=key)
         try:
             return self.build(**found)
         except BadInput as error:

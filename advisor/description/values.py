@@ -93,15 +93,15 @@ def _measured(value: object, parse: Callable[[str], Any], plain: Reader) -> Any:
 
 
 def share(value: object) -> float:
-    """Return a fraction: ``0.75`` or ``"75%"``; raises BadInput."""
-    if isinstance(value, str) and value.strip().endswith("%"):
-        try:
-            return float(number(0, 100)(float(value.strip()[:-1]))) / 100
-        except ValueError:
-            pass
-    if isinstance(value, str):
-        raise BadInput(f"{shown(value)} is not a share.", hint='Write 0.75 or "75%".')
-    return float(number(0, 1)(value))
+    """Return a fraction: ``0.75``, ``"0.75"`` or ``"75%"``; raises BadInput."""
+    if not isinstance(value, str):
+        return float(number(0, 1)(value))
+    digits = value.strip()
+    scale = 100 if digits.endswith("%") else 1
+    try:
+        return float(number(0, scale)(float(digits.removesuffix("%")))) / scale
+    except (ValueError, BadInput):
+        raise BadInput(f"{shown(value)} is not a share.", hint='Write 0.75 or "75%".') from None
 
 
 def flag(value: object) -> bool:

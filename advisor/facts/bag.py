@@ -86,6 +86,7 @@ class Facts:
     compile_flags: tuple[str, ...] | None = None
     compiled: Compiled | None = None
     spill_bytes: int | None = None  # stores and loads per thread
+    spill_requests: float | None = None  # counted by a profiler
     stack_bytes: int | None = None  # per thread
     fp64_share: float | None = None  # of all instructions
     code: Survey | None = None

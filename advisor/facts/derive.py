@@ -85,6 +85,7 @@ def _of_profile(profile: Profile) -> dict[str, Any]:
         "sector_efficiency": _ratio(profile.global_sectors_ideal, profile.global_sectors),
         "bank_efficiency": _ratio(profile.shared_wavefronts_ideal, profile.shared_wavefronts),
         "active_threads": profile.active_threads,
+        "spill_requests": profile.local_spill_requests,
         "stalls": profile.stalls or None,
     }
 

@@ -6,6 +6,10 @@ _PROFILE = (
     "Give a profile: `ncu --csv --page details --set full ./app > report.csv`, "
     "then --ncu report.csv."
 )
+_RAW = (
+    "Give the raw page of a profile: `ncu --csv --page raw --set full ./app > raw.csv`, "
+    "then --ncu raw.csv."
+)
 _LIVE = "Run on the machine with the GPU, with --device 0, or give --from SNAPSHOT."
 
 HOW = {
@@ -71,6 +75,7 @@ HOW = {
         "Give what `ptxas -v` prints: --spill-stores 8 --spill-loads 8 --stack 0, or the binary."
     ),
     "spill_bytes": "Give what `ptxas -v` prints: --spill-stores 8 --spill-loads 8, or the binary.",
+    "spill_requests": _PROFILE,
     "stack_bytes": "Give what `ptxas -v` prints: --stack 0, or the binary.",
     "fp64_share": (
         "Give instruction counts: `fp64_instructions` and `instructions` in [kernel.compiled]."
@@ -81,10 +86,10 @@ HOW = {
     "driver": "Give the driver: --driver 12.4, or run with --device 0.",
     "observations": "Give the source files: `gpuadvise lint FILE.cu`.",
     "profile": _PROFILE,
-    "sector_efficiency": _PROFILE,
-    "bank_efficiency": _PROFILE,
+    "sector_efficiency": _RAW,
+    "bank_efficiency": _RAW,
     "active_threads": _PROFILE,
-    "stalls": _PROFILE,
+    "stalls": _RAW,
     "telemetry": _LIVE,
     "sanitized": "Say `sanitized = true` or `false` in the kernel description, or add --all.",
     "mig": _LIVE,

@@ -63,8 +63,8 @@ class Transfer:
 class Pipeline:
     """Seconds of one pass, each part on its own, and how it is staged now."""
 
-    to_device_seconds: float
     kernel_seconds: float
+    to_device_seconds: float = 0.0
     to_host_seconds: float = 0.0
     streams: int = 1
     per_operation_seconds: float = 0.0

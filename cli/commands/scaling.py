@@ -77,14 +77,14 @@ def command(
 
 
 def _fraction(text: str) -> float:
-    top, slash, bottom = text.partition("/")
+    above, slash, below = text.partition("/")
     if not slash:
         return share("--parallel", text)
-    part = whole("--parallel", top, low=0, high=_MOST_PROCESSORS)
-    total = whole("--parallel", bottom, low=1, high=_MOST_PROCESSORS)
-    if part > total:
+    part = whole("--parallel", above, low=0, high=_MOST_PROCESSORS)
+    whole_ = whole("--parallel", below, low=1, high=_MOST_PROCESSORS)
+    if part > whole_:
         raise BadInput(f"--parallel: {quoted(text)} is more than the whole.")
-    return part / total
+    return part / whole_
 
 
 def _speedup(text: str) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.prose import plural
+from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
 def check(
     spill_bytes: int | None = None,
     stack_bytes: int | None = None,
+    spill_requests: float | None = None,
     compiled: Compiled | None = None,
     occupancy: Occupancy | None = None,
 ) -> Verdict:
     """Advise when registers spill, or when a stack frame holds local arrays."""
     if spill_bytes:
         return _spills(spill_bytes, compiled, occupancy)
+    if spill_requests:
+        return _requests(spill_requests)
     if stack_bytes and spill_bytes is not None:
         return _frame(stack_bytes)
     if stack_bytes:
@@ -73,6 +77,18 @@ def _price(spill: int, occupancy: Occupancy | None) -> str:
     return f"; at {wanted} registers {occupancy_change(occupancy, then)}"
 
 
+def _requests(requests: float) -> Advice:
+    return Advice(
+        message=f"The profile counts {requests:,.0f} requests to local memory for spilled registers.",
+        action=(
+            "Allow more registers (raise -maxrregcount or lower the blocks in "
+            "__launch_bounds__), or shorten the life of values; -Xptxas -v says how many bytes "
+            "spill."
+        ),
+        evidence=(profiled("requests for spilled registers", requests, "requests"),),
+    )
+
+
 def _frame(stack: int) -> Advice:
     return Advice(
         message=(
@@ -106,12 +122,12 @@ RULE = Rule(
     title="Keep values in registers",
     topic=Topic.MEMORY,
     priority=Priority.HIGH,
-    kinds=(Kind.BINARY,),
+    kinds=(Kind.BINARY, Kind.PROFILE),
     why="Local memory is device memory: an access that misses the cache takes hundreds of cycles.",
     when="The compiler spills registers, or the kernel has a stack frame.",
     citations=(*guide("10.2.4", "9.2.3"), programming_guide("Local Memory")),
     check=check,
-    either=("spill_bytes", "stack_bytes"),
+    either=("spill_bytes", "spill_requests", "stack_bytes"),
     examples=Examples(
         fires={
             "gpu": "h200",

@@ -92,8 +92,8 @@ RULE = Rule(
         fires={"gpu": "h200", "pipeline": {"h2d": "5ms", "kernel": "5ms"}},
         quiet={"gpu": "h200", "pipeline": {"h2d": "5ms", "kernel": "5ms", "streams": 4}},
         edges=(
-            {"gpu": "h200", "pipeline": {"h2d": "6ms", "kernel": "100ms"}},
-            {"gpu": "h200", "pipeline": {"h2d": "5ms", "kernel": "100ms"}},
+            {"gpu": "h200", "pipeline": {"h2d": "12ms", "kernel": "100ms"}},
+            {"gpu": "h200", "pipeline": {"h2d": "4ms", "kernel": "100ms"}},
         ),
     ),
 )

@@ -1,0 +1,93 @@
+"""Kernel descriptions from files and from stdin, bounded in size."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.backends.open_file import opened
+from gpuadvise.advisor.description.files import (
+    LARGEST_DOCUMENT,
+    LARGEST_LINE,
+    BadLine,
+    from_json,
+    from_lines,
+    from_toml,
+)
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import IO
+
+    from gpuadvise.advisor.description.reader import Described, DeviceFinder
+
+STDIN = "stdin"
+
+
+def kernels_in(path: str, find: DeviceFinder) -> Iterable[Described | BadLine]:
+    """Return the kernels that the file *path* (``-``: stdin) describes; NDJSON as it comes.
+
+    A name that ends in ``.toml`` is TOML; anything else is JSON, or NDJSON if its first line
+    is an object of its own. Raises BadInput for what cannot be read.
+    """
+    if path == "-":
+        return _of_json(sys.stdin.buffer, STDIN, find)
+    if path.endswith(".toml"):
+        return from_toml(_text(_whole(path), path), path, find)
+    return _of_file(path, find)
+
+
+def _of_file(path: str, find: DeviceFinder) -> Iterator[Described | BadLine]:
+    with opened(path) as file:
+        yield from _of_json(file, path, find)
+
+
+def _of_json(file: IO[bytes], name: str, find: DeviceFinder) -> Iterable[Described | BadLine]:
+    first = file.readline(LARGEST_LINE + 1)
+    if _stands_alone(first):
+        return from_lines(_lines(first, file, name), name, find)
+    rest = file.read(LARGEST_DOCUMENT + 1 - len(first))
+    return from_json(_text(_bounded(first + rest, name), name), name, find)
+
+
+def _stands_alone(line: bytes) -> bool:
+    """Return whether *line* is one kernel of NDJSON: an object that is no document of kernels."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and "kernel" not in value
+
+
+def _lines(first: bytes, file: IO[bytes], name: str) -> Iterator[str]:
+    line = first
+    while line:
+        yield line.decode("utf-8", errors="replace")
+        if len(line) > LARGEST_LINE and not line.endswith(b"\n"):
+            raise BadInput(f"{name}: a line is longer than {LARGEST_LINE:,} bytes.")
+        line = file.readline(LARGEST_LINE + 1)
+
+
+def _whole(path: str) -> bytes:
+    with opened(path) as file:
+        return _bounded(file.read(LARGEST_DOCUMENT + 1), path)
+
+
+def _bounded(content: bytes, name: str) -> bytes:
+    if len(content) > LARGEST_DOCUMENT:
+        raise BadInput(
+            f"{quoted(name)} is larger than {LARGEST_DOCUMENT >> 20} MiB.",
+            hint="Write one kernel per line (NDJSON): that has no limit.",
+        )
+    return content
+
+
+def _text(content: bytes, name: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadInput(f"{quoted(name)}: line {line} is not UTF-8.") from None

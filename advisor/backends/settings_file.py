@@ -1,0 +1,70 @@
+"""The user's settings: ``gpuadvise.toml``, or ``[tool.gpuadvise]`` of ``pyproject.toml``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.description.tables import Fault, Key, Table
+from gpuadvise.advisor.description.values import text, texts
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# A file of settings has a few lines; a pyproject.toml rarely a hundred times that.
+_LARGEST = 4 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Which rules run, where more rules are, and what makes a run fail."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    fail_on: str | None = None
+
+
+_TABLE = Table(
+    Settings,
+    {
+        "select": Key("select", texts),
+        "ignore": Key("ignore", texts),
+        "rules": Key("rules", texts),
+        "fail_on": Key("fail_on", text),
+    },
+)
+
+
+def read_settings(folder: Path) -> Settings:
+    """Return the settings of *folder*; ``gpuadvise.toml`` goes before ``pyproject.toml``.
+
+    Raises BadInput with the file's name for settings that cannot be used.
+    """
+    own = folder / "gpuadvise.toml"
+    if own.is_file():
+        return _settings(own, _toml(own))
+    project = folder / "pyproject.toml"
+    tool = _toml(project).get("tool") if project.is_file() else None
+    table = tool.get("gpuadvise") if isinstance(tool, dict) else None
+    return _settings(project, table) if table is not None else Settings()
+
+
+def _settings(path: Path, table: object) -> Settings:
+    try:
+        return _TABLE.value(table, ())  # type: ignore[no-any-return]
+    except Fault as fault:
+        key = f"{fault.path[-1]}: " if fault.path else ""
+        raise BadInput(f"{path.name}: {key}{fault.message}", hint=fault.hint) from None
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with path.open("rb") as file:
+            return tomllib.loads(file.read(_LARGEST).decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(f"{quoted(path.name)} cannot be used: {str(error)[:200]}.") from None

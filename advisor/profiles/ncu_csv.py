@@ -1,0 +1,118 @@
+"""CSV of Nsight Compute, ``--page details`` and ``--page raw``, as metrics per kernel launch.
+
+Both pages are read by their column names. Lines before the header (the program's own output,
+``==PROF==`` notes) are passed over, as are lines among the rows that are no record.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.facts.profile import ProfilerRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_KERNEL, _METRIC, _VALUE, _UNIT = "Kernel Name", "Metric Name", "Metric Value", "Metric Unit"
+# Widest header of a raw page seen is about 3000 columns.
+_MOST_COLUMNS = 20_000
+_LARGEST_FIELD = 2**20
+
+
+@dataclass(slots=True, kw_only=True)
+class LaunchRecord:
+    """One profiled launch: what the leading columns say, and its metrics as (value, unit).
+
+    Metrics of the details page are keyed by section and name, those of the raw page by name.
+    """
+
+    columns: dict[str, str]
+    metrics: dict[str, tuple[str, str]] = field(default_factory=dict)
+    rules: list[ProfilerRule] = field(default_factory=list)
+
+
+def read_launches(lines: Iterable[str], name: str) -> Iterator[LaunchRecord]:
+    """Yield the launches of the CSV text *lines*; raises BadInput when there is no header."""
+    rows = _rows(lines, name)
+    header = next((row for row in rows if _KERNEL in row and "ID" in row), None)
+    if header is None:
+        raise BadInput(
+            f"{name}: no CSV of Nsight Compute.",
+            hint="Make it with: ncu --set full --csv --page details ./app > report.csv",
+        )
+    kept = (padded for row in rows if (padded := _record(row, header)))
+    yield from _details(header, kept) if _METRIC in header else _raw(header, kept)
+
+
+def _record(row: list[str], header: list[str]) -> list[str] | None:
+    """Return *row* at the header's width, None for noise; lines of metrics leave out the rules."""
+    least = header.index(_VALUE) + 1 if _VALUE in header else len(header)
+    if not least <= len(row) <= len(header) or not (row[0].isdecimal() or row[0] == ""):
+        return None
+    return row + [""] * (len(header) - len(row))
+
+
+def _rows(lines: Iterable[str], name: str) -> Iterator[list[str]]:
+    csv.field_size_limit(_LARGEST_FIELD)
+    reader = csv.reader(line.replace("\0", "") for line in lines)
+    try:
+        for row in reader:
+            if len(row) <= _MOST_COLUMNS:
+                yield row
+    except csv.Error as error:
+        raise BadInput(f"{name}: line {reader.line_num} is no CSV: {error}.") from None
+
+
+def _details(header: list[str], rows: Iterable[list[str]]) -> Iterator[LaunchRecord]:
+    """Yield one record per launch; the page has one line per metric or rule of it."""
+    current: LaunchRecord | None = None
+    for row in rows:
+        line = dict(zip(header, row, strict=True))
+        if current is None or row[0] != current.columns["ID"]:
+            if current:
+                yield current
+            current = LaunchRecord(columns=line)
+        _add(current, line)
+    if current:
+        yield current
+
+
+def _add(record: LaunchRecord, line: dict[str, str]) -> None:
+    if line[_METRIC]:
+        key = f"{line.get('Section Name', '')}: {line[_METRIC]}"
+        record.metrics[key] = (line.get(_VALUE, ""), line.get(_UNIT, ""))
+    if line.get("Rule Name"):
+        record.rules.append(
+            ProfilerRule(
+                name=line["Rule Name"],
+                kind=line.get("Rule Type", ""),
+                message=line.get("Rule Description", ""),
+                estimated_speedup=number(line.get("Estimated Speedup", "")),
+            )
+        )
+
+
+def _raw(header: list[str], rows: Iterable[list[str]]) -> Iterator[LaunchRecord]:
+    """Yield one record per line; the line after the header holds the units."""
+    units = [""] * len(header)
+    first = header.index("CC") + 1 if "CC" in header else header.index(_KERNEL) + 1
+    for row in rows:
+        if not row[0]:
+            units = row
+            continue
+        values = zip(row[first:], units[first:], strict=True)
+        metrics = dict(zip(header[first:], values, strict=True))
+        yield LaunchRecord(columns=dict(zip(header, row, strict=True)), metrics=metrics)
+
+
+def number(text: str) -> float | None:
+    """Return the number that *text* holds, thousands separators and all; None for none."""
+    clean = text.replace(",", "").replace("\u202f", "").strip()
+    try:
+        value = float(clean)
+    except ValueError:
+        return None
+    return value if abs(value) < float("inf") else None

@@ -1,0 +1,1 @@
+"""``advise`` and ``rules``: evidence gathered, rules run, findings in words."""

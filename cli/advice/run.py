@@ -1,0 +1,152 @@
+"""One call of ``advise``: evidence in, rules over it, an answer or a stream of rows out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.backends.settings_file import read_settings
+from gpuadvise.advisor.description.files import BadLine
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.cli.advice.answers import Advised, answer, exit_code, finding_row
+from gpuadvise.cli.advice.gather import Evidence
+from gpuadvise.cli.advice.judge import Judge, baseline, ranked, threshold
+from gpuadvise.cli.advice.record import PLACES, given_flags
+from gpuadvise.cli.emit import emit, note, stream
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Format
+from gpuadvise.rules.extra import with_own
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.select import selected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gpuadvise.advisor.backends.settings_file import Settings
+    from gpuadvise.cli.formats import Output
+    from gpuadvise.rules.model import Priority
+
+_OUTPUT = ("format", "get")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """The options that were given, by parameter name."""
+
+    given: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Call:
+        """Return the call with those of *options* that were given; a switch is given when on."""
+        off = (name for name, value in options.items() if value is False and name not in PLACES)
+        absent = {*off, *(name for name, value in options.items() if value is None or value == [])}
+        return cls(given={name: options[name] for name in options if name not in absent})
+
+    def many(self, name: str) -> tuple[str, ...]:
+        """Return every value of an option that may repeat."""
+        return tuple(self.given.get(name) or ())
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What the answer repeats as its input."""
+        return {name: value for name, value in self.given.items() if name not in _OUTPUT}
+
+    def evidence(self) -> Evidence:
+        """Return the evidence that the options name; raises BadInput when there is none."""
+        given = self.given
+        evidence = Evidence(
+            flags=given_flags(given),
+            files=self.many("files"),
+            profiles=self.many("ncu"),
+            gpu=given.get("gpu"),
+            cc=given.get("cc"),
+            device=given.get("device"),
+            snapshot=given.get("snapshot"),
+            environment=bool(given.get("environment")),
+            reminders=bool(given.get("all_findings")),
+        )
+        live = evidence.device is not None or evidence.snapshot is not None
+        if not (
+            evidence.flags or evidence.files or evidence.profiles or live or evidence.environment
+        ):
+            raise BadInput(
+                "There is no evidence to advise on.",
+                hint="Describe a launch: --regs 72 --block 128 --gpu h200, or give kernel.toml.",
+            )
+        return evidence
+
+    def judge(self, settings: Settings) -> Judge:
+        """Return the rules to run: the user's own included, those not wanted left out."""
+        rules = with_own(RULES, (*settings.rules, *self.many("rules")))
+        select = self.many("select") or settings.select
+        saved = self.given.get("baseline")
+        return Judge(
+            rules=selected(rules, select, (*settings.ignore, *self.many("ignore"))),
+            known=baseline(saved) if saved else frozenset(),
+        )
+
+
+def advise(call: Call, output: Output) -> Exit:
+    """Run the rules over the evidence of *call* and print what they say."""
+    settings = read_settings(Path.cwd())
+    limit = threshold("--fail-on", call.given.get("fail_on") or settings.fail_on)
+    judge, evidence = call.judge(settings), call.evidence()
+    if output.format in (Format.NDJSON, Format.CSV) and evidence.files and not output.fields:
+        return _streamed(evidence, judge, limit, output.format)
+    return _whole(call, evidence, judge, limit, output)
+
+
+def _whole(
+    call: Call, evidence: Evidence, judge: Judge, limit: Priority | None, output: Output
+) -> Exit:
+    reports, profiler = [], []
+    for kernel in evidence.kernels():
+        if isinstance(kernel, BadLine):
+            raise kernel.error
+        reports.append(judge.report(kernel))
+        own = kernel.facts.profile.rules if kernel.facts.profile else ()
+        profiler += [(kernel.facts.kernel, rule) for rule in own]
+    advised = Advised(
+        rules=judge.rules,
+        reports=reports,
+        findings=tuple(ranked([(report, judge.news(report)) for report in reports])),
+        everything=bool(call.given.get("all_findings")),
+        with_profiler_rules=bool(call.given.get("with_ncu_rules")),
+        profiler_rules=tuple(profiler),
+    )
+    files = (*evidence.files, *evidence.profiles)
+    source = next((file for file in files if file != "-"), None)
+    return emit(answer(advised, call.shown, limit, evidence.notes, source=source), output)
+
+
+def _streamed(evidence: Evidence, judge: Judge, limit: Priority | None, form: str) -> Exit:
+    """Print one row per finding as the kernels come; nothing is kept."""
+    from gpuadvise.cli.render import rows
+
+    worst = [Exit.RAN]
+    stream(rows.render(_rows(evidence, judge, limit, worst), form))
+    note(*evidence.notes)
+    return max(worst, key=_SEVERITY.index)
+
+
+# What an exit code says, from harmless to serious.
+_SEVERITY = (Exit.RAN, Exit.THRESHOLD, Exit.UNAVAILABLE, Exit.BAD_INPUT)
+
+
+def _rows(
+    evidence: Evidence, judge: Judge, limit: Priority | None, worst: list[Exit]
+) -> Iterator[dict[str, Any]]:
+    for kernel in evidence.kernels():
+        if isinstance(kernel, BadLine):
+            note(" ".join(filter(None, (kernel.error.message, kernel.error.hint))))
+            worst.append(Exit.BAD_INPUT)
+            continue
+        report = judge.report(kernel)
+        findings = judge.news(report)
+        one = Advised(rules=judge.rules, reports=(report,), findings=findings)
+        if (code := exit_code(one, limit)) not in worst:
+            worst.append(code)
+        for rule, error in one.failures:
+            note(f"The rule {rule} broke: {error}")
+        yield from map(finding_row, findings)

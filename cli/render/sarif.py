@@ -1,0 +1,81 @@
+"""SARIF 2.1.0: findings for code-scanning services."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpuadvise.rules.model import Rule
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS = {"high": "error", "medium": "warning", "low": "note"}
+
+
+def render(rules: Sequence[Rule], findings: Sequence[Mapping[str, Any]], source: str | None) -> str:
+    """Return *findings* as one SARIF run; *source* is the file of findings that name none."""
+    used = {str(finding["rule"]) for finding in findings}
+    kept = [rule for rule in rules if rule.id in used]
+    index = {rule.id: number for number, rule in enumerate(kept)}
+    driver = {
+        "name": "gpuadvise",
+        "semanticVersion": __version__,
+        "rules": [_rule(rule) for rule in kept],
+    }
+    results = [_result(finding, index[str(finding["rule"])], source) for finding in findings]
+    log = {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": results}],
+    }
+    return json.dumps(log, indent=2, allow_nan=False) + "\n"
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": f"{rule.title}."},
+        "fullDescription": {"text": rule.why},
+        "help": {"text": f"Reported when: {rule.when}"},
+        "helpUri": rule.citations[0].url,
+        "defaultConfiguration": {"level": LEVELS[rule.priority]},
+        "properties": {"tags": [str(rule.topic)]},
+    }
+
+
+def _result(finding: Mapping[str, Any], index: int, source: str | None) -> dict[str, Any]:
+    return {
+        "ruleId": finding["rule"],
+        "ruleIndex": index,
+        "level": LEVELS[finding["priority"]],
+        "message": {"text": f"{finding['message']} {finding['action']}"},
+        "locations": [_location(finding["location"] or {}, source)],
+    }
+
+
+def _location(place: Mapping[str, Any], source: str | None) -> dict[str, Any]:
+    location: dict[str, Any] = {}
+    file = place.get("file") or source
+    if file:
+        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(file)}} | _region(place)
+    if place.get("kernel"):
+        name = place["kernel"]
+        location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "function"}]
+    return location
+
+
+def _region(place: Mapping[str, Any]) -> dict[str, Any]:
+    if not place.get("line"):
+        return {}
+    column = {"startColumn": place["column"]} if place.get("column") else {}
+    return {"region": {"startLine": place["line"], **column}}
+
+
+def _uri(path: str) -> str:
+    from urllib.parse import quote
+
+    return quote(path.replace("\\", "/"), errors="replace")

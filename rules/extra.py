@@ -1,0 +1,87 @@
+"""Rules of the user's own: modules in a folder, or an installed package's entry point.
+
+They are Python and run as such, so they are loaded only when they are asked for.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.advisor.prose import quoted
+from gpuadvise.rules.model import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+GROUP = "gpuadvise.rules"
+
+
+def with_own(rules: Sequence[Rule], sources: Iterable[str]) -> tuple[Rule, ...]:
+    """Return *rules* and those of every folder or entry point in *sources*; raises BadInput."""
+    found = list(rules)
+    for source in sources:
+        for rule in _from(source):
+            if any(rule.id == known.id for known in found):
+                raise BadInput(f"{quoted(source)}: there is already a rule {quoted(rule.id)}.")
+            found.append(rule)
+    return tuple(found)
+
+
+def _from(source: str) -> list[Rule]:
+    folder = Path(source)
+    if folder.is_dir():
+        files = sorted(file for file in folder.glob("*.py") if not file.name.startswith("_"))
+        if not files:
+            raise BadInput(f"{quoted(source)} holds no rule: no file that ends in .py.")
+        return [_rule_in(file) for file in files]
+    return _installed(source)
+
+
+def _rule_in(file: Path) -> Rule:
+    spec = importlib.util.spec_from_file_location(f"gpuadvise_own_{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever the user's module raises is about that file
+        raise BadInput(
+            f"{quoted(str(file))} cannot be loaded: {type(error).__name__}: {error}."
+        ) from None
+    return _checked(getattr(module, "RULE", None), str(file))
+
+
+def _installed(name: str) -> list[Rule]:
+    from importlib.metadata import entry_points
+
+    chosen = [point for point in entry_points(group=GROUP) if point.name == name]
+    if not chosen:
+        raise BadInput(
+            f"--rules: {quoted(name)} is neither a folder nor an entry point.",
+            hint=f"A package announces its rules in the group {GROUP}.",
+        )
+    try:
+        rules = chosen[0].load()
+    except Exception as error:  # as above: about that package
+        raise BadInput(
+            f"The entry point {quoted(name)} cannot be loaded: {type(error).__name__}: {error}."
+        ) from None
+    listed = rules if isinstance(rules, list | tuple) else [rules]
+    return [_checked(rule, name) for rule in listed]
+
+
+def _checked(rule: object, place: str) -> Rule:
+    if not isinstance(rule, Rule):
+        raise BadInput(f"{quoted(place)} has no RULE made by gpuadvise.rules.model.Rule.")
+    known = Facts.__annotations__
+    strange = [name for name in (*rule.parameters, *rule.either) if name not in known]
+    if strange:
+        raise BadInput(
+            f"{quoted(place)}: check() asks for {quoted(strange[0])}, which is no fact.",
+            hint="docs/adding-a-rule.md lists the facts.",
+        )
+    return rule

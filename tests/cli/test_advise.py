@@ -1,0 +1,329 @@
+"""``gpuadvise advise``: evidence in every form, answers in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema import Draft202012Validator
+from sarif_pydantic import Sarif
+
+from gpuadvise.cli.commands.schema import bundled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FIRST = ("--regs", "72", "--block", "100", "--grid", "96", "--gpu", "h200")
+TOML = """\
+[defaults]
+gpu = "h200"
+
+[[kernel]]
+name = "blur"
+regs = 72
+block = 100
+grid = 96
+
+[[kernel]]
+name = "copy"
+regs = 32
+block = 256
+grid = 100_000
+traffic = { read = "1GB", write = "1GB", time = "480us" }
+"""
+RECORDED = Path(__file__).parent.parent / "advisor" / "profiles" / "recorded"
+
+
+@pytest.fixture(autouse=True)
+def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in a folder without settings."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def kernels(tmp_path: Path) -> str:
+    path = tmp_path / "kernel.toml"
+    path.write_text(TOML)
+    return path.name
+
+
+@pytest.fixture
+def stdin(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    def give(text: str) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    return give
+
+
+@pytest.fixture
+def valid():
+    return Draft202012Validator(json.loads(bundled("advise"))).validate
+
+
+def rules_in(text: str) -> list[str]:
+    return [finding["rule"] for finding in json.loads(text)["findings"]]
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "csv", "github"])
+def test_the_first_example(form: str, cli, golden) -> None:
+    ran = cli("advise", *FIRST, "--format", form)
+    assert (ran.code, ran.err) == (0, "")
+    golden(f"advise-first.{form}", ran.out)
+
+
+def test_everything_that_could_not_be_judged(cli, golden) -> None:
+    ran = cli("advise", *FIRST, "--all")
+    assert ran.code == 0
+    golden("advise-first-all.text", ran.out)
+
+
+def test_several_kernels(kernels: str, cli, golden) -> None:
+    ran = cli("advise", kernels)
+    assert (ran.code, ran.err) == (0, "")
+    golden("advise-kernels.text", ran.out)
+
+
+def test_the_json_answer_is_valid(kernels: str, cli, valid) -> None:
+    for args in (FIRST, (kernels,), (*FIRST, "--all")):
+        document = json.loads(cli("advise", *args, "--format", "json").out)
+        valid(document)
+        assert all(f["rule"] for f in document["findings"])
+    assert document["device"]["name"] == "NVIDIA H200 SXM 141 GB"
+    assert document["result"]["high"] == 2
+    priorities = [finding["priority"] for finding in document["findings"]]
+    assert priorities == sorted(priorities, key=["high", "medium", "low"].index)
+
+
+def test_sarif_names_the_kernel_the_file_and_the_rule(kernels: str, cli) -> None:
+    ran = cli("advise", kernels, "--format", "sarif")
+    document = json.loads(ran.out)
+    Sarif.model_validate(document)
+    [run] = document["runs"]
+    first = run["results"][0]
+    assert first["level"] == "error"
+    assert run["tool"]["driver"]["rules"][first["ruleIndex"]]["id"] == first["ruleId"]
+    [place] = first["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "kernel.toml"
+    assert place["logicalLocations"][0]["fullyQualifiedName"] == "blur"
+
+
+def test_sarif_names_the_line_of_an_observation(stdin, cli) -> None:
+    seen = {"fault": "divergent-barriers", "file": "a b.cu", "line": 3, "column": 5, "seen": "x"}
+    stdin(json.dumps({"observations": [seen]}))
+    document = json.loads(cli("advise", "-", "--format", "sarif").out)
+    [result] = document["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place == {
+        "artifactLocation": {"uri": "a%20b.cu"},
+        "region": {"startLine": 3, "startColumn": 5},
+    }
+    stdin(json.dumps({"observations": [seen]}))
+    line = cli("advise", "-", "--format", "github").out
+    assert line.startswith("::error file=a b.cu,line=3,col=5,title=Keep barriers out")
+
+
+@pytest.mark.parametrize(("limit", "code"), [("high", 1), ("medium", 1), ("low", 1), (None, 0)])
+def test_fail_on(limit: str | None, code: int, cli) -> None:
+    args = ("--fail-on", limit) if limit else ()
+    assert cli("advise", *FIRST, *args).code == code
+
+
+def test_fail_on_looks_at_what_is_left(cli) -> None:
+    assert cli("advise", *FIRST, "--ignore", "high", "--fail-on", "high").code == 0
+    ran = cli("advise", *FIRST, "--fail-on", "urgent")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith('error: --fail-on: "urgent" is not a priority.')
+
+
+def test_selection_before_running(cli) -> None:
+    ran = cli("advise", *FIRST, "--select", "partial-warp", "--format", "json")
+    assert rules_in(ran.out) == ["partial-warp"]
+    assert json.loads(ran.out)["not_evaluated"] == []
+    ran = cli("advise", *FIRST, "--select", "partial-wrap")
+    assert (ran.code, ran.out) == (2, "")
+    assert "Did you mean partial-warp?" in ran.err
+
+
+def test_selection_per_kernel(stdin, cli) -> None:
+    stdin(
+        json.dumps(
+            {"block": 33, "select": ["partial-warp", "tiny-blocks"], "ignore": "tiny-blocks"}
+        )
+    )
+    assert rules_in(cli("advise", "-", "--format", "json").out) == ["partial-warp"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("gpuadvise.toml", 'ignore = ["high"]\nfail_on = "medium"\n'),
+        ("pyproject.toml", '[tool.gpuadvise]\nignore = ["high"]\nfail_on = "medium"\n'),
+    ],
+)
+def test_settings_of_the_folder(name: str, text: str, somewhere: Path, cli) -> None:
+    (somewhere / name).write_text(text)
+    ran = cli("advise", *FIRST, "--format", "json")
+    assert ran.code == 1
+    assert json.loads(ran.out)["result"]["high"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ignore = 3\n", 'error: gpuadvise.toml: ignore: "3" is not a list of texts.'),
+        ("ingore = []\n", 'error: gpuadvise.toml: ingore: "ingore" is not a key of this table.'),
+        ("= 3\n", 'error: "gpuadvise.toml" cannot be used: Invalid statement'),
+    ],
+)
+def test_settings_that_cannot_be_used(text: str, message: str, somewhere: Path, cli) -> None:
+    (somewhere / "gpuadvise.toml").write_text(text)
+    ran = cli("advise", *FIRST)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(message)
+
+
+def test_a_pyproject_without_settings_is_none_of_ours(somewhere: Path, cli) -> None:
+    (somewhere / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert cli("advise", *FIRST).code == 0
+
+
+def test_a_baseline_leaves_only_what_is_new(somewhere: Path, cli) -> None:
+    old = cli("advise", "--block", "256", "--gpu", "h200", "--format", "json").out
+    (somewhere / "old.json").write_text(old)
+    new = cli(
+        "advise", "--block", "33", "--gpu", "h200", "--format", "json", "--baseline", "old.json"
+    )
+    assert rules_in(new.out) == ["partial-warp", "tiny-blocks"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"findings": 3}', '{"findings": [{}]}', None])
+def test_a_baseline_that_is_none(text: str | None, somewhere: Path, cli) -> None:
+    if text is not None:
+        (somewhere / "old.json").write_text(text)
+    ran = cli("advise", *FIRST, "--baseline", "old.json")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith('error: --baseline: "old.json"')
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "There is no evidence to advise on."),
+        (("--regs", "32"), "A launch is described without its block size."),
+        (("--regs", "0", "--block", "32"), '--regs: "0" is not a whole number from 1 to 65536.'),
+        (("--regs", "-1", "--block", "32"), '--regs: "-1" is not'),
+        (("--block", "33x99x"), '--block: "33x99x" is not a size in threads or blocks.'),
+        (("--block", "32", "--smem", "1XB"), '--smem: "1XB" is not a size.'),
+        (("--block", "32", "--smem", "48KB"), '--smem: "48KB" can mean 1000 or 1024 bytes.'),
+        (("--time", "3ms"), "--time alone says nothing about a kernel."),
+        (("--h2d", "3ms"), "--kernel-time is missing."),
+        (("--read", "1GB", "--time", "-3ms"), '--time: "-3ms" is not a number with a unit.'),
+        (("--parallel", "nan", "--processors", "4"), '--parallel: "nan" is not a share.'),
+        (("--parallel", "2", "--processors", "4"), '--parallel: "2" is not a share.'),
+        (("--parallel", "50%"), "--processors is missing."),
+        (("--block", "32", "--ilp", "nan"), '--ilp: "nan" is not a number from 1 up.'),
+        (("--launch-bounds", "256,x"), '--launch-bounds: "x" is not a whole number'),
+        (("--launch-bounds", "1,2,3"), "--launch-bounds: Launch bounds are a number of threads"),
+        (("--code", "sm_9x"), '--code: "sm_9x" is not a compute capability.'),
+        (("--driver", "new"), '--driver: "new" is no driver version.'),
+        (("--word", "4", "--space", "globe"), '--space: "globe" is not known here.'),
+        (("nowhere.toml",), '"nowhere.toml" cannot be read: No such file or directory.'),
+        (("nowhere.json",), '"nowhere.json" cannot be read: No such file or directory.'),
+        (("--ncu", "nowhere.csv"), '"nowhere.csv" cannot be read: No such file or directory.'),
+        (("a\0b.toml",), '"a\\x00b.toml" is no usable file name.'),
+        (("--gpu", "h100x", "--block", "32"), '--gpu: "h100x" is no GPU of the catalogue.'),
+        (("--gpu", "h100", "--cc", "9.0", "--block", "32"), "--gpu and --cc name two devices."),
+        ((*FIRST, "--format", "xml"), '--format "xml" is not a format of advise.'),
+    ],
+)
+def test_nonsense_is_one_sentence(args: tuple[str, ...], message: str, cli) -> None:
+    ran = cli("advise", *args)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"error: {message}" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_toml_fault_is_named_with_line_and_column(somewhere: Path, cli) -> None:
+    (somewhere / "k.toml").write_text(TOML.replace("480us", "480 furlongs"))
+    ran = cli("advise", "k.toml")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith('error: k.toml:15:42: kernel.1.traffic.time: "480 furlongs" is not')
+
+
+def test_ndjson_streams_findings_and_reports_bad_lines(stdin, cli) -> None:
+    good = {"name": "a", "gpu": "h200", "block": 33}
+    lines = [json.dumps(good), "{", "", json.dumps({**good, "name": "b"}), '{"blok": 3}', "3"]
+    stdin("\n".join(lines))
+    ran = cli("advise", "-", "--format", "ndjson", "--select", "partial-warp")
+    assert [json.loads(line)["kernel"] for line in ran.out.splitlines()] == ["a", "b"]
+    assert ran.code == 2
+    assert "stdin:2: not JSON: Expecting property name" in ran.err
+    assert 'stdin:5:10: blok: "blok" is not a key of this table. Did you mean block?' in ran.err
+    assert "stdin:6" in ran.err
+
+
+def test_csv_has_one_row_per_finding(kernels: str, cli) -> None:
+    ran = cli("advise", kernels, "--format", "csv", "--fail-on", "high")
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    assert ran.code == 1
+    assert {row["kernel"] for row in rows} == {"blur"}
+    assert rows[0]["priority"] == "high"
+
+
+def test_a_bad_line_stops_an_answer_that_cannot_be_cut(stdin, cli) -> None:
+    stdin('{"block": 32}\n{\n')
+    ran = cli("advise", "-", "--gpu", "h200")
+    assert (ran.code, ran.out) == (2, "")
+    assert "stdin:2: not JSON" in ran.err
+
+
+@pytest.mark.parametrize("page", ["details", "raw"])
+def test_a_profile_finds_what_each_kernel_was_written_to_show(page: str, cli, golden) -> None:
+    ran = cli("advise", "--ncu", str(RECORDED / f"hand_{page}.csv"), "--format", "csv")
+    found = [
+        f"{row['kernel'].partition('(')[0]}: {row['priority']} {row['rule']}\n"
+        for row in csv.DictReader(io.StringIO(ran.out))
+    ]
+    golden(f"advise-hand-{page}.txt", "".join(found))
+
+
+@pytest.mark.parametrize("page", ["details", "raw"])
+def test_library_gemms_at_low_occupancy_are_left_alone(page: str, cli) -> None:
+    ran = cli("advise", "--ncu", str(RECORDED / f"torch_{page}.csv"), "--format", "json")
+    gemms = [
+        finding
+        for finding in json.loads(ran.out)["findings"]
+        if "gemm" in finding["location"]["kernel"] or "nvjet" in finding["location"]["kernel"]
+    ]
+    assert [finding for finding in gemms if finding["priority"] != "low"] == []
+
+
+def test_the_profilers_own_rules_beside_ours(cli) -> None:
+    ran = cli("advise", "--ncu", str(RECORDED / "noisy_details.csv"), "--with-ncu-rules")
+    assert "The profiler's own rules, in its words" in ran.out
+    assert "elementwise(const float4 *" in ran.out
+
+
+def test_a_profile_and_flags_add_up(cli) -> None:
+    path = str(RECORDED / "hand_raw.csv")
+    ran = cli("advise", "--ncu", path, "--gpu", "rtx4090", "--format", "json")
+    assert json.loads(ran.out)["device"]["name"] == "NVIDIA GeForce RTX 4090"
+    ran = cli("advise", "--ncu", path, "--total-time", "3ms", "--format", "json")
+    assert len(json.loads(ran.out)["result"]["kernels"]) == 8
+
+
+def test_the_environment_is_looked_at_when_asked(cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,zero")
+    ran = cli("advise", "--environment", "--gpu", "h200", "--format", "json")
+    assert rules_in(ran.out) == ["device-visibility"]
+
+
+def test_the_help_fits_and_shows_examples(cli) -> None:
+    ran = cli("advise", "--help")
+    assert ran.code == 0
+    assert "gpuadvise advise --regs 72 --block 100 --grid 96 --gpu h200" in ran.out
