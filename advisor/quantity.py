@@ -12,9 +12,8 @@ import re
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 
-_NUMBER = re.compile(
-    r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+)\s*([^\s\d]\S*)?\s*", re.ASCII
-)
+# Compiled on first use: most runs parse no size, and start-up is short.
+_NUMBER = r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+)\s*([^\s\d]\S*)?\s*"
 # Longest text that can still be one number and its unit.
 _LONGEST = 64
 _BINARY = {"K": 1, "M": 2, "G": 3, "T": 4}
@@ -101,7 +100,7 @@ def _scaled(
 
 
 def _split(text: str, accepted: str) -> tuple[float, str]:
-    match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
+    match = re.fullmatch(_NUMBER, text, re.ASCII) if len(text) <= _LONGEST else None
     if not match:
         raise BadInput(f"{quoted(text)} is not a number with a unit.", hint=accepted)
     digits = match[1]

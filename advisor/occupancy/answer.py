@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.occupancy.checks import first_fault
-
 if TYPE_CHECKING:
     from gpuadvise.advisor.limits import Limits
     from gpuadvise.advisor.occupancy.fault import Fault
@@ -83,7 +81,11 @@ class Occupancy:
     @property
     def fault(self) -> Fault | None:
         """The limit that an impossible launch breaks; worked out each time it is asked for."""
-        return None if self.blocks_per_sm else first_fault(self.hardware, self.launch)
+        if self.blocks_per_sm:
+            return None
+        from gpuadvise.advisor.occupancy.checks import first_fault  # most launches are possible
+
+        return first_fault(self.hardware, self.launch)
 
     @property
     def reason(self) -> str | None:

@@ -57,7 +57,8 @@ class Batch:
         units = -(-used // limits.shared_memory_allocation_unit)
         memory = self._by_memory(units, optin, carveout)
         named = self._by_barriers(barriers)
-        if rare or memory.fault or named.fault or static_shared > limits.shared_memory_per_block:
+        held = min(memory.blocks_per_sm, named.blocks_per_sm)
+        if rare or not held or static_shared > limits.shared_memory_per_block:
             launch = Launch(
                 threads=threads,
                 registers=registers,
@@ -70,11 +71,10 @@ class Batch:
             )
             return record(occupancy(limits, launch))
         block = self._by_block(warps, registers)
-        blocks = min(block.blocks_per_sm, memory.blocks_per_sm, named.blocks_per_sm)
-        by_warps, most_blocks, by_registers, _, _ = block.block_limits
-        held = (by_warps, most_blocks, by_registers, memory.block_limits[3], named.block_limits[4])
+        blocks = min(block.blocks_per_sm, held)
+        each = (*block.block_limits[:3], memory.block_limits[3], named.block_limits[4])
         raised = optin and blocks and used > limits.shared_memory_per_block
-        by_resource = dict(zip(_NAMES, held, strict=True))
+        by_resource = dict(zip(_NAMES, each, strict=True))
         return {
             "blocks_per_sm": blocks,
             "warps_per_sm": blocks * warps,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy import registers, shared
 from gpuadvise.advisor.occupancy.answer import Occupancy
-from gpuadvise.advisor.occupancy.checks import first_fault
 from gpuadvise.advisor.occupancy.launch import GlobalCaching
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def occupancy(limits: Limits, launch: Launch) -> Occupancy:
         _barrier_limit(limits, launch),
     )
     blocks = min([most for most in block_limits if most is not None])
-    if _wants_checks(limits, launch) and first_fault(limits, launch):
+    if _wants_checks(limits, launch) and _forbidden(limits, launch):
         blocks = 0
     count = launch.registers
     return Occupancy(
@@ -96,3 +95,9 @@ def _wants_checks(limits: Limits, launch: Launch) -> bool:
         or launch.cluster_dim != (1, 1, 1)
         or launch.barriers > limits.named_barriers_per_block
     )
+
+
+def _forbidden(limits: Limits, launch: Launch) -> bool:
+    from gpuadvise.advisor.occupancy.checks import first_fault  # few launches want the checks
+
+    return first_fault(limits, launch) is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.occupancy.changes import block_size, changes
 from gpuadvise.advisor.occupancy.model import occupancy
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ def next_steps(result: Occupancy) -> tuple[NextStep, ...]:
     """
     if not result.launchable or result.warps_per_sm == result.hardware.max_warps_per_sm:
         return ()
+    from gpuadvise.advisor.occupancy.changes import block_size, changes
+
     found = changes(result)
     steps = [step for change in (*block_size(result), *found) if (step := _step(result, [change]))]
     return tuple(steps or _joint(result, found))

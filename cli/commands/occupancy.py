@@ -1,6 +1,6 @@
 """``gpuadvise occupancy``: how many blocks of a kernel one SM holds, and what would change it."""
 
-from __future__ import annotations
+# No postponed annotations here: Typer would evaluate each of them twice at every start.
 
 from typing import Annotated, Any
 

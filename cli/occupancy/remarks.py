@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def remarks(case: Case) -> list[str]:
     """Return the remarks on *case*, sources last."""
-    parts = (_enough, _grid, _opt_in, _reserve, _bounds, _cluster, _extrapolated, _sources)
+    parts = (_enough, _grid, _opt_in, _reserve, _bounds, _cluster, _caveat, _extrapolated, _sources)
     return [sentence for part in parts for sentence in part(case)]
 
 
@@ -69,6 +69,11 @@ def _cluster(case: Case) -> Iterator[str]:
             "stays in one GPC and their sizes differ from chip to chip; "
             "cudaOccupancyMaxActiveClusters tells on the device."
         )
+
+
+def _caveat(case: Case) -> Iterator[str]:
+    if case.found.caveat:
+        yield case.found.caveat
 
 
 def _extrapolated(case: Case) -> Iterator[str]:

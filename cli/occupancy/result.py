@@ -37,6 +37,7 @@ def result(case: Case) -> dict[str, Any]:
         },
         "suggested_blocks": _suggestion(case.suggestion),
         "launch_bounds": case.bounds and _bounds(case.bounds, found.launch),
+        "caveat": found.caveat,
         "extrapolated": case.device.extrapolated,
     }
 
