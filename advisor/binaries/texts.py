@@ -11,6 +11,7 @@ from gpuadvise.advisor.binaries.lines import read_lines, read_pieces
 from gpuadvise.advisor.binaries.model import Entry, Kernel
 from gpuadvise.advisor.binaries.ptx_text import read_ptx
 from gpuadvise.advisor.binaries.ptxas_log import read_log
+from gpuadvise.advisor.binaries.relinked import without_superseded
 from gpuadvise.advisor.binaries.resource_usage_text import read_usage
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
@@ -42,7 +43,8 @@ def read_text(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
     file.seek(0)
     lines = read_lines(file)
     nothing = True
-    for item in read_usage(lines, place) if listing else read_log(lines, place):
+    log = without_superseded(read_log(lines, place))
+    for item in read_usage(lines, place) if listing else log:
         nothing = False
         yield item
     if nothing:

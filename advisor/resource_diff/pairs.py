@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.model import Exactness, Source
+from gpuadvise.advisor.binaries.model import Exactness
 from gpuadvise.advisor.resource_diff.stable_name import stable_name
 
 if TYPE_CHECKING:
@@ -18,20 +18,8 @@ Groups = dict[object, list["Kernel"]]
 
 
 def final(kernels: Iterable[Kernel]) -> list[Kernel]:
-    """Return the kernels of *kernels*, once each: device-linked numbers replace earlier ones.
-
-    Device functions are left out, and copies of one kernel with the same numbers are one.
-    """
-    found = [kernel for kernel in kernels if kernel.entry]
-    linked = {(k.name, k.capability) for k in found if k.source is Source.NVLINK_LOG}
-    anywhere = {name for name, capability in linked if capability is None}
-    kept = (
-        kernel
-        for kernel in found
-        if kernel.source is not Source.PTXAS_LOG
-        or ((kernel.name, kernel.capability) not in linked and kernel.name not in anywhere)
-    )
-    return list({(k.name, k.capability, numbers(k)): k for k in kept}.values())
+    """Return the kernels of *kernels* without device functions, copies with the same numbers once."""
+    return list({(k.name, k.capability, numbers(k)): k for k in kernels if k.entry}.values())
 
 
 def numbers(kernel: Kernel) -> tuple[int | None, ...]:

@@ -40,6 +40,23 @@ def test_a_log_may_start_with_a_long_build(tmp_path: Path, data: Path) -> None:
     assert len(list(read(str(log)))) == 10
 
 
+def test_after_a_device_link_only_its_numbers_are_left(data: Path) -> None:
+    found = [k for k in read(str(data / "nvcc-13.0-device-link.log")) if isinstance(k, Kernel)]
+    kernels = [k for k in found if k.entry]
+    assert {k.source for k in kernels} == {Source.NVLINK_LOG}
+    assert len(kernels) == 16
+    assert {k.name for k in found if not k.entry} == {"_Z5depthi", "callee"}
+
+
+def test_a_link_without_targets_replaces_them_all(tmp_path: Path, data: Path) -> None:
+    log = tmp_path / "both.log"
+    link = (data / "nvlink-13.0-no-target.log").read_bytes()
+    log.write_bytes((data / "ptxas-12.4-sm_90.log").read_bytes() + link)
+    kernels = [k for k in read(str(log)) if isinstance(k, Kernel) and k.entry]
+    assert {k.source for k in kernels} == {Source.NVLINK_LOG}
+    assert {k.capability and k.capability.target for k in kernels} == {"sm_90"}
+
+
 def test_what_is_not_wanted_is_not_given(data: Path) -> None:
     items = list(read(str(data / "nvrtc-12.9-compute_90a.ptx"), Want(kernels=False)))
     assert [type(item) for item in items] == [Entry]
