@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.entries import Packed
     from gpuadvise.advisor.binaries.span import FileSpan, Span
 
-# Images without code are 872 bytes (old ABI) or about 1,900 (new ABI).
-_MOST_STUB = 2500
+# Images without code are 872 bytes (old ABI) or about 1,900 (new ABI), PTX without is 56.
+_MOST_STUB = {Content.SASS: 2500, Content.PTX: 256}
+# What makes PTX more than a header.
+_DEFINING = (b".entry", b".func", b".global", b".const")
 
 
 class Images:
@@ -40,15 +42,22 @@ class Images:
         return MemorySpan(memoryview(whole)[offset : offset + size])
 
     def marked(self, packed: Packed) -> Packed:
-        """Return *packed*, its entry marked as a stub when its image has no code."""
+        """Return *packed*, its entry marked as a stub when there is no code behind it."""
         entry = packed.entry
-        if entry.content is not Content.SASS or (entry.unpacked_size or 0) > _MOST_STUB:
+        if (entry.unpacked_size or 0) > _MOST_STUB.get(entry.content, -1):
             return packed
         try:
-            stub = not has_code(self.open(packed))
+            stub = self._is_stub(packed)
         except (Damaged, Unavailable):
             return packed  # reading it will say so
         return replace(packed, entry=replace(entry, content=Content.STUB)) if stub else packed
+
+    def _is_stub(self, packed: Packed) -> bool:
+        image = self.open(packed)
+        if packed.entry.content is Content.SASS:
+            return not has_code(image)
+        program = image.read(0, image.size)
+        return not any(word in program for word in _DEFINING)
 
     def kernels(self, packed: Packed) -> Iterator[Kernel | Damage]:
         """Yield the kernels of one entry; raises Unavailable without the package to unpack it."""

@@ -38,7 +38,7 @@ def one(held: Held, asked: Mapping[str, Any], choice: Choice) -> Answer:
         rows=found["entries"],
         blocks=lambda: screen.blocks(found, device_line(gpu)),
         notes=(*choice.notes, *held.notes),
-        exit=_exit(found["verdict"], asked),
+        exit=_exit(found["verdict"], asked, held),
     )
 
 
@@ -66,12 +66,14 @@ def every(held: Held, asked: Mapping[str, Any]) -> Answer:
         rows=matrix.gpu_rows(found),
         blocks=lambda: matrix.blocks(found, summary),
         notes=held.notes,
-        exit=_exit(best, asked),
+        exit=_exit(best, asked, held),
     )
 
 
-def _exit(verdict: str, asked: Mapping[str, Any]) -> Exit:
-    return Exit.THRESHOLD if verdict in _WORSE[asked["fail_on"]] else Exit.RAN
+def _exit(verdict: str, asked: Mapping[str, Any], held: Held) -> Exit:
+    if verdict in _WORSE[asked["fail_on"]]:
+        return Exit.THRESHOLD
+    return Exit.UNAVAILABLE if held.damage else Exit.RAN
 
 
 def _called(gpu: Device) -> str:

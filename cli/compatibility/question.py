@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.model import Damage, Entry
+from gpuadvise.advisor.binaries.model import Content, Damage, Entry
 from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.want import Want
 from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
@@ -48,9 +48,10 @@ def held_by(paths: Sequence[str]) -> Held:
     damage: list[Damage] = []
     found = survey(_entries(paths, damage))
     name = _called(paths)
-    if not found.holdings:
+    if not found.loadable and set(found.unloadable) <= {Content.STUB}:
+        only = ", only empty images that compilers leave behind" if found.unloadable else ""
         raise BadInput(
-            f"{quoted(name)} holds no device code.",
+            f"{quoted(name)} holds no device code{only}.",
             hint=damage[0].message if damage else "Python and C++ libraries may keep it in others.",
         )
     return Held(name=name, survey=found, damage=tuple(damage))
