@@ -6,6 +6,7 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.backends.measure.calls import call
 from gpuadvise.advisor.backends.measure.copies import Copy, CopyKind
 from gpuadvise.advisor.backends.measure.issue import issue_costs
 from gpuadvise.advisor.backends.measure.kernels import WORK_WORD, Kernels, Launcher
@@ -21,8 +22,9 @@ _REPEATS = 15
 _SMALL = 4096
 _LARGE = 16 << 20
 _CHUNK = 64 << 20
-# Copies that show what a piece costs more while the other direction copies too.
-_PIECES = (1 << 20, 4 << 20)
+# Pieces in both directions at once, as staging has them.
+_PIECE = 4 << 20
+_PIECES = 16
 # Rounds of a kernel that keeps the device busy while shorter ones queue up behind it.
 _BUSY_ROUNDS = 200_000
 _QUEUED = 33
@@ -32,6 +34,8 @@ def calibrated(session: Session, copies: Sequence[Copy]) -> LinkModel:
     """Return the link model that *copies* and a few launches of this machine show."""
     with session.scope():
         kernel_latency = _kernel_latency(session)
+    with session.scope():
+        piece = _piece_seconds(session)
     costs = issue_costs(session)
     properties = session.properties()
     slowdown, latency = _duplex(copies), _latency(copies)
@@ -45,7 +49,9 @@ def calibrated(session: Session, copies: Sequence[Copy]) -> LinkModel:
         copy_cost=costs.copy,
         launch_cost=costs.launch,
         duplex_slowdown=slowdown,
-        duplex_latency=_duplex_latency(copies, latency, slowdown),
+        duplex_latency=max(
+            0.0, piece - latency - _PIECE / _rate(copies, CopyKind.PINNED_H2D) * slowdown
+        ),
         engines=properties.async_engines,
         source=f"measured on {properties.name}",
     )
@@ -76,15 +82,25 @@ def _latency(copies: Sequence[Copy]) -> float:
     return min(copy.seconds.low for copy in copies if copy.bytes <= _SMALL)
 
 
-def _duplex_latency(copies: Sequence[Copy], latency: float, slowdown: float) -> float:
-    """Return what pieces in both directions take beyond *latency* and stretched bytes."""
-    rate = _rate(copies, CopyKind.PINNED_H2D)
-    extra = [
-        copy.seconds.low - latency - copy.bytes / rate * slowdown
-        for copy in copies
-        if copy.kind is CopyKind.PINNED_BOTH and copy.bytes in _PIECES
-    ]
-    return max(0.0, *extra) if extra else 0.0
+def _piece_seconds(session: Session) -> float:
+    """Return the seconds that one piece more takes: copied in, launched over, copied back."""
+    kernels, streams = Kernels(session), [session.stream() for _ in range(_PIECES)]
+    host = session.pinned_bytes(_PIECE)
+    device = session.device_bytes(_PIECE, like=host)
+    launches = [kernels.launcher("work", 1, stream, device, 1, 1) for stream in streams]
+
+    def staged(count: int) -> None:
+        for launch, stream in zip(launches[:count], streams, strict=False):
+            call("cuMemcpyHtoDAsync", device, host, _PIECE, stream)
+            launch()
+            call("cuMemcpyDtoHAsync", host, device, _PIECE, stream)
+
+    half = _PIECES // 2
+    few, many = (
+        session.timed(partial(staged, count), streams[:count], _REPEATS).median
+        for count in (half, _PIECES)
+    )
+    return (many - few) / half
 
 
 def _kernel_latency(session: Session) -> float:
