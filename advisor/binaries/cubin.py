@@ -81,6 +81,8 @@ def read_cubin(
                 raise Damaged("Two sections describe the same function; the first was used.")
         except Damaged as damage:
             yield Damage(place=place, message=f"A function cannot be read. {damage.message}")
+            if layout.span.spent:
+                return
 
 
 def describe(span: Span, place: Place) -> Entry:

@@ -14,6 +14,7 @@ _ALIGNMENT = 8
 _FIRST_PIECE = 1 << 12
 _PIECE = 1 << 20
 _COLUMN = 3  # 0xBA is the rarest byte of the pattern
+_CROWDED = 32
 _MARK = PATTERN[_COLUMN : _COLUMN + 1]
 
 
@@ -52,12 +53,28 @@ class Scan:
         return min(self._skipped[-1][0] if self._skipped else self._span.size, self._span.size)
 
     def _find(self, at: int, end: int) -> int | None:
-        # One column of the aligned words is searched first: a quarter of the time of a plain search.
         data = self._span.read(at, end - at)
+        # One column of the aligned words is searched first: a quarter of the time of a plain
+        # search, unless the data are made to look like containers.
         column = data[_COLUMN::_ALIGNMENT]
-        word = column.find(_MARK)
-        while word >= 0:
-            if data.startswith(PATTERN, word * _ALIGNMENT):
-                return at + word * _ALIGNMENT
-            word = column.find(_MARK, word + 1)
-        return None
+        if column.count(_MARK) > len(column) // _CROWDED:
+            found = _aligned(data)
+        else:
+            found = _by_column(data, column)
+        return None if found is None else at + found
+
+
+def _by_column(data: bytes, column: bytes) -> int | None:
+    word = column.find(_MARK)
+    while word >= 0:
+        if data.startswith(PATTERN, word * _ALIGNMENT):
+            return word * _ALIGNMENT
+        word = column.find(_MARK, word + 1)
+    return None
+
+
+def _aligned(data: bytes) -> int | None:
+    found = data.find(PATTERN)
+    while found % _ALIGNMENT and found >= 0:
+        found = data.find(PATTERN, found + 1)
+    return None if found < 0 else found

@@ -100,8 +100,14 @@ class Budgeted:
 
     def read(self, offset: int, size: int) -> bytes:
         """Return exactly *size* bytes from *offset*; raises Damaged when they are not there."""
+        data = self._span.read(offset, size)
         self.charge(size)
-        return self._span.read(offset, size)
+        return data
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing more will be read."""
+        return self._left < 0
 
     def charge(self, size: int) -> None:
         """Count *size* bytes of work; raises Damaged when there was too much of it."""

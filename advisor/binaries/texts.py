@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.lines import read_lines, read_pieces
 from gpuadvise.advisor.binaries.model import Entry, Kernel
+from gpuadvise.advisor.binaries.ptx_digest import digest
 from gpuadvise.advisor.binaries.ptx_text import read_ptx
 from gpuadvise.advisor.binaries.ptxas_log import read_log
 from gpuadvise.advisor.binaries.relinked import without_superseded
@@ -56,8 +58,8 @@ def read_text(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
 
 def read_program(payload: bytes, place: Place) -> Iterator[Kernel]:
     """Yield the kernels of a container's PTX program."""
-    items = read_ptx(read_pieces(io.BytesIO(payload)), place)
-    return (item for item in items if isinstance(item, Kernel))
+    items = read_ptx(read_pieces(io.BytesIO(digest(payload))), place)
+    return (replace(item, place=place) for item in items if isinstance(item, Kernel))
 
 
 def _head(pieces: Iterator[tuple[str, int]]) -> list[tuple[str, int]]:

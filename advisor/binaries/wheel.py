@@ -25,6 +25,7 @@ _MOST_TOTAL = 32 << 30
 # Libraries shrink to a third or a tenth. Only data made to fill a disk shrink more than this.
 _MOST_TIMES = 200
 _SLACK = 1 << 26
+_LEAST = 64  # an ELF header
 _IN_MEMORY = 1 << 24  # larger members go to a temporary file
 _SUFFIXES = (
     ".so", ".pyd", ".dll", ".exe", ".dylib", ".a", ".lib", ".o", ".obj", ".cubin", ".fatbin",
@@ -58,7 +59,7 @@ def read_members(file: BinaryIO) -> Iterator[Unzipped | Damaged]:
     """
     try:
         archive = zipfile.ZipFile(file)
-        members = [info for info in archive.infolist() if _may_hold_code(info.filename)]
+        members = [info for info in archive.infolist() if _may_hold_code(info)]
     except _BROKEN as error:
         raise Damaged(f"Its table of contents cannot be read: {error}.") from None
     left = _MOST_TOTAL
@@ -78,8 +79,8 @@ def read_members(file: BinaryIO) -> Iterator[Unzipped | Damaged]:
             yield Unzipped(name=info.filename, file=unpacked, size=unpacked.tell())
 
 
-def _may_hold_code(name: str) -> bool:
-    path = PurePosixPath(name)
-    return not name.endswith("/") and (
-        path.suffix.lower() in _SUFFIXES or ".so." in path.name or not path.suffix
-    )
+def _may_hold_code(info: zipfile.ZipInfo) -> bool:
+    path = PurePosixPath(info.filename)
+    if info.is_dir() or info.file_size < _LEAST:
+        return False
+    return path.suffix.lower() in _SUFFIXES or ".so." in path.name or not path.suffix

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import builtins
+import io
+
+import lz4.block
+import pytest
+import zstandard
+
+from gpuadvise.advisor.binaries.model import Compression
+from gpuadvise.advisor.binaries.span import Damaged
+from gpuadvise.advisor.binaries.unpack import unpack
+from gpuadvise.advisor.errors import Unavailable
+
+DATA = b"a kernel and another " * 100
+
+
+@pytest.mark.parametrize(
+    ("compression", "payload"),
+    [
+        (Compression.LZ4, lz4.block.compress(DATA, store_size=False)),
+        (Compression.ZSTD, zstandard.ZstdCompressor().compress(DATA)),
+        (Compression.ZSTD, zstandard.ZstdCompressor(write_content_size=False).compress(DATA)),
+    ],
+)
+def test_what_was_packed_comes_back(compression: Compression, payload: bytes) -> None:
+    assert unpack(payload, compression, len(DATA)) == DATA
+    for wrong in (len(DATA) - 1, len(DATA) + 1):
+        with pytest.raises(Damaged):
+            unpack(payload, compression, wrong)
+
+
+@pytest.mark.parametrize(
+    ("compression", "package"), [(Compression.LZ4, "lz4"), (Compression.ZSTD, "zstandard")]
+)
+def test_a_missing_package_is_named(
+    compression: Compression, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def refuse(name: str, *rest: object):
+        if name == package:
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(Unavailable, match=package) as caught:
+        unpack(b"x" * 100, compression, 200)
+    assert "gpuadvise[binaries]" in (caught.value.hint or "")
+
+
+def test_listing_needs_no_package(build, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpuadvise.advisor.binaries.read import read
+    from gpuadvise.advisor.binaries.want import Want
+
+    options = ("-fatbin", "-Xfatbin=-compress-all", "-gencode=arch=compute_90,code=sm_90")
+    path = str(build("packed.fatbin", *options))
+    real = builtins.__import__
+
+    def refuse(name: str, *rest: object):
+        if name in ("lz4", "zstandard"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    assert len(list(read(path, Want(kernels=False)))) == 1
+    with pytest.raises(Unavailable):
+        list(read(path))
+
+
+def test_more_than_any_payload_can_hold() -> None:
+    with pytest.raises(Damaged, match="claims to unpack 10 bytes to 1,073,741,825"):
+        unpack(bytes(10), Compression.LZ4, (1 << 30) + 1)
+    assert (
+        io.BytesIO(unpack(lz4.block.compress(b"", store_size=False), Compression.LZ4, 0)).read()
+        == b""
+    )
