@@ -7,7 +7,17 @@ import sys
 
 import pytest
 
-HEAVY = {"rich", "numpy", "pynvml", "cuda", "plotext", "tree_sitter", "jsonschema", "tomllib"}
+HEAVY = {
+    "rich",
+    "numpy",
+    "pynvml",
+    "cuda",
+    "plotext",
+    "matplotlib",
+    "tree_sitter",
+    "jsonschema",
+    "tomllib",
+}
 
 
 def loaded(code: str) -> set[str]:
@@ -29,4 +39,22 @@ def test_imports_load_nothing_heavy(module: str) -> None:
 
 @pytest.mark.parametrize("args", [["--help"], ["--version"], ["completion", "bash"]])
 def test_commands_load_nothing_heavy(args: list[str]) -> None:
+    assert loaded(f"from gpuadvise.cli.main import main; main({args!r})") == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bandwidth --gpu h200",
+        "access --gpu h200 --stride 2 --show",
+        "banks --gpu h200 --tile 32x32 --show",
+        "overlap --gpu h200 --h2d 64MiB --kernel 1ms --show --skeleton cuda",
+        "roofline --gpu h200 --flops 1e9 --bytes 1GB",
+        "scaling --parallel 0.9 --processors 8",
+        "latency --gpu h200",
+    ],
+)
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_predictions_load_nothing_heavy(line: str, form: str) -> None:
+    args = [*line.split(), "--format", form]
     assert loaded(f"from gpuadvise.cli.main import main; main({args!r})") == set()

@@ -13,9 +13,11 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.profile import Profile
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.profiles.ncu_csv import number
+from gpuadvise.advisor.profiles.ncu_work import profiled_work
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.profiles.ncu_csv import LaunchRecord
+    from gpuadvise.advisor.profiles.ncu_work import ProfiledWork
 
 # Scale of each unit to the base unit; the profiler's K, M and G are powers of 1000.
 _SCALES = {
@@ -101,6 +103,7 @@ class ProfiledKernel:
     sm_count: int | None
     launch: Launch | None
     profile: Profile
+    work: ProfiledWork | None = None
 
 
 def profiled_kernel(record: LaunchRecord) -> ProfiledKernel:
@@ -111,6 +114,7 @@ def profiled_kernel(record: LaunchRecord) -> ProfiledKernel:
         sm_count=_whole(_value(record, ("launch__sm_count", "Launch Statistics: # SMs"))),
         launch=_launch(record),
         profile=_profile(record),
+        work=profiled_work(record.metrics),
     )
 
 

@@ -8,6 +8,7 @@ import typer
 
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import plural
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.args import below, share
 from gpuadvise.cli.blocks import Block, Heading
@@ -16,7 +17,17 @@ from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Output
 from gpuadvise.cli.options import Cc, FailUnder, FormatName, Get, Gpu, Live, Snapshot
-from gpuadvise.cli.roofline.kernels import Placed, Workload, described, placed, roofs, typed
+from gpuadvise.cli.roofline.kernels import (
+    Placed,
+    Profiled,
+    Workload,
+    described,
+    known_name,
+    placed,
+    profiled,
+    roofs,
+    typed,
+)
 from gpuadvise.cli.roofline.screen import blocks, result, rows
 
 if TYPE_CHECKING:
@@ -26,7 +37,8 @@ EXAMPLES = """\
   gpuadvise roofline --flops 2e9 --bytes 24GB --dtype fp32 --gpu h200
   gpuadvise roofline --flops 2TFLOP --bytes 1GB --dtype bf16 --time 3ms --get bound
   gpuadvise roofline --flops 1 --bytes 12 --peak 80TFLOP/s --bandwidth 8TB/s
-  gpuadvise roofline --describe kernel.toml --plot roofline.svg"""
+  gpuadvise roofline --describe kernel.toml --plot roofline.svg
+  gpuadvise roofline --ncu report.csv --show"""
 
 
 def command(
@@ -56,6 +68,10 @@ def command(
     describe: Annotated[
         str | None, typer.Option("--describe", metavar="FILE", help="Kernels of a kernel.toml.")
     ] = None,
+    ncu: Annotated[
+        str | None,
+        typer.Option("--ncu", metavar="FILE", help="Launches of an Nsight Compute CSV, page raw."),
+    ] = None,
     show: Annotated[bool, typer.Option("--show", help="Draw the chart.")] = False,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Write it as .svg, .png or .pdf.")
@@ -70,8 +86,16 @@ def command(
 ) -> Exit:
     """Print intensity, ridge point, attainable rate and bound."""
     least = None if fail_under is None else share("--fail-under", fail_under)
-    workloads = _workloads(describe, flops, moved, dtype, time)
     given = roofs(peak, bandwidth, tensor=tensor)
+    notes: tuple[str, ...] = ()
+    if ncu is None:
+        workloads = _workloads(describe, flops, moved, dtype, time)
+    else:
+        _alone(describe, flops, moved, time)
+        report = profiled(ncu)
+        workloads, notes = report.workloads, _left_out(report)
+        if (gpu, cc, device, snapshot) == (None, None, None, None):
+            gpu = known_name(report.device)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     kernels = [placed(choice.device, workload, given) for workload in workloads]
     if plot is not None:
@@ -86,7 +110,7 @@ def command(
         result=result(choice.device, kernels),
         rows=rows(kernels),
         blocks=lambda: _blocks(choice.device, kernels, show=show),
-        notes=choice.notes,
+        notes=(*choice.notes, *notes),
         exit=below(min(shares, default=None), least),
     )
     return emit(answer, Output(format=format_name, fields=tuple(get or ())))
@@ -102,6 +126,18 @@ def _workloads(
     if flops is None or moved is None:
         raise BadInput("A roofline needs --flops and --bytes, or --describe.")
     return [typed(flops, moved, dtype, time)]
+
+
+def _alone(*others: str | None) -> None:
+    if any(other is not None for other in others):
+        raise BadInput("--ncu gives the kernels: leave out --describe, --flops, --bytes, --time.")
+
+
+def _left_out(report: Profiled) -> tuple[str, ...]:
+    if not report.left_out:
+        return ()
+    launches = plural(report.left_out, "launch", "launches")
+    return (f"{launches} left out: no floating-point operations, or not counted.",)
 
 
 def _blocks(device: Device, kernels: list[Placed], *, show: bool) -> list[Block]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 TONES = {"runs": Tone.GOOD, "jit": Tone.POOR, "fails": Tone.BAD}
+_ELSEWHERE = "Code that a package compiles where it runs (Triton, NVRTC, Numba) is not in the file."
 # A wheel with more members than this is listed by the JSON answer.
 _MOST_FILES = 40
 
@@ -37,6 +38,10 @@ def blocks(result: Mapping[str, Any], gpu: str) -> list[Block]:
     found += [Heading("Device code"), *_entries(result["entries"])]
     if result["fix"]:
         found += _fix(result["fix"])
+    if not result["complete"] and any(
+        each["file"].endswith((".so", ".pyd")) for each in result["files"]
+    ):
+        found.append(Line(_ELSEWHERE, Tone.FAINT))
     return found
 
 

@@ -10,6 +10,7 @@ from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import inert, quoted
 from gpuadvise.advisor.quantity import show_flops
 from gpuadvise.cli.blocks import Drawing
+from gpuadvise.cli.roofline.screen import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".svg", ".png", ".pdf")
 _WIDTH, _HEIGHT = 80, 20
+_APART = 3.0  # two labels closer than this factor may fall on one line
 _MARGIN = 8.0  # how far the axis reaches beyond ridge and kernels, as a factor
 _HINT = "Install it with: pip install 'gpuadvise[plot]'."
 
@@ -39,9 +41,8 @@ def drawn(kernels: Sequence[Placed], title: str) -> Drawing:
     plotext.scatter(xs, ys, marker="x")
     corners = [_roof(kernels, peak) for peak in _peaks(kernels)]
     plotext.xticks(*_decades([x for found, _ in corners for x in found]))
-    marks, names = _decades([*ys, *(y for _, found in corners for y in found)])
-    peaks = [peak for peak in _peaks(kernels) if peak not in marks]
-    plotext.yticks([*marks, *peaks], [*names, *map(show_flops, peaks)])
+    heights = [*ys, *(y for _, found in corners for y in found)]
+    plotext.yticks(*_with_peaks(_peaks(kernels), *_decades(heights)))
     plotext.title(inert(title))
     plotext.xlabel("FLOP/byte")
     plotext.ylabel("FLOP/s")
@@ -66,7 +67,7 @@ def save(kernels: Sequence[Placed], title: str, path: str) -> None:
         axes.plot(*_roof(kernels, peak), color="black", label=show_flops(peak))
     for kernel in kernels:
         xs, ys = _points([kernel])
-        name = kernel.workload.name or "kernel"
+        name = shortened(kernel.workload.name or "kernel")
         axes.plot(xs, ys, "o", label=_literal(name))
     axes.legend()
     axes.grid(visible=True, which="both", alpha=0.2)
@@ -81,6 +82,18 @@ def _decades(values: Sequence[float]) -> tuple[list[float], list[str]]:
     first, last = math.ceil(math.log10(min(values))), math.floor(math.log10(max(values)))
     powers = range(first, last + 1)
     return [10.0**power for power in powers], [f"1e{power}" for power in powers]
+
+
+def _with_peaks(
+    peaks: Sequence[float], marks: Sequence[float], names: Sequence[str]
+) -> tuple[list[float], list[str]]:
+    """Return *marks* with the *peaks* among them, highest first, where labels have room."""
+    wanted = [(peak, show_flops(peak)) for peak in reversed(peaks)]
+    kept: list[tuple[float, str]] = []
+    for place, name in (*wanted, *zip(marks, names, strict=True)):
+        if all(not 1 / _APART < place / other < _APART for other, _ in kept):
+            kept.append((place, name))
+    return [place for place, _ in kept], [name for _, name in kept]
 
 
 def _literal(text: str) -> str:

@@ -34,6 +34,16 @@ class Workload:
     bytes: float
     number_type: NumberType
     seconds: float | None = None
+    tensor: bool | None = None  # the unit, where a profile shows it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profiled:
+    """The kernels of a profile, the GPU it names, and how many have no place under a roof."""
+
+    workloads: list[Workload]
+    device: str | None
+    left_out: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +103,41 @@ def described(path: str) -> list[Workload]:
     return found
 
 
+def profiled(path: str) -> Profiled:
+    """Return the kernels of the Nsight Compute CSV *path*; raises BadInput if none computes."""
+    from gpuadvise.advisor.profiles.ncu_file import read_profiles
+
+    launches = list(read_profiles(path))
+    found = [
+        Workload(
+            name=launch.kernel,
+            flops=launch.work.flops,
+            bytes=launch.work.bytes,
+            number_type=launch.work.number_type,
+            seconds=launch.work.seconds,
+            tensor=launch.work.tensor,
+        )
+        for launch in launches
+        if launch.work
+    ]
+    if not found:
+        raise BadInput(
+            f"--ncu: {quoted(path)} has no launch with operations, DRAM traffic and a time.",
+            hint="Make it with: ncu --set full --csv --page raw ./app > report.csv",
+        )
+    return Profiled(workloads=found, device=launches[0].device, left_out=len(launches) - len(found))
+
+
+def known_name(name: str | None) -> str | None:
+    """Return *name* if the catalogue knows a GPU by it, else None."""
+    from gpuadvise.advisor.catalogue import find
+
+    try:
+        return name and find(name).name
+    except BadInput:
+        return None
+
+
 def roofs(peak: str | None, bandwidth: str | None, *, tensor: bool | None) -> Roofs:
     """Return the roofs that the options give; raises BadInput."""
     return Roofs(
@@ -119,7 +164,8 @@ def placed(device: Device, workload: Workload, given: Roofs) -> Placed:
 def _unit(device: Device, workload: Workload, given: Roofs) -> UnitPeak:
     if given.peak is not None:
         return UnitPeak(key=str(workload.number_type), rate=given.peak, source="you")
-    return peak(device, workload.number_type, tensor=given.tensor)
+    tensor = workload.tensor if given.tensor is None else given.tensor
+    return peak(device, workload.number_type, tensor=tensor)
 
 
 def _moves(device: Device, workload: Workload, found: Roofline, given: Roofs) -> tuple[Move, ...]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.cli.roofline.kernels import Placed
 
+_NAME = 48
+
 
 def result(device: Device, kernels: Sequence[Placed]) -> dict[str, Any]:
     """Return the ``result``: the first kernel's fields, all kernels, every ridge."""
@@ -124,13 +126,18 @@ def _kernel(kernel: Placed) -> tuple[Cell, ...]:
     found = kernel.found
     tone = Tone.POOR if found.far else Tone.PLAIN
     return (
-        Cell(kernel.workload.name or ""),
+        Cell(shortened(kernel.workload.name or "")),
         Cell(str(found.bound)),
         Cell(_number(found.intensity)),
         Cell(show_flops(found.attainable)),
         Cell("" if found.achieved is None else show_flops(found.achieved)),
         Cell("" if found.share is None else show_share(found.share), tone),
     )
+
+
+def shortened(name: str) -> str:
+    """Return what of a kernel's *name* fits a table or a legend; JSON has all of it."""
+    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
 
 
 def _number(value: float) -> str:

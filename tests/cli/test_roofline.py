@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from gpuadvise.cli.commands.schema import bundled
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 VALID = Draft202012Validator(json.loads(bundled("roofline"))).validate
+RECORDED = Path(__file__).parents[1] / "advisor" / "profiles" / "recorded"
 KERNELS = """
 [[kernel]]
 name = "add $x$ \\u001b[31m"
@@ -155,3 +153,52 @@ def test_a_device_without_bandwidth(cli) -> None:
     assert "--bandwidth gives it" in ran.err
     args = ["--peak", "1TFLOP/s", "--bandwidth", "1TB/s", "--get", "ridge_point"]
     assert cli("roofline", "--cc", "9.0", "--flops", "1", "--bytes", "1", *args).out == "1.0\n"
+
+
+@pytest.mark.parametrize("name", ["hand", "torch"])
+def test_profiled_kernels(cli, golden, name: str) -> None:
+    report = str(RECORDED / f"{name}_raw.csv")
+    ran = cli("roofline", "--ncu", report, "--show")
+    assert ran.code == 0
+    golden(f"roofline-ncu-{name}.text", ran.out)
+    assert ran.err.startswith("note: 1 launch left out") or name == "torch"
+    document = json.loads(cli("roofline", "--ncu", report, "--format", "json").out)
+    VALID(document)
+    assert document["device"]["catalogue_id"] == "h200-sxm"
+
+
+def test_a_profiled_product_is_under_the_roof_of_its_unit(cli) -> None:
+    report = str(RECORDED / "torch_raw.csv")
+    kernels = json.loads(cli("roofline", "--ncu", report, "--format", "json").out)["result"][
+        "kernels"
+    ]
+    units = {kernel["kernel"][:20]: (kernel["unit"], kernel["bound"]) for kernel in kernels}
+    assert units["sm80_xmma_gemm_f32f3"] == ("fp32", "compute")
+    assert units["nvjet_sm90_hsh_256x1"] == ("fp16_tensor", "compute")
+    assert all(kernel["share"] < 1 for kernel in kernels)
+
+
+def test_another_device_than_the_profiles(cli) -> None:
+    ran = cli(
+        "roofline", "--gpu", "b200", "--ncu", str(RECORDED / "torch_raw.csv"), "--format", "json"
+    )
+    assert json.loads(ran.out)["device"]["catalogue_id"] == "b200"
+
+
+def test_a_profile_that_counts_nothing(cli, tmp_path: Path) -> None:
+    ran = cli("roofline", "--ncu", str(RECORDED / "hand_details.csv"))
+    assert ran.code == 2
+    assert "--page raw" in ran.err
+    assert cli("roofline", "--ncu", "x.csv", "--flops", "1").code == 2
+    assert cli("roofline", "--ncu", str(tmp_path / "none.csv")).code == 2
+
+
+def test_a_profile_of_a_gpu_that_nobody_knows(cli, tmp_path: Path) -> None:
+    text = (
+        (RECORDED / "hand_raw.csv").read_text(encoding="utf-8").replace("NVIDIA H200", "NVIDIA X")
+    )
+    report = tmp_path / "x.csv"
+    report.write_text(text, encoding="utf-8")
+    ran = cli("roofline", "--ncu", str(report))
+    assert ran.code == 0
+    assert "answered for" in ran.err

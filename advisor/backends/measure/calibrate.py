@@ -6,6 +6,7 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.backends.measure.calls import call
 from gpuadvise.advisor.backends.measure.copies import Copy, CopyKind
 from gpuadvise.advisor.backends.measure.issue import issue_costs
 from gpuadvise.advisor.backends.measure.kernels import WORK_WORD, Kernels, Launcher
@@ -20,9 +21,9 @@ _REPEATS = 15
 # Copies up to this size show the latency, copies from that size on the rate.
 _SMALL = 4096
 _LARGE = 16 << 20
-_CHUNK = 64 << 20
-# Copies that show what a piece costs more while the other direction copies too.
-_PIECES = (1 << 20, 4 << 20)
+# Pieces as staging has them; small ones take a link long enough for the host to keep up.
+_PIECE_SIZES = (1 << 20, 8 << 20)
+_PIECES = 16
 # Rounds of a kernel that keeps the device busy while shorter ones queue up behind it.
 _BUSY_ROUNDS = 200_000
 _QUEUED = 33
@@ -32,11 +33,13 @@ def calibrated(session: Session, copies: Sequence[Copy]) -> LinkModel:
     """Return the link model that *copies* and a few launches of this machine show."""
     with session.scope():
         kernel_latency = _kernel_latency(session)
+    pieces = {size: _piece_seconds(session, size) for size in _PIECE_SIZES}
     costs = issue_costs(session)
     properties = session.properties()
-    slowdown, latency = _duplex(copies), _latency(copies)
+    rate, latency = _rate(copies, CopyKind.PINNED_H2D), _latency(copies)
+    slowdown, duplex_latency = _duplex(pieces, rate, latency)
     return LinkModel(
-        h2d_rate=_rate(copies, CopyKind.PINNED_H2D),
+        h2d_rate=rate,
         d2h_rate=_rate(copies, CopyKind.PINNED_D2H),
         pageable_h2d_rate=_rate(copies, CopyKind.PAGEABLE_H2D),
         pageable_d2h_rate=_rate(copies, CopyKind.PAGEABLE_D2H),
@@ -45,7 +48,7 @@ def calibrated(session: Session, copies: Sequence[Copy]) -> LinkModel:
         copy_cost=costs.copy,
         launch_cost=costs.launch,
         duplex_slowdown=slowdown,
-        duplex_latency=_duplex_latency(copies, latency, slowdown),
+        duplex_latency=duplex_latency,
         engines=properties.async_engines,
         source=f"measured on {properties.name}",
     )
@@ -61,14 +64,12 @@ def _rate(copies: Sequence[Copy], kind: CopyKind) -> float:
     return median(copy.rate for copy in _large(copies, kind))
 
 
-def _duplex(copies: Sequence[Copy]) -> float:
-    """Return how much longer both directions at once take than one: 1 or more.
-
-    The least of the sizes that chunks have; a busy host stretches larger ones further.
-    """
-    alone = {copy.bytes: copy.seconds.low for copy in copies if copy.kind is CopyKind.PINNED_H2D}
-    both = [copy for copy in _large(copies, CopyKind.PINNED_BOTH) if copy.bytes <= _CHUNK]
-    return max(1.0, min(copy.seconds.low / alone[copy.bytes] for copy in both))
+def _duplex(pieces: dict[int, float], rate: float, latency: float) -> tuple[float, float]:
+    """Return the slow-down of bytes and what each piece costs more, by a line through *pieces*."""
+    (small, few), (large, many) = sorted(pieces.items())
+    per_byte = (many - few) / (large - small)
+    slowdown = max(1.0, per_byte * rate)
+    return slowdown, max(0.0, few - small * per_byte - latency)
 
 
 def _latency(copies: Sequence[Copy]) -> float:
@@ -76,15 +77,26 @@ def _latency(copies: Sequence[Copy]) -> float:
     return min(copy.seconds.low for copy in copies if copy.bytes <= _SMALL)
 
 
-def _duplex_latency(copies: Sequence[Copy], latency: float, slowdown: float) -> float:
-    """Return what pieces in both directions take beyond *latency* and stretched bytes."""
-    rate = _rate(copies, CopyKind.PINNED_H2D)
-    extra = [
-        copy.seconds.low - latency - copy.bytes / rate * slowdown
-        for copy in copies
-        if copy.kind is CopyKind.PINNED_BOTH and copy.bytes in _PIECES
-    ]
-    return max(0.0, *extra) if extra else 0.0
+def _piece_seconds(session: Session, size: int) -> float:
+    """Return the seconds that one piece more takes: copied in, launched over, copied back."""
+    with session.scope():
+        kernels, streams = Kernels(session), [session.stream() for _ in range(_PIECES)]
+        host = session.pinned_bytes(size)
+        device = session.device_bytes(size, like=host)
+        launches = [kernels.launcher("work", 1, stream, device, 1, 1) for stream in streams]
+
+        def staged(count: int) -> None:
+            for launch, stream in zip(launches[:count], streams, strict=False):
+                call("cuMemcpyHtoDAsync", device, host, size, stream)
+                launch()
+                call("cuMemcpyDtoHAsync", host, device, size, stream)
+
+        half = _PIECES // 2
+        few, many = (
+            session.timed(partial(staged, count), streams[:count], _REPEATS).low
+            for count in (half, _PIECES)
+        )
+    return (many - few) / half
 
 
 def _kernel_latency(session: Session) -> float:
