@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import simulated_gpu
 from simulated_gpu import SimulatedGpu
@@ -23,6 +25,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> SimulatedGpu:
     simulated = SimulatedGpu()
     monkeypatch.setattr(calls, "driver", lambda: simulated)
     monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.driver", lambda: simulated)
+    still = SimpleNamespace(perf_counter=lambda: 0.0)  # the simulated host takes no time
+    monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.time", still)
     return simulated
 
 
