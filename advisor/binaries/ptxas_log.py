@@ -7,9 +7,9 @@ than one kernel are left unknown, and said to be so.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
+from gpuadvise.advisor.binaries.log_fields import frame_fields, use_fields
 from gpuadvise.advisor.binaries.log_line import (
     Compiling,
     Frame,
@@ -21,7 +21,7 @@ from gpuadvise.advisor.binaries.log_line import (
     Use,
     parse_line,
 )
-from gpuadvise.advisor.binaries.model import Damage, Exactness, Kernel, Source
+from gpuadvise.advisor.binaries.model import Damage, Kernel, Place, Source
 from gpuadvise.advisor.binaries.pending import Draft, Pending
 from gpuadvise.advisor.binaries.reserve import split_smem
 from gpuadvise.advisor.prose import plural, quoted
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gpuadvise.advisor.binaries.log_line import Line
-    from gpuadvise.advisor.binaries.model import Item, Place
+    from gpuadvise.advisor.binaries.model import Item
     from gpuadvise.advisor.capability import Capability
 
 # More kernels than this begun and not finished: the rest of their lines is not coming.
@@ -132,31 +132,14 @@ class _Reader:
             yield self._damage(settled[0][0].line, message)
 
     def _kernel(self, draft: Draft, use: Use | None) -> Kernel:
-        kernel = Kernel(
+        return Kernel(
             name=draft.name,
             source=Source.PTXAS_LOG,
-            place=replace(self._place, line=draft.line),
+            place=self._at(draft.line),
             capability=draft.capability,
             entry=draft.entry,
-        )
-        kernel = _with_frame(kernel, draft.frame)
-        return self._with_use(kernel, use) if use else kernel
-
-    def _with_use(self, kernel: Kernel, use: Use) -> Kernel:
-        unbounded = kernel.name in self._unbounded
-        # From 12.6 on (where barriers are told) a frame without a stack means a later link,
-        # for which shared memory is not told either.
-        unlinked = use.barriers is not None and use.stack is None and bool(kernel.frame)
-        return replace(
-            kernel,
-            linked=False if unlinked else kernel.linked,
-            registers=use.registers,
-            barriers=use.barriers,
-            static_smem=use.smem if use.smem or unlinked else 0,
-            reserved_smem=use.reserved_smem,
-            stack=None if unbounded else use.stack,
-            stack_unbounded=unbounded or None,
-            constant_banks=use.constant_banks or None,
+            **frame_fields(draft.frame),
+            **(use_fields(use, draft.frame, self._is_unbounded(draft.name)) if use else {}),
         )
 
     def _linked(self, use: Use) -> Iterator[Item]:
@@ -166,28 +149,24 @@ class _Reader:
         self._linking = None
         frames = self._compiled.get(linking.name, {})
         target = linking.capability or (next(iter(frames)) if len(frames) == 1 else None)
-        kernel = Kernel(
+        frame = frames.get(target)
+        used = use_fields(use, frame, self._is_unbounded(linking.name))
+        used["linked"] = True
+        used["static_smem"], used["reserved_smem"] = split_smem(use.smem or 0, target)
+        yield Kernel(
             name=linking.name,
             source=Source.NVLINK_LOG,
-            place=replace(self._place, line=number),
+            place=self._at(number),
             capability=target,
-            linked=True,
+            **frame_fields(frame),
+            **used,
         )
-        kernel = self._with_use(_with_frame(kernel, frames.get(target)), use)
-        user, reserved = split_smem(use.smem or 0, target)
-        yield replace(kernel, static_smem=user, reserved_smem=reserved)
+
+    def _is_unbounded(self, name: str) -> bool:
+        return name in self._unbounded
+
+    def _at(self, line: int) -> Place:
+        return Place(path=self._place.path, member=self._place.member, line=line)
 
     def _damage(self, line: int, message: str) -> Damage:
-        return Damage(place=replace(self._place, line=line), message=message)
-
-
-def _with_frame(kernel: Kernel, frame: Frame | None) -> Kernel:
-    if frame is None:
-        return kernel
-    return replace(
-        kernel,
-        frame=frame.frame,
-        spill_stores=frame.stores,
-        spill_loads=frame.loads,
-        spills_are=Exactness.EXACT,
-    )
+        return Damage(place=self._at(line), message=message)
