@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -23,7 +23,10 @@ class Priority(StrEnum):
     @property
     def rank(self) -> int:
         """0 for high, 1 for medium, 2 for low: what findings are sorted by."""
-        return tuple(Priority).index(self)
+        return _RANKS[self]
+
+
+_RANKS = {priority: rank for rank, priority in enumerate(Priority)}
 
 
 class Topic(StrEnum):
@@ -190,18 +193,15 @@ class Rule:
     thresholds: tuple[Threshold, ...] = ()
     either: tuple[str, ...] = ()
     recommendation: bool = False  # one of the guide's eighteen prioritised recommendations
+    parameters: tuple[str, ...] = field(init=False)  # every fact that *check* looks at
+    needs: tuple[str, ...] = field(init=False)  # those without which it cannot run
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Every fact that *check* looks at."""
+    def __post_init__(self) -> None:
+        """Read the manifest off the signature once: the engine asks for it all the time."""
         code = self.check.__code__
-        return code.co_varnames[: code.co_argcount]
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The facts without which *check* cannot run."""
-        names = self.parameters
-        return names[: len(names) - len(self.check.__defaults__ or ())]
+        names = code.co_varnames[: code.co_argcount]
+        object.__setattr__(self, "parameters", names)
+        object.__setattr__(self, "needs", names[: len(names) - len(self.check.__defaults__ or ())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,14 +71,16 @@ class Report:
 
 
 def in_order(lines: Iterable[Line]) -> tuple[Line, ...]:
-    """Return *lines* by priority, then by expected gain, else in the order of the rules."""
-    return tuple(sorted(lines, key=_urgency))
-
-
-def _urgency(line: Line) -> tuple[int, float]:
-    if isinstance(line.outcome, Advice):
-        return Finding(rule=line.rule, advice=line.outcome).urgency
-    return line.rule.priority.rank, -1.0
+    """Return the advice among *lines* by priority, then by gain; then the rest as it comes."""
+    advice: list[tuple[tuple[int, float], Line]] = []
+    rest = []
+    for line in lines:
+        if isinstance(line.outcome, Advice):
+            advice.append((Finding(rule=line.rule, advice=line.outcome).urgency, line))
+        else:
+            rest.append(line)
+    advice.sort(key=lambda entry: entry[0])
+    return (*(line for _, line in advice), *rest)
 
 
 def order_note(findings: Iterable[Finding]) -> str | None:

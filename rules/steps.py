@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.fault import RuntimeFailure
+from gpuadvise.advisor.occupancy.steps import next_steps
+from gpuadvise.advisor.occupancy.suggest import blocks_at
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.model import Gain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.fault import Fault
     from gpuadvise.advisor.occupancy.steps import NextStep
+
+
+@lru_cache(maxsize=8)
+def steps_of(occupancy: Occupancy) -> tuple[NextStep, ...]:
+    """Return the next steps; several rules ask for those of one kernel."""
+    return next_steps(occupancy)
 
 
 def limiter_words(occupancy: Occupancy) -> str:
@@ -50,6 +60,27 @@ def _sentence(step: NextStep) -> str:
     together = f" together with {and_list(others)}" if others else ""
     change = step.how.rstrip(".").replace("; check", " and check")
     return f"{change}: {show_share(step.after.occupancy)} occupancy{together}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resident:
+    """What an SM holds of the same kernel at another block size."""
+
+    threads: int
+    blocks: int
+    warps: int
+    share: float
+
+
+def at_sizes(occupancy: Occupancy, threads: range) -> Iterator[Resident]:
+    """Yield what an SM would hold at every whole-warp block size in *threads*."""
+    hardware = occupancy.hardware
+    for size in threads:
+        if size % hardware.warp_size == 0:
+            blocks = blocks_at(occupancy, size)
+            warps = blocks * size // hardware.warp_size
+            share = warps / hardware.max_warps_per_sm
+            yield Resident(threads=size, blocks=blocks, warps=warps, share=share)
 
 
 def occupancy_change(now: Occupancy, then: Occupancy) -> str:

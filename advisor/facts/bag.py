@@ -51,6 +51,7 @@ class Facts:
     link: LinkModel | None = None
     launch: Launch | None = None
     registers: int | None = None
+    launched: Occupancy | None = None  # an unknown register count sets no limit in it
     occupancy: Occupancy | None = None
     launch_bounds: LaunchBounds | None = None
     grid: tuple[int, int, int] | None = None

@@ -52,9 +52,10 @@ def _of_device(device: Device) -> dict[str, Any]:
 def _occupancy(facts: Facts) -> dict[str, Any]:
     """Return the occupancy; without a register count it would be an upper bound only."""
     launch, device = facts.launch, facts.device
-    if device is None or launch is None or launch.registers is None:
+    if device is None or launch is None:
         return {}
-    return {"occupancy": occupancy(device.limits, launch)}
+    result = occupancy(device.limits, launch)
+    return {"launched": result, "occupancy": result if launch.registers is not None else None}
 
 
 def _roofline(facts: Facts) -> dict[str, Any]:

@@ -24,6 +24,7 @@ HOW = {
     "link": "Name the GPU: --gpu h100 or --device 0.",
     "launch": "Give the block size: --block 256.",
     "registers": "Give the registers per thread: --regs 32.",
+    "launched": "Give GPU and block size: --gpu h100 --block 256.",
     "occupancy": "Give GPU, registers and block size: --gpu h100 --regs 32 --block 256.",
     "launch_bounds": "Give the launch bounds: --launch-bounds 256,4.",
     "grid": "Give the grid size: --grid 1024.",

@@ -7,11 +7,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.limits import SharedMode
+from gpuadvise.advisor.occupancy import registers
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.budget import block_bytes_budget
-from gpuadvise.advisor.occupancy.launch import CachePreference
+from gpuadvise.advisor.occupancy.launch import CachePreference, GlobalCaching
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.occupancy.suggest import sizes
+from gpuadvise.advisor.occupancy.suggest import blocks_at, whole_warps
 from gpuadvise.advisor.quantity import show_bytes
 
 if TYPE_CHECKING:
@@ -66,12 +67,15 @@ def block_size(result: Occupancy) -> Iterator[Change]:
 
     Of two as near the smaller: the guide prefers several small blocks to one large one.
     """
-    now = result.launch.threads
-    candidates = list(sizes(result.hardware, result.launch))
-    best = max(candidate.warps_per_sm for candidate in candidates)
+    now, warp = result.launch.threads, result.hardware.warp_size
+    resident = {
+        size: blocks_at(result, size) * -(-size // warp)
+        for size in whole_warps(result.hardware, result.launch)
+    }
+    best = max(resident.values())
     if best > result.warps_per_sm:
         threads = min(
-            (other.launch.threads for other in candidates if other.warps_per_sm == best),
+            (size for size, warps in resident.items() if warps == best),
             key=lambda size: (abs(size - now), size),
         )
         by_blocks = Resource.BLOCKS in result.limiters and Resource.WARPS not in result.limiters
@@ -105,6 +109,8 @@ def _fewer_registers(result: Occupancy) -> Iterator[Change]:
 
 def _register_limit(result: Occupancy, count: int) -> int:
     """Return the blocks that the register file holds at *count* registers per thread."""
+    if result.launch.caching is GlobalCaching.OFF:
+        return registers.blocks(result.hardware, result.warps_per_block, count)
     trial = occupancy(result.hardware, replace(result.launch, registers=count))
     return trial.limits[Resource.REGISTERS] or 0
 

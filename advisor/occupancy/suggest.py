@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.occupancy import registers
+from gpuadvise.advisor.occupancy.answer import Resource
+from gpuadvise.advisor.occupancy.launch import GlobalCaching
 from gpuadvise.advisor.occupancy.model import occupancy
 
 if TYPE_CHECKING:
@@ -59,8 +62,32 @@ def _of_the_guide(limits: Limits, threads: int) -> bool:
 
 def sizes(limits: Limits, launch: Launch) -> Iterator[Occupancy]:
     """Yield the answer for every block size, from the largest down, in whole warps."""
+    for size in whole_warps(limits, launch):
+        yield occupancy(limits, replace(launch, threads=size, block_dim=None))
+
+
+def whole_warps(limits: Limits, launch: Launch) -> Iterator[int]:
+    """Yield the block sizes of whole warps that the kernel can be launched with, largest first."""
     warp = limits.warp_size
     largest = min(limits.max_threads_per_block, launch.max_threads or limits.max_threads_per_block)
     for aligned in range(-(-largest // warp) * warp, 0, -warp):
-        size = min(largest, aligned)
-        yield occupancy(limits, replace(launch, threads=size, block_dim=None))
+        yield min(largest, aligned)
+
+
+def blocks_at(result: Occupancy, threads: int) -> int:
+    """Return the blocks of *result*'s kernel that an SM has room for at another block size.
+
+    Only warps and registers depend on it; everything else is as in *result*, so this costs a
+    tenth of the whole model. Faults of the launch are not looked at.
+    """
+    limits, launch = result.hardware, result.launch
+    if launch.caching is not GlobalCaching.OFF:
+        whole = occupancy(limits, replace(launch, threads=threads, block_dim=None))
+        return min(most for most in whole.block_limits if most is not None)
+    warps = -(-threads // limits.warp_size)
+    most = [limits.max_warps_per_sm // warps, limits.max_blocks_per_sm]
+    if launch.registers is not None:
+        most.append(registers.blocks(limits, warps, launch.registers))
+    same = result.limits
+    others = (same[Resource.SHARED_MEMORY], same[Resource.BARRIERS])
+    return min(*most, *(each for each in others if each is not None))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.fault import Cause
 from gpuadvise.advisor.occupancy.fix import fixes
-from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.rules.evidence import given, told
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
@@ -14,15 +13,16 @@ from gpuadvise.rules.steps import refusal
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
 
 # unsupported-cluster speaks about these.
 _CLUSTER = (Cause.CLUSTER, Cause.CLUSTER_GRID)
 
 
-def check(device: Device, launch: Launch) -> Verdict:
+def check(device: Device, launch: Launch, launched: Occupancy) -> Verdict:
     """Advise when a limit of the device forbids the launch."""
-    fault = model(device.limits, launch).fault
+    fault = launched.fault
     if fault is None or fault.cause in _CLUSTER:
         return PASSED
     ways = fixes(device.limits, launch, fault)

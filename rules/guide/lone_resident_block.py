@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.busy import busy
-from gpuadvise.advisor.occupancy.suggest import sizes
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
@@ -21,12 +20,14 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.steps import at_sizes
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.profile import Profile
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.rules.steps import Resident
 
 WANTED = 3
 
@@ -59,21 +60,21 @@ def check(
 
 
 def _smaller(occupancy: Occupancy) -> str:
-    fits = [
-        other
-        for other in sizes(occupancy.hardware, occupancy.launch)
-        if other.blocks_per_sm >= WANTED and other.warps_per_sm >= occupancy.warps_per_sm
-    ]
-    if fits:
-        best = fits[0]
+    smaller = range(occupancy.launch.threads - 1, 0, -1)
+    best = next((o for o in at_sizes(occupancy, smaller) if _suits(o, occupancy)), None)
+    if best:
         return (
-            f"Launch {best.launch.threads} threads per block: {best.blocks_per_sm} blocks per SM "
-            f"at {show_share(best.occupancy)} occupancy."
+            f"Launch {best.threads} threads per block: {best.blocks} blocks per SM "
+            f"at {show_share(best.share)} occupancy."
         )
     return (
         "No smaller block keeps as many warps with the same shared memory per block: shrink the "
         f"tile with the block, until {WANTED} or 4 blocks fit an SM."
     )
+
+
+def _suits(other: Resident, now: Occupancy) -> bool:
+    return other.blocks >= WANTED and other.warps >= now.warps_per_sm
 
 
 RULE = Rule(

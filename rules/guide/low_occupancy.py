@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.busy import BUSY, busy
-from gpuadvise.advisor.occupancy.steps import next_steps
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived
@@ -21,7 +20,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import best_step, limiter_words, step_list, warps_gain
+from gpuadvise.rules.steps import best_step, limiter_words, step_list, steps_of, warps_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -44,7 +43,7 @@ def check(
         return PASSED
     if busy(profile, traffic, device, work):
         return PASSED
-    steps = next_steps(occupancy)
+    steps = steps_of(occupancy)
     most = occupancy.hardware.max_warps_per_sm
     return Advice(
         message=(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.changes import Knob
-from gpuadvise.advisor.occupancy.steps import next_steps
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
@@ -23,7 +22,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import warps_gain
+from gpuadvise.rules.steps import steps_of, warps_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -46,7 +45,7 @@ def check(
     """Advise the next register step when registers limit a low occupancy."""
     if occupancy.occupancy >= LOW or Resource.REGISTERS not in occupancy.limiters:
         return PASSED
-    step = next((s for s in next_steps(occupancy) if s.knob is Knob.REGISTERS), None)
+    step = next((s for s in steps_of(occupancy) if s.knob is Knob.REGISTERS), None)
     if step is None or busy(profile, traffic, device, work):
         return PASSED
     threads, blocks = occupancy.launch.threads, step.after.blocks_per_sm

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.changes import Knob
-from gpuadvise.advisor.occupancy.steps import next_steps
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.rules.evidence import derived, given
@@ -21,7 +21,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.steps import warps_gain
+from gpuadvise.rules.steps import steps_of, warps_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
@@ -33,7 +33,9 @@ def check(occupancy: Occupancy) -> Verdict:
     needed = occupancy.needs_optin
     if needed is not None:
         return _optin(occupancy, needed)
-    step = next((s for s in next_steps(occupancy) if s.knob is Knob.CARVEOUT), None)
+    if Resource.SHARED_MEMORY not in occupancy.limiters:
+        return PASSED
+    step = next((s for s in steps_of(occupancy) if s.knob is Knob.CARVEOUT), None)
     return _carveout(occupancy, step) if step else PASSED
 
 

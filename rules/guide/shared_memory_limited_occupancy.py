@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.changes import Knob
-from gpuadvise.advisor.occupancy.steps import next_steps
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.rules.evidence import derived, given
@@ -23,7 +22,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import warps_gain
+from gpuadvise.rules.steps import steps_of, warps_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -44,7 +43,7 @@ def check(
     """Advise the bytes to cut when shared memory limits a low occupancy."""
     if occupancy.occupancy >= LOW or Resource.SHARED_MEMORY not in occupancy.limiters:
         return PASSED
-    step = next((s for s in next_steps(occupancy) if s.knob is Knob.SHARED_MEMORY), None)
+    step = next((s for s in steps_of(occupancy) if s.knob is Knob.SHARED_MEMORY), None)
     if step is None or busy(profile, traffic, device, work):
         return PASSED
     return Advice(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.fault import Cause
 from gpuadvise.advisor.occupancy.fix import fixes
-from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.rules.evidence import given, told
 from gpuadvise.rules.model import (
     PASSED,
@@ -26,15 +25,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.fix import Fix
     from gpuadvise.advisor.occupancy.launch import Launch
 
 _CLUSTER = (Cause.CLUSTER, Cause.CLUSTER_GRID)
 
 
-def check(device: Device, launch: Launch) -> Verdict:
+def check(device: Device, launch: Launch, launched: Occupancy) -> Verdict:
     """Advise when clusters are unknown to the device, too large, or do not divide the grid."""
-    fault = model(device.limits, launch).fault
+    fault = launched.fault
     if fault is None or fault.cause not in _CLUSTER:
         return PASSED
     ways = fixes(device.limits, launch, fault)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.occupancy.suggest import GUIDE_RANGE, sizes
+from gpuadvise.advisor.occupancy.suggest import GUIDE_RANGE
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
@@ -20,6 +20,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.steps import at_sizes
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -37,15 +38,11 @@ def check(device: Device, occupancy: Occupancy) -> Verdict:
     if not occupancy.launchable or threads in usual:
         return PASSED
     as_good = [
-        other
-        for other in sizes(device.limits, occupancy.launch)
-        if other.launch.threads in usual and other.warps_per_sm >= occupancy.warps_per_sm
+        other for other in at_sizes(occupancy, usual) if other.warps >= occupancy.warps_per_sm
     ]
     if not as_good:
         return PASSED
-    table = and_list(
-        [f"{o.launch.threads} ({show_share(o.occupancy)})" for o in reversed(as_good)], "or"
-    )
+    table = and_list([f"{other.threads} ({show_share(other.share)})" for other in as_good], "or")
     return Advice(
         message=(
             f"A block has {plural(threads, 'thread')}, outside the usual {usual.start} to "

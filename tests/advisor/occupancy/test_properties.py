@@ -22,7 +22,7 @@ from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.record import record
 from gpuadvise.advisor.occupancy.registers import blocks as blocks_by_registers
 from gpuadvise.advisor.occupancy.steps import next_steps
-from gpuadvise.advisor.occupancy.suggest import suggest_block
+from gpuadvise.advisor.occupancy.suggest import blocks_at, suggest_block
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.limits import Limits
@@ -221,3 +221,13 @@ def test_a_batch_remembers_each_resource_by_itself(limits: Limits, launch: Launc
 def test_every_resource_has_a_place_in_the_limits() -> None:
     result = occupancy(CAPABILITIES[-1], Launch(threads=32))
     assert tuple(result.limits) == tuple(Resource)
+
+
+@given(capabilities, launches(), st.integers(1, 32))
+def test_blocks_at_another_size_are_the_models(limits: Limits, launch: Launch, warps: int) -> None:
+    threads = warps * limits.warp_size
+    if threads > min(limits.max_threads_per_block, launch.max_threads or threads):
+        return
+    other = replace(launch, threads=threads, block_dim=None)
+    wanted = [most for most in occupancy(limits, other).block_limits if most is not None]
+    assert blocks_at(occupancy(limits, launch), threads) == min(wanted)
