@@ -13,8 +13,8 @@ LONGEST = 1 << 16
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # what PowerShell writes when output is redirected
 
 
-def read_pieces(stream: BinaryIO) -> Iterator[tuple[str, int]]:
-    """Yield each line of *stream* with its number, one longer than LONGEST in pieces.
+def read_pieces(stream: BinaryIO, longest: int = LONGEST) -> Iterator[tuple[str, int]]:
+    """Yield each line of *stream* with its number, one longer than *longest* in pieces.
 
     Whatever is not UTF-8 (or UTF-16 with its mark) is replaced, never refused. The stream is
     left open.
@@ -26,7 +26,7 @@ def read_pieces(stream: BinaryIO) -> Iterator[tuple[str, int]]:
     text = io.TextIOWrapper(buffered, encoding=encoding, errors="replace")
     try:
         number = 1
-        while piece := text.readline(LONGEST):
+        while piece := text.readline(longest):
             yield piece, number
             number += piece.endswith("\n")
     finally:
@@ -35,10 +35,10 @@ def read_pieces(stream: BinaryIO) -> Iterator[tuple[str, int]]:
             buffered.detach()
 
 
-def read_lines(stream: BinaryIO) -> Iterator[tuple[str, int]]:
-    """Yield each line of *stream* with its number, cut off after LONGEST characters."""
+def read_lines(stream: BinaryIO, longest: int = LONGEST) -> Iterator[tuple[str, int]]:
+    """Yield each line of *stream* with its number, cut off after *longest* characters."""
     last = 0
-    for piece, number in read_pieces(stream):
+    for piece, number in read_pieces(stream, longest):
         if number != last:
             yield piece, number
         last = number

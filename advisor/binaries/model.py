@@ -96,6 +96,8 @@ class Kernel:
     spills_are: Exactness | None = None
     max_block: tuple[int, int, int] | None = None  # __launch_bounds__, first argument
     required_block: tuple[int, int, int] | None = None
+    launched_block: tuple[int, int, int] | None = None  # of one profiled launch
+    launched_dynamic_smem: int | None = None  # of the same
     min_blocks: int | None = None  # blocks per SM that the code was compiled for
     min_blocks_are: Exactness | None = None
     cluster: tuple[int, int, int] | None = None

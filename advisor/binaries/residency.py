@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ class BlockFrom(StrEnum):
     """Where the block size of an answer comes from, the first that is known."""
 
     GIVEN = "given"
+    LAUNCHED = "launch"  # that was profiled
     REQUIRED = "required block"
     LAUNCH_BOUNDS = "launch bounds"
     BEST = "best"  # nothing states it: the block that keeps most threads resident
@@ -66,6 +68,7 @@ class Residencies:
             threads,
             block_from,
             kernel.max_threads,
+            kernel.launched_dynamic_smem,
         )
         if key not in self._known:
             self._known[key] = self._answer(kernel, threads, block_from)
@@ -74,6 +77,8 @@ class Residencies:
     def _block(self, kernel: Kernel) -> tuple[int | None, BlockFrom]:
         if self.block is not None:
             return self.block, BlockFrom.GIVEN
+        if kernel.launched_block is not None:
+            return math.prod(kernel.launched_block), BlockFrom.LAUNCHED
         if kernel.required_block is not None:
             return kernel.max_threads, BlockFrom.REQUIRED
         if kernel.max_threads is not None:
@@ -90,7 +95,7 @@ class Residencies:
                 threads=1 if threads is None else threads,
                 registers=kernel.registers,
                 static_shared=kernel.static_smem or 0,
-                dynamic_shared=self.dynamic_smem,
+                dynamic_shared=self.dynamic_smem or kernel.launched_dynamic_smem or 0,
                 barriers=1 if kernel.barriers is None else kernel.barriers,
                 max_threads=kernel.max_threads,
             )

@@ -1,4 +1,4 @@
-"""Text files: PTX, build logs and cuobjdump's listings, told apart by how they start."""
+"""Text files: PTX, build logs, cuobjdump's listings and profiles, told apart by how they start."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # Comments and empty lines may stand before a PTX header, whole build steps before a log's.
 _SNIFFED = 1 << 20
 _PTX = re.compile(r"\s*\.version\s+\d")
+_REPORT = re.compile(r'"ID",')
 _LISTING = re.compile(r"\s{0,8}Resource usage:")
 
 
@@ -41,19 +42,28 @@ def read_text(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
     if any(_PTX.match(text) for text, _ in head):
         yield from _ptx(chain(head, pieces), place, want)
         return
-    listing = any(_LISTING.match(text) for text, _ in head)
     file.seek(0)
-    lines = read_lines(file)
     nothing = True
-    log = without_superseded(read_log(lines, place))
-    for item in read_usage(lines, place) if listing else log:
+    for item in _listed(head, file, place):
         nothing = False
         yield item
     if nothing:
         raise BadInput(
-            f"{quoted_path(place.path)} is text, but no PTX, build log or cuobjdump listing.",
+            f"{quoted_path(place.path)} is text, but no PTX, build log, cuobjdump listing or "
+            "Nsight Compute CSV.",
             hint="A build log needs the compiler's -Xptxas -v.",
         )
+
+
+def _listed(head: list[tuple[str, int]], file: BinaryIO, place: Place) -> Iterator[Item]:
+    if any(_REPORT.match(text) for text, _ in head):
+        from gpuadvise.advisor.profiles.ncu_kernels import LONGEST_LINE, read_report
+
+        yield from read_report(read_lines(file, LONGEST_LINE), place)
+    elif any(_LISTING.match(text) for text, _ in head):
+        yield from read_usage(read_lines(file), place)
+    else:
+        yield from without_superseded(read_log(read_lines(file), place))
 
 
 def read_program(payload: bytes, place: Place) -> Iterator[Kernel]:

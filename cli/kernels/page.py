@@ -136,7 +136,7 @@ def _remarks(records: list[Record]) -> list[str]:
         )
     if any(record["spills_are"] == "upper bound" for record in records):
         remarks.append("≤ An upper bound: this toolkit does not tell spills from local arrays.")
-    if any(record["dynamic_smem"] for record in records):
+    if any(r["dynamic_smem"] and r["launched_dynamic_smem"] is None for r in records):
         remarks.append("Dynamic shared memory is not in the file; give --dynamic-smem.")
     reasons = dict.fromkeys(record["reason"] for record in records if record["reason"])
     remarks += [f"No occupancy: {reason.rstrip('.')}." for reason in list(reasons)[:3]]

@@ -31,6 +31,8 @@ def kernel_record(kernel: Kernel, residency: Residency) -> dict[str, Any]:
         "max_threads": kernel.max_threads,
         "max_block": kernel.max_block,
         "required_block": kernel.required_block,
+        "launched_block": kernel.launched_block,
+        "launched_dynamic_smem": kernel.launched_dynamic_smem,
         "min_blocks": kernel.min_blocks,
         "min_blocks_are": _word(kernel.min_blocks_are),
         "register_cap": kernel.register_cap,
