@@ -72,7 +72,7 @@ def test_programs_of_containers_give_their_kernels(data: Path) -> None:
 def test_other_text_is_refused_with_a_hint(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("hello\n" * 10)
-    with pytest.raises(BadInput, match="no PTX, build log or cuobjdump listing") as caught:
+    with pytest.raises(BadInput, match="no PTX, build log, cuobjdump listing or") as caught:
         list(read(str(path)))
     assert caught.value.hint
     assert "-Xptxas -v" in caught.value.hint
