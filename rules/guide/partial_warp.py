@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpuadvise.advisor.memory.words import WARP_SIZE
-from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.evidence import derived, given
+from typing import TYPE_CHECKING
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -20,6 +16,9 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.changes import Knob
-from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_bytes, show_share
-from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.steps import steps_of, warps_gain
+from typing import TYPE_CHECKING
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -21,14 +18,17 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import steps_of, warps_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.facts.profile import Profile
-    from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Traffic
+    from gpuadvise.advisor.facts.timing import Work
 
 LOW = 0.5
 
@@ -43,7 +43,10 @@ def check(
     """Advise the bytes to cut when shared memory limits a low occupancy."""
     if occupancy.occupancy >= LOW or Resource.SHARED_MEMORY not in occupancy.limiters:
         return PASSED
-    step = next((s for s in steps_of(occupancy) if s.knob is Knob.SHARED_MEMORY), None)
+    steps = {step.knob: step for step in steps_of(occupancy)}
+    step = steps.get(Knob.SHARED_MEMORY)
+    if Knob.CARVEOUT in steps:
+        return PASSED  # shared-memory-carveout: the SM can give more before the kernel takes less
     if step is None or busy(profile, traffic, device, work):
         return PASSED
     return Advice(

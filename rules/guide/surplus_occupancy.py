@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpuadvise.advisor.occupancy.headroom import headroom
-from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.evidence import derived, given
+from typing import TYPE_CHECKING
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -18,6 +15,8 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
-
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.occupancy.grid import waves
-from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.evidence import derived, given, told
+from typing import TYPE_CHECKING
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -22,13 +18,18 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.sources import guide
+from gpuadvise.rules.evidence import derived, given, told
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.prose import plural
+from gpuadvise.rules.sources import guide, other
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.facts.profile import Profile
-    from gpuadvise.advisor.facts.timing import Traffic, Work
+    from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Traffic
+    from gpuadvise.advisor.facts.timing import Work
 
 IDLE = 0.2
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpuadvise.advisor.occupancy.fault import Cause
 from gpuadvise.advisor.occupancy.fix import fixes
-from gpuadvise.rules.evidence import given, told
+from gpuadvise.rules.steps import refusal
+from typing import TYPE_CHECKING
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -18,16 +17,15 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.sources import programming_guide
-from gpuadvise.rules.steps import refusal
+from gpuadvise.rules.evidence import given, told
+from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.advisor.occupancy.fix import Fix
     from gpuadvise.advisor.occupancy.launch import Launch
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from collections.abc import Sequence
+    from gpuadvise.advisor.occupancy.fix import Fix
 
 _CLUSTER = (Cause.CLUSTER, Cause.CLUSTER_GRID)
 

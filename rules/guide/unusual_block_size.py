@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpuadvise.advisor.occupancy.suggest import GUIDE_RANGE
-from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.steps import at_sizes
+from typing import TYPE_CHECKING
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -19,8 +16,10 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import at_sizes
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.rules.sources import guide, other
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

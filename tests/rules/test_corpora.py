@@ -1,0 +1,120 @@
+"""No false alarms on kernels that are fine; exactly the right findings on those that are not."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuadvise.advisor.description.devices import from_catalogue
+from gpuadvise.advisor.description.reader import described
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.rules.engine import run
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.model import Priority
+
+if TYPE_CHECKING:
+    from gpuadvise.rules.report import Report
+
+FOLDER = Path(__file__).parent / "corpus"
+FINE = tomllib.loads((FOLDER / "fine.toml").read_text(encoding="utf-8"))["kernel"]
+FAULTY = tomllib.loads((FOLDER / "faulty.toml").read_text(encoding="utf-8"))["case"]
+KERNELS = [*FINE, *(case["kernel"] for case in FAULTY)]
+
+
+def report(kernel: dict[str, Any]) -> Report:
+    return run(RULES, described(kernel, from_catalogue).facts)
+
+
+def test_both_corpora_are_large_enough() -> None:
+    assert len(FINE) >= 40
+    assert len(FAULTY) >= 40
+
+
+@pytest.mark.parametrize("kernel", FINE, ids=lambda kernel: kernel["name"])
+def test_a_fine_kernel_is_left_alone(kernel: dict[str, Any]) -> None:
+    result = report(kernel)
+    loud = [f for f in result.findings if f.rule.priority is not Priority.LOW]
+    assert [f"{f.rule.id}: {f.message}" for f in loud] == []
+    assert not result.failures
+
+
+@pytest.mark.parametrize("case", FAULTY, ids=lambda case: case["kernel"]["name"])
+def test_a_faulty_kernel_gets_exactly_its_findings(case: dict[str, Any]) -> None:
+    found = report(case["kernel"]).findings
+    loud = sorted({f.rule.id for f in found if f.rule.priority is not Priority.LOW})
+    assert loud == sorted([*case["expect"], *case.get("also", [])])
+    quiet = sorted({f.rule.id for f in found if f.rule.priority is Priority.LOW})
+    assert quiet == sorted(case.get("low", []))
+
+
+def test_every_kind_of_fault_is_in_the_corpus() -> None:
+    expected = {name for case in FAULTY for name in (*case["expect"], *case.get("also", []))}
+    loud = {rule.id for rule in RULES if rule.priority is not Priority.LOW}
+    # Shown by their own examples; as kernels they would only repeat another case.
+    examples = {"compute-bound", "narrow-target", "slow-math"}
+    assert loud - expected == examples
+
+
+GPUS = ["h200", "b200", "a100-sxm4-80", "rtx-4090", "t4", "v100-sxm2-32", "gtx-1080", "tesla-m2090"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    kernel=st.sampled_from(KERNELS),
+    gpu=st.sampled_from(GPUS),
+    changes=st.fixed_dictionaries(
+        {},
+        optional={
+            "regs": st.integers(1, 256),
+            "block": st.integers(1, 2048),
+            "grid": st.integers(1, 2**31 - 1),
+            "dynamic_smem": st.integers(0, 300_000),
+            "smem": st.integers(0, 100_000),
+            "elements": st.integers(1, 2**40),
+            "ilp": st.floats(1, 64),
+        },
+    ),
+)
+def test_no_change_of_a_kernel_breaks_a_rule(
+    kernel: dict[str, Any], gpu: str, changes: dict[str, Any]
+) -> None:
+    try:
+        result = report({**kernel, "gpu": gpu, **changes})
+    except BadInput:
+        return  # a launch without a block, and the like
+    assert not result.failures
+    for finding in result.findings:
+        assert finding.advice.gain is None or finding.advice.gain.upper_bound >= 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    regs=st.integers(16, 255),
+    block=st.integers(1, 1024),
+    grid=st.integers(1, 100_000),
+    gpu=st.sampled_from(GPUS[:6]),
+)
+def test_rules_do_not_contradict_each_other(regs: int, block: int, grid: int, gpu: str) -> None:
+    kernel = {"gpu": gpu, "regs": regs, "block": block, "grid": grid}
+    found = {finding.rule.id for finding in report(kernel).findings}
+    assert not {"low-occupancy", "surplus-occupancy"} <= found
+    assert not {"impossible-launch", "low-occupancy"} <= found
+    assert not {"memory-bound", "compute-bound"} <= found
+    if "register-limited-occupancy" in found or "shared-memory-limited-occupancy" in found:
+        assert "low-occupancy" in found
+
+
+@settings(max_examples=100, deadline=None)
+@given(scale=st.integers(2, 50), seconds=st.floats(1e-6, 1e-2))
+def test_a_longer_run_of_the_same_rate_gets_the_same_advice(scale: int, seconds: float) -> None:
+    def found(factor: int) -> set[str]:
+        size = 10**7 * factor
+        traffic = {"read": size, "write": size, "time": seconds * factor}
+        return {f.rule.id for f in report({"gpu": "h200", "traffic": traffic}).findings}
+
+    assert found(1) == found(scale)
