@@ -192,7 +192,10 @@ def _spills(
     annotations = facts.data(attributes.ANNOTATIONS)
     if annotations:
         code = elf.read_section(layout.span, function.text)
-        return *spills.annotated(annotations, code, sm), Exactness.EXACT
+        found = spills.annotated(annotations, code, sm)
+        if spills.may_be_cut(found, code, sm):
+            return *spills.local_traffic(code, sm), Exactness.UPPER_BOUND
+        return *found, Exactness.EXACT
     if not frame or (toolkit and toolkit >= spills.ANNOTATED_SINCE):
         return 0, 0, Exactness.EXACT
     stores, loads = spills.local_traffic(elf.read_section(layout.span, function.text), sm)

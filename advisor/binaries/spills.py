@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ANNOTATED_SINCE = (12, 6)
 
+_MOST_ANNOTATIONS = 1 << 13  # 8 bytes each, in a record of at most 65,535
 _SPILL = 1  # the annotation of one instruction; its payload is the byte offset
 _WIDE_SM = 70  # from here on instructions are 16 bytes, before that 8
 
@@ -52,6 +53,17 @@ def annotated(annotations: bytes, code: bytes, sm: int) -> tuple[int, int]:
         shifted = memoryview(code)[byte:]
         columns.append(bytes(map(shifted.__getitem__, offsets)).translate(table))
     return _total(columns)
+
+
+def may_be_cut(found: tuple[int, int], code: bytes, sm: int) -> bool:
+    """Return whether annotations that gave *found* may lack some spills.
+
+    Their length has 16 bits: of 8192 annotations and more, assemblers write what is left over
+    after whole 8192 (seen with 12.9 to 13.5). Each one missing is a byte or more of local traffic.
+    """
+    if len(code) < _MOST_ANNOTATIONS * (16 if sm >= _WIDE_SM else 8):
+        return False
+    return sum(local_traffic(code, sm)) - sum(found) >= _MOST_ANNOTATIONS
 
 
 def local_traffic(code: bytes, sm: int) -> tuple[int, int]:

@@ -135,7 +135,7 @@ def _remarks(records: list[Record]) -> list[str]:
             "* No launch bounds: the block that keeps most threads resident; give --block."
         )
     if any(record["spills_are"] == "upper bound" for record in records):
-        remarks.append("≤ An upper bound: this toolkit does not tell spills from local arrays.")
+        remarks.append("≤ An upper bound: the file does not tell every spill from local arrays.")
     if any(r["dynamic_smem"] and r["launched_dynamic_smem"] is None for r in records):
         remarks.append("Dynamic shared memory is not in the file; give --dynamic-smem.")
     reasons = dict.fromkeys(record["reason"] for record in records if record["reason"])
