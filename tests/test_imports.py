@@ -58,3 +58,10 @@ def test_commands_load_nothing_heavy(args: list[str]) -> None:
 def test_predictions_load_nothing_heavy(line: str, form: str) -> None:
     args = [*line.split(), "--format", form]
     assert loaded(f"from gpuadvise.cli.main import main; main({args!r})") == set()
+
+
+def test_occupancy_in_json_loads_only_what_it_needs() -> None:
+    args = ["occupancy", "--regs", "72", "--block", "256", "--gpu", "h100", "--format", "json"]
+    run = f"from gpuadvise.cli.main import main; main({args!r})"
+    assert loaded(run) == set()
+    assert loaded(f"{run}\nimport sys; assert 'csv' not in sys.modules") == set()
