@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ def read_pieces(stream: BinaryIO, longest: int = LONGEST) -> Iterator[tuple[str,
             yield piece, number
             number += piece.endswith("\n")
     finally:
-        text.detach()
-        if own:
-            buffered.detach()
+        with suppress(ValueError):  # the file is closed already, by a reader that gave up
+            text.detach()
+            if own:
+                buffered.detach()
 
 
 def read_lines(stream: BinaryIO, longest: int = LONGEST) -> Iterator[tuple[str, int]]:

@@ -62,7 +62,8 @@ def _configured(limits: Limits, launch: Launch) -> Iterator[Fault]:
             cause=Cause.THREADS,
             message=f"{threads:,} threads per block: a block can have {most:,}, "
             f"{_over(threads, most)} too many.",
-            failure=RuntimeFailure.INVALID_CONFIGURATION,
+            failure=RuntimeFailure.INVALID_VALUE,
+            formerly=RuntimeFailure.INVALID_CONFIGURATION,
             asked=threads,
             allowed=most,
         )
@@ -74,7 +75,7 @@ def _configured(limits: Limits, launch: Launch) -> Iterator[Fault]:
             message=f"{threads:,} threads per block: the kernel was compiled with "
             f"__launch_bounds__ for {launch.max_threads:,}, "
             f"{_over(threads, launch.max_threads)} too many.",
-            failure=RuntimeFailure.OUT_OF_RESOURCES,
+            failure=RuntimeFailure.INVALID_VALUE,
             asked=threads,
             allowed=launch.max_threads,
         )
@@ -89,7 +90,8 @@ def _dimensions(
                 cause=cause,
                 message=f"{size:,} in the {noun}'s {axis} dimension: it can have {most:,}, "
                 f"{_over(size, most)} too many.",
-                failure=RuntimeFailure.INVALID_CONFIGURATION,
+                failure=RuntimeFailure.INVALID_VALUE,
+                formerly=RuntimeFailure.INVALID_CONFIGURATION,
                 asked=size,
                 allowed=most,
             )

@@ -26,7 +26,10 @@ class Cause(StrEnum):
 
 
 class RuntimeFailure(StrEnum):
-    """What ``cudaGetLastError`` returns after the launch; ``BUILD`` when nothing was built."""
+    """What the runtime returns for the launch; ``BUILD`` when nothing was built.
+
+    Read off an H200 with the runtimes of CUDA 12.9, 13.0 and 13.5 (docs/occupancy.md).
+    """
 
     INVALID_VALUE = "cudaErrorInvalidValue"
     INVALID_CONFIGURATION = "cudaErrorInvalidConfiguration"
@@ -57,5 +60,6 @@ class Fault:
     cause: Cause
     message: str
     failure: RuntimeFailure
+    formerly: RuntimeFailure | None = None  # the answer of runtimes before CUDA 13, if another
     asked: int
     allowed: int

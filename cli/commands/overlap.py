@@ -102,7 +102,7 @@ def command(
         rate=rate, per_op=per_op, copy_latency=copy_latency, duplex=duplex, engines=engines,
         calibration=calibration, ideal=ideal,
     )  # fmt: skip
-    language_ = None if language is None else _language(language)
+    written = None if language is None else _language(language)
     step = named("--granularity", lambda text: parse_bytes(text, minimum=1), granularity)
     asked = stream_count("--streams", streams)
     pieces = stream_count("--chunks", chunks)
@@ -120,7 +120,7 @@ def command(
         model=link,
         found=found,
         break_even=break_even_bytes(wanted, link),
-        code=None if language_ is None else _code(wanted, found, language_),
+        code=None if written is None else _code(wanted, found, written),
         show=show,
     )
     answer = Answer(

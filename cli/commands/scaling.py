@@ -77,14 +77,14 @@ def command(
 
 
 def _fraction(text: str) -> float:
-    above, slash, below = text.partition("/")
+    top, slash, bottom = text.partition("/")
     if not slash:
         return share("--parallel", text)
-    part = whole("--parallel", above, low=0, high=_MOST_PROCESSORS)
-    whole_ = whole("--parallel", below, low=1, high=_MOST_PROCESSORS)
-    if part > whole_:
+    part = whole("--parallel", top, low=0, high=_MOST_PROCESSORS)
+    total = whole("--parallel", bottom, low=1, high=_MOST_PROCESSORS)
+    if part > total:
         raise BadInput(f"--parallel: {quoted(text)} is more than the whole.")
-    return part / whole_
+    return part / total
 
 
 def _speedup(text: str) -> float:

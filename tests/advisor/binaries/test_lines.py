@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import io
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.binaries.lines import LONGEST, read_lines, read_pieces
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_lines_are_numbered() -> None:
@@ -37,6 +41,15 @@ def test_the_stream_stays_open() -> None:
     stream = io.BufferedReader(io.BytesIO(b"a\n"))
     assert len(list(read_lines(stream))) == 1
     assert not stream.closed
+
+
+def test_a_reader_may_give_up_and_close_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("a\nb\n")
+    with path.open("rb", buffering=0) as file:
+        lines = read_lines(cast("BinaryIO", file))
+        next(lines)
+    lines.close()
 
 
 @given(st.binary(max_size=4000))

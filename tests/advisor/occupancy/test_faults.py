@@ -32,7 +32,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         "9.0",
         {"threads": 2048},
         Cause.THREADS,
-        CONFIGURATION,
+        VALUE,
         "2,048 threads per block: a block can have 1,024, 1,024 too many.",
         ["Launch 1024 threads per block."],
     ),
@@ -40,7 +40,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         "9.0",
         {"threads": 33 * 99, "block_dim": (33, 99, 1)},
         Cause.THREADS,
-        CONFIGURATION,
+        VALUE,
         "3,267 threads per block: a block can have 1,024, 2,243 too many.",
         ["Launch blocks of 33x31 threads."],
     ),
@@ -48,7 +48,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         "9.0",
         {"threads": 100, "block_dim": (1, 1, 100)},
         Cause.BLOCK_DIMENSION,
-        CONFIGURATION,
+        VALUE,
         "100 in the block's z dimension: it can have 64, 36 too many.",
         ["Launch blocks of 1x1x64 threads."],
     ),
@@ -56,7 +56,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         "9.0",
         {"grid_dim": (1, 70_000, 1)},
         Cause.GRID_DIMENSION,
-        CONFIGURATION,
+        VALUE,
         "70,000 in the grid's y dimension: it can have 65,535, 4,465 too many.",
         ["Launch a grid of 1x65535 blocks."],
     ),
@@ -96,7 +96,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         "9.0",
         {"threads": 256, "max_threads": 128},
         Cause.LAUNCH_BOUNDS,
-        RESOURCES,
+        VALUE,
         "256 threads per block: the kernel was compiled with __launch_bounds__ for 128, "
         "128 too many.",
         ["Compile with __launch_bounds__(256).", "Launch 128 threads per block."],
@@ -229,6 +229,8 @@ def test_an_impossible_launch_is_an_answer(
     assert result.fault is not None
     assert (result.fault.cause, result.fault.failure) == (cause, failure)
     assert result.reason == reason
+    dimensions = cause in (Cause.THREADS, Cause.BLOCK_DIMENSION, Cause.GRID_DIMENSION)
+    assert result.fault.formerly == (CONFIGURATION if dimensions else None)
     assert result.fault.asked > result.fault.allowed
     found = fixes(result.hardware, result.launch, result.fault)
     assert [fix.how for fix in found] == hows

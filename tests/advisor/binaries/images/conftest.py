@@ -54,6 +54,7 @@ class Assembled:
 
     path: Path
     log: dict[str, dict[str, int]]
+    text: str  # the log itself
 
 
 @pytest.fixture(scope="session")
@@ -96,7 +97,7 @@ def assemble(ptx_source: str, tmp_path_factory: pytest.TempPathFactory) -> Calla
             log = tool(
                 ptxas, "-v", *options, f"-arch={target}", base.with_suffix(".ptx"), "-o", cubin
             )
-            done[key] = Assembled(cubin, _parse(log))
+            done[key] = Assembled(cubin, _parse(log), log)
         return done[key]
 
     return make
