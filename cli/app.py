@@ -7,15 +7,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
+from typer._click import Command as ClickCommand
+from typer.core import TyperCommand, TyperGroup
 
 from gpuadvise import __version__
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, quoted
+from gpuadvise.advisor.prose import SHOWN, and_list, quoted
+from gpuadvise.cli.emit import stream
 
 if TYPE_CHECKING:
-    from typer._click import Command as ClickCommand
-    from typer._click import Context, HelpFormatter
+    from typer._click import Context, HelpFormatter, Parameter
+    from typer.core import TyperOption
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,28 @@ COMMANDS = (
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class LazyGroup(TyperGroup):
+def _show_help(ctx: Context, _: Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        stream([ctx.get_help() + "\n"])
+        ctx.exit()
+
+
+class _Helpful(ClickCommand):
+    """A command whose help leaves the process as answers do, into closed pipes and full disks."""
+
+    def get_help_option(self, ctx: Context) -> TyperOption | None:
+        """Return the option ``--help``."""
+        option = super().get_help_option(ctx)
+        if option:
+            option.callback = _show_help
+        return option
+
+
+class _Command(_Helpful, TyperCommand):
+    """One command."""
+
+
+class LazyGroup(_Helpful, TyperGroup):
     """A group that knows its commands by the table and imports the one that is called."""
 
     def list_commands(self, ctx: Context) -> list[str]:
@@ -75,7 +98,7 @@ class LazyGroup(TyperGroup):
 def _unknown(name: str) -> BadInput:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [entry.name for entry in COMMANDS])
+    near = get_close_matches(name[:SHOWN], [entry.name for entry in COMMANDS])
     hint = f"Did you mean {and_list(near, 'or')}?" if near else "gpuadvise --help lists them."
     return BadInput(f"{quoted(name)} is not a command.", hint=hint)
 
@@ -86,6 +109,7 @@ def _loaded(entry: Entry) -> ClickCommand:
     examples = getattr(module, "EXAMPLES", "")
     lone.command(
         entry.name,
+        cls=_Command,
         help=entry.help,
         epilog=f"\b\nExamples:\n{examples}" if examples else None,
         context_settings=SETTINGS,
@@ -109,7 +133,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"gpuadvise {__version__}")
+        stream([f"gpuadvise {__version__}\n"])
         raise typer.Exit
 
 

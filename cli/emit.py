@@ -6,10 +6,11 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import and_list, inert, quoted
 from gpuadvise.cli.fields import bare_field
 from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.streams import abandon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,23 +38,41 @@ def emit(answer: Answer, output: Output) -> Exit:
 def note(*sentences: str) -> None:
     """Say *sentences* on stderr, beside the answer."""
     for sentence in sentences:
-        print(f"note: {inert(sentence)}", file=sys.stderr)
+        _say("note", sentence)
 
 
 def complain(message: str, hint: str | None = None) -> None:
     """Say what is wrong on stderr, and what would help."""
-    print(f"error: {inert(message)}", file=sys.stderr)
+    _say("error", message)
     if hint:
-        print(f"hint: {inert(hint)}", file=sys.stderr)
+        _say("hint", hint)
 
 
 def stream(lines: Iterable[str]) -> None:
-    """Print *lines* (each with its line end) as they come; raises ClosedPipe."""
+    """Print *lines* (each with its line end) as they come; raises ClosedPipe or Unavailable."""
+    for line in lines:
+        try:
+            sys.stdout.write(line)
+        except OSError as error:
+            raise _unwritten(error) from None
     try:
-        sys.stdout.writelines(lines)
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise ClosedPipe from None
+    except OSError as error:
+        raise _unwritten(error) from None
+
+
+def _unwritten(error: OSError) -> ClosedPipe | Unavailable:
+    abandon(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        return ClosedPipe()
+    return Unavailable(f"The answer cannot be written: {error.strerror or error}.")
+
+
+def _say(kind: str, sentence: str) -> None:
+    try:
+        print(f"{kind}: {inert(sentence)}", file=sys.stderr)
+    except OSError:  # a full disk must not cost the answer
+        abandon(sys.stderr)
 
 
 def _text(answer: Answer, output: Output) -> str | None:

@@ -29,7 +29,7 @@ def _walk(start: Mapping[str, Any], path: str, fields: Mapping[str, Any]) -> Any
     for part in path.split("."):
         if isinstance(value, dict) and part in value:
             value = value[part]
-        elif isinstance(value, (list, tuple)) and part.isdigit() and int(part) < len(value):
+        elif isinstance(value, (list, tuple)) and part in map(str, range(len(value))):
             value = value[int(part)]
         else:
             raise BadInput(

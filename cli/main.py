@@ -10,6 +10,7 @@ from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.prose import SHOWN
 from gpuadvise.cli.emit import ClosedPipe, complain, stream
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.streams import prepare
 
 PROGRAM = "gpuadvise"
 # Longest message of the option parser that is repeated whole; it may quote a huge argument.
@@ -25,6 +26,7 @@ def run() -> int:
     it starts late, and does not walk what the end of the process frees anyway.
     """
     gc.set_threshold(_FIRST_COLLECTION)
+    prepare()
     try:
         return main()
     finally:
@@ -39,7 +41,7 @@ def main(args: list[str] | None = None) -> int:
         complain(error.message, error.hint)
         return error.exit_code
     except ClosedPipe:
-        return _closed_pipe()
+        return Exit.CLOSED_PIPE
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
 
@@ -62,7 +64,6 @@ def _run(args: list[str]) -> int:
     except ClickException as error:
         complain(_shortened(error.format_message()), None)
         return Exit.BAD_INPUT
-    stream(())  # what the parser itself printed: --help, --version
     return int(code or Exit.RAN)
 
 
@@ -70,9 +71,3 @@ def _shortened(message: str) -> str:
     if len(message) <= _LONGEST_MESSAGE:
         return message
     return f"{message[:SHOWN]} … {message[-SHOWN:]}"
-
-
-def _closed_pipe() -> int:
-    # What is still buffered has no reader; without this the interpreter would complain at exit.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return Exit.CLOSED_PIPE

@@ -109,7 +109,19 @@ def test_one_field(answer: Answer, path: str, value: str) -> None:
     assert fields.bare_field(answer, path) == value
 
 
-@pytest.mark.parametrize("path", ["nope", "limits.nope", "limiters.9", "", "occupancy.x"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "nope",
+        "limits.nope",
+        "limiters.9",
+        "limiters.-1",
+        "limiters.²",
+        "limiters." + "9" * 10_000,
+        "",
+        "occupancy.x",
+    ],
+)
 def test_a_field_that_is_not_there(answer: Answer, path: str) -> None:
     with pytest.raises(BadInput, match="there is no such field"):
         fields.bare_field(answer, path)
