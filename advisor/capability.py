@@ -9,7 +9,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 
 _FORM = re.compile(
-    r"(?:sm_|compute_|cc)?\s*(\d{1,2})(?:\.(\d)|(\d))([af]?)", re.IGNORECASE | re.ASCII
+    r"(?:(?:sm|compute|cc)[_-]?)?\s*(\d{1,2})(?:\.(\d)|(\d))([af]?)", re.IGNORECASE | re.ASCII
 )
 
 

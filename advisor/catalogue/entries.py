@@ -57,8 +57,8 @@ def by_capability(capability: Capability) -> Device:
 def all_words(each: Entry) -> set[str]:
     """Return every word of *each*'s names, and of its memory's size and type."""
     device = each.device
-    memory = f"{device.memory_type} {(device.memory_bytes or 0) >> 30}gb"
-    names = (device.name, *each.aliases, *each.driver_names, memory)
+    size = f"{device.memory_bytes >> 30}gb" if device.memory_bytes else ""
+    names = (device.name, *each.aliases, *each.driver_names, device.memory_type or "", size)
     return {word for name in names for word in words(name)}
 
 

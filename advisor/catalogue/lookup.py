@@ -10,7 +10,7 @@ from gpuadvise.advisor.catalogue.entries import Entry, all_words, by_capability,
 from gpuadvise.advisor.catalogue.files import line_of, text_of
 from gpuadvise.advisor.catalogue.names import key, words
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, quoted
+from gpuadvise.advisor.prose import and_list, plural, quoted
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # generation that the guide's examples were last measured on.
 DEFAULT_GPU = "h100-sxm"
 # No GPU's name comes near this; longer text is not compared with every one of them.
-_LONGEST = 80
+LONGEST = 80
 # A driver shows up to a sixteenth less than the nominal size with ECC on GDDR, and firmware
 # takes some more.
 _MEMORY_SLACK = 0.12
@@ -46,10 +46,12 @@ def find(name: str) -> Device:
 
 def candidates(name: str) -> tuple[Entry, ...]:
     """Return the GPUs that *name* may mean: one, several, or none."""
-    if len(name) > _LONGEST or not (wanted := words(name)):
+    if len(name) > LONGEST or not (wanted := words(name)):
         return ()
     if ids := line_of("names.json", key(name)):
         return tuple(entry(id) for id in ids)
+    if _is_bare(name):
+        return ()  # a bare number is a product or a capability, not a size of memory
     return tuple(each for each in entries() if all_words(each).issuperset(wanted))
 
 
@@ -81,16 +83,27 @@ def _as_capability(name: str) -> Device | None:
         device = by_capability(capability)
     except BadInput:
         return None
-    bare = name.strip().isdigit()  # "750" is a lost GeForce, not capability 75.0
-    return None if bare and device.extrapolated else device
+    # "750" is a lost GeForce, not capability 75.0.
+    return None if _is_bare(name) and device.extrapolated else device
+
+
+def _is_bare(name: str) -> bool:
+    return name.strip(" -").isdigit()
 
 
 def nearest(name: str) -> str:
-    """Return a hint that names the GPUs whose names come nearest to *name*."""
+    """Return a hint that names the GPUs that *name* describes, or whose names come nearest."""
     from difflib import get_close_matches  # only a failed look-up needs it
 
+    from gpuadvise.advisor.catalogue.search import search
+
+    described = [] if _is_bare(name) else [each.id for each in search(name)]
+    if described:
+        some = and_list(described[:4])
+        such = f"such as {some}" if len(described) > 4 else some
+        return f"It describes {plural(len(described), 'GPU')}, {such}; gpuadvise gpus lists them."
     index = json.loads(text_of("names.json"))
-    near = get_close_matches(key(name[:_LONGEST]), index, n=4, cutoff=0.5)
+    near = get_close_matches(key(name[:LONGEST]), index, n=4, cutoff=0.5)
     ids = list(dict.fromkeys(id for each in near for id in index[each]))
     listing = "gpuadvise gpus lists them all."
     return f"Nearest: {and_list(ids, 'or')}; {listing}" if ids else listing

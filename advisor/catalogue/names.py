@@ -12,6 +12,7 @@ _SAME = {"mobile": "laptop", "notebook": "laptop"}
 _SIZE = re.compile(r"\b(\d+) ?(?:gib|gb|g)\b")  # 80GB, 80 GB, 144G: the number alone
 _PREFIX = re.compile(r"\b(rtx|gtx|gt|sxm)(\d)")  # rtx4090 -> rtx 4090
 _SUFFIX = re.compile(r"(\d)(ti|super|laptop)\b")  # 4070ti -> 4070 ti
+_SUPER = re.compile(r"\b(\d{4}|\d{4} ti)s\b")  # 4080s -> 4080 super
 _WORD = re.compile(r"[^\W_]+")
 # The form-factor word carries a generation that nobody remembers: SXM4 is SXM.
 _FORM = re.compile(r"\bsxm ?\d\b")
@@ -21,7 +22,8 @@ _BRANDS = ("quadro", "jetson", "rtx", "gtx", "gt")
 def words(text: str) -> tuple[str, ...]:
     """Return the words of *text* that tell GPUs apart, in lower case, in their order."""
     plain = _PREFIX.sub(r"\1 \2", " ".join(_WORD.findall(text.lower())))
-    plain = _FORM.sub("sxm", _SUFFIX.sub(r"\1 \2", _SIZE.sub(r"\1", plain)))
+    plain = _SUFFIX.sub(r"\1 \2", _SUPER.sub(r"\1 super", _SIZE.sub(r"\1", plain)))
+    plain = _FORM.sub("sxm", plain)
     return tuple(_SAME.get(word, word) for word in plain.split() if word not in _NOISE)
 
 

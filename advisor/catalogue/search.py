@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.catalogue.entries import Entry, all_words, entries
-from gpuadvise.advisor.catalogue.lookup import candidates
+from gpuadvise.advisor.catalogue.lookup import LONGEST, candidates
 from gpuadvise.advisor.catalogue.names import words
 from gpuadvise.advisor.errors import BadInput
 
@@ -15,6 +15,8 @@ def search(text: str) -> tuple[Entry, ...]:
     All its words must be among an entry's names, memory size and type, class, architecture
     and chip. A compute capability (``9.0``, ``sm_90a``) finds every GPU that has it.
     """
+    if len(text) > LONGEST:
+        return ()
     wanted = words(text)
     exact = candidates(text)
     found = tuple(

@@ -66,6 +66,13 @@ GIB = 2**30
         ("4060 Ti 16GB", "rtx-4060-ti-16gb"),
         ("4060 ti", "rtx-4060-ti"),
         ("Quadro RTX 4000", "quadro-rtx-4000"),
+        ("4080S", "rtx-4080-super"),
+        ("gtx 1660s", "gtx-1660-super"),
+        ("NVIDIA A100-SXM4-80GB", "a100-sxm4-80"),
+        ("V100-SXM2-16GB", "v100-sxm2-16"),
+        ("GeForce GTX 1080 Ti", "gtx-1080-ti"),
+        ("L40S", "l40s"),
+        ("gh200", "gh200-96"),
     ],
 )
 def test_people_write_names_in_many_ways(name: str, id: str) -> None:
@@ -114,7 +121,27 @@ def test_an_unknown_name_is_answered_with_the_nearest_ones() -> None:
     assert error.value.hint == "gpuadvise gpus lists them all."
 
 
-@pytest.mark.parametrize("text", ["9.0", "90", "sm_90a", "compute_90"])
+def test_a_word_of_the_catalogue_that_is_no_name_is_said_to_describe() -> None:
+    with pytest.raises(BadInput) as error:
+        find("ampere")
+    assert error.value.hint is not None
+    assert error.value.hint.startswith("It describes 4")
+    with pytest.raises(BadInput) as error:
+        find("laptop volta")
+    assert "describes" not in str(error.value.hint)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "³", "24"])
+def test_a_bare_number_is_no_size_of_memory(text: str) -> None:
+    with pytest.raises(BadInput, match=f'^"{text}" is no GPU'):
+        find(text)
+
+
+def test_a_bare_capability_is_no_part_of_a_driver_name() -> None:
+    assert find("120").capability == Capability(12, 0)  # not the GH200 120GB
+
+
+@pytest.mark.parametrize("text", ["9.0", "90", "sm_90a", "compute_90", "sm90", "SM-90", "cc 9.0"])
 def test_a_capability_is_a_gpu_without_product_facts(text: str) -> None:
     device = find(text)
     assert device.capability.major == 9

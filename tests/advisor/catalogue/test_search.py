@@ -28,7 +28,9 @@ def test_words_find_what_they_describe(text: str, some: set[str]) -> None:
     assert some <= {each.id for each in search(text)}
 
 
-@pytest.mark.parametrize("text", ["", "zz", "h100 laptop", "4.0", "sm_", "ünknown"])
+@pytest.mark.parametrize(
+    "text", ["", "zz", "h100 laptop", "4.0", "sm_", "ünknown", "a " * 5_000_000]
+)
 def test_nothing_is_an_empty_answer(text: str) -> None:
     assert search(text) == ()
 
