@@ -33,7 +33,7 @@ class Question:
 
 
 def question(texts: Mapping[str, str | None], label: Callable[[str], str]) -> Question:
-    """Return the question that *texts* ask, keyed by the names of PARSERS; None is not given.
+    """Return the question that *texts* ask, keyed by KEYS; None is not given.
 
     *label* makes of a key what the user called it. Raises BadInput that names it.
     """
@@ -47,7 +47,10 @@ def fields(texts: Iterable[tuple[str, str]], label: Callable[[str], str]) -> dic
     """Return the fields of Launch (and ``min_blocks``) that *texts* give; raises BadInput."""
     values: dict[str, Any] = {}
     for key, text in texts:
-        values.update(parsed(key, label(key), text))
+        if key in _SIZES:
+            values[_SIZES[key]] = _size(label(key), text)
+        else:
+            values.update(parsed(key, label(key), text))
     for key, field, what in NEEDED:
         if field not in values:
             raise BadInput(f"{label(key)} is missing: {what}.")
@@ -118,11 +121,11 @@ def _flag(label: str, text: str) -> bool:
     return value
 
 
+# Sizes take too many values to be worth remembering.
+_SIZES = {"smem": "static_shared", "dynamic_smem": "dynamic_shared"}
 PARSERS: dict[str, Callable[[str, str], Mapping[str, Any]]] = {
     "regs": _registers,
     "block": _block,
-    "smem": lambda label, text: {"static_shared": _size(label, text)},
-    "dynamic_smem": lambda label, text: {"dynamic_shared": _size(label, text)},
     "barriers": lambda label, text: {"barriers": whole(label, text, low=0, high=_MOST_BARRIERS)},
     "cluster": lambda label, text: {"cluster_dim": block_dims(label, text)},
     "nonportable_cluster": lambda label, text: {"nonportable_cluster": _flag(label, text)},
@@ -131,6 +134,7 @@ PARSERS: dict[str, Callable[[str, str], Mapping[str, Any]]] = {
     "launch_bounds": _bounds,
     "no_opt_in": lambda label, text: {"optin": not _flag(label, text)},
 }
+KEYS = frozenset((*PARSERS, *_SIZES))
 NEEDED = (
     ("regs", "registers", "the registers per thread, as the compiler's -v log prints them"),
     ("block", "threads", "the threads per block, as 256 or 16x16"),

@@ -15,8 +15,30 @@ if TYPE_CHECKING:
 
 def remarks(case: Case) -> list[str]:
     """Return the remarks on *case*, sources last."""
-    parts = (_enough, _grid, _opt_in, _reserve, _bounds, _cluster, _caveat, _extrapolated, _sources)
+    parts = (
+        _refusal,
+        _enough,
+        _grid,
+        _opt_in,
+        _reserve,
+        _bounds,
+        _cluster,
+        _caveat,
+        _extrapolated,
+        _sources,
+    )
     return [sentence for part in parts for sentence in part(case)]
+
+
+def _refusal(case: Case) -> Iterator[str]:
+    fault = case.found.fault
+    if fault is None:
+        return
+    if fault.failure.code is None:
+        yield "No program gets that far: the compiler refuses it."
+        return
+    before = f" (before CUDA 13: {fault.formerly})" if fault.formerly else ""
+    yield f"The launch returns {fault.failure}, {fault.failure.code}{before}."
 
 
 def _enough(case: Case) -> Iterator[str]:

@@ -76,6 +76,7 @@ def _failure(fault: Fault) -> dict[str, Any]:
         "cause": fault.cause,
         "name": fault.failure,
         "code": fault.failure.code,
+        "formerly": fault.formerly,
         "asked": fault.asked,
         "allowed": fault.allowed,
     }

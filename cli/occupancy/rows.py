@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted
 from gpuadvise.cli.occupancy.numbered import LONGEST
-from gpuadvise.cli.occupancy.question import PARSERS
+from gpuadvise.cli.occupancy.question import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Texts = list[tuple[str, str]]
 DEVICE = ("gpu", "cc")
-_KNOWN = frozenset((*PARSERS, *DEVICE))
+_KNOWN = KEYS.union(DEVICE)
 _FLAGS = frozenset(("no_opt_in", "nonportable_cluster"))
 
 
@@ -63,7 +63,7 @@ def csv_reader(header: str) -> tuple[Callable[[str], Row], list[str]]:
     keys = [_key(column) for column in columns]
     if len(set(keys)) < len(keys):
         raise BadInput(f"two columns of the header {quoted(header)} have the same name.")
-    launch = [(key, index) for index, key in enumerate(keys) if key in PARSERS]
+    launch = [(key, index) for index, key in enumerate(keys) if key in KEYS]
     device = [(key, index) for index, key in enumerate(keys) if key in DEVICE]
 
     def read(text: str) -> Row:
