@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
-from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.prose import inert, quoted
 from gpuadvise.rules.model import Rule
 
 if TYPE_CHECKING:
@@ -24,21 +24,22 @@ def with_own(rules: Sequence[Rule], sources: Iterable[str]) -> tuple[Rule, ...]:
     """Return *rules* and those of every folder or entry point in *sources*; raises BadInput."""
     found = list(rules)
     for source in sources:
-        for rule in _from(source):
+        for place, rule in _from(source):
             if any(rule.id == known.id for known in found):
-                raise BadInput(f"{quoted(source)}: there is already a rule {quoted(rule.id)}.")
+                raise BadInput(f"{place}: there is already a rule {quoted(rule.id)}.")
             found.append(rule)
     return tuple(found)
 
 
-def _from(source: str) -> list[Rule]:
+def _from(source: str) -> list[tuple[str, Rule]]:
+    """Return the rules of *source*, each with the place that messages name."""
     folder = Path(source)
     if folder.is_dir():
         files = sorted(file for file in folder.glob("*.py") if not file.name.startswith("_"))
         if not files:
-            raise BadInput(f"{quoted(source)} holds no rule: no file that ends in .py.")
-        return [_rule_in(file) for file in files]
-    return _installed(source)
+            raise BadInput(f"{inert(source)} holds no rule: no file that ends in .py.")
+        return [(inert(str(file)), _rule_in(file)) for file in files]
+    return [(inert(source), rule) for rule in _installed(source)]
 
 
 def _rule_in(file: Path) -> Rule:
@@ -50,9 +51,9 @@ def _rule_in(file: Path) -> Rule:
         spec.loader.exec_module(module)
     except Exception as error:  # whatever the user's module raises is about that file
         raise BadInput(
-            f"{quoted(str(file))} cannot be loaded: {type(error).__name__}: {error}."
+            f"{inert(str(file))} cannot be loaded: {type(error).__name__}: {error}."
         ) from None
-    return _checked(getattr(module, "RULE", None), str(file))
+    return _checked(getattr(module, "RULE", None), inert(str(file)))
 
 
 def _installed(name: str) -> list[Rule]:
@@ -71,17 +72,17 @@ def _installed(name: str) -> list[Rule]:
             f"The entry point {quoted(name)} cannot be loaded: {type(error).__name__}: {error}."
         ) from None
     listed = rules if isinstance(rules, list | tuple) else [rules]
-    return [_checked(rule, name) for rule in listed]
+    return [_checked(rule, inert(name)) for rule in listed]
 
 
 def _checked(rule: object, place: str) -> Rule:
     if not isinstance(rule, Rule):
-        raise BadInput(f"{quoted(place)} has no RULE made by gpuadvise.rules.model.Rule.")
+        raise BadInput(f"{place} has no RULE made by gpuadvise.rules.model.Rule.")
     known = Facts.__annotations__
     strange = [name for name in (*rule.parameters, *rule.either) if name not in known]
     if strange:
         raise BadInput(
-            f"{quoted(place)}: check() asks for {quoted(strange[0])}, which is no fact.",
+            f"{place}: check() asks for {quoted(strange[0])}, which is no fact.",
             hint="docs/adding-a-rule.md lists the facts.",
         )
     return rule

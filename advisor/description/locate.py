@@ -26,7 +26,7 @@ def in_toml(text: str, path: Path) -> tuple[int, int]:
 
 def _inline(text: str, rest: Path, place: tuple[int, int]) -> tuple[int, int]:
     """Return the column of the last key of *rest* if the line of *place* writes it inline."""
-    if not rest or not isinstance(rest[-1], str):
+    if not text or not rest or not isinstance(rest[-1], str):
         return place
     line = text.splitlines()[place[0] - 1]
     match = re.compile(rf"\b{re.escape(rest[-1])}\b\s*=").search(line, place[1] - 1)

@@ -59,7 +59,7 @@ def number(low: float = 0.0, high: float = math.inf, *, above: bool = False) -> 
 
 
 def _within(value: float, low: float, high: float) -> bool:
-    return math.isfinite(value) and abs(value) <= LARGEST and low <= value <= high
+    return abs(value) <= LARGEST and low <= value <= high  # false for nan and infinity
 
 
 def _range(low: float, high: float, above: bool) -> str:

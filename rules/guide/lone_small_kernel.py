@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.occupancy.grid import waves
-from typing import TYPE_CHECKING
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -18,17 +22,13 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.evidence import derived, given
-from gpuadvise.advisor.quantity import show_share
-from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.occupancy.launch import Launch
-    from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.facts.profile import Profile
     from gpuadvise.advisor.facts.timing import Traffic
+    from gpuadvise.advisor.occupancy.answer import Occupancy
 
 SMALL = 0.5
 # Kernels of one context run at the same time from cc 2.0 on: programming guide.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from gpuadvise.advisor.facts.busy import BUSY, busy
-from gpuadvise.rules.steps import best_step, limiter_words, step_list, steps_of, warps_gain
 from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.busy import BUSY, busy
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -16,17 +19,14 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.evidence import derived
-from gpuadvise.advisor.quantity import show_share
-from gpuadvise.advisor.prose import plural
-from gpuadvise.rules.sources import guide, other
+from gpuadvise.rules.sources import guide
+from gpuadvise.rules.steps import best_step, limiter_words, step_list, steps_of, warps_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.facts.profile import Profile
-    from gpuadvise.advisor.facts.timing import Traffic
-    from gpuadvise.advisor.facts.timing import Work
+    from gpuadvise.advisor.facts.timing import Traffic, Work
+    from gpuadvise.advisor.occupancy.answer import Occupancy
 
 LOW = 0.5
 

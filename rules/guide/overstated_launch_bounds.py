@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gpuadvise.advisor.occupancy.bounds import launch_bounds as judged
 from typing import TYPE_CHECKING
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+
+from gpuadvise.advisor.occupancy.bounds import launch_bounds as judged
 from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.advisor.facts.code import LaunchBounds
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from gpuadvise.advisor.memory.words import WARP_SIZE
 from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.memory.words import WARP_SIZE
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -16,9 +20,6 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.evidence import derived, given
-from gpuadvise.advisor.quantity import show_share
-from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

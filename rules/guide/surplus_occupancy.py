@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from gpuadvise.advisor.occupancy.headroom import headroom
 from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.occupancy.headroom import headroom
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -15,8 +18,6 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.evidence import derived, given
-from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import given
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -15,9 +19,6 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.evidence import given
-from gpuadvise.advisor.quantity import show_share
-from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
-from gpuadvise.rules.evidence import derived, given
+
 from gpuadvise.advisor.prose import plural
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

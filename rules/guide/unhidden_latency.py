@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.latency import hide_arithmetic
-from typing import TYPE_CHECKING
+from gpuadvise.advisor.prose import plural
+from gpuadvise.rules.evidence import derived, given, told
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -17,16 +20,13 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.evidence import derived, given, told
-from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.facts.profile import Profile
     from gpuadvise.advisor.facts.timing import Traffic
-    from gpuadvise.rules.steps import Resident
+    from gpuadvise.advisor.occupancy.answer import Occupancy
 
 
 def check(

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
-from gpuadvise.rules.evidence import given
+
 from gpuadvise.advisor.prose import plural
-from gpuadvise.rules.sources import guide, other
+from gpuadvise.rules.evidence import given
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.advisor.facts.profile import Profile
-    from gpuadvise.advisor.facts.timing import Traffic
-    from gpuadvise.advisor.facts.timing import Work
-    from gpuadvise.advisor.facts.timing import Pipeline
+    from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Work
+    from gpuadvise.advisor.occupancy.launch import Launch
 
 COMMAND = "ncu --set full --csv --page details ./app > report.csv"
 

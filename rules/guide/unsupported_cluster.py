@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpuadvise.advisor.occupancy.fault import Cause
 from gpuadvise.advisor.occupancy.fix import fixes
-from gpuadvise.rules.steps import refusal
-from typing import TYPE_CHECKING
+from gpuadvise.rules.evidence import given, told
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -17,15 +18,16 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.evidence import given, told
-from gpuadvise.rules.sources import guide, programming_guide
+from gpuadvise.rules.sources import programming_guide
+from gpuadvise.rules.steps import refusal
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.occupancy.launch import Launch
-    from gpuadvise.advisor.occupancy.answer import Occupancy
     from collections.abc import Sequence
+
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.fix import Fix
+    from gpuadvise.advisor.occupancy.launch import Launch
 
 _CLUSTER = (Cause.CLUSTER, Cause.CLUSTER_GRID)
 

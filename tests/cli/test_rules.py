@@ -1,0 +1,59 @@
+"""``gpuadvise rules``: the list, and one explained."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.rules.guide import RULES
+
+
+@pytest.fixture
+def valid():
+    return Draft202012Validator(json.loads(bundled("rules"))).validate
+
+
+def test_the_list(cli, golden) -> None:
+    ran = cli("rules")
+    assert (ran.code, ran.err) == (0, "")
+    golden("rules.text", ran.out)
+
+
+def test_the_eighteen_recommendations_of_the_guide_are_all_there(cli, valid) -> None:
+    document = json.loads(cli("rules", "--format", "json").out)
+    valid(document)
+    starred = [rule for rule in document["result"]["rules"] if rule["recommendation"]]
+    assert len(starred) == 18
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_every_rule_explains_itself(rule, cli, valid) -> None:
+    ran = cli("rules", rule.id, "--format", "json")
+    assert ran.code == 0
+    document = json.loads(ran.out)
+    valid(document)
+    assert document["result"]["examples"]["fires"]["findings"]
+    assert document["result"]["examples"]["quiet"]["findings"] == []
+
+
+@pytest.mark.parametrize("name", ["uncoalesced-access", "unprofiled-workload"])
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_the_page_of_a_rule(name: str, form: str, cli, golden) -> None:
+    golden(f"rules-{name}.{form}", cli("rules", name, "--format", form).out)
+
+
+def test_selection_and_rows(cli) -> None:
+    rows = list(csv.DictReader(io.StringIO(cli("rules", "--select", "high", "-f", "csv").out)))
+    assert {row["priority"] for row in rows} == {"high"}
+    assert cli("rules", "--get", "rules.0.rule").out == "unprofiled-workload\n"
+
+
+def test_an_unknown_rule(cli) -> None:
+    ran = cli("rules", "uncoalesced-acces")
+    assert (ran.code, ran.out) == (2, "")
+    assert "Did you mean uncoalesced-access?" in ran.err
