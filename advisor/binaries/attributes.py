@@ -26,70 +26,63 @@ REGISTER_RECONFIGURED = 0x54
 ANNOTATIONS = 0x55
 
 _BYTE = 2
-_SHORT = 3
 _SIZED = 4
-_U32 = struct.Struct("<I")
-_PAIR = struct.Struct("<II")
-_TRIPLE = struct.Struct("<III")
 
 
-def walk(records: bytes, kept: frozenset[int]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (attribute, value, bytes) of each record whose attribute is *kept*.
+def walk(records: bytes, kept: frozenset[int]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Yield (attribute, value, words) of each record whose attribute is *kept*.
 
-    *value* is that of formats 2 and 3, *bytes* that of format 4. Stops at a record that runs
-    past the end.
+    *value* is that of a record without words. Stops at a record that runs past the end, and at
+    one whose length is no multiple of four, which no compiler writes.
     """
-    at, end = 0, len(records) - 3
+    words = struct.unpack_from(f"<{len(records) // 4}I", records)
+    at, end = 0, len(words)
     while at < end:
-        form, attribute = records[at], records[at + 1]
-        value = records[at + 2] | records[at + 3] << 8
-        at += 4
-        if form == _SIZED:
-            start, at = at, at + value
-            if attribute in kept and at <= end + 3:
-                yield attribute, 0, records[start:at]
-        elif attribute in kept:
-            yield attribute, value & 0xFF if form == _BYTE else value, b""
-
-
-def pairs(data: bytes) -> list[tuple[int, int]]:
-    """Return the pairs of 32-bit numbers in *data*."""
-    return [(first, second) for first, second in _PAIR.iter_unpack(data[: len(data) // 8 * 8])]
+        word = words[at]
+        at += 1
+        value = word >> 16
+        if word & 0xFF != _SIZED:
+            if word >> 8 & 0xFF in kept:
+                yield word >> 8 & 0xFF, value & 0xFF if word & 0xFF == _BYTE else value, ()
+            continue
+        start, at = at, at + (value >> 2)
+        if at > end or value & 3:
+            return
+        if word >> 8 & 0xFF in kept:
+            yield word >> 8 & 0xFF, 0, words[start:at]
 
 
 class Facts:
     """The kept records of one function; the first of each attribute wins."""
 
-    __slots__ = ("_records",)
+    __slots__ = ("_values", "_words")
 
     def __init__(self, records: bytes, kept: frozenset[int]) -> None:
-        self._records: dict[int, tuple[int, bytes]] = {}
-        for attribute, value, data in walk(records, kept):
-            self._records.setdefault(attribute, (value, data))
+        self._values: dict[int, int] = {}
+        self._words: dict[int, tuple[int, ...]] = {}
+        for attribute, value, words in walk(records, kept):
+            if attribute not in self._values:
+                self._values[attribute] = value
+                self._words[attribute] = words
 
     def has(self, attribute: int) -> bool:
         """Return whether the attribute is there at all."""
-        return attribute in self._records
+        return attribute in self._values
 
     def value(self, attribute: int) -> int | None:
         """Return the value inside the record."""
-        record = self._records.get(attribute)
-        return record[0] if record else None
+        return self._values.get(attribute)
 
-    def data(self, attribute: int) -> bytes:
-        """Return the bytes that follow the record; none when it is not there."""
-        record = self._records.get(attribute)
-        return record[1] if record else b""
+    def words(self, attribute: int) -> tuple[int, ...]:
+        """Return the 32-bit numbers that follow the record; none when it is not there."""
+        return self._words.get(attribute, ())
 
     def number(self, attribute: int) -> int | None:
-        """Return the one 32-bit number that follows the record."""
-        data = self.data(attribute)
-        return int(_U32.unpack_from(data)[0]) if len(data) >= 4 else None
+        """Return the first 32-bit number that follows the record."""
+        words = self._words.get(attribute)
+        return words[0] if words else None
 
     def triple(self, attribute: int) -> tuple[int, int, int] | None:
-        """Return the three 32-bit numbers that follow the record."""
-        data = self.data(attribute)
-        if len(data) < 12:
-            return None
-        x, y, z = _TRIPLE.unpack_from(data)
-        return x, y, z
+        """Return the first three 32-bit numbers that follow the record."""
+        words = self._words.get(attribute)
+        return (words[0], words[1], words[2]) if words and len(words) > 2 else None

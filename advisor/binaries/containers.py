@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from gpuadvise.advisor.binaries.fatbin import read_region
+from gpuadvise.advisor.binaries.ahead import unpacked_ahead
+from gpuadvise.advisor.binaries.fatbin import Region, read_region
 from gpuadvise.advisor.binaries.host import Sections, read_sections
-from gpuadvise.advisor.binaries.images import Images
+from gpuadvise.advisor.binaries.images import Images, read_image
 from gpuadvise.advisor.binaries.model import Damage
 from gpuadvise.advisor.binaries.scan import Scan
 from gpuadvise.advisor.binaries.span import Damaged
@@ -16,39 +17,58 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.binaries.entries import Packed
-    from gpuadvise.advisor.binaries.model import Item, Place
+    from gpuadvise.advisor.binaries.model import Entry, Item, Place
     from gpuadvise.advisor.binaries.span import FileSpan
     from gpuadvise.advisor.binaries.want import Want
 
 
 def read_containers(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
     """Yield the entries, kernels and damage of every container in *span*, module by module."""
+    if not want.kernels:
+        yield from cast("Iterator[Item]", _steps(span, place, want))
+        return
+    images = Images(span.part(0, span.size))
+    for step in unpacked_ahead(_steps(span, place, want), images.open):
+        if isinstance(step, tuple):
+            packed, opened = step
+            yield from read_image(packed.entry, opened)
+        else:
+            yield step
+
+
+def _steps(span: FileSpan, place: Place, want: Want) -> Iterator[Entry | Damage | Packed]:
+    """Yield what lies in *span*, and payloads where their kernels are wanted."""
     try:
         sections = read_sections(span)
     except Damaged as damage:
         text = f"The file's section table cannot be read. {damage.message}"
         yield Damage(place=place.at(damage.offset), message=text)
         sections = Sections([])
+    try:
+        for region in _regions(span, place, sections):
+            yield from region.damage
+            yield from (one.entry for one in region.packed)
+            yield from _wanted(region.packed, want, inputs=not sections.loaded())
+    except Damaged as damage:  # the file ends early, or shrank
+        yield Damage(place=place.at(damage.offset), message=damage.message)
+
+
+def _regions(span: FileSpan, place: Place, sections: Sections) -> Iterator[Region]:
     images = Images(span)
     scan = Scan(span, sections.barren())
-    inputs = not sections.loaded()
     end = 0
     while (at := scan.next(end)) is not None:
         section = sections.at(at)
         if section != place.section:
             place = replace(place, section=section)
         region = read_region(span, at, place)
-        yield from region.damage
-        packed = [images.marked(one) for one in region.packed]
-        yield from (one.entry for one in packed)
-        yield from _kernels(images, packed, want, inputs=inputs)
+        region.packed = [images.marked(one) for one in region.packed]
+        yield region
         end = region.end
 
 
-def _kernels(images: Images, packed: list[Packed], want: Want, *, inputs: bool) -> Iterator[Item]:
+def _wanted(packed: list[Packed], want: Want, *, inputs: bool) -> Iterator[Packed]:
     # What a device link consumed comes again, with final numbers, in what it made.
     entries = tuple(one.entry for one in packed if inputs or not one.entry.link_input)
     chosen = {id(entry) for entry in want.pick(entries)}
-    for one in packed:
-        if id(one.entry) in chosen:
-            yield from images.kernels(one)
+    yield from (one for one in packed if id(one.entry) in chosen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -108,11 +107,15 @@ def _kernel(make: partial[Kernel], layout: Layout, function: Function) -> Kernel
     stack, frame = layout.stacks.get(index), layout.frames.get(index)
     stores, loads, spills_are = _spills(layout, function, facts, frame)
     cap = facts.value(attributes.REGISTER_CAP)
-    kernel = make(
+    cap = cap if cap and cap < _NO_CAP else None
+    block = facts.triple(attributes.MAX_THREADS)
+    required = facts.triple(attributes.REQUIRED_THREADS)
+    min_blocks = _min_blocks(required or block, cap)
+    return make(
         name=name,
         entry=entry,
         registers=_registers(layout, function, index),
-        register_cap=cap if cap and cap < _NO_CAP else None,
+        register_cap=cap,
         reconfigures_registers=facts.has(attributes.REGISTER_RECONFIGURED),
         static_smem=static,
         reserved_smem=reserved,
@@ -123,8 +126,10 @@ def _kernel(make: partial[Kernel], layout: Layout, function: Function) -> Kernel
         spill_stores=stores,
         spill_loads=loads,
         spills_are=spills_are,
-        max_block=facts.triple(attributes.MAX_THREADS),
-        required_block=facts.triple(attributes.REQUIRED_THREADS),
+        max_block=block,
+        required_block=required,
+        min_blocks=min_blocks,
+        min_blocks_are=Exactness.INFERRED if min_blocks else None,
         cluster=facts.triple(attributes.CLUSTER),
         max_cluster_rank=facts.number(attributes.MAX_CLUSTER_RANK),
         barriers=_barriers(function, facts, new_abi=layout.identity.new_abi),
@@ -132,7 +137,6 @@ def _kernel(make: partial[Kernel], layout: Layout, function: Function) -> Kernel
         constant_banks=tuple(sorted(function.constants)),
         code_bytes=function.text.size,
     )
-    return _with_min_blocks(kernel)
 
 
 def _records(layout: Layout, function: Function) -> bytes:
@@ -171,15 +175,12 @@ def _barriers(function: Function, facts: Facts, *, new_abi: bool) -> int:
     return function.text.flags >> 20 & 0x7F
 
 
-def _with_min_blocks(kernel: Kernel) -> Kernel:
-    """Return *kernel* with the blocks per SM that explain its register cap."""
-    threads, cap = kernel.max_threads, kernel.register_cap
-    if not threads or not cap or threads > _MOST_THREADS:
-        return kernel
-    blocks = _REGISTERS_PER_SM // (cap * threads)
-    if not blocks:
-        return kernel
-    return replace(kernel, min_blocks=blocks, min_blocks_are=Exactness.INFERRED)
+def _min_blocks(block: tuple[int, int, int] | None, cap: int | None) -> int | None:
+    """Return the blocks per SM that explain a register cap; None when there is nothing to explain."""
+    threads = block[0] * block[1] * block[2] if block else 0
+    if not cap or not 0 < threads <= _MOST_THREADS:
+        return None
+    return _REGISTERS_PER_SM // (cap * threads) or None
 
 
 def _spills(
@@ -189,7 +190,7 @@ def _spills(
     sm, toolkit = layout.identity.sm, layout.identity.toolkit
     if layout.identity.debug or (frame is None and not facts.has(attributes.ANNOTATIONS)):
         return None, None, None  # a debug build keeps its variables in memory anyway
-    annotations = facts.data(attributes.ANNOTATIONS)
+    annotations = facts.words(attributes.ANNOTATIONS)
     if annotations:
         code = elf.read_section(layout.span, function.text)
         found = spills.annotated(annotations, code, sm)

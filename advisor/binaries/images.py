@@ -13,9 +13,10 @@ from gpuadvise.advisor.binaries.unpack import unpack
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gpuadvise.advisor.binaries.entries import Packed
+    from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.binaries.span import FileSpan, Span
 
 # Images without code are 872 bytes (old ABI) or about 1,900 (new ABI), PTX without is 56.
@@ -59,22 +60,6 @@ class Images:
         program = image.read(0, image.size)
         return not any(word in program for word in _DEFINING)
 
-    def kernels(self, packed: Packed) -> Iterator[Kernel | Damage]:
-        """Yield the kernels of one entry; raises Unavailable without the package to unpack it."""
-        entry = packed.entry
-        try:
-            image = self.open(packed)
-        except Damaged as damage:
-            text = f"An image cannot be unpacked. {damage.message}"
-            yield Damage(place=entry.place, message=text)
-            return
-        if entry.content is Content.PTX:
-            from gpuadvise.advisor.binaries.texts import read_program  # listings need none
-
-            yield from read_program(image.read(0, image.size), entry.place)
-            return
-        yield from read_cubin(image, entry.place, target=entry.capability, debug=entry.debug)
-
     def _whole(self, packed: Packed) -> bytes:
         at, data = self._kept
         if at != packed.at:
@@ -89,3 +74,19 @@ class Images:
         if packed.entry.compression is Compression.UNKNOWN:
             raise Damaged("It is packed in a way that is not known.")
         return unpack(payload, packed.entry.compression, packed.unpacked_size)
+
+
+def read_image(entry: Entry, opened: Callable[[], Span]) -> Iterator[Kernel | Damage]:
+    """Yield the kernels of one entry; raises Unavailable without the package to unpack it."""
+    try:
+        image = opened()
+    except Damaged as damage:
+        text = f"An image cannot be unpacked. {damage.message}"
+        yield Damage(place=entry.place, message=text)
+        return
+    if entry.content is Content.PTX:
+        from gpuadvise.advisor.binaries.texts import read_program  # listings need none
+
+        yield from read_program(image.read(0, image.size), entry.place)
+        return
+    yield from read_cubin(image, entry.place, target=entry.capability, debug=entry.debug)

@@ -11,7 +11,6 @@ from gpuadvise.advisor.binaries.attributes import (
     FRAME_SIZE,
     MIN_STACK_SIZE,
     REGISTER_COUNT,
-    pairs,
     walk,
 )
 from gpuadvise.advisor.binaries.identity import Identity, identify
@@ -88,8 +87,9 @@ def read_layout(raw: Span) -> Layout:
     by_attribute = {REGISTER_COUNT: registers, FRAME_SIZE: frames, MIN_STACK_SIZE: stacks}
     for section in sections:
         if section.type == _INFO and not section.info:
-            for attribute, _, data in walk(elf.read_section(span, section), _TOTALS):
-                by_attribute[attribute].update(pairs(data[:8]))
+            for attribute, _, words in walk(elf.read_section(span, section), _TOTALS):
+                if len(words) > 1:
+                    by_attribute[attribute][words[0]] = words[1]
         elif section.info in functions:
             _attach(functions[section.info], section, names)
     return Layout(

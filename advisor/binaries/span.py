@@ -6,6 +6,7 @@ pages count as memory in use.
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -43,19 +44,22 @@ def check(offset: int, size: int, end: int) -> None:
 
 
 class FileSpan:
-    """Part of an open file, read in pieces."""
+    """Part of an open file, read in pieces; each thread needs a ``part`` of its own."""
 
-    def __init__(self, file: BinaryIO, size: int, start: int = 0) -> None:
+    def __init__(
+        self, file: BinaryIO, size: int, start: int = 0, lock: threading.Lock | None = None
+    ) -> None:
         self.size = size
         self._file = file
         self._start = start
+        self._lock = lock or threading.Lock()  # two threads read through one file position
         self._block = b""
         self._block_at = 0
 
     def part(self, offset: int, size: int) -> FileSpan:
         """Return *size* bytes from *offset* as a span of their own."""
         check(offset, size, self.size)
-        return FileSpan(self._file, size, self._start + offset)
+        return FileSpan(self._file, size, self._start + offset, self._lock)
 
     def read(self, offset: int, size: int) -> bytes:
         """Return exactly *size* bytes from *offset*; raises Damaged when they are not there."""
@@ -70,8 +74,9 @@ class FileSpan:
         return self._block[:size]
 
     def _fetch(self, offset: int, size: int) -> bytes:
-        self._file.seek(self._start + offset)
-        data = self._file.read(size)
+        with self._lock:
+            self._file.seek(self._start + offset)
+            data = self._file.read(size)
         if len(data) != size:
             raise Damaged(f"The file ends at byte {offset + len(data):,}: it shrank.", offset)
         return data

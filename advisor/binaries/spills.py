@@ -10,7 +10,6 @@ instruction becomes one byte, its kind in the high half and its width code in th
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,8 +43,11 @@ _NARROW = (
 )
 
 
-def annotated(annotations: bytes, code: bytes, sm: int) -> tuple[int, int]:
-    """Return bytes of spill stores and loads, exactly as the compiler counts them."""
+def annotated(annotations: Sequence[int], code: bytes, sm: int) -> tuple[int, int]:
+    """Return bytes of spill stores and loads, exactly as the compiler counts them.
+
+    *annotations* are pairs of a kind and, for a spill, the byte offset of the instruction.
+    """
     wide = sm >= _WIDE_SM
     offsets = _offsets(annotations, len(code) - (16 if wide else 8))
     columns = []
@@ -78,12 +80,10 @@ def local_traffic(code: bytes, sm: int) -> tuple[int, int]:
     return stores, loads
 
 
-def _offsets(annotations: bytes, last: int) -> Sequence[int]:
+def _offsets(annotations: Sequence[int], last: int) -> Sequence[int]:
     """Return the offsets of spill instructions, up to *last* and to any other annotation."""
-    count = len(annotations) // 8
-    values = struct.unpack_from(f"<{2 * count}I", annotations)
-    kinds, offsets = values[::2], values[1::2]
-    if kinds.count(_SPILL) != count:
+    kinds, offsets = annotations[::2], annotations[1::2]
+    if kinds.count(_SPILL) != len(kinds):
         offsets = offsets[: next(i for i, kind in enumerate(kinds) if kind != _SPILL)]
     if max(offsets, default=0) > last:
         return [offset for offset in offsets if offset <= last]

@@ -2,50 +2,82 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Record = dict[str, Any]
+    from gpuadvise.advisor.binaries.model import Kernel
+    from gpuadvise.advisor.binaries.residency import Residency
 
 
-def in_order(records: list[Record], name: str | None) -> list[Record]:
-    """Return *records* in the order *name*; what matters most comes first by default."""
-    return sorted(records, key=_KEYS[name or "matters"])
+class Found(NamedTuple):
+    """A kernel and its occupancy."""
+
+    kernel: Kernel
+    residency: Residency
+
+    @property
+    def share(self) -> float | None:
+        """The occupancy, 0 to 1; None when it has none."""
+        occupancy = self.residency.occupancy
+        return None if occupancy is None else occupancy.occupancy
+
+    @property
+    def stuck(self) -> bool:
+        """Whether it cannot be launched as asked."""
+        occupancy = self.residency.occupancy
+        return occupancy is not None and not occupancy.launchable
+
+    @property
+    def spilled(self) -> int:
+        """Bytes that a thread spills and reads back."""
+        return (self.kernel.spill_stores or 0) + (self.kernel.spill_loads or 0)
 
 
-def _matters(record: Record) -> tuple[Any, ...]:
+def in_order(found: list[Found], name: str | None) -> list[Found]:
+    """Return *found* in the order *name*; what matters most comes first by default."""
+    return sorted(found, key=_KEYS[name or "matters"])
+
+
+def _matters(one: Found) -> tuple[Any, ...]:
     """Return the key of: cannot start, spills, little occupancy, many registers."""
+    share = one.share
     return (
-        record["launchable"] is not False,
-        -spills(record),
-        _or(record["occupancy"], 2.0),
-        -_or(record["registers"], 0),
-        record["demangled"] or record["name"],
+        not one.stuck,
+        -one.spilled,
+        2.0 if share is None else share,
+        -(one.kernel.registers or 0),
+        one.kernel.name,
     )
 
 
-def spills(record: Record) -> int:
-    """Return the bytes a thread spills and reads back."""
-    return int(_or(record["spill_stores"], 0) + _or(record["spill_loads"], 0))
+def _name(one: Found) -> str:
+    from gpuadvise.advisor.binaries.names import demangle
+
+    return demangle(one.kernel.name) or one.kernel.name
 
 
-def _or(value: Any, otherwise: Any) -> Any:
-    return otherwise if value is None else value
+def _occupancy(one: Found) -> float:
+    share = one.share
+    return 2.0 if share is None else share
 
 
-def _most(field: str) -> Callable[[Record], Any]:
-    return lambda record: -_or(record[field], -1)
+def _most(field: str) -> Callable[[Found], int]:
+    def key(one: Found) -> int:
+        value = getattr(one.kernel, field)
+        return 1 if value is None else -value
+
+    return key
 
 
-_KEYS: dict[str, Callable[[Record], Any]] = {
+_KEYS: dict[str, Callable[[Found], Any]] = {
     "matters": _matters,
-    "name": lambda record: record["demangled"] or record["name"],
-    "occupancy": lambda record: _or(record["occupancy"], 2.0),
+    "name": _name,
+    "occupancy": _occupancy,
     "registers": _most("registers"),
     "smem": _most("static_smem"),
     "stack": _most("stack"),
-    "spills": lambda record: -spills(record),
+    "spills": lambda one: -one.spilled,
     "code": _most("code_bytes"),
 }

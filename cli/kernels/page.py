@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.binaries.residency import BlockFrom
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 from gpuadvise.cli.devices import device_line
-from gpuadvise.cli.kernels.order import Record, spills
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice
-    from gpuadvise.cli.kernels.asked import Asked
+    from gpuadvise.cli.kernels.order import Found
 
-_SHOWN = 40
+Record = dict[str, Any]
+
 _LONGEST_NAME = 72
 _MOST_TARGETS = 12
 _LOW = 0.5  # guide, "Occupancy": below this, latency is hard to hide
@@ -32,42 +30,31 @@ _KERNEL_COLUMNS = (
     Column("arch"),
     Column("kernel"),
 )
-_ENTRY_COLUMNS = (
-    Column("count", right=True),
-    Column("content"),
-    Column("arch"),
-    Column("packed"),
-    Column("bytes", right=True),
-    Column("where"),
-)
-_IMAGES = (Content.SASS.value, Content.STUB.value)
 _LIMITERS = {"shared_memory": "shared memory"}
 
 
-def kernels_page(asked: Asked, choice: Choice | None, records: list[Record]) -> list[Block]:
-    """Return the summary, the most telling kernels, and how to read them."""
-    limit = _SHOWN if asked.limit is None else asked.limit or len(records)
-    shown = records[:limit]
-    blocks: list[Block] = [Line(_summary(records), Tone.STRONG), Line(_basis(choice))]
-    if shown:
-        blocks.append(Table(columns=_KERNEL_COLUMNS, rows=tuple(map(_kernel_row, shown))))
-    blocks += [Line(text, Tone.FAINT) for text in _remarks(shown)]
-    if len(records) > len(shown):
-        rest = plural(len(records) - len(shown), "more kernel")
+def kernels_page(choice: Choice | None, found: list[Found], listed: list[Record]) -> list[Block]:
+    """Return the summary of all, the *listed* kernels, and how to read them."""
+    blocks: list[Block] = [Line(_summary(found), Tone.STRONG), Line(_basis(choice))]
+    if listed:
+        blocks.append(Table(columns=_KERNEL_COLUMNS, rows=tuple(map(_kernel_row, listed))))
+    blocks += [Line(text, Tone.FAINT) for text in _remarks(listed)]
+    if len(found) > len(listed):
+        rest = plural(len(found) - len(listed), "more kernel")
         blocks.append(Line(f"{rest}: --limit 0 shows all, --filter some.", Tone.FAINT))
     return blocks
 
 
-def _summary(records: list[Record]) -> str:
-    text = plural(len(records), "kernel")
-    targets = sorted({record["arch"] or "?" for record in records}, key=_target_order)
+def _summary(found: list[Found]) -> str:
+    text = plural(len(found), "kernel")
+    targets = {one.kernel.capability for one in found if one.kernel.capability}
     if 0 < len(targets) <= _MOST_TARGETS:
-        text += f" for {and_list(targets)}"
+        text += f" for {and_list([target.target for target in sorted(targets)])}"
     elif targets:
         text += f" for {len(targets)} targets"
-    stuck = sum(record["launchable"] is False for record in records)
-    spilling = sum(spills(record) > 0 for record in records)
-    low = sum(bool(record["launchable"]) and record["occupancy"] < _LOW for record in records)
+    stuck = sum(one.stuck for one in found)
+    spilling = sum(one.spilled > 0 for one in found)
+    low = sum(not one.stuck and (1.0 if one.share is None else one.share) < _LOW for one in found)
     parts = [f"{stuck:,} cannot start"] if stuck else []
     parts += [f"{spilling:,} spill", f"{low:,} below {show_share(_LOW)} occupancy"]
     return f"{text}: {and_list(parts)}."
@@ -109,7 +96,7 @@ def _number(value: int | None) -> Cell:
 def _spilled(record: Record) -> Cell:
     if record["spill_stores"] is None:
         return Cell("-", Tone.FAINT)
-    total = spills(record)
+    total = record["spill_stores"] + (record["spill_loads"] or 0)
     bound = "≤" if record["spills_are"] == "upper bound" else ""
     return Cell(f"{bound}{total:,}", Tone.POOR if total else Tone.PLAIN)
 
@@ -141,46 +128,3 @@ def _remarks(records: list[Record]) -> list[str]:
     reasons = dict.fromkeys(record["reason"] for record in records if record["reason"])
     remarks += [f"No occupancy: {reason.rstrip('.')}." for reason in list(reasons)[:3]]
     return remarks
-
-
-def entries_page(asked: Asked, choice: Choice | None, records: list[Record]) -> list[Block]:
-    """Return the entries, those of one kind counted together."""
-    counts: Counter[tuple[Any, ...]] = Counter()
-    sizes: Counter[tuple[Any, ...]] = Counter()
-    for record in records:
-        key = (record["content"], _target(record), record["compression"], _where(record, asked))
-        counts[key] += 1
-        sizes[key] += record["size"]
-    rows = sorted(counts, key=lambda key: (key[3], key[0], _target_order(key[1])))
-    limit = asked.limit or len(rows)
-    table = Table(
-        columns=_ENTRY_COLUMNS,
-        rows=tuple(
-            (
-                Cell(f"{counts[key]:,}"),
-                Cell(key[0]),
-                Cell(key[1]),
-                Cell(key[2]),
-                Cell(show_bytes(sizes[key])),
-                Cell(key[3]),
-            )
-            for key in rows[:limit]
-        ),
-    )
-    total = f"{plural(len(records), 'entry', 'entries')}, {show_bytes(sum(sizes.values()))}."
-    return [Line(total, Tone.STRONG), *([table] if rows else [])]
-
-
-def _target(record: Record) -> str:
-    target: str = record["arch"] or "-"
-    return target if record["content"] in _IMAGES else target.replace("sm_", "compute_")
-
-
-def _where(record: Record, asked: Asked) -> str:
-    file = record["file"] if len(asked.files) > 1 else None
-    return " ".join(part for part in (file, record["member"], record["section"]) if part)
-
-
-def _target_order(target: str) -> tuple[int, str]:
-    digits = "".join(char for char in target if char.isdigit())
-    return int(digits or 0), target

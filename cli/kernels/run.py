@@ -14,17 +14,22 @@ from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.gather import Gatherer
+from gpuadvise.cli.kernels.order import Found, in_order
 from gpuadvise.cli.kernels.progress import shown
 from gpuadvise.cli.kernels.record import damage_record, entry_record, kernel_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.kernels.asked import Asked
 
+Listed = tuple[list[dict[str, Any]], "Callable[[], Sequence[Block]]"]
+
 _STREAMED = (Format.CSV, Format.NDJSON)
+_READ = (Format.TEXT, Format.MARKDOWN)
+_SCREEN = 40
 
 
 def run(asked: Asked) -> Exit:
@@ -37,53 +42,35 @@ def run(asked: Asked) -> Exit:
 
 
 def _streamed(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Exit:
+    from itertools import islice
+
     from gpuadvise.cli.render import rows
 
-    records = _limited(_records(asked, choice, gatherer), asked.limit)
-    stream(rows.render(records, asked.output.format))
+    records: Iterator[dict[str, Any]] = (
+        (entry_record(entry) for entry in gatherer.entries())
+        if asked.entries_only
+        else (kernel_record(*found) for found in _found(asked, choice, gatherer))
+    )
+    stream(rows.render(islice(records, asked.limit or None), asked.output.format))
     _refuse_nothing(gatherer)
     note(*(choice.notes if choice else ()), *_notes(gatherer))
     return _exit(gatherer)
 
 
-def _limited(records: Iterator[dict[str, Any]], limit: int | None) -> Iterator[dict[str, Any]]:
-    from itertools import islice
-
-    return islice(records, limit or None)
-
-
-def _records(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Iterator[dict[str, Any]]:
-    if asked.entries_only:
-        yield from map(entry_record, gatherer.entries())
-        return
-    residencies = _residencies(asked, choice)
-    for kernel in gatherer.kernels():
-        yield kernel_record(kernel, residencies.of(kernel))
-
-
-def _residencies(asked: Asked, choice: Choice | None) -> Residencies:
-    return Residencies(
+def _found(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Iterator[Found]:
+    residencies = Residencies(
         limits=choice.device.limits if choice else None,
         block=asked.block,
         dynamic_smem=asked.dynamic_smem,
     )
+    return (Found(kernel, residencies.of(kernel)) for kernel in gatherer.kernels())
 
 
 def _answer(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Answer:
-    from gpuadvise.cli.kernels.order import in_order
-
-    records = list(shown(_records(asked, choice, gatherer)))
-    _refuse_nothing(gatherer)
-    if not asked.entries_only:
-        records = in_order(records, asked.sort)
-
-    def blocks() -> Sequence[Block]:
-        from gpuadvise.cli.kernels.page import entries_page, kernels_page
-
-        page = entries_page if asked.entries_only else kernels_page
-        return page(asked, choice, records)
-
-    listed = records[: asked.limit or None]
+    if asked.entries_only:
+        listed, blocks = _entries(asked, gatherer)
+    else:
+        listed, blocks = _kernels(asked, choice, gatherer)
     return Answer(
         command="kernels",
         device=device_block(choice.device) if choice else None,
@@ -99,6 +86,35 @@ def _answer(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Answer:
         notes=(*(choice.notes if choice else ()), *_notes(gatherer)),
         exit=_exit(gatherer),
     )
+
+
+def _entries(asked: Asked, gatherer: Gatherer) -> Listed:
+    entries = list(shown(gatherer.entries()))
+    _refuse_nothing(gatherer)
+    listed = [entry_record(entry) for entry in entries[: asked.limit or None]]
+
+    def blocks() -> Sequence[Block]:
+        from gpuadvise.cli.kernels.entries_page import entries_page
+
+        return entries_page(asked, listed)
+
+    return listed, blocks
+
+
+def _kernels(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Listed:
+    found = in_order(list(shown(_found(asked, choice, gatherer))), asked.sort)
+    _refuse_nothing(gatherer)
+    # A person reads one screen; making the fields of all kernels would double the time.
+    screen = asked.output.format in _READ and not asked.output.fields
+    limit = _SCREEN if screen and asked.limit is None else asked.limit
+    listed = [kernel_record(*one) for one in found[: limit or None]]
+
+    def blocks() -> Sequence[Block]:
+        from gpuadvise.cli.kernels.page import kernels_page
+
+        return kernels_page(choice, found, listed)
+
+    return listed, blocks
 
 
 def _echo(asked: Asked) -> dict[str, Any]:

@@ -110,9 +110,9 @@ def test_json(cli, inside: Path) -> None:
     assert found["damage"] == []
     assert [(kernel["demangled"], kernel["arch"]) for kernel in found["kernels"]] == [
         ("scale(float*, int)", "sm_90a"),
-        ("scale(float*, int)", "sm_80"),
         ("void fill<int>(int*)", "sm_80"),
         ("void fill<int>(int*)", "sm_90a"),
+        ("scale(float*, int)", "sm_80"),
     ]
     scale = found["kernels"][0]
     assert scale["static_smem"] == 4096

@@ -42,15 +42,14 @@ def test_without_annotations_all_local_traffic_is_counted(
 def test_annotations_end_at_another_kind() -> None:
     store = struct.pack("<QQ", 0x387, 4 << 9)
     code = store * 4
-    two = struct.pack("<IIIIII", 1, 0, 1, 16, 2, 32)
-    assert spills.annotated(two, code, 90) == (8, 0)
+    assert spills.annotated((1, 0, 1, 16, 2, 32), code, 90) == (8, 0)
 
 
 def test_annotations_outside_the_code_are_passed_over() -> None:
     store = struct.pack("<QQ", 0x387, 4 << 9)
-    assert spills.annotated(struct.pack("<IIII", 1, 0, 1, 1 << 30), store, 90) == (4, 0)
-    assert spills.annotated(b"", store, 90) == (0, 0)
-    assert spills.annotated(struct.pack("<II", 1, 0), b"", 90) == (0, 0)
+    assert spills.annotated((1, 0, 1, 1 << 30), store, 90) == (4, 0)
+    assert spills.annotated((), store, 90) == (0, 0)
+    assert spills.annotated((1, 0), b"", 90) == (0, 0)
 
 
 @pytest.mark.parametrize(("code", "size"), list(enumerate((1, 1, 2, 2, 4, 8, 16))))
