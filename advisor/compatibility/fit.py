@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.compatibility.drivers import Driver
+    from gpuadvise.advisor.compatibility.releases import Version
 
 
 # Release notes, "CUDA minor version compatibility": code of 13.x toolkits needs driver 580.
 NEW_ABI_CUDA = (13, 0)
+_FIRST_COMPATIBLE_MAJOR = 11
 _NEW_ABI_MAJOR = 10  # from this capability on, older toolkits made images of the new ABI too
 
 
@@ -109,10 +111,20 @@ def made_by_newer(entry: Entry) -> bool:
 
 def why_image_is_too_new(entry: Entry, driver: Driver | None) -> str | None:
     """Return why *driver* is too old for the image of *entry*; None when it is not."""
-    if driver is None or not made_by_newer(entry) or driver.cuda >= NEW_ABI_CUDA:
+    return why_toolkit_is_too_new(NEW_ABI_CUDA, driver) if made_by_newer(entry) else None
+
+
+def why_toolkit_is_too_new(toolkit: Version, driver: Driver | None) -> str | None:
+    """Return why *driver* is too old for machine code of *toolkit*; None when it is not.
+
+    Machine code needs a driver of its toolkit's major version (release notes, "CUDA minor
+    version compatibility", which began with 11).
+    """
+    needs = (toolkit[0], 0)
+    if driver is None or driver.cuda >= needs or toolkit[0] < _FIRST_COMPATIBLE_MAJOR:
         return None
     return (
-        f"machine code of a {NEW_ABI_CUDA[0]}.x toolkit needs {show_driver(NEW_ABI_CUDA)}; "
+        f"machine code of a {toolkit[0]}.x toolkit needs {show_driver(needs)}; "
         f"this one is for {driver}"
     )
 

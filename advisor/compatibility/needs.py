@@ -34,8 +34,16 @@ def needed_cuda(survey: Survey, gpu: Capability) -> Version | None:
 def _needed(modules: Modules, inputs: tuple[Modules, ...], gpu: Capability) -> Version | None:
     chosen = loaded(modules.entries, gpu)
     if chosen or not (made_from(modules, inputs) and relinks(inputs, gpu, None)):
-        return max((_of(entry, gpu) for entry in chosen), default=None)
+        return max(
+            (_with(modules.toolkit, _of(entry, gpu), entry) for entry in chosen), default=None
+        )
     return max(min(_of(e, gpu) for e in usable(one, gpu, None)) for one in inputs)
+
+
+def _with(toolkit: Version | None, need: Version, entry: Entry) -> Version:
+    if toolkit is None or entry.ptx_version is not None:
+        return need
+    return max(need, (toolkit[0], 0))
 
 
 def _of(entry: Entry, gpu: Capability) -> Version:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.compatibility.fit import is_input
+from gpuadvise.advisor.compatibility.releases import cuda_for_ptx
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gpuadvise.advisor.binaries.model import Entry, Place
+    from gpuadvise.advisor.compatibility.releases import Version
 
 # What a driver loads from a module by itself. The rest waits for a linker, or holds no code.
 LOADABLE = frozenset({Content.SASS, Content.PTX})
@@ -32,6 +34,12 @@ class Modules:
     path: str
     entries: tuple[Entry, ...]
     count: int
+
+    @property
+    def toolkit(self) -> Version | None:
+        """The toolkit that made them, as far as the PTX beside the machine code tells."""
+        versions = [entry.ptx_version for entry in self.entries if entry.ptx_version]
+        return cuda_for_ptx(max(versions)) if versions else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.compatibility.drivers import why_unsupported
-from gpuadvise.advisor.compatibility.fit import Outcome, fit
+from gpuadvise.advisor.compatibility.fit import Outcome, fit, why_toolkit_is_too_new
 from gpuadvise.advisor.compatibility.loaded import loaded
 from gpuadvise.advisor.compatibility.relink import made_from, relinks
 
@@ -95,6 +95,9 @@ def _judged(
     chosen = [fit(entry, gpu, driver) for entry in loaded(modules.entries, gpu)]
     outcome = best(one.outcome for one in chosen)
     reason = next((one.reason for one in chosen if one.outcome is outcome), None)
+    if outcome is Outcome.RUNS and modules.toolkit:
+        too_new = why_toolkit_is_too_new(modules.toolkit, driver)
+        outcome, reason = (Outcome.FAILS, too_new) if too_new else (outcome, reason)
     if not chosen and made_from(modules, inputs) and relinks(inputs, gpu, driver):
         outcome, reason = Outcome.JIT, f"the driver links its parts again for {gpu}"
     return Judged(modules=modules, outcome=outcome, reason=reason)

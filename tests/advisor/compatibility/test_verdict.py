@@ -134,6 +134,21 @@ CASES = [
         "X does not run on G: it holds machine code for sm_90 and sm_100, and machine code of a "
         "13.x toolkit needs CUDA 13.0 (driver 580 or later); this one is for CUDA 12.9.",
     ),
+    (
+        "sass:80 ptx:80@8.4",
+        "8.0",
+        "11.8",
+        "fails",
+        "X does not run on G: it holds machine code for sm_80 and PTX for compute_80, and machine "
+        "code of a 12.x toolkit needs CUDA 12.0 (driver 525 or later); this one is for CUDA 11.8.",
+    ),
+    (
+        "sass:80 ptx:80@8.4",
+        "8.0",
+        "12.0",
+        "runs",
+        "X runs on G: machine code for sm_80 runs on 8.0.",
+    ),
     ("sass:90+", "9.0", "13.0", "runs", "X runs on G: machine code for sm_90 runs on 9.0."),
     (
         "sass:120+",

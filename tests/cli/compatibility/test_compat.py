@@ -119,8 +119,8 @@ def test_every_gpu_of_the_catalogue(cli, fatbin) -> None:
     rows = list(csv.DictReader(io.StringIO(cli("compat", path, "--matrix", "--format", "csv").out)))
     assert sum(len(row["gpus"]) for row in result["matrix"]) == len(rows)
     assert {row["verdict"] for row in rows if row["compute_capability"] == "9.0"} == {"jit"}
-    assert cli("compat", path, "--matrix", "--driver", "11.8", "--fail-on", "jit").code == 0
-    assert "driver" in answer(cli, path, "--matrix", "--driver", "11.8")
+    assert cli("compat", path, "--matrix", "--driver", "12.4", "--fail-on", "jit").code == 0
+    assert "driver" in answer(cli, path, "--matrix", "--driver", "12.4")
 
 
 def test_members_of_a_wheel_are_told_apart(cli, fatbin, tmp_path: Path) -> None:
