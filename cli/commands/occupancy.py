@@ -54,7 +54,9 @@ def command(
     device: options.Live = None,
     snapshot: options.Snapshot = None,
     sweep: Annotated[Text, _option("--sweep", "WHAT", "Vary block, regs or smem.")] = None,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw the sweep.")] = False,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Draw the sweep (of block, unless told).")
+    ] = False,
     all_cc: Annotated[
         bool, typer.Option("--all-cc", help="Answer for every compute capability.")
     ] = False,
@@ -71,6 +73,8 @@ def command(
     get: options.Get = None,
 ) -> Exit:
     """Answer for one launch, a sweep of it, every capability, or a batch."""
+    if plot and sweep is None and not all_cc and batch is None:
+        sweep = "block"
     asked = Asked(
         texts={
             "regs": regs,

@@ -45,6 +45,7 @@ from gpuadvise.advisor.facts.access import Space
 def test_what_is_accepted(read: v.Reader, raw: object, value: Any) -> None:
     assert read(raw) == value
 
+
 HUGE = 10**400
 
 

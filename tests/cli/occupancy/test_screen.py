@@ -20,6 +20,7 @@ QUESTIONS = {
     "sweep-block": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "block"),
     "sweep-regs": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "regs"),
     "sweep-smem": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "smem"),
+    "sweep-given-smem": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "smem", "--dynamic-smem", "40K"),
     "all-cc": ("--regs", "72", "--block", "256", "--all-cc"),
     "plot": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "regs", "--plot"),
 }  # fmt: skip
@@ -85,6 +86,11 @@ def test_a_reader_that_leaves_early(more: str) -> None:
     assert done.stderr == ""
     assert first
     assert code in {"0", "141"}
+
+
+def test_a_chart_needs_no_sweep_to_be_named(cli) -> None:
+    args = ("occupancy", "--regs", "40", "--cc", "9.0")
+    assert cli(*args, "--plot").out == cli(*args, "--plot", "--sweep", "block").out
 
 
 def test_a_chart_without_plotext(monkeypatch, cli) -> None:
