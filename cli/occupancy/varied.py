@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def answer(asked: Asked) -> Answer:
     """Return the answer; the swept option need not be given. Raises BadInput or Unavailable."""
-    by = axis(asked.sweep or Axis.BLOCK)
+    by = axis(asked.sweep or "")
     given = asked.texts[by] is not None
     texts = asked.texts if given else {**asked.texts, by.value: "1"}
     launch = question(texts, option)

@@ -43,7 +43,7 @@ def refused(said, *names: str) -> None:
         ("--barriers", "-1"), ("--barriers", "9999"), ("--cluster", "0"), ("--grid", "0"),
         ("--grid", "1,2"), ("--carveout", "101"), ("--carveout", "half"),
         ("--launch-bounds", "256,0"), ("--launch-bounds", ","), ("--launch-bounds", "1,2,3"),
-        ("--cc", "99"), ("--cc", "abc"), ("--sweep", "everything"), ("--fail-under", "50"),
+        ("--cc", "99"), ("--cc", "abc"), ("--sweep", "everything"), ("--sweep", ""), ("--fail-under", "50"),
         ("--fail-under", "nan"), ("--format", "yaml"), ("--get", "nope"),
     ],
 )  # fmt: skip
