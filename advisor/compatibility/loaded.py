@@ -29,7 +29,6 @@ def loaded(entries: Sequence[Entry], gpu: Capability) -> tuple[Entry, ...]:
 
 def _rank(one: Fit) -> tuple[bool, int, int, int]:
     target = one.entry.capability
-    if target is None:  # fails, and so never comes here
-        return (True, 0, 0, 0)
+    assert target is not None  # what names no target fits nothing
     major, minor = number(target)
     return (one.outcome is Outcome.JIT, -major, -minor, ("a", "f", "").index(target.variant))

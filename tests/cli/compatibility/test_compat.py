@@ -93,6 +93,12 @@ def test_the_fields(cli, fatbin) -> None:
     assert result["fix"]["cmake"] == "-DCMAKE_CUDA_ARCHITECTURES=90"
 
 
+def test_an_entry_may_name_no_target(cli, fatbin) -> None:
+    result = answer(cli, fatbin("sass:90 sass:0"), "--cc", "9.0")
+    nameless = next(entry for entry in result["entries"] if entry["target"] is None)
+    assert nameless["reason"] == "its target is not recorded"
+
+
 def test_what_only_a_driver_mends_needs_no_new_build(cli, fatbin) -> None:
     result = answer(cli, fatbin("sass:120+"), "--cc", "12.0", "--driver", "12.4")
     assert (result["verdict"], result["complete"], result["fix"]) == ("fails", False, None)

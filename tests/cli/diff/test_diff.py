@@ -175,4 +175,16 @@ def test_damaged_and_empty_builds(cli, tmp_path: Path, builds: tuple[str, str]) 
     ran = cli("diff", builds[0], str(empty))
     assert (ran.code, ran.out) == (2, "")
     assert 'There are no kernels in "' in ran.err
+    empty.write_bytes(b"\x50\xed\x55\xba\x01\x00\x10\x00" + b"\xff" * 8)
+    assert "cannot be read" in cli("diff", builds[0], str(empty)).err
     assert cli("diff", "-", "-").code == 2
+
+
+def test_ptx_has_no_occupancy_to_compare(cli, tmp_path: Path) -> None:
+    text = (DATA / "nvrtc-12.9-compute_90a.ptx").read_text()
+    new = tmp_path / "new.ptx"
+    new.write_text(text.replace(".maxntid 128", ".maxntid 64"))
+    ran = cli("diff", str(DATA / "nvrtc-12.9-compute_90a.ptx"), str(new), "--fail-on-regression")
+    assert ran.code == 0
+    assert "1 changed without an occupancy to compare and 6 unchanged" in ran.out
+    assert ran.out.splitlines()[2].split()[:2] == ["unknown", "-"]
