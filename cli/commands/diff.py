@@ -53,7 +53,15 @@ def command(
     limit: Annotated[
         Text, typer.Option("--limit", metavar="N", help="Most kernels to show; 0: all.")
     ] = None,
-    format: options.FormatName = Format.TEXT,
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="text, json, csv, ndjson, markdown or github (annotations of a workflow).",
+        ),
+    ] = Format.TEXT,
     get: options.Get = None,
 ) -> Exit:
     """Compare registers, shared memory, stack, spills and occupancy of OLD and NEW."""
