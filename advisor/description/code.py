@@ -1,4 +1,4 @@
-"""Code, driver and launch bounds as a description writes them."""
+"""Code, driver, number types and launch bounds as a description writes them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from gpuadvise.advisor.compatibility.survey import Survey, survey
 from gpuadvise.advisor.description.values import text, texts, whole
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.code import LaunchBounds
+from gpuadvise.advisor.facts.peak import TENSOR
+from gpuadvise.advisor.memory.number_types import parse_number_type
 
 
 def code_images(value: object) -> Survey:
@@ -30,6 +32,13 @@ def _image(target: str) -> Entry:
 def driver(value: object) -> Driver:
     """Return the driver that ``"12.4"`` or ``"550.54.14"`` names; raises BadInput."""
     return parse_driver(text(value))
+
+
+def number_type(value: object) -> str:
+    """Return the type that ``"fp32"``, ``"double"`` or ``"fp16_tensor"`` names; raises BadInput."""
+    name = text(value)
+    suffix = TENSOR if name.endswith(TENSOR) else ""
+    return parse_number_type(name.removesuffix(TENSOR)) + suffix
 
 
 def launch_bounds(value: object) -> LaunchBounds:

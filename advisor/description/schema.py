@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuadvise.advisor.description import values as v
-from gpuadvise.advisor.description.code import code_images, driver, launch_bounds
+from gpuadvise.advisor.description.code import code_images, driver, launch_bounds, number_type
 from gpuadvise.advisor.description.measurements import PROFILE, TELEMETRY
 from gpuadvise.advisor.description.tables import Key, Table
 from gpuadvise.advisor.facts import application as app
@@ -63,7 +63,7 @@ TABLES = {
         {
             "flops": Key("flops", v.number(above=True)),
             "bytes": Key("bytes", v.size),
-            "dtype": Key("dtype", v.text),
+            "dtype": Key("dtype", number_type),
             "time": Key("seconds", v.seconds),
         },
     ),

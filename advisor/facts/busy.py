@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.peak import peak_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -59,6 +61,6 @@ def _timed(traffic: Traffic | None, device: Device | None) -> Iterator[Busy]:
 
 
 def _computed(work: Work | None, device: Device | None) -> Iterator[Busy]:
-    peak = device.peaks.get(work.dtype) if work and device else None
+    peak = peak_of(work, device) if work and device else None
     if work and work.seconds and peak:
         yield Busy(unit=f"{work.dtype} units", share=work.flops / work.seconds / peak)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.access import Space
+from gpuadvise.advisor.facts.peak import peak_of
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.roofline import roofline
 from gpuadvise.advisor.transfers.link_model import default_link_model
@@ -62,7 +63,7 @@ def _roofline(facts: Facts) -> dict[str, Any]:
     work, device = facts.work, facts.device
     if not (work and device and device.memory_bandwidth):
         return {}
-    peak = device.peaks.get(work.dtype)
+    peak = peak_of(work, device)
     if peak is None:
         return {}
     bandwidth = device.memory_bandwidth

@@ -1,0 +1,192 @@
+"""Write the pages of docs/rules from the rules: ``python docs/generate.py``.
+
+Nothing in that folder is edited by hand; a test compares it with what this prints.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.supply import HOW
+from gpuadvise.rules.explain import explain, needs_of
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.model import Priority, Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gpuadvise.rules.explain import Explanation, Shown
+    from gpuadvise.rules.model import Rule
+
+FOLDER = Path(__file__).parent / "rules"
+# What the guide says beside its rules, and why nothing decides it here.
+WITHOUT_A_RULE = {
+    "1 to 3": "who the guide is for, and how it is organised",
+    "5, 6": "where to begin: libraries, directives, exposing parallelism; a choice, not a fault",
+    "7.1, 7.3": "comparing results, floating-point differences: nothing tells a fault from a choice",
+    "9.1": "CPU and GPU timers: decided by reading sources, where such a rule will be added",
+    "10.1.4": "unified virtual addressing, peer access: needs copies between GPUs as evidence",
+    "10.4": "NUMA on coherent hosts: a setting of the host, not of a kernel or its GPU",
+    "11.1 (occupancy API)": "`gpuadvise occupancy` answers what that API answers",
+    "12.1.1": "the throughput table: `gpuadvise roofline` and scarce-fp64 use its peaks",
+    "14, 16": "what to ship and when: advice without a condition that could be checked",
+    "19, 20": "tools and compiler switches: named in the actions of other rules",
+}
+MADE = "<!-- Written by docs/generate.py; do not edit. -->"
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every page by its file name."""
+    found = {f"{rule.id}.md": _page(explain(rule)) for rule in RULES}
+    return {"README.md": _index(), "coverage.md": _coverage(), **found}
+
+
+def main() -> None:
+    """Write every page, and remove what is none."""
+    FOLDER.mkdir(exist_ok=True)
+    wanted = pages()
+    for old in FOLDER.glob("*.md"):
+        if old.name not in wanted:
+            old.unlink()
+    for name, text in wanted.items():
+        (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _page(explanation: Explanation) -> str:
+    return "\n".join(_lines(explanation)) + "\n"
+
+
+def _lines(explanation: Explanation) -> Iterator[str]:
+    rule = explanation.rule
+    yield from (MADE, "", f"# {rule.id}", "", f"**{rule.title}**", "", rule.why, "")
+    yield from _facts(rule)
+    yield from ("", f"**Reported when:** {rule.when}", "")
+    if rule.thresholds:
+        yield from ("| threshold | value | source |", "| --- | --- | --- |")
+        for threshold in rule.thresholds:
+            value = f"{threshold.value:g} {threshold.unit}".strip()
+            yield f"| {threshold.name} | {value} | {threshold.source} |"
+        yield ""
+    yield from _evidence(rule)
+    yield from ("", "## An example that is reported", "", *_example(explanation.fires))
+    yield from ("", "## One that is not", "", *_example(explanation.quiet))
+    if explanation.edges:
+        yield from ("", "## On both sides of the threshold", "", "Reported:", "")
+        yield from _description(explanation.edges[0])
+        yield from ("", "Not reported:", "", *_description(explanation.edges[1]))
+    yield from ("", "## Sources", "")
+    for citation in rule.citations:
+        yield f"- {citation.document}, {citation.section}: <{citation.url}>"
+
+
+def _facts(rule: Rule) -> Iterator[str]:
+    star = "yes" if rule.recommendation else "no"
+    yield from (
+        "| priority | topic | prioritised by the guide | evidence |",
+        "| --- | --- | --- | --- |",
+    )
+    yield f"| {rule.priority} | {rule.topic} | {star} | {', '.join(rule.kinds)} |"
+
+
+def _evidence(rule: Rule) -> Iterator[str]:
+    yield from ("| needs | how to supply it |", "| --- | --- |")
+    for fact, how in needs_of(rule, HOW):
+        one = " (one of these)" if fact in rule.either and len(rule.either) > 1 else ""
+        yield f"| `{fact}`{one} | {_cell(how)} |"
+
+
+def _example(shown: Shown) -> Iterator[str]:
+    yield from _description(shown)
+    for finding in shown.findings:
+        yield from ("", f"> {finding.message}", ">", f"> **Do:** {finding.advice.action}")
+        gain = finding.advice.gain
+        if gain and gain.upper_bound > 1:
+            yield from (
+                ">",
+                f"> **Can win** at most {gain.upper_bound:.3g}x {gain.kind}: {gain.how}.",
+            )
+
+
+def _description(shown: Shown) -> Iterator[str]:
+    yield from ("```toml", "[[kernel]]", *shown.description.splitlines(), "```")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _index() -> str:
+    lines = [MADE, "", "# The rules", "", _intro(), "", "## By priority", ""]
+    for priority in Priority:
+        lines += [
+            f"### {priority.capitalize()}",
+            "",
+            *_listed(r for r in RULES if r.priority is priority),
+            "",
+        ]
+    lines += ["## By topic", ""]
+    for topic in Topic:
+        lines += [f"### {topic}", "", *_listed(r for r in RULES if r.topic is topic), ""]
+    return "\n".join(lines)
+
+
+def _intro() -> str:
+    stars = sum(rule.recommendation for rule in RULES)
+    return (
+        f"{len(RULES)} rules; a star marks the {stars} recommendations that the best practices "
+        "guide itself gives a priority. [coverage.md](coverage.md) lists them by chapter."
+    )
+
+
+def _listed(rules: Iterable[Rule]) -> Iterator[str]:
+    for rule in rules:
+        star = " ★" if rule.recommendation else ""
+        yield f"- [{rule.id}]({rule.id}.md){star}: {rule.title} ({rule.priority}, {rule.topic})"
+
+
+def _coverage() -> str:
+    """Return the table: recommendation of the guide -> rule -> evidence."""
+    lines = [
+        MADE,
+        "",
+        "# What of the guide is covered",
+        "",
+        "## Its prioritised recommendations",
+        "",
+    ]
+    lines += _table(rule for rule in RULES if rule.recommendation)
+    lines += ["", "## Every section that a rule rests on", ""]
+    lines += ["Sections of the current guide (13), and of 7.5 in brackets.", ""]
+    lines += _table(sorted(RULES, key=lambda rule: _number(rule.citations[0].section)))
+    lines += ["", "## Sections without a rule", "", "| section | why |", "| --- | --- |"]
+    lines += [f"| {section} | {why} |" for section, why in WITHOUT_A_RULE.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _table(rules: Iterable[Rule]) -> Iterator[str]:
+    yield from (
+        "| section | recommendation | rule | priority | evidence |",
+        "| --- | --- | --- | --- | --- |",
+    )
+    for rule in rules:
+        kinds = ", ".join(rule.kinds)
+        link = f"[{rule.id}]({rule.id}.md)"
+        yield f"| {_sections(rule)} | {rule.title} | {link} | {rule.priority} | {kinds} |"
+
+
+def _sections(rule: Rule) -> str:
+    now = [c.section for c in rule.citations if c.document.endswith("Guide 13")]
+    old = [c.section for c in rule.citations if c.document.endswith("7.5")]
+    other = [c.section for c in rule.citations if not now and not old]
+    bracket = f" ({', '.join(old)})" if old else ""
+    return ", ".join(now or other) + bracket
+
+
+def _number(section: str) -> tuple[int, ...]:
+    parts = section.split(".")
+    return tuple(int(part) if part.isdigit() else 99 for part in parts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Pages that are written by a program are what that program writes now."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+SPEC = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
+assert SPEC is not None
+assert SPEC.loader is not None
+generate = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(generate)
+PAGES: dict[str, str] = generate.pages()
+
+
+def test_the_folder_holds_exactly_the_generated_pages() -> None:
+    assert sorted(path.name for path in (DOCS / "rules").iterdir()) == sorted(PAGES)
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_a_page_is_up_to_date(name: str) -> None:
+    text = (DOCS / "rules" / name).read_text(encoding="utf-8")
+    assert text == PAGES[name], "run python docs/generate.py and read the diff"
+
+
+def test_every_link_of_the_index_leads_somewhere() -> None:
+    import re
+
+    for name in ("README.md", "coverage.md"):
+        for target in re.findall(r"\]\(([\w.-]+)\)", (DOCS / "rules" / name).read_text()):
+            assert (DOCS / "rules" / target).exists(), target
