@@ -24,7 +24,7 @@ def test_every_probe_answers_with_a_report(moods) -> None:
 
 def test_who_answered_in_time_is_heard_after_another_hung(moods) -> None:
     moods("hang")
-    nvml, driver = ask_all((Probe.NVML, Probe.DRIVER), patience=3.0)
+    nvml, driver = ask_all((Probe.NVML, Probe.DRIVER), patience=6.0)
     assert nvml.problem is not None
     assert driver.answer["cuda_version"] == "13.0"
 
@@ -32,9 +32,9 @@ def test_who_answered_in_time_is_heard_after_another_hung(moods) -> None:
 def test_two_hanging_drivers_share_the_time_limit(moods) -> None:
     moods("hang", "hang")
     start = time.monotonic()
-    outcomes = ask_all((Probe.NVML, Probe.DRIVER), patience=1.0)
-    assert time.monotonic() - start < 1.9
-    assert all("did not answer within 1 s" in str(each.problem) for each in outcomes)
+    outcomes = ask_all((Probe.NVML, Probe.DRIVER), patience=3.0)
+    assert time.monotonic() - start < 5.5
+    assert all("did not answer within 3 s" in str(each.problem) for each in outcomes)
 
 
 def test_a_hanging_driver_is_left_after_the_time_limit(moods) -> None:
@@ -73,10 +73,10 @@ def test_a_child_that_cannot_be_killed_is_not_waited_for(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(probe, "_FAREWELL_SECONDS", 0.2)
     # A grandchild keeps the pipe open, as a process stuck in the kernel would.
-    script = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(3)'])"
+    script = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(20)'])"
     start = time.monotonic()
     (outcome,) = ask_all((Probe.NVML,), patience=0.5, python=(sys.executable, "-c", script))
-    assert time.monotonic() - start < 2.5
+    assert time.monotonic() - start < 15
     assert outcome.problem is not None
 
 

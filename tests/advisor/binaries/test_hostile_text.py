@@ -50,10 +50,10 @@ def test_broken_text_ends_with_an_answer(path: Path) -> None:
     rng = random.Random(path.name)
     for _ in range(100):
         case = broken(data, rng)
-        started = time.perf_counter()
+        started = time.process_time()
         try:
             items = list(read_stream(io.BytesIO(case), "case"))
         except BadInput:
             items = []
-        assert time.perf_counter() - started < SECONDS
+        assert time.process_time() - started < SECONDS
         assert all(item.name for item in items if isinstance(item, Kernel))

@@ -45,9 +45,9 @@ def test_many_references_are_still_read() -> None:
 
 def test_a_name_that_stands_for_gigabytes_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demangler, "_apart", demangler._Apart())
-    start = time.monotonic()
+    start = time.process_time()
     assert [demangle(nested(36)) for _ in range(5)] == [None] * 5
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
     demangler._apart.stop()
 
 

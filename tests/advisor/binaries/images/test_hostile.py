@@ -89,9 +89,9 @@ def test_mutations(seeds: list[bytes]) -> None:
     spec.loader.exec_module(mutations)
     outcomes = set()
     for number, data in mutations.cases(seeds, 3000):
-        start = time.monotonic()
+        start = time.process_time()
         outcomes.add(mutations.outcome(data))
-        assert time.monotonic() - start < mutations.MOST_SECONDS, number
+        assert time.process_time() - start < mutations.MOST_SECONDS, number
     assert outcomes == {"read", "damaged", "refused"}
 
 
@@ -256,9 +256,9 @@ def test_sections_laid_over_each_other_are_not_read_again_and_again() -> None:
     texts = section(1, 64, 16) * 2000
     infos = b"".join(section(0x70000000, 100, 1 << 20, info=3 + n) for n in range(2000))
     data = cubin(body, NULL, SYMBOL_TABLE, STRINGS, *[texts, infos], count=4003)
-    start = time.monotonic()
+    start = time.process_time()
     found = damage(data)
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
     assert found == [
         "A function cannot be read. Its sections overlap: reading them all would take far too long."
     ]

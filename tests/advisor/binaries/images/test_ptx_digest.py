@@ -61,6 +61,6 @@ def test_every_layout_says_the_same(program: bytes) -> None:
 
 def test_lines_of_megabytes_take_no_longer() -> None:
     table = b".global .align 4 .b8 table[] = {" + b"1, 2, .shared, " * 300_000 + b"};\n"
-    start = time.monotonic()
+    start = time.process_time()
     assert facts(digest(HEAD + table + function("k", "ret;")))
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
