@@ -51,7 +51,7 @@ def strided(
     starts = tuple(
         offset_bytes + lane % width * step + lane // width * pitch_bytes for lane in range(threads)
     )
-    return _checked(element_bytes, starts, alignment)
+    return _checked(element_bytes, starts, alignment, apart=step)
 
 
 def gathered(
@@ -60,7 +60,8 @@ def gathered(
     """Return the pattern of lanes that take the elements *indices*, one per lane."""
     if not 1 <= len(indices) <= WARP_SIZE:
         raise BadInput(f"A warp reads 1 to {WARP_SIZE} elements, not {len(indices)}.")
-    return _checked(element_bytes, tuple(index * element_bytes for index in indices), alignment)
+    starts = tuple(index * element_bytes for index in indices)
+    return _checked(element_bytes, starts, alignment, apart=element_bytes)
 
 
 def only_lanes(pattern: Pattern, mask: int) -> Pattern:
@@ -80,10 +81,14 @@ def only_lanes(pattern: Pattern, mask: int) -> Pattern:
     )
 
 
-def _checked(element_bytes: int, starts: tuple[int, ...], alignment: int | None) -> Pattern:
+def _checked(
+    element_bytes: int, starts: tuple[int, ...], alignment: int | None, *, apart: int
+) -> Pattern:
     natural = natural_alignment(element_bytes)
     if alignment is not None and alignment not in WORD_SIZES:
         raise BadInput(f"An alignment is 1, 2, 4, 8 or 16 bytes, not {alignment}.")
+    if alignment is not None and apart % alignment:
+        raise BadInput(f"Elements {apart} bytes apart cannot all be aligned to {alignment}.")
     if min(starts) < 0 or max(starts) >= LARGEST_ADDRESS:
         raise BadInput("The warp reaches outside the address space.")
     return Pattern(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.memory.coalescing import coalesce
 from gpuadvise.advisor.memory.pattern import strided
 from gpuadvise.advisor.memory.transactions import LINE, SECTOR
-from gpuadvise.advisor.memory.words import WARP_SIZE, WORD_SIZES
+from gpuadvise.advisor.memory.words import WARP_SIZE, WORD_SIZES, natural_alignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.memory.pattern import Pattern
     from gpuadvise.advisor.memory.transactions import CachePath
+
+
+# Addresses that far apart cost the same: cc 1.0 takes 16 words of 16 bytes as one segment.
+_LARGEST_SEGMENT = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +72,8 @@ def _changes(pattern: Pattern, width: int) -> Iterator[tuple[str, str, Pattern, 
             replace(pattern, starts=shifted),
             1,
         )
-    adjacent = strided(size, threads=threads, alignment=pattern.alignment)
+    packed = min(pattern.alignment, natural_alignment(size))
+    adjacent = strided(size, threads=threads, alignment=packed)
     if any(
         start - base != near for start, near in zip(pattern.starts, adjacent.starts, strict=True)
     ):
@@ -105,6 +110,18 @@ def _align(element_bytes: int) -> int:
 def padded_pitch(row_bytes: int, *, multiple: int = SECTOR) -> int:
     """Return the row pitch in bytes that starts every row on a multiple of *multiple*."""
     return -(-row_bytes // multiple) * multiple
+
+
+def average_sectors(
+    pattern: Pattern, step_bytes: int, capability: Capability, path: CachePath | None = None
+) -> float:
+    """Return the sectors of *pattern*, averaged over warps that start *step_bytes* apart."""
+    period = _LARGEST_SEGMENT // gcd(step_bytes, _LARGEST_SEGMENT)
+    warps = (
+        replace(pattern, starts=tuple(start + n * step_bytes for start in pattern.starts))
+        for n in range(period)
+    )
+    return sum(coalesce(warp, capability, path).sectors for warp in warps) / period
 
 
 def row_sectors(pitch_bytes: int, element_bytes: int) -> float:

@@ -10,7 +10,7 @@ import typer
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.memory.coalescing import coalesce
-from gpuadvise.advisor.memory.remedies import padded_pitch, remedies, row_sectors
+from gpuadvise.advisor.memory.remedies import remedies
 from gpuadvise.advisor.memory.transactions import CachePath
 from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli.answer import Answer
@@ -20,7 +20,8 @@ from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Output
 from gpuadvise.cli.memory.access import Case, blocks, measures, result, rows
-from gpuadvise.cli.memory.warp import Words, distance, element_bytes, patterns
+from gpuadvise.cli.memory.rows import rows_of
+from gpuadvise.cli.memory.warp import Words, patterns
 from gpuadvise.cli.options import Cc, FailUnder, FormatName, Get, Gpu, Live, Snapshot
 
 if TYPE_CHECKING:
@@ -116,15 +117,13 @@ def _case(
 ) -> Case:
     capability = device.capability
     warps = patterns(words)
-    pitch = words.pitch and distance("--pitch", words.pitch, element_bytes(words))
     accesses = [coalesce(warp, capability, path) for warp in warps]
     return Case(
         device=device,
         patterns=warps,
         accesses=accesses,
         remedies=remedies(warps[0], capability, path) if len(warps) == 1 else (),
-        row_sectors=row_sectors(pitch, element_bytes(words)) if pitch else None,
-        padded_pitch=padded_pitch(pitch) if pitch else None,
+        all_rows=rows_of(words, warps[0], capability, path),
         sweep=None if sweep is None else _sweep(device, words, path, sweep),
         show=show,
     )

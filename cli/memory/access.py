@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.memory.coalescing import Access
     from gpuadvise.advisor.memory.pattern import Pattern
     from gpuadvise.advisor.memory.remedies import Remedy
+    from gpuadvise.cli.memory.rows import Rows
 
 # The rule uncoalesced-access fires below 80 %; half and less is the plain waste of a stride.
 _FAIR, _POOR = 0.8, 0.5
@@ -40,14 +41,13 @@ _SUMS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One access by one or more warps; *rows* are the average sectors over rows, if asked."""
+    """One access by one or more warps; *all_rows* where a pitch was given."""
 
     device: Device
     patterns: Sequence[Pattern]
     accesses: Sequence[Access]
     remedies: Sequence[Remedy]
-    row_sectors: float | None = None
-    padded_pitch: int | None = None
+    all_rows: Rows | None = None
     sweep: Sequence[Mapping[str, Any]] | None = None
     show: bool = False
 
@@ -70,8 +70,8 @@ def result(case: Case) -> dict[str, Any]:
         "aligned": all(access.aligned for access in case.accesses),
         "path": str(first.path),
         "warps": len(case.accesses),
-        "row_sectors": case.row_sectors,
-        "padded_pitch": case.padded_pitch,
+        "row_sectors": case.all_rows and case.all_rows.sectors,
+        "padded_pitch": case.all_rows and case.all_rows.padded_pitch,
         "remedies": [plain(remedy) for remedy in case.remedies],
         "sweep": case.sweep,
     }
@@ -123,14 +123,20 @@ def _facts(case: Case) -> Iterator[Fact]:
     remark = f"{show_bytes(used)} used of {show_bytes(moved)} moved"
     yield Fact(label="efficiency", value=_share(case.efficiency), remark=remark)
     first = case.accesses[0]
-    remark = f"{first.width} bytes per lane and instruction"
+    remark = f"{plural(first.width, 'byte')} per lane and instruction"
     yield Fact(label="instructions", value=Cell(str(first.instructions)), remark=remark)
-    if case.row_sectors is not None:
-        yield Fact(
-            label="over all rows",
-            value=Cell(f"{case.row_sectors:.3g} sectors"),
-            remark=f"a pitch of {case.padded_pitch} bytes starts every row on a sector",
-        )
+    if case.all_rows:
+        value = Cell(f"{case.all_rows.sectors:.3g} sectors")
+        yield Fact(label="over all rows", value=value, remark=_pitch(case.all_rows))
+
+
+def _pitch(rows: Rows) -> str:
+    if rows.pitch == rows.padded_pitch:
+        return f"per warp: every row starts on a multiple of {rows.unit} bytes"
+    return (
+        f"per warp; a pitch of {rows.padded_pitch} bytes would start every row on a multiple of "
+        f"{rows.unit}"
+    )
 
 
 def _notes(case: Case) -> Iterator[str]:

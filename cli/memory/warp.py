@@ -47,6 +47,8 @@ def patterns(words: Words) -> list[Pattern]:
         return _gathered(words, words.indices)
     element = element_bytes(words)
     rows = words.row_threads
+    if rows is not None and words.pitch is None:
+        raise BadInput("--row-threads needs --pitch.", hint="It says how far apart rows lie.")
     pattern = strided(
         element,
         stride_bytes=distance("--stride", words.stride or "1", element),
@@ -72,6 +74,8 @@ def distance(option: str, text: str, element: int) -> int:
 def _gathered(words: Words, listed: str) -> list[Pattern]:
     if words.stride is not None or words.row_threads is not None:
         raise BadInput("--indices gives the addresses: leave out --stride and --row-threads.")
+    if words.offset != "0" or words.pitch is not None:
+        raise BadInput("--indices gives the addresses: leave out --offset and --pitch.")
     element, alignment = element_bytes(words), _alignment(words)
     numbers = indices(listed)
     groups = (numbers[first : first + WARP_SIZE] for first in range(0, len(numbers), WARP_SIZE))
@@ -109,10 +113,10 @@ def active(words: Words, pattern: Pattern) -> Pattern:
     if words.mask is None:
         return pattern
     try:
-        mask = int(words.mask[:_LONGEST_MASK], 0)
+        mask = int(words.mask, 0) if len(words.mask) <= _LONGEST_MASK else 0
     except ValueError:
         mask = 0
-    if not 0 < mask < 2**WARP_SIZE or len(words.mask) > _LONGEST_MASK:
+    if not (0 < mask < 2**WARP_SIZE and words.mask.isascii()):
         raise BadInput(f"--mask: {quoted(words.mask)} is no lane mask.", hint="Write 0x0000ffff.")
     return only_lanes(pattern, mask)
 

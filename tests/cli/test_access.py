@@ -62,6 +62,54 @@ def test_older_capabilities_have_other_rules(cli) -> None:
     assert moved == ["1024", "224", "256", "160", "160"]
 
 
+# 32 lanes in rows of 16: two rows of 64 bytes per warp. With 4004 bytes between rows, one row in
+# eight starts on a sector (2 sectors), the others straddle one more (3).
+@pytest.mark.parametrize(
+    ("args", "sectors", "pitch"),
+    [
+        (["--row-threads", "16", "--pitch", "1001"], 2 * (2 + 7 * 3) / 8, 4032),
+        (["--row-threads", "16", "--pitch", "1000"], 4, 4000),
+        (["--row-threads", "16", "--pitch", "1000", "--offset", "1"], 6, 4000),
+        (["--pitch", "1001"], 4 + 7 / 8, 4032),
+        (["--pitch", "1001", "--threads", "8"], 1 + 7 / 8, 4032),
+        (["--cc", "2.0", "--pitch", "1001"], 4 * (1 + 31 / 32), 4096),
+        (["--cc", "1.0", "--pitch", "1024"], 4, 4096),
+    ],
+)
+def test_all_rows(cli, args: list[str], sectors: float, pitch: int) -> None:
+    where = [] if "--cc" in args else ["--cc", "9.0"]
+    ran = cli("access", *where, *args, "--get", "row_sectors", "--get", "padded_pitch")
+    assert [float(line) for line in ran.out.split()] == [sectors, pitch]
+
+
+@pytest.mark.parametrize("args", [["--pitch", "0"], ["--pitch", "9", "--row-threads", "5"], []])
+def test_rows_that_say_nothing_of_other_warps(cli, args: list[str]) -> None:
+    assert cli("access", "--cc", "9.0", *args, "--get", "row_sectors").out == "null\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--row-threads", "16"], "--row-threads needs --pitch"),
+        (["--indices", "1", "--offset", "1"], "leave out --offset and --pitch"),
+        (["--indices", "1", "--pitch", "8"], "leave out --offset and --pitch"),
+        (["--indices", "1", "--sweep", "offset"], "leave out --offset and --pitch"),
+        (["--align", "16"], "Elements 4 bytes apart cannot all be aligned to 16"),
+        (["--indices", "1", "--align", "8"], "Elements 4 bytes apart cannot all be aligned to 8"),
+        (["--mask", "1\u0663"], "is no lane mask"),
+    ],
+)
+def test_contradictions(cli, args: list[str], message: str) -> None:
+    ran = cli("access", "--cc", "9.0", *args)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+
+
+def test_an_aligned_slot_of_a_smaller_element(cli) -> None:
+    args = ["--word", "12", "--stride", "16B", "--align", "16", "--get", "remedies.0.name"]
+    assert cli("access", "--cc", "9.0", *args).out == "structure-of-arrays\n"
+
+
 def test_a_sweep_as_rows(cli) -> None:
     lines = cli("access", "--cc", "9.0", "--sweep", "offset", "--format", "csv").out.splitlines()
     assert lines[0].startswith("offset,sectors,")
