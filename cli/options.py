@@ -40,3 +40,16 @@ Pcie = Annotated[
     str | None,
     typer.Option("--pcie", metavar="LINK", help="The slot, where it is not the GPU's best: 4x8."),
 ]
+Word = Annotated[
+    str, typer.Option("--word", metavar="BYTES", help="Size of the element each lane takes.")
+]
+ActiveLanes = Annotated[
+    str | None, typer.Option("--threads", metavar="N", help="Active lanes, 1 to 32.")
+]
+LaneMask = Annotated[
+    str | None, typer.Option("--mask", metavar="MASK", help="Active lanes: 0x0000ffff.")
+]
+Indices = Annotated[
+    str | None,
+    typer.Option("--indices", metavar="LIST", help="Index of each lane: 0,5,9; - is stdin."),
+]

@@ -12,7 +12,7 @@ from gpuadvise.advisor.memory.pattern import Pattern, strided
 from gpuadvise.advisor.memory.words import WARP_SIZE, natural_alignment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gpuadvise.advisor.capability import Capability
 
@@ -92,36 +92,29 @@ def _position(tile: Tile, walk: Walk, lane: int) -> tuple[int, int]:
     return divmod(lane, tile.columns)
 
 
-def smallest_stride_padding(
-    element_bytes: int, stride: int, capability: Capability, *, eight_byte_banks: bool = False
+def smallest_padding(
+    padded: Callable[[int], Pattern], capability: Capability, *, eight_byte_banks: bool = False
 ) -> int | None:
-    """Return the fewest elements to add to a *stride* (elements) that end its conflicts.
+    """Return the fewest elements to add to each row that end the conflicts of ``padded(n)``.
 
-    0 when there is none; None when no padding of up to a row of banks helps.
-    """
-    for pad in range(_MOST_PADDING + 1):
-        pattern = strided(element_bytes, stride_bytes=(stride + pad) * element_bytes)
-        if bank_conflicts(pattern, capability, eight_byte_banks=eight_byte_banks).degree == 1:
-            return pad
-    return None
-
-
-def smallest_tile_padding(
-    tile: Tile, walk: Walk, capability: Capability, *, eight_byte_banks: bool = False
-) -> int | None:
-    """Return the fewest elements to add to each row of *tile* that end the walk's conflicts.
-
-    Padding that the tile has already is not counted. 0 when it needs none, None when no
+    *padded* gives the access once n elements are added. 0 when it needs none; None when no
     padding of up to a row of banks helps.
     """
     for pad in range(_MOST_PADDING + 1):
-        padded = Tile(
-            rows=tile.rows, columns=tile.columns, element_bytes=tile.element_bytes, pad=pad
-        )
-        pattern = walk_pattern(padded, walk)
-        if bank_conflicts(pattern, capability, eight_byte_banks=eight_byte_banks).degree == 1:
+        if bank_conflicts(padded(pad), capability, eight_byte_banks=eight_byte_banks).degree == 1:
             return pad
     return None
+
+
+def smallest_stride_padding(
+    element_bytes: int, stride: int, capability: Capability, *, eight_byte_banks: bool = False
+) -> int | None:
+    """Return the fewest elements to add to a *stride* (elements) that end a warp's conflicts."""
+    return smallest_padding(
+        lambda pad: strided(element_bytes, stride_bytes=(stride + pad) * element_bytes),
+        capability,
+        eight_byte_banks=eight_byte_banks,
+    )
 
 
 def smallest_swizzle(

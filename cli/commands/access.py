@@ -22,7 +22,19 @@ from gpuadvise.cli.formats import Output
 from gpuadvise.cli.memory.access import Case, blocks, measures, result, rows
 from gpuadvise.cli.memory.rows import rows_of
 from gpuadvise.cli.memory.warp import Words, patterns
-from gpuadvise.cli.options import Cc, FailUnder, FormatName, Get, Gpu, Live, Snapshot
+from gpuadvise.cli.options import (
+    ActiveLanes,
+    Cc,
+    FailUnder,
+    FormatName,
+    Get,
+    Gpu,
+    Indices,
+    LaneMask,
+    Live,
+    Snapshot,
+    Word,
+)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -39,9 +51,7 @@ _PATHS = {"l1": CachePath.L1_LINES, "l2": CachePath.SECTORS}
 
 
 def command(
-    word: Annotated[
-        str, typer.Option("--word", metavar="BYTES", help="Size of the element each lane takes.")
-    ] = "4",
+    word: Word = "4",
     stride: Annotated[
         str | None,
         typer.Option("--stride", metavar="N", help="Elements between lanes, or 12B in bytes."),
@@ -49,12 +59,8 @@ def command(
     offset: Annotated[
         str, typer.Option("--offset", metavar="N", help="First element, or 16B in bytes.")
     ] = "0",
-    threads: Annotated[
-        str | None, typer.Option("--threads", metavar="N", help="Active lanes, 1 to 32.")
-    ] = None,
-    mask: Annotated[
-        str | None, typer.Option("--mask", metavar="MASK", help="Active lanes: 0x0000ffff.")
-    ] = None,
+    threads: ActiveLanes = None,
+    mask: LaneMask = None,
     align: Annotated[
         str | None, typer.Option("--align", metavar="BYTES", help="Alignment of the type.")
     ] = None,
@@ -65,10 +71,7 @@ def command(
     pitch: Annotated[
         str | None, typer.Option("--pitch", metavar="N", help="Elements per row, or 4100B.")
     ] = None,
-    indices: Annotated[
-        str | None,
-        typer.Option("--indices", metavar="LIST", help="Index of each lane: 0,5,9; - is stdin."),
-    ] = None,
+    indices: Indices = None,
     path: Annotated[
         str | None, typer.Option("--path", metavar="PATH", help="l1 or l2, where both exist.")
     ] = None,

@@ -13,9 +13,8 @@ from gpuadvise.advisor.memory.banks import bank_conflicts
 from gpuadvise.advisor.memory.layouts import (
     Tile,
     Walk,
-    smallest_stride_padding,
+    smallest_padding,
     smallest_swizzle,
-    smallest_tile_padding,
     walk_pattern,
 )
 from gpuadvise.advisor.memory.words import WARP_SIZE
@@ -28,10 +27,22 @@ from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Output
 from gpuadvise.cli.memory.banks import Case, blocks, result
 from gpuadvise.cli.memory.warp import Words, active, element_bytes, patterns
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot
+from gpuadvise.cli.options import (
+    ActiveLanes,
+    Cc,
+    FormatName,
+    Get,
+    Gpu,
+    Indices,
+    LaneMask,
+    Live,
+    Snapshot,
+    Word,
+)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.memory.pattern import Pattern
 
 EXAMPLES = """\
   gpuadvise banks --word 4 --stride 32
@@ -44,9 +55,7 @@ _MOST_COLUMNS = 2**16
 
 
 def command(
-    word: Annotated[
-        str, typer.Option("--word", metavar="BYTES", help="Size of the element each lane takes.")
-    ] = "4",
+    word: Word = "4",
     stride: Annotated[
         str | None, typer.Option("--stride", metavar="N", help="Elements between two lanes.")
     ] = None,
@@ -59,16 +68,9 @@ def command(
     walk: Annotated[
         str, typer.Option("--walk", metavar="HOW", help="Tile by column or by row.")
     ] = "column",
-    threads: Annotated[
-        str | None, typer.Option("--threads", metavar="N", help="Active lanes, 1 to 32.")
-    ] = None,
-    mask: Annotated[
-        str | None, typer.Option("--mask", metavar="MASK", help="Active lanes: 0x0000ffff.")
-    ] = None,
-    indices: Annotated[
-        str | None,
-        typer.Option("--indices", metavar="LIST", help="Index of each lane: 0,32,64; - is stdin."),
-    ] = None,
+    threads: ActiveLanes = None,
+    mask: LaneMask = None,
+    indices: Indices = None,
     bank_size: Annotated[
         str, typer.Option("--bank-size", metavar="BYTES", help="4, or 8 on cc 3.x.")
     ] = "4",
@@ -122,13 +124,17 @@ def _strided(device: Device, words: Words, extra: int, *, wide: bool) -> Case:
     if words.indices is not None:
         return _listed(device, words, extra, wide=wide)
     bare = whole("--stride", words.stride or "1", low=0, high=_MOST_COLUMNS)
-    pattern = patterns(replace(words, stride=str(bare + extra)))[0]
+
+    def padded(pad: int) -> Pattern:
+        return patterns(replace(words, stride=str(bare + pad)))[0]
+
+    pattern = padded(extra)
     rows = Tile(rows=WARP_SIZE, columns=max(bare, 1), element_bytes=element)
     return Case(
         device=device,
         pattern=pattern,
         conflicts=bank_conflicts(pattern, capability, eight_byte_banks=wide),
-        padding=smallest_stride_padding(element, bare, capability, eight_byte_banks=wide),
+        padding=smallest_padding(padded, capability, eight_byte_banks=wide),
         swizzle=smallest_swizzle(rows, capability, eight_byte_banks=wide),
         wide_banks=wide,
     )
@@ -153,12 +159,16 @@ def _listed(device: Device, words: Words, extra: int, *, wide: bool) -> Case:
 
 def _tiled(device: Device, words: Words, tile: Tile, walk: Walk, *, wide: bool) -> Case:
     capability = device.capability
-    pattern = active(words, walk_pattern(tile, walk))
+
+    def padded(pad: int) -> Pattern:
+        return active(words, walk_pattern(replace(tile, pad=pad), walk))
+
+    pattern = padded(tile.pad)
     return Case(
         device=device,
         pattern=pattern,
         conflicts=bank_conflicts(pattern, capability, eight_byte_banks=wide),
-        padding=smallest_tile_padding(tile, walk, capability, eight_byte_banks=wide),
+        padding=smallest_padding(padded, capability, eight_byte_banks=wide),
         swizzle=smallest_swizzle(tile, capability, eight_byte_banks=wide),
         tile=tile,
         wide_banks=wide,

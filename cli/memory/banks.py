@@ -73,7 +73,8 @@ def _facts(case: Case) -> Iterator[Fact]:
     found = case.conflicts
     conflict = found.degree > 1
     verdict = f"{found.degree}-way" if conflict else "none"
-    banks = f"banks {shown_lanes(found.busiest_banks)}" if found.busiest_banks else ""
+    noun = "bank" if len(found.busiest_banks) == 1 else "banks"
+    banks = f"{noun} {shown_lanes(found.busiest_banks)}" if found.busiest_banks else ""
     tone = Tone.BAD if conflict else Tone.GOOD
     yield Fact(label="conflict", value=Cell(verdict, tone), remark=banks)
     passes = plural(found.wavefronts, "pass", "passes")
@@ -81,7 +82,7 @@ def _facts(case: Case) -> Iterator[Fact]:
     yield Fact(label="takes", value=Cell(passes), remark=remark)
     yield Fact(
         label="width",
-        value=Cell(f"{found.width} bytes"),
+        value=Cell(plural(found.width, "byte")),
         remark=f"per lane and instruction, {found.lanes_per_phase} lanes at a time",
     )
     if case.tile:
@@ -98,7 +99,8 @@ def _advice(case: Case) -> Iterator[str]:
             "no conflict is left."
         )
     if case.swizzle:
-        yield f"Or keep each element at {case.swizzle} within its row: no conflict, no padding."
+        either = "Or keep" if case.padding else "Keep"
+        yield f"{either} each element at {case.swizzle} within its row: no conflict, no padding."
     if case.listed:
         yield "Indices have no rows to pad: the layout behind them must change."
     elif not case.padding and not case.swizzle:

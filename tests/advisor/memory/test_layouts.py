@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,9 +13,9 @@ from gpuadvise.advisor.memory.layouts import (
     Swizzle,
     Tile,
     Walk,
+    smallest_padding,
     smallest_stride_padding,
     smallest_swizzle,
-    smallest_tile_padding,
     walk_pattern,
 )
 from gpuadvise.advisor.memory.pattern import strided
@@ -26,12 +28,29 @@ def degree(tile: Tile, walk: Walk, swizzle: Swizzle | None = None) -> int:
     return bank_conflicts(walk_pattern(tile, walk, swizzle), CC90).degree
 
 
+def tile_padding(tile: Tile, walk: Walk) -> int | None:
+    return smallest_padding(lambda pad: walk_pattern(replace(tile, pad=pad), walk), CC90)
+
+
+def worst(addresses: list[int], word: int) -> int:
+    """Return the most words of one bank that a phase wants, warp by warp, counted afresh."""
+    lanes = min(32, 128 // word)
+    found = 1
+    for first in range(0, len(addresses), lanes):
+        wanted: dict[int, set[int]] = {}
+        for address in addresses[first : first + lanes]:
+            for four in range(address // 4, (address + word) // 4):
+                wanted.setdefault(four % 32, set()).add(four)
+        found = max(found, *map(len, wanted.values()))
+    return found
+
+
 def test_the_guides_tile() -> None:
     assert degree(GUIDE, Walk.COLUMN) == 32
     assert degree(GUIDE, Walk.ROW) == 1
-    assert smallest_tile_padding(GUIDE, Walk.COLUMN, CC90) == 1
+    assert tile_padding(GUIDE, Walk.COLUMN) == 1
     assert degree(Tile(rows=32, columns=32, element_bytes=4, pad=1), Walk.COLUMN) == 1
-    assert smallest_tile_padding(GUIDE, Walk.ROW, CC90) == 0
+    assert tile_padding(GUIDE, Walk.ROW) == 0
     assert Tile(rows=32, columns=32, element_bytes=4, pad=1).bytes == 32 * 33 * 4
 
 
@@ -45,7 +64,7 @@ def test_sixteen_byte_vectors_of_a_half_precision_tile() -> None:
     tile = Tile(rows=64, columns=8, element_bytes=16)
     assert degree(tile, Walk.COLUMN) == 8
     assert str(smallest_swizzle(tile, CC90)) == "column ^ (row & 7)"
-    assert smallest_tile_padding(tile, Walk.COLUMN, CC90) == 1
+    assert tile_padding(tile, Walk.COLUMN) == 1
 
 
 def test_a_shift_when_several_rows_share_the_banks() -> None:
@@ -99,4 +118,23 @@ def test_a_swizzle_permutes_every_row(word: int, rows: int, columns: int) -> Non
 def test_elements_as_long_as_all_banks_cannot_be_padded_apart() -> None:
     assert smallest_stride_padding(128, 1, CC90) is None
     tile = Tile(rows=32, columns=2, element_bytes=128)
-    assert smallest_tile_padding(tile, Walk.COLUMN, CC90) is None
+    assert tile_padding(tile, Walk.COLUMN) is None
+
+
+@pytest.mark.parametrize("word", [4, 8, 16])
+@pytest.mark.parametrize("rows", [8, 16, 32, 64])
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 8, 12, 16, 20, 31, 32, 33, 64, 128])
+def test_what_is_suggested_serves_every_warp_of_the_tile(
+    word: int, rows: int, columns: int
+) -> None:
+    tile = Tile(rows=rows, columns=columns, element_bytes=word)
+    places = [(row, column) for column in range(columns) for row in range(rows)]
+    pad = tile_padding(tile, Walk.COLUMN)
+    assert pad is not None
+    assert worst([(row * (columns + pad) + column) * word for row, column in places], word) == 1
+    swizzle = smallest_swizzle(tile, CC90)
+    if swizzle:
+        for walk in (places, sorted(places)):
+            kept = [(row * columns + swizzle.column(row, column)) * word for row, column in walk]
+            groups = [kept[first : first + 32] for first in range(0, len(kept), 32)]
+            assert max(worst(group, word) for group in groups) == 1
