@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpuadvise.rules.model import Advice, Line
+from gpuadvise.rules.model import Advice
+from gpuadvise.rules.report import Line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.supply import HOW
 from gpuadvise.rules.conflicts import reconciled
-from gpuadvise.rules.model import PASSED, Advice, Failed, Line, Location, Missing, Passed, Skipped
-from gpuadvise.rules.report import Report, in_order
+from gpuadvise.rules.model import PASSED, Advice, Failed, Location, Missing, Passed, Skipped
+from gpuadvise.rules.report import Line, Report, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

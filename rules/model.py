@@ -70,11 +70,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gain:
-    """The most that a change can win.
-
-    *upper_bound* is a factor of at least 1 on what *kind* names, *how* its formula. Bounds
-    are independent of each other and are never added up.
-    """
+    """The most a change can win: a factor of at least 1 on *kind*; bounds never add up."""
 
     kind: str
     upper_bound: float
@@ -118,7 +114,7 @@ class Passed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """A fact that a rule needs and that nobody supplied; of *alternative* ones, one would do."""
+    """A fact that a rule needs and nobody supplied; of *alternative* ones, one would do."""
 
     fact: str
     how: str
@@ -202,11 +198,3 @@ class Rule:
         names = code.co_varnames[: code.co_argcount]
         object.__setattr__(self, "parameters", names)
         object.__setattr__(self, "needs", names[: len(names) - len(self.check.__defaults__ or ())])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One rule and what came of it."""
-
-    rule: Rule
-    outcome: Outcome

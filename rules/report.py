@@ -6,13 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
-from gpuadvise.rules.model import Advice, Failed, Line, Priority, Skipped
+from gpuadvise.rules.model import Advice, Failed, Priority, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gpuadvise.advisor.device import Device
-    from gpuadvise.rules.model import Missing, Rule
+    from gpuadvise.rules.model import Missing, Outcome, Rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One rule and what came of it."""
+
+    rule: Rule
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

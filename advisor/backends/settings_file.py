@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.description.lists import texts
 from gpuadvise.advisor.description.tables import Fault, Key, Table
-from gpuadvise.advisor.description.values import text, texts
+from gpuadvise.advisor.description.values import text
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 

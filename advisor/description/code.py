@@ -6,7 +6,8 @@ from gpuadvise.advisor.binaries.model import Content, Entry, Place
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
 from gpuadvise.advisor.compatibility.survey import Survey, survey
-from gpuadvise.advisor.description.values import text, texts, whole
+from gpuadvise.advisor.description.lists import texts
+from gpuadvise.advisor.description.values import text, whole
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.code import LaunchBounds
 from gpuadvise.advisor.facts.peak import TENSOR

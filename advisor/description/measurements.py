@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuadvise.advisor.description import lists
 from gpuadvise.advisor.description import values as v
 from gpuadvise.advisor.description.tables import Key, Table
 from gpuadvise.advisor.facts.profile import Profile
@@ -31,8 +32,8 @@ PROFILE = Table(
         **{name: Key(name, v.share) for name in _SHARES},
         **{name: Key(name, v.number()) for name in _COUNTS},
         "active_threads": Key("active_threads", v.number(0, 32)),
-        "pipes": Key("pipes", v.share_table),
-        "stalls": Key("stalls", v.number_table),
+        "pipes": Key("pipes", lists.share_table),
+        "stalls": Key("stalls", lists.number_table),
     },
 )
 
@@ -93,7 +94,7 @@ TELEMETRY = Table(
         "gpu_utilisation": Key("gpu_utilisation", v.share),
         "memory_utilisation": Key("memory_utilisation", v.share),
         "compute_mode": Key("compute_mode", v.text),
-        "clock_event_reasons": Key("clock_event_reasons", v.text_list),
+        "clock_event_reasons": Key("clock_event_reasons", lists.text_list),
         "processes": Key("processes", _processes),
     },
 )

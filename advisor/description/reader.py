@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.description.schema import LAUNCH, LISTS, PLAIN, TABLES
+from gpuadvise.advisor.description.lists import texts
+from gpuadvise.advisor.description.repeated import LISTS
+from gpuadvise.advisor.description.schema import LAUNCH, PLAIN, TABLES
 from gpuadvise.advisor.description.tables import Fault, unknown_key
-from gpuadvise.advisor.description.values import text, texts
+from gpuadvise.advisor.description.values import text
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from gpuadvise.advisor.description import lists
 from gpuadvise.advisor.description import values as v
 from gpuadvise.advisor.description.code import code_images, driver, launch_bounds, number_type
 from gpuadvise.advisor.description.measurements import PROFILE, TELEMETRY
 from gpuadvise.advisor.description.tables import Key, Table
 from gpuadvise.advisor.facts import application as app
 from gpuadvise.advisor.facts import timing
-from gpuadvise.advisor.facts.access import Access, Space
-from gpuadvise.advisor.facts.code import Compiled, Observation
-from gpuadvise.advisor.transfers.copies import Direction
+from gpuadvise.advisor.facts.code import Compiled
 
 COUNT = v.whole(1)
 FACTOR = v.number(above=True)
@@ -18,14 +17,14 @@ FACTOR = v.number(above=True)
 # The launch: named like the options of `gpuadvise occupancy`.
 LAUNCH = {
     "regs": Key("registers", v.whole(1, 65_536)),
-    "block": Key("block_dim", v.dims),
-    "grid": Key("grid_dim", v.dims),
+    "block": Key("block_dim", lists.dims),
+    "grid": Key("grid_dim", lists.dims),
     "smem": Key("static_shared", v.size),
     "dynamic_smem": Key("dynamic_shared", v.size),
     "max_dynamic_smem": Key("max_dynamic_shared", v.size),
     "carveout": Key("carveout", v.whole(0, 100)),
     "barriers": Key("barriers", v.whole(0, 2**31 - 1)),
-    "cluster": Key("cluster_dim", v.dims),
+    "cluster": Key("cluster_dim", lists.dims),
     "nonportable_cluster": Key("nonportable_cluster", v.flag),
 }
 
@@ -40,10 +39,10 @@ PLAIN = {
     "persisting_l2": Key("persisting_l2", v.size),
     "total_time": Key("run_seconds", v.seconds),
     "launch_bounds": Key("launch_bounds", launch_bounds),
-    "compile_flags": Key("compile_flags", v.texts),
+    "compile_flags": Key("compile_flags", lists.texts),
     "code": Key("code", code_images),
     "driver": Key("driver", driver),
-    "environment": Key("environment", v.text_table),
+    "environment": Key("environment", lists.text_table),
     "mig": Key("mig", v.flag),
     "sanitized": Key("sanitized", v.flag),
 }
@@ -156,61 +155,6 @@ TABLES = {
             "spills_exact": Key("spills_exact", v.flag),
             "fp64_instructions": Key("fp64_instructions", v.whole()),
             "instructions": Key("instructions", v.whole()),
-        },
-    ),
-}
-
-# Facts that are lists: [[kernel.transfers]] and its like.
-LISTS = {
-    "observations": Table(
-        Observation,
-        {
-            "fault": Key("fault", v.text),
-            "file": Key("file", v.text),
-            "line": Key("line", COUNT),
-            "column": Key("column", COUNT),
-            "seen": Key("seen", v.text),
-            "kernel": Key("kernel", v.text),
-            "detail": Key("detail", v.text_table),
-        },
-    ),
-    "transfers": Table(
-        timing.Transfer,
-        {
-            "direction": Key("direction", v.word(Direction)),
-            "bytes": Key("bytes", v.size),
-            "memory": Key("memory", v.word(timing.HostMemory)),
-            "time": Key("seconds", v.seconds),
-            "count": Key("count", COUNT),
-            "blocking": Key("blocking", v.flag),
-        },
-    ),
-    "accesses": Table(
-        Access,
-        {
-            "name": Key("name", v.text),
-            "space": Key("space", v.word(Space)),
-            "word": Key("word_bytes", v.whole(1, 4096)),
-            "stride": Key("stride", v.whole(0, 2**24)),
-            "offset": Key("offset_bytes", v.whole(0, 2**31 - 1)),
-            "indices": Key("indices", v.wholes),
-            "row_bytes": Key("row_bytes", v.size),
-            "alignment": Key("alignment", v.one_of(1, 2, 4, 8, 16)),
-            "distinct": Key("distinct_addresses", v.whole(1, 32)),
-            "local_2d": Key("local_2d", v.flag),
-            "textured": Key("textured", v.flag),
-        },
-    ),
-    "stages": Table(
-        app.Stage,
-        {
-            "name": Key("name", v.text),
-            "on": Key("place", v.word(app.Place)),
-            "in": Key("input_bytes", v.size),
-            "out": Key("output_bytes", v.size),
-            "host_needed": Key("host_needed", v.flag),
-            "time": Key("seconds", v.seconds),
-            "device_time": Key("device_seconds", v.seconds),
         },
     ),
 }

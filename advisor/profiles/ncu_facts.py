@@ -145,7 +145,7 @@ def _value(record: LaunchRecord, names: tuple[str, ...]) -> float | None:
 
 
 def _family(record: LaunchRecord, name: re.Pattern[str], *, share: bool) -> dict[str, float]:
-    """Return every metric that matches *name*, by the word that tells it from its siblings."""
+    """Return the metrics that match *name*, by the word that tells each from its siblings."""
     found: dict[str, float] = {}
     for metric, (text, _) in record.metrics.items():
         match = name.fullmatch(metric)
@@ -181,10 +181,8 @@ def _launch(record: LaunchRecord) -> Launch | None:
     block, grid = _dims(record, "Block Size"), _dims(record, "Grid Size")
     if block is None:
         return None
-    found = {name: _value(record, names) for name, names in _LAUNCH.items()}
-    whole: dict[str, Any] = {
-        name: round(value) for name, value in found.items() if value is not None
-    }
+    found = {name: _whole(_value(record, names)) for name, names in _LAUNCH.items()}
+    whole: dict[str, Any] = {name: count for name, count in found.items() if count is not None}
     for name in _BYTES:
         if name in whole:
             whole[name] = _unrounded(record, _LAUNCH[name], whole[name])

@@ -11,6 +11,7 @@ from gpuadvise.rules.evidence import derived, given, told
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
+    Evidence,
     Examples,
     Gain,
     Kind,
@@ -65,17 +66,22 @@ def check(
         evidence=(
             derived("resident warps per SM", resident, "warps"),
             derived("needed warps per SM", needed.warps, "warps"),
-            given("independent instructions", ilp, "instructions")
-            if independent_instructions
-            else derived("independent instructions, assumed", ilp, "instructions"),
+            _independent(independent_instructions),
             told(device, "limits", "arithmetic latency", arithmetic_latency, "cycles"),
         ),
-        gain=Gain(
-            kind="instruction rate",
-            upper_bound=needed.warps / resident,
-            how=f"needed / resident warps = {needed.warps} / {resident}",
-        ),
+        gain=_gain(needed.warps, resident),
     )
+
+
+def _independent(known: float | None) -> Evidence:
+    if known is None:
+        return derived("independent instructions, assumed", 1, "instructions")
+    return given("independent instructions", known, "instructions")
+
+
+def _gain(needed: int, resident: int) -> Gain:
+    how = f"needed / resident warps = {needed} / {resident}"
+    return Gain(kind="instruction rate", upper_bound=needed / resident, how=how)
 
 
 RULE = Rule(

@@ -15,7 +15,6 @@ from gpuadvise.rules.model import (
     Examples,
     Gain,
     Kind,
-    Line,
     Location,
     Passed,
     Priority,
@@ -24,7 +23,7 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.report import order_note
+from gpuadvise.rules.report import Line, order_note
 from gpuadvise.rules.select import rule_named, selected
 from gpuadvise.rules.sources import guide
 

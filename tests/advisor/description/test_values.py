@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gpuadvise.advisor.description import lists
 from gpuadvise.advisor.description import values as v
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.access import Space
@@ -28,18 +29,18 @@ from gpuadvise.advisor.facts.access import Space
         (v.share, "0.75", 0.75),
         (v.flag, False, False),
         (v.text, "x", "x"),
-        (v.texts, "a b", ("a", "b")),
-        (v.texts, ["a", "b c"], ("a", "b c")),
-        (v.text_list, ["a"], ("a",)),
-        (v.text_table, {"a": "b"}, {"a": "b"}),
-        (v.share_table, {"fma": 0.5}, {"fma": 0.5}),
-        (v.number_table, {"wait": 2}, {"wait": 2.0}),
-        (v.wholes, [0, 5], (0, 5)),
+        (lists.texts, "a b", ("a", "b")),
+        (lists.texts, ["a", "b c"], ("a", "b c")),
+        (lists.text_list, ["a"], ("a",)),
+        (lists.text_table, {"a": "b"}, {"a": "b"}),
+        (lists.share_table, {"fma": 0.5}, {"fma": 0.5}),
+        (lists.number_table, {"wait": 2}, {"wait": 2.0}),
+        (lists.wholes, [0, 5], (0, 5)),
         (v.word(Space), "shared", Space.SHARED),
         (v.one_of(1, 2), 2, 2),
-        (v.dims, 256, (256, 1, 1)),
-        (v.dims, [16, 8], (16, 8, 1)),
-        (v.dims, "16x8x2", (16, 8, 2)),
+        (lists.dims, 256, (256, 1, 1)),
+        (lists.dims, [16, 8], (16, 8, 1)),
+        (lists.dims, "16x8x2", (16, 8, 2)),
     ],
 )
 def test_what_is_accepted(read: v.Reader, raw: object, value: Any) -> None:
@@ -71,17 +72,17 @@ HUGE = 10**400
         (v.share, "half", '"half" is not a share.'),
         (v.flag, 1, '"1" is neither true nor false.'),
         (v.text, "  ", '"  " is not a text.'),
-        (v.texts, 3, '"3" is not a list of texts.'),
-        (v.text_table, {"a": 1}, "Every value of this table is a text."),
-        (v.text_table, 1, '"1" is not a table.'),
-        (v.share_table, {"a": 2}, '"2" is not a number from 0 to 1.'),
-        (v.wholes, [], '"a list" is not a list of 1 to 32 indices.'),
+        (lists.texts, 3, '"3" is not a list of texts.'),
+        (lists.text_table, {"a": 1}, "Every value of this table is a text."),
+        (lists.text_table, 1, '"1" is not a table.'),
+        (lists.share_table, {"a": 2}, '"2" is not a number from 0 to 1.'),
+        (lists.wholes, [], '"a list" is not a list of 1 to 32 indices.'),
         (v.word(Space), "shard", '"shard" is not known here.'),
         (v.word(Space), {}, '"a table" is not known here.'),
         (v.one_of(1, 2), 3, '"3" is not 1 or 2.'),
-        (v.dims, [], '"a list" is not a size in threads or blocks.'),
-        (v.dims, "x" * 10**6, '"xxx'),
-        (v.dims, 2**31, '"2147483648" is not a size'),
+        (lists.dims, [], '"a list" is not a size in threads or blocks.'),
+        (lists.dims, "x" * 10**6, '"xxx'),
+        (lists.dims, 2**31, '"2147483648" is not a size'),
     ],
     ids=range(30),
 )

@@ -1,0 +1,153 @@
+"""Files that are none, streams, and words of rules that examples do not reach."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gpuadvise.advisor.backends import description_file
+from gpuadvise.rules.guide import partial_warp
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def advised(cli, description: dict[str, object], tmp_path: Path) -> dict[str, dict[str, str]]:
+    path = tmp_path / "k.json"
+    path.write_text(json.dumps(description))
+    ran = cli("advise", "k.json", "--format", "json")
+    assert ran.code == 0, ran.err
+    return {finding["rule"]: finding for finding in json.loads(ran.out)["findings"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("k.toml", b"\xff\xfe", '"k.toml": line 1 is not UTF-8.'),
+        ("k.json", b'{"block": 1,\n"name": "\xff"}', '"k.json": line 2 is not UTF-8.'),
+        ("k.json", b"", "k.json: not JSON: Expecting value (line 1, column 1)."),
+        ("k.json", b'{"block": "\\ud800"}', 'k.json:1:11: block: "\\ud800" is not a size'),
+    ],
+)
+def test_files_that_cannot_be_used(
+    name: str, content: bytes, message: str, cli, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    ran = cli("advise", name)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"error: {message}")
+
+
+def test_a_folder_is_no_file(cli, tmp_path: Path) -> None:
+    (tmp_path / "k.toml").mkdir()
+    (tmp_path / "k.json").mkdir()
+    for name in ("k.toml", "k.json"):
+        ran = cli("advise", name)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err == f'error: "{name}" cannot be read: Is a directory.\n'
+    ran = cli("advise", "--ncu", ".")
+    assert (ran.code, ran.out) == (2, "")
+
+
+def test_a_document_that_is_too_large(cli, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(description_file, "LARGEST_DOCUMENT", 10)
+    (tmp_path / "k.toml").write_text("[[kernel]]\nblock = 32\n")
+    ran = cli("advise", "k.toml")
+    assert ran.code == 2
+    assert "hint: Write one kernel per line (NDJSON): that has no limit." in ran.err
+
+
+def test_a_line_that_never_ends(cli, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(description_file, "LARGEST_LINE", 100)
+    (tmp_path / "k.ndjson").write_text('{"block": 32}\n' + "x" * 500)
+    ran = cli("advise", "k.ndjson", "--gpu", "h200", "--format", "ndjson")
+    assert ran.code == 2
+    assert "k.ndjson: a line is longer than 100 bytes." in ran.err
+
+
+def test_a_profile_from_stdin(cli, monkeypatch) -> None:
+    text = '"ID","Kernel Name","Block Size","Grid Size","Metric Name","Metric Value"\n'
+    text += '"0","k","(33, 1, 1)","(1, 1, 1)","x","1"\n'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    ran = cli("advise", "--ncu", "-", "--select", "partial-warp", "--format", "json")
+    assert [f["location"]["kernel"] for f in json.loads(ran.out)["findings"]] == ["k"]
+
+
+def test_a_rule_that_breaks_is_seen_and_ends_with_3(cli, monkeypatch) -> None:
+    def broken(*facts: object, **named: object) -> None:
+        raise ZeroDivisionError("by zero")
+
+    rule = partial_warp.RULE
+    monkeypatch.setattr(rule.check, "__code__", broken.__code__)
+    given = ("advise", "--block", "33", "--gpu", "h200")
+    ran = cli(*given)
+    assert ran.code == 3
+    assert "The rule partial-warp broke: ZeroDivisionError: by zero" in ran.out
+    assert "tiny-blocks" in ran.out
+    document = json.loads(cli(*given, "--format", "json").out)
+    assert document["result"]["failures"] == [
+        {"rule": "partial-warp", "error": "ZeroDivisionError: by zero"}
+    ]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"block": 33}\n')))
+    ran = cli("advise", "-", "--gpu", "h200", "--format", "ndjson", "--fail-on", "medium")
+    assert ran.code == 3
+    assert "note: The rule partial-warp broke" in ran.err
+
+
+CASES = [
+    ({"environment": {"CUDA_VISIBLE_DEVICES": "1"}, "devices": ["h200", "h200"]},
+     "device-visibility", "CUDA_VISIBLE_DEVICES shows 1 of 2 GPUs to the program."),
+    ({"environment": {}, "devices": ["h200", "t4"]},
+     "device-visibility", "The 2 GPUs are not alike and CUDA_DEVICE_ORDER is unset"),
+    ({"telemetry": {"row_remap_failed": True}}, "ecc-errors", "could not be replaced."),
+    ({"telemetry": {"ecc_enabled": True, "ecc_enabled_after_reboot": False}},
+     "ecc-errors", "ECC is on now and will be off after 1 reboot."),
+    ({"compiled": {"stack": 64}}, "register-spills", "A stack frame of 64 bytes per thread: spilled"),
+    ({"compiled": {"spill_stores": 8, "spills_exact": False}}, "register-spills", "up to 8 bytes"),
+    ({"scaling": {"parallel": 1, "processors": 4, "target": 10}},
+     "sequential-remainder", "4 processors give 4x, and without limit is the most."),
+    ({"scaling": {"parallel": 0.5, "processors": 4, "target": 3, "grows": True}},
+     "sequential-remainder", "a problem that grows with the machine up by 2.5x."),
+    ({"gpu": "jetson-agx-orin-64", "work": {"flops": 1e13, "bytes": "1GB", "dtype": "int8"}},
+     "compute-bound", "the int8 units"),
+    ({"gpu": "h200", "accesses": [{"name": "a", "word": 4, "indices": list(range(0, 3200, 100))}]},
+     "uncoalesced-access", "4-byte words gathered by index"),
+    ({"gpu": "h200", "accesses": [{"name": "s", "space": "shared", "word": 4, "indices": [0, 32]}]},
+     "bank-conflicts", "2-way bank conflict"),
+    ({"allocations": {"per_iteration": 1, "iterations": 9, "stream_ordered": True,
+                      "pool_keeps_memory": False}}, "repeated-allocations", "1 allocation in each"),
+    ({"offload": {"host_time": "1ms", "kernel_time": "2ms", "transfer_time": "1ms"}},
+     "unprofitable-offload", "together 3 ms; the host needs 1 ms."),
+    ({"telemetry": {"compute_mode": "prohibited"}}, "restricted-compute-mode", "0 processes may"),
+    ({"gpu": "h200", "code": ["compute_80"], "environment": {"CUDA_CACHE_DISABLE": "1"}},
+     "startup-jit", "at every start, as CUDA_CACHE_DISABLE=1 is set."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "rule", "words"), CASES, ids=[case[2][:40] for case in CASES])
+def test_words_for_the_rarer_cases(given, rule: str, words: str, cli, tmp_path: Path) -> None:
+    found = advised(cli, {"gpu": "h200", **given}, tmp_path)
+    assert words in found[rule]["message"]
+    assert found[rule]["action"].endswith(".")
+
+
+def test_a_type_without_a_peak_is_no_evidence(cli, tmp_path: Path) -> None:
+    work = {"flops": 1e12, "bytes": "1GB", "dtype": "int64"}
+    assert advised(cli, {"gpu": "h200", "work": work}, tmp_path) == {}
+
+
+def test_a_narrower_name_of_a_type(cli, tmp_path: Path) -> None:
+    work = {"flops": 1e9, "bytes": "12GB", "dtype": "float"}
+    assert "memory-bound" in advised(cli, {"gpu": "h200", "work": work}, tmp_path)
+    work["dtype"] = "fp16_tensor"
+    found = advised(cli, {"gpu": "h200", "work": work}, tmp_path)
+    assert "peak (fp16_tensor)" in found["memory-bound"]["message"]
