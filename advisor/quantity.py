@@ -34,9 +34,11 @@ _OPERATIONS = {
 _OPERATION_RATES = {
     f"{unit}{noun}/s": scale for unit, scale in _DECIMAL.items() for noun in ("FLOP", "OP")
 }
-_LARGEST_BYTES = 2**63 - 1
+LARGEST_BYTES = 2**63 - 1
 # No time, rate or count is that far from one; products of such numbers stay finite.
 _BEYOND = 1e30
+# Outside of this, numbers are shown with an exponent: two decimals would say 0.
+_TINY, _LONG = 0.005, 1e9
 
 
 def parse_bytes(text: str, *, minimum: int = 0) -> int:
@@ -54,7 +56,7 @@ def parse_bytes(text: str, *, minimum: int = 0) -> int:
     if unit not in _BYTES:
         raise BadInput(f"{quoted(text)} is not a size.", hint=accepted)
     size = number * _BYTES[unit]
-    if not minimum <= size <= _LARGEST_BYTES or size != int(size):
+    if not minimum <= size <= LARGEST_BYTES or size != int(size):
         raise BadInput(
             f"{quoted(text)} is not a whole number of bytes from {minimum} to 2^63-1.",
             hint=accepted,
@@ -109,7 +111,8 @@ def _split(text: str, accepted: str) -> tuple[float, str]:
 
 def show_bytes(size: int) -> str:
     """Return *size* as people read device memory: ``227 KiB``, ``139.8 GiB``, ``100 B``."""
-    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+    for power, unit in enumerate(("PiB", "TiB", "GiB", "MiB", "KiB")):
+        scale = 1024 ** (5 - power)
         if size >= scale:
             return f"{_short(size / scale)} {unit}"
     return f"{size} B"
@@ -164,6 +167,8 @@ def _decimal(
 
 
 def _short(value: float) -> str:
+    if value >= _LONG or 0 < value < _TINY:
+        return f"{value:.3g}"
     digits = 1 if value >= 10 else 2
     text = f"{value:.{digits}f}"
     return text.rstrip("0").rstrip(".")

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.exits import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 T = TypeVar("T")
 
@@ -67,7 +68,19 @@ def _is_count(text: str) -> bool:
     return digits and 1 <= int(text) < 2**31  # the largest grid dimension
 
 
-def below(value: float | None, least: float | None) -> Exit:
-    """Return the exit code of ``--fail-under``: a known *value* under the *least* one fails."""
-    failed = value is not None and least is not None and value < least
-    return Exit.THRESHOLD if failed else Exit.RAN
+def fails_under(what: str, value: float | None, least: float | None) -> tuple[Exit, Sequence[str]]:
+    """Return the exit code of ``--fail-under`` and, where *value* of *what* fails, a note.
+
+    Raises BadInput when there is a threshold and nothing to hold it against: a check that
+    cannot fail must not look like one that passed.
+    """
+    if least is None:
+        return Exit.RAN, ()
+    if value is None:
+        raise BadInput(
+            "--fail-under has nothing to compare.", hint="Give what was measured: --time."
+        )
+    if value >= least:
+        return Exit.RAN, ()
+    said = f"{show_share(value)} {what} is below --fail-under {show_share(least)}."
+    return Exit.THRESHOLD, (said,)

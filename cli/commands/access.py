@@ -14,7 +14,7 @@ from gpuadvise.advisor.memory.remedies import remedies
 from gpuadvise.advisor.memory.transactions import CachePath
 from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.args import below, share
+from gpuadvise.cli.args import fails_under, share
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
@@ -96,6 +96,7 @@ def command(
     wanted = _path(path)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     case = _case(choice.device, words, wanted, sweep=sweep, show=show)
+    code, notes = fails_under("efficiency", case.efficiency, least)
     answer = Answer(
         command="access",
         device=device_block(case.device),
@@ -103,8 +104,8 @@ def command(
         result=result(case),
         rows=rows(case),
         blocks=lambda: blocks(case),
-        notes=choice.notes,
-        exit=below(case.efficiency, least),
+        notes=(*choice.notes, *notes),
+        exit=code,
     )
     return emit(answer, Output(format=format_name, fields=tuple(get or ())))
 

@@ -10,7 +10,7 @@ from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.transfers.links import parse_pcie
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.args import below, named, share
+from gpuadvise.cli.args import fails_under, named, share
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
@@ -31,7 +31,10 @@ from gpuadvise.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.cli.memory.peak import Peak
 
 EXAMPLES = """\
   gpuadvise bandwidth --gpu h200
@@ -67,8 +70,9 @@ def command(
         str | None, typer.Option("--bus", metavar="BITS", help="Bus width to --memory-clock.")
     ] = None,
     rate: Annotated[
-        str, typer.Option("--data-rate", metavar="N", help="Transfers per clock; 2 is DDR.")
-    ] = "2",
+        str | None,
+        typer.Option("--data-rate", metavar="N", help="Transfers per clock; 2 (DDR) if not given."),
+    ] = None,
     slot: Pcie = None,
     calibration: Calibration = None,
     fail_under: FailUnder = None,
@@ -83,31 +87,37 @@ def command(
     least = None if fail_under is None else share("--fail-under", fail_under)
     moved = traffic(read=read, write=write, time=time, matrix=matrix, dtype=dtype, copies=copies)
     link = None if slot is None else named("--pcie", parse_pcie, slot)
-    notes: tuple[str, ...] = ()
-    if clock is None and bus is None:
+    typed = _typed(clock, bus, rate)
+    notes: Sequence[str] = ()
+    if typed is None:
         choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
-        notes = choice.notes
-        case = Case(
-            device=choice.device,
-            peak=device_peak(choice.device),
-            traffic=moved,
-            measured=None if calibration is None else _measured(calibration),
-            slot=link,
-        )
-    elif clock is None or bus is None:
-        raise BadInput("--memory-clock and --bus go together.")
+        chosen, peak, notes = choice.device, device_peak(choice.device), choice.notes
+    elif (gpu, cc, device, snapshot) == (None, None, None, None):
+        chosen, peak = None, typed
     else:
-        case = Case(device=None, peak=typed_peak(clock, bus, rate), traffic=moved, slot=link)
+        raise BadInput("--memory-clock and --bus stand for a device: name none beside them.")
+    measured = None if calibration is None else _measured(calibration)
+    case = Case(device=chosen, peak=peak, traffic=moved, measured=measured, slot=link)
+    code, below = fails_under("of the theoretical bandwidth", case.ratio, least)
     answer = Answer(
         command="bandwidth",
         device=device_block(case.device) if case.device else None,
         input=asked(case),
         result=result(case),
         blocks=lambda: blocks(case),
-        notes=notes,
-        exit=below(case.ratio, least),
+        notes=(*notes, *below),
+        exit=code,
     )
     return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+
+
+def _typed(clock: str | None, bus: str | None, rate: str | None) -> Peak | None:
+    """Return the peak of the options' factors, None when there are none; raises BadInput."""
+    if (clock, bus, rate) == (None, None, None):
+        return None
+    if clock is None or bus is None:
+        raise BadInput("--memory-clock and --bus go together, and --data-rate with both.")
+    return typed_peak(clock, bus, rate or "2")
 
 
 def _measured(path: str) -> LinkModel:

@@ -10,7 +10,7 @@ from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.args import below, share
+from gpuadvise.cli.args import fails_under, share
 from gpuadvise.cli.blocks import Block, Heading
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
@@ -103,6 +103,7 @@ def command(
 
         save(kernels, choice.device.name, plot)
     shares = [kernel.found.share for kernel in kernels if kernel.found.share is not None]
+    code, below = fails_under("of the roof", min(shares, default=None), least)
     answer = Answer(
         command="roofline",
         device=device_block(choice.device),
@@ -110,8 +111,8 @@ def command(
         result=result(choice.device, kernels),
         rows=rows(kernels),
         blocks=lambda: _blocks(choice.device, kernels, show=show),
-        notes=(*choice.notes, *notes),
-        exit=below(min(shares, default=None), least),
+        notes=(*choice.notes, *notes, *below),
+        exit=code,
     )
     return emit(answer, Output(format=format_name, fields=tuple(get or ())))
 

@@ -8,7 +8,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.memory.bandwidth import effective_bandwidth
 from gpuadvise.advisor.memory.number_types import parse_number_type, storage_bytes
 from gpuadvise.advisor.prose import quoted
-from gpuadvise.advisor.quantity import parse_bytes, parse_seconds
+from gpuadvise.advisor.quantity import LARGEST_BYTES, parse_bytes, parse_seconds
 from gpuadvise.cli.args import named, whole
 
 _MOST_ELEMENTS = 2**40
@@ -73,4 +73,6 @@ def _matrix(matrix: str, dtype: str, copies: str) -> tuple[int, int]:
     elements *= whole("--matrix", columns, low=1, high=_MOST_ELEMENTS)
     size = storage_bytes(elements, named("--dtype", parse_number_type, dtype))
     passes = whole("--copies", copies, low=1, high=_MOST_PASSES)
+    if size * passes > LARGEST_BYTES:
+        raise BadInput(f"--matrix: {quoted(matrix)} has more than 2^63-1 bytes.")
     return size * (passes - passes // 2), size * (passes // 2)

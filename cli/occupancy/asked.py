@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.advisor.quantity import show_share
-from gpuadvise.cli.args import share
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.args import fails_under, share
 from gpuadvise.cli.formats import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.cli.exits import Exit
     from gpuadvise.cli.formats import Output
 
 
@@ -77,13 +76,7 @@ class Asked:
         """The least occupancy that passes, 0 to 1; raises BadInput."""
         return None if self.fail_under is None else share("--fail-under", self.fail_under)
 
-    def verdict(self, found: Iterable[Occupancy]) -> tuple[Exit, tuple[str, ...]]:
+    def verdict(self, found: Iterable[Occupancy]) -> tuple[Exit, Sequence[str]]:
         """Return the exit code for *found*, and a note if one is below the threshold."""
-        least = self.threshold
-        if least is None:
-            return Exit.RAN, ()
         lowest = min(each.occupancy for each in found)
-        if lowest >= least:
-            return Exit.RAN, ()
-        said = f"{show_share(lowest)} occupancy is below --fail-under {show_share(least)}."
-        return Exit.THRESHOLD, (said,)
+        return fails_under("occupancy", lowest, self.threshold)

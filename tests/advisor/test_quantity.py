@@ -46,6 +46,23 @@ def test_an_ambiguous_kilobyte_is_refused_with_both_readings() -> None:
 
 
 @pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (quantity.show_seconds(1e-12), "0.001 ns"),
+        (quantity.show_seconds(4e-15), "4e-06 ns"),
+        (quantity.show_seconds(0), "0 ns"),
+        (quantity.show_seconds(2.5e20), "2.5e+20 s"),
+        (quantity.show_share(1e-6), "0.0001 %"),
+        (quantity.show_bytes(3 << 40), "3 TiB"),
+        (quantity.show_bytes(2**63), "8192 PiB"),
+        (quantity.show_bytes(1023), "1023 B"),
+    ],
+)
+def test_what_is_tiny_is_not_zero_and_what_is_huge_is_short(shown: str, text: str) -> None:
+    assert shown == text
+
+
+@pytest.mark.parametrize(
     ("text", "seconds"),
     [("3ms", 3e-3), ("250us", 250e-6), ("250µs", 250e-6), ("1.2s", 1.2), ("800 ns", 800e-9)],
 )

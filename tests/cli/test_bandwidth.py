@@ -59,7 +59,7 @@ def test_a_threshold(cli) -> None:
     args = ["bandwidth", "--gpu", "h200", "--read", "1GB", "--time", "1ms", "--fail-under"]
     assert cli(*args, "50%").code == 1
     assert cli(*args, "0.2").code == 0
-    assert cli("bandwidth", "--gpu", "h200", "--fail-under", "50%").code == 0
+    assert "20.8 % of the theoretical bandwidth is below --fail-under 50 %" in cli(*args, "50%").err
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -96,6 +96,10 @@ def test_a_bad_calibration(cli, tmp_path: Path, content: bytes) -> None:
         (["--bus", "384"], "go together"),
         (["--memory-clock", "1GHz", "--bus", "4"], "--bus"),
         (["--fail-under", "2"], "--fail-under"),
+        (["--fail-under", "50%"], "--fail-under has nothing to compare"),
+        (["--data-rate", "4"], "go together"),
+        (["--memory-clock", "1GHz", "--bus", "384", "--gpu", "h200"], "name none beside them"),
+        (["--matrix", f"{2**40}x{2**40}", "--time", "1s"], "more than 2^63-1 bytes"),
         (["--gpu", "h200", "--calibration", "/no/such/file"], "cannot be read"),
         (["--cc", "9.0"], "is not known"),
     ],

@@ -108,6 +108,8 @@ def test_without_the_package(cli, monkeypatch, option: list[str], module: str) -
 
 def test_a_threshold(cli) -> None:
     args = ["roofline", "--gpu", "h200", "--flops", "1e9", "--bytes", "12GB", "--time", "5ms"]
+    assert "% of the roof is below --fail-under 80 %" in cli(*args, "--fail-under", "80%").err
+    assert cli(*args[:-2], "--fail-under", "80%").code == 2
     assert cli(*args, "--fail-under", "80%").code == 1
     assert cli(*args, "--fail-under", "10%").code == 0
 
