@@ -74,7 +74,10 @@ def _duplex(pieces: dict[int, float], rate: float, latency: float) -> tuple[floa
 
 def _latency(copies: Sequence[Copy]) -> float:
     # The least: a slow moment of the host between the start and the copy is not the link's.
-    return min(copy.seconds.low for copy in copies if copy.bytes <= _SMALL)
+    # Pageable copies do not count: small ones return before the link has moved them.
+    pinned = (CopyKind.PINNED_H2D, CopyKind.PINNED_D2H)
+    small = (copy for copy in copies if copy.bytes <= _SMALL and copy.kind in pinned)
+    return min(copy.seconds.low for copy in small)
 
 
 def _piece_seconds(session: Session, size: int) -> float:
