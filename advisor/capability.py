@@ -9,7 +9,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 
 _FORM = re.compile(
-    r"(?:(?:sm|compute|cc)[_-]?)?\s*(\d{1,2})(?:\.(\d)|(\d))([af]?)", re.IGNORECASE | re.ASCII
+    r"((?:sm|compute|cc)[_-]?)?\s*(\d{1,2})(?:\.(\d)|(\d))([af]?)", re.IGNORECASE | re.ASCII
 )
 
 
@@ -34,7 +34,8 @@ class Capability:
 def parse_capability(text: str) -> Capability:
     """Return the capability that ``9.0``, ``90``, ``sm_90a`` or ``compute_90`` names.
 
-    Raises BadInput for anything else.
+    Raises BadInput for anything else, and for ``12``: 1.2 is what compilers mean by it, 12.0
+    what people do.
     """
     match = _FORM.fullmatch(text.strip())
     if not match:
@@ -42,5 +43,10 @@ def parse_capability(text: str) -> Capability:
             f"{quoted(text)} is not a compute capability.",
             hint="Write it as 9.0, 90 or sm_90a.",
         )
-    major, dotted, plain, variant = match.groups()
+    prefix, major, dotted, plain, variant = match.groups()
+    if major == "1" and plain and not prefix:
+        raise BadInput(
+            f"{quoted(text)} can be compute capability 1.{plain} or 1{plain}.0.",
+            hint=f"Write 1.{plain} or 1{plain}.0.",
+        )
     return Capability(int(major), int(dotted or plain), variant.lower())

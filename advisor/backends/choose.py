@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -56,9 +56,21 @@ def choose(
     saved ``device`` answer, in which ``device`` picks. Nothing given: the first live GPU that
     CUDA would see, else ``$GPUADVISE_GPU``, else the catalogue's default with a note. Raises BadInput
     for names that lead nowhere and two choices at once, Unavailable if *device* is not there.
-    *depth* says how much a live GPU is asked.
+    A note says where the limits are those of an older capability. *depth* says how much a live GPU is asked.
     """
     _refuse_two(gpu, cc, device, from_file)
+    choice = _chosen(gpu, cc, device, from_file, depth, environ)
+    return _warned(choice) if choice.device.extrapolated else choice
+
+
+def _chosen(
+    gpu: str | None,
+    cc: str | None,
+    device: str | None,
+    from_file: str | None,
+    depth: Depth,
+    environ: Mapping[str, str],
+) -> Choice:
     if gpu is not None:
         return Choice(device=_named("--gpu", gpu))
     if cc is not None:
@@ -77,13 +89,25 @@ def _refuse_two(gpu: str | None, cc: str | None, device: str | None, from_file: 
         raise BadInput(f"{and_list(names)} name two devices.", hint="Give one of them.")
 
 
+def _warned(choice: Choice) -> Choice:
+    from gpuadvise.advisor.catalogue import nearest_documented
+
+    capability = choice.device.capability
+    said = (
+        f"Compute capability {capability} is not known: its limits are taken from "
+        f"{nearest_documented(capability)}, the nearest older one."
+    )
+    return replace(choice, notes=(*choice.notes, said))
+
+
 def _named(option: str, name: str) -> Device:
     from gpuadvise.advisor.catalogue import find
 
     try:
         return find(name)
     except BadInput as error:
-        raise BadInput(f"{option}: {error.message}", hint=error.hint) from None
+        other = "--cc takes a compute capability instead of a name."
+        raise BadInput(f"{option}: {error.message}", hint=f"{error.hint} {other}") from None
 
 
 def _of_capability(text: str) -> Device:

@@ -18,11 +18,12 @@ from gpuadvise.cli.formats import Format
 from gpuadvise.cli.occupancy.lines import writer
 from gpuadvise.cli.occupancy.numbered import arrivals, opened
 from gpuadvise.cli.occupancy.question import NEEDED, fields
-from gpuadvise.cli.occupancy.rows import csv_reader, json_row, text_of
+from gpuadvise.cli.occupancy.rows import csv_reader, json_row, misspelt, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.cli.occupancy.asked import Asked
     from gpuadvise.cli.occupancy.lines import Writer
     from gpuadvise.cli.occupancy.rows import Row
@@ -84,6 +85,8 @@ class Session:
 
     def verdict(self) -> Exit:
         """Return the exit code of the whole batch."""
+        if self._read is None:
+            note("--batch had no line to answer.")
         if self._below:
             least = show_share(self._threshold)
             note(f"{plural(self._below, 'line')} below --fail-under {least}.")
@@ -96,15 +99,19 @@ class Session:
         if text.lstrip().startswith("{"):
             self._read = json_row
             self._write = writer(self._format(Format.NDJSON))
-            return self._answered(json_row(text))
-        read, keys = csv_reader(text)
+            row = json_row(text)
+            note(*_unread(row.kept))
+            return self._answered(row)
+        read, columns, keys = csv_reader(text)
         given = {*keys, *(key for key, _ in self._defaults)}
         missing = [key for key, _, _ in NEEDED if key not in given]
         if missing:
+            usual = "Name columns like the options, or give the option for all lines."
             raise BadInput(
-                f"the header {quoted(text)} has no column {and_list(missing)}.",
-                hint="Name columns like the options, or give the option for all lines.",
+                f"the header {quoted(text)} has no column {and_list(missing, 'or')}.",
+                hint=" ".join([*_unread(columns), usual]),
             )
+        note(*_unread(columns))
         self._read, self._write = read, writer(self._format(Format.CSV))
         self._has_grid = "grid" in given
         return ""
@@ -115,6 +122,8 @@ class Session:
 
     def _answered(self, row: Row) -> str:
         engine = self._engine(*row.device)
+        if isinstance(engine, BadInput):
+            raise engine
         values = fields([*self._defaults, *row.launch], str)
         values.pop("min_blocks", None)
         record = engine[0].record(**values)
@@ -124,16 +133,31 @@ class Session:
             self._below += 1
         return self._write(row.kept, record)
 
-    def _chosen(self, *texts: tuple[str, str]) -> tuple[Batch, int | None]:
-        """Return the model and the SMs of the device that a line names, or the options."""
-        if texts:
-            named = dict(texts)
-            device = choose(gpu=named.get("gpu"), cc=named.get("cc")).device
-        else:
-            choice = self._asked.choice()
-            note(*choice.notes)
-            device = choice.device
-        return Batch(device.limits), device.sm_count
+    def _chosen(self, *texts: tuple[str, str]) -> tuple[Batch, int | None] | BadInput:
+        """Return the model and the SMs of the device that a line names, or the options.
+
+        An error is returned, for it is remembered like a device: finding the nearest names is
+        slow. Raises it where the options are wrong.
+        """
+        try:
+            choice = _of_line(**dict(texts)) if texts else self._asked.choice()
+        except BadInput as error:
+            if not texts:
+                raise
+            return BadInput(f"{error.message} {error.hint}")
+        note(*choice.notes)
+        return Batch(choice.device.limits), choice.device.sm_count
+
+
+def _of_line(gpu: str | None = None, cc: str | None = None) -> Choice:
+    return choose(gpu=gpu, cc=cc)
+
+
+def _unread(columns: Iterable[str]) -> list[str]:
+    return [
+        f"Column {quoted(column)} is kept, not read: did you mean {key}?"
+        for column, key in misspelt(columns)
+    ]
 
 
 def _waves(record: Mapping[str, Any], values: Mapping[str, Any], sms: int | None) -> dict[str, Any]:

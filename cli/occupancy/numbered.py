@@ -35,10 +35,17 @@ def opened(path: str) -> Iterator[BufferedReader]:
         yield file
 
 
+def _read(file: BufferedReader) -> bytes:
+    try:
+        return file.read1(_CHUNK)
+    except OSError as error:
+        raise BadInput(f"--batch cannot be read further: {error.strerror}.") from None
+
+
 def arrivals(file: BufferedReader) -> Iterator[list[Numbered]]:
     """Yield the lines that one read brought, again and again, so that answers need not wait."""
     count, rest, skipping = 0, b"", False
-    while chunk := file.read1(_CHUNK):
+    while chunk := _read(file):
         *whole, rest = (rest + chunk).split(b"\n")
         numbered: list[Numbered] = []
         for line in whole:

@@ -11,11 +11,12 @@ from gpuadvise.cli.occupancy.numbered import LONGEST
 from gpuadvise.cli.occupancy.question import KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 Texts = list[tuple[str, str]]
 DEVICE = ("gpu", "cc")
 _KNOWN = KEYS.union(DEVICE)
+_LONGEST_KEY = 2 * max(map(len, _KNOWN))
 _FLAGS = frozenset(("no_opt_in", "nonportable_cluster"))
 
 
@@ -54,8 +55,8 @@ def json_row(text: str) -> Row:
     return Row(launch, device, kept)
 
 
-def csv_reader(header: str) -> tuple[Callable[[str], Row], list[str]]:
-    """Return the reader of the lines below *header*, and the options that it names.
+def csv_reader(header: str) -> tuple[Callable[[str], Row], list[str], list[str]]:
+    """Return the reader of the lines below *header*, its columns, and the options it names.
 
     Raises BadInput if the header is no header.
     """
@@ -76,7 +77,17 @@ def csv_reader(header: str) -> tuple[Callable[[str], Row], list[str]]:
             dict(zip(columns, cells, strict=True)),
         )
 
-    return read, [key for key in keys if key in _KNOWN]
+    return read, columns, [key for key in keys if key in _KNOWN]
+
+
+def misspelt(columns: Iterable[str]) -> list[tuple[str, str]]:
+    """Return each of *columns* that is nearly the name of an option, and that name."""
+    from difflib import get_close_matches
+
+    near = (
+        (name, get_close_matches(_key(name)[:_LONGEST_KEY], _KNOWN, 1, 0.75)) for name in columns
+    )
+    return [(name, found[0]) for name, found in near if found and _key(name) not in _KNOWN]
 
 
 def _key(column: str) -> str:
@@ -99,7 +110,8 @@ def _text(key: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool) is (key in _FLAGS) and isinstance(value, int | float):
-        return str(value)
+        whole = isinstance(value, float) and value.is_integer() and key not in DEVICE
+        return str(int(value) if whole else value)  # 32.0 is 32 in JSON; but cc 9.0 is not 9
     raise BadInput(f"{key}: {quoted(json.dumps(value))} is not what this column takes.")
 
 

@@ -16,6 +16,10 @@ from gpuadvise.advisor.errors import BadInput
         ("120", Capability(12, 0)),
         ("SM_121A", Capability(12, 1, "a")),
         (" 10.3 ", Capability(10, 3)),
+        ("sm90", Capability(9, 0)),
+        ("SM-86", Capability(8, 6)),
+        ("cc 8.6", Capability(8, 6)),
+        ("sm_12", Capability(1, 2)),
     ],
 )
 def test_every_spelling(text: str, capability: Capability) -> None:
@@ -27,6 +31,12 @@ def test_every_spelling(text: str, capability: Capability) -> None:
 )
 def test_what_is_no_capability(text: str) -> None:
     with pytest.raises(BadInput, match="is not a compute capability"):
+        parse_capability(text)
+
+
+@pytest.mark.parametrize("text", ["10", "11", "12", "13"])
+def test_what_can_be_two_capabilities(text: str) -> None:
+    with pytest.raises(BadInput, match=rf"can be compute capability 1\.{text[1]} or {text}\.0"):
         parse_capability(text)
 
 

@@ -33,6 +33,17 @@ def test_a_name_and_a_capability_answer_from_the_catalogue() -> None:
     assert device.origin is Origin.CAPABILITY
 
 
+@pytest.mark.parametrize("asked", [{"cc": "13.0"}, {"gpu": "sm_130"}])
+def test_an_unknown_capability_is_answered_with_a_warning(asked: dict[str, str]) -> None:
+    choice = choose(**asked, environ={})
+    assert choice.device.extrapolated
+    (said,) = choice.notes
+    assert said == (
+        "Compute capability 13.0 is not known: its limits are taken from 12.1, the nearest older one."
+    )
+    assert choose(cc="12.0", environ={}).notes == ()
+
+
 def test_nothing_given_is_the_default_with_one_note() -> None:
     choice = choose(environ={})
     assert choice.device == find(DEFAULT_GPU)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -110,7 +111,9 @@ def test_bad_json_lines(cli, saved, line: str) -> None:
         ("name,block\n1,2\n", "has no column regs"),
         ("regs,block,Regs\n1,2,3\n", "the same name"),
         (b"\xff\xfe\n", "line 1: The line is not UTF-8"),
-        ("garbage", "has no column regs and block"),
+        ("garbage", "has no column regs or block"),
+        ("regz,block\n1,2\n", 'Column "regz" is kept, not read: did you mean regs?'),
+        ("[" * 9 + "\n", "has no column regs or block"),
     ],
 )
 def test_a_useless_first_line_ends_it(cli, saved, content, said: str) -> None:
@@ -182,8 +185,54 @@ def test_a_flag_that_is_neither_true_nor_false(cli, saved) -> None:
     assert "neither true nor false" in ran.err
 
 
-def test_an_empty_batch(cli, saved) -> None:
-    assert cli(*BATCH, saved("\n \n")).code == 0
+def test_an_empty_batch_says_so(cli, saved) -> None:
+    ran = cli(*BATCH, saved("\n \n"))
+    assert (ran.code, ran.out, ran.err) == (0, "", "note: --batch had no line to answer.\n")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "regs,block,dynamic_smen,kernel\n32,256,1K,a\n64,256,1K,b\n",
+        '{"regs": 32, "block": 256, "dynamic_smen": 9, "kernel": "a"}\n' * 2,
+    ],
+)
+def test_a_column_that_is_nearly_an_option_is_pointed_out_once(cli, saved, content: str) -> None:
+    ran = cli(*BATCH, saved(content), "--cc", "9.0")
+    assert ran.code == 0
+    said = 'Column "dynamic_smen" is kept, not read: did you mean dynamic_smem?'
+    assert ran.err == f"note: {said}\n"
+
+
+def test_lines_name_their_devices(cli, saved) -> None:
+    lines = "regs,block,gpu,cc\n32,256,a100,\n32,256,zzz4090,\n32,256,,13.0\n32,256,zzz4090,\n"
+    ran = cli(*BATCH, saved(lines + "32,256,,13.0\n"))
+    assert (ran.code, len(ran.out.splitlines())) == (2, 4)
+    first, warned, again = ran.err.splitlines()
+    assert first.startswith('error: line 3: --gpu: "zzz4090" is no GPU of the catalogue. Nearest: ')
+    assert warned.startswith("note: Compute capability 13.0 is not known")
+    assert again == first.replace("line 3", "line 5")
+
+
+def test_whole_json_numbers_may_have_a_point(cli, saved) -> None:
+    ran = cli(*BATCH, saved('{"regs": 32.0, "block": 2.56e2, "cc": 9.0}'))
+    assert json.loads(ran.out)["occupancy"] == 1.0
+    assert cli(*BATCH, saved('{"regs": 32.5, "block": 256, "cc": 9.0}')).code == 2
+    assert cli(*BATCH, saved('{"regs": 1e999, "block": 256, "cc": 9.0}')).code == 2
+
+
+def test_input_that_breaks_off_is_said(monkeypatch, cli) -> None:
+    class Breaking(io.BytesIO):
+        def read1(self, size: int | None = -1) -> bytes:
+            if self.tell():
+                raise OSError(5, "Input/output error")
+            return super().read1(size)
+
+    broken = Breaking(b"regs,block\n32,256\n")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=broken))
+    ran = cli(*BATCH, "-", "--cc", "9.0")
+    assert (ran.code, len(ran.out.splitlines())) == (2, 2)
+    assert ran.err == "error: --batch cannot be read further: Input/output error.\n"
 
 
 def test_foreign_text_cannot_steer_a_terminal(cli, saved) -> None:
