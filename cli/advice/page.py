@@ -37,12 +37,20 @@ def blocks(advised: Advised) -> Iterator[Block]:
 
 def _headline(advised: Advised) -> str:
     counts = [f"{count} {word}" for word, count in advised.counts.items() if count]
-    found = and_list(counts) if counts else "nothing to change"
+    found = and_list(counts) if counts else f"nothing to change, say {_judges(advised)}"
     if len(advised.reports) == 1:
         report = advised.reports[0]
         on = f" on {device_line(report.device)}" if report.device else ""
         return f"{report.kernel or 'This kernel'}{on}: {found}"
     return f"{plural(len(advised.reports), 'kernel')}: {found}"
+
+
+def _judges(advised: Advised) -> str:
+    """Return how many rules had their evidence."""
+    evaluated = max(
+        (len(report.lines) - len(report.not_evaluated) for report in advised.reports), default=0
+    )
+    return f"the {plural(evaluated, 'rule')} that had evidence"
 
 
 def _finding(number: int, finding: Finding, *, many: bool) -> Iterator[Block]:

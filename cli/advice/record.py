@@ -96,7 +96,7 @@ def _record(flags: Mapping[str, Any]) -> dict[str, Any]:
             target[key] = _split(name, value)
     _add_time(record, flags.get("time"))
     if "accesses" in record:
-        record["accesses"] = [{"name": "access", **record["accesses"]}]
+        record["accesses"] = [{"name": _index(record["accesses"]), **record["accesses"]}]
     return record
 
 
@@ -123,6 +123,12 @@ def _add_time(record: dict[str, Any], time: str | None) -> None:
         record[name]["time"] = time
     if "traffic" in record:
         record["traffic"] = {"read": 0, "write": 0, **record["traffic"]}
+
+
+def _index(access: dict[str, Any]) -> str:
+    """Return how the access would be written in a kernel: ``x[i]``, ``x[2 * i]``."""
+    stride = access.get("stride", 1)
+    return "x[i]" if stride == 1 else f"x[{stride} * i]"
 
 
 def _option(path: tuple[str | int, ...]) -> str | None:

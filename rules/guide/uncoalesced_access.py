@@ -8,6 +8,7 @@ from gpuadvise.advisor.facts.patterns import in_words, pattern_of
 from gpuadvise.advisor.memory.coalescing import Access as Cost
 from gpuadvise.advisor.memory.coalescing import coalesce
 from gpuadvise.advisor.memory.remedies import remedies
+from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, profiled
@@ -47,15 +48,16 @@ def check(
 def _described(access: Access, device: Device) -> Advice | None:
     pattern = pattern_of(access)
     cost = coalesce(pattern, device.capability)
-    if cost.efficiency >= USED or cost.sectors <= cost.ideal_sectors:
+    # L1 keeps sectors between the instructions of one element, so each counts once.
+    moved, used = cost.distinct_sectors, cost.cached_efficiency
+    if used >= USED or moved <= cost.ideal_sectors:
         return None  # a broadcast uses little of its sector, and needs no other
     better = remedies(pattern, device.capability)
     return Advice(
         message=(
             f'A warp\'s access "{access.name}" to {in_words(access)} moves '
-            f"{plural(cost.sectors, 'sector')} of 32 bytes in {plural(cost.lines, 'cache line')} "
-            f"and uses {cost.bytes_used} of {cost.bytes_moved} bytes "
-            f"({show_share(cost.efficiency)})."
+            f"{plural(moved, 'sector')} of 32 bytes and uses {cost.bytes_used:,} of "
+            f"{moved * SECTOR:,} bytes ({show_share(used)})."
         ),
         action=(
             f"{better[0].how.rstrip('.')}: {show_share(better[0].efficiency)} of the bytes moved "
@@ -67,16 +69,16 @@ def _described(access: Access, device: Device) -> Advice | None:
         evidence=_evidence(cost),
         gain=Gain(
             kind="global memory traffic",
-            upper_bound=max(1.0, cost.sectors / cost.ideal_sectors),
-            how=f"sectors moved / needed = {cost.sectors} / {cost.ideal_sectors}",
+            upper_bound=moved / cost.ideal_sectors,
+            how=f"sectors moved / needed = {moved} / {cost.ideal_sectors}",
         ),
     )
 
 
 def _evidence(cost: Cost) -> tuple[Evidence, ...]:
     return (
-        derived("sectors per request", cost.sectors, "sectors"),
-        derived("bytes used / bytes moved", cost.efficiency, "share"),
+        derived("sectors per request", cost.distinct_sectors, "sectors"),
+        derived("bytes used / bytes moved", cost.cached_efficiency, "share"),
     )
 
 
