@@ -6,11 +6,8 @@ format 4 the length of what follows.
 
 from __future__ import annotations
 
-import struct
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+import sys
+from array import array
 
 MAX_THREADS = 0x05
 REQUIRED_THREADS = 0x10
@@ -27,29 +24,37 @@ ANNOTATIONS = 0x55
 
 _BYTE = 2
 _SIZED = 4
+_PARAMETER = 0x000C1704  # one per kernel parameter, half of all records
 
 
-def walk(records: bytes, kept: frozenset[int]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """Yield (attribute, value, words) of each record whose attribute is *kept*.
+def walk(records: bytes, kept: frozenset[int]) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Return (attribute, value, words) of each record whose attribute is *kept*.
 
     *value* is that of a record without words. Stops at a record that runs past the end, and at
     one whose length is no multiple of four, which no compiler writes.
     """
-    words = struct.unpack_from(f"<{len(records) // 4}I", records)
+    words = array("I", records[: len(records) // 4 * 4])
+    if sys.byteorder == "big":
+        words.byteswap()
+    found: list[tuple[int, int, tuple[int, ...]]] = []
     at, end = 0, len(words)
     while at < end:
         word = words[at]
         at += 1
-        value = word >> 16
-        if word & 0xFF != _SIZED:
-            if word >> 8 & 0xFF in kept:
-                yield word >> 8 & 0xFF, value & 0xFF if word & 0xFF == _BYTE else value, ()
+        if word == _PARAMETER:
+            at += 3
             continue
-        start, at = at, at + (value >> 2)
-        if at > end or value & 3:
-            return
-        if word >> 8 & 0xFF in kept:
-            yield word >> 8 & 0xFF, 0, words[start:at]
+        attribute = word >> 8 & 0xFF
+        if word & 0xFF == _SIZED:
+            start, at = at, at + (word >> 18)
+            if at > end or word & 0x30000:
+                break
+            if attribute in kept:
+                found.append((attribute, 0, tuple(words[start:at])))
+        elif attribute in kept:
+            value = word >> 16 & (0xFF if word & 0xFF == _BYTE else 0xFFFF)
+            found.append((attribute, value, ()))
+    return found
 
 
 class Facts:
@@ -58,12 +63,9 @@ class Facts:
     __slots__ = ("_values", "_words")
 
     def __init__(self, records: bytes, kept: frozenset[int]) -> None:
-        self._values: dict[int, int] = {}
-        self._words: dict[int, tuple[int, ...]] = {}
-        for attribute, value, words in walk(records, kept):
-            if attribute not in self._values:
-                self._values[attribute] = value
-                self._words[attribute] = words
+        found = walk(records, kept)[::-1]
+        self._values = {attribute: value for attribute, value, _ in found}
+        self._words = {attribute: words for attribute, _, words in found}
 
     def has(self, attribute: int) -> bool:
         """Return whether the attribute is there at all."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.span import Damaged, check
@@ -60,6 +61,10 @@ class Section(NamedTuple):
     entry_size: int
 
 
+# What Section._make does, without its Python frame: images have thousands of sections.
+_as_section = partial(tuple.__new__, Section)
+
+
 def read_header(span: Span) -> Header:
     """Return the header of an ELF64 little-endian file; raises Damaged for any other."""
     magic, bits, order, _, os_abi, abi, *rest = _HEADER.unpack(span.read(0, 64))
@@ -90,7 +95,7 @@ def read_sections(span: Span, header: Header) -> list[Section]:
     if count > _MOST_SECTIONS:
         raise Damaged(f"It claims {count:,} sections.", header.sections_at)
     table = span.read(header.sections_at, count * _SECTION.size)
-    return [Section._make(row) for row in _SECTION.iter_unpack(table)]
+    return list(map(_as_section, _SECTION.iter_unpack(table)))
 
 
 def _extended_count(span: Span, header: Header) -> int:

@@ -25,6 +25,7 @@ _SYMBOLS = 2
 _NOBITS = 8
 _INFO = 0x70000000
 _SHARED_RELOCATABLE = 0x7000000A
+_SHARED_KINDS = (_NOBITS, _SHARED_RELOCATABLE)
 _CONSTANT_0 = 0x70000064
 _CONSTANT_BANKS = 18
 _WRITABLE = 0x1
@@ -80,18 +81,23 @@ def read_layout(raw: Span) -> Layout:
     names = elf.read_names(span, header, sections)
     identity = identify(span, header, sections, names)
     symbols, strings = _symbols(span, sections)
-    functions = {i: Function(s) for i, s in enumerate(sections) if _is_text(s)}
+    functions = _functions(sections)
     registers: dict[int, int] = {}
     frames: dict[int, int] = {}
     stacks: dict[int, int] = {}
     by_attribute = {REGISTER_COUNT: registers, FRAME_SIZE: frames, MIN_STACK_SIZE: stacks}
     for section in sections:
-        if section.type == _INFO and not section.info:
-            for attribute, _, words in walk(elf.read_section(span, section), _TOTALS):
-                if len(words) > 1:
-                    by_attribute[attribute][words[0]] = words[1]
-        elif section.info in functions:
-            _attach(functions[section.info], section, names)
+        function = functions.get(section.info)
+        if section.type == _INFO:
+            if function is not None:
+                function.repeated |= function.info is not None
+                function.info = function.info or section
+            elif not section.info:
+                for attribute, _, words in walk(elf.read_section(span, section), _TOTALS):
+                    if len(words) > 1:
+                        by_attribute[attribute][words[0]] = words[1]
+        elif function is not None:
+            _attach(function, section, names)
     return Layout(
         span=span,
         identity=identity,
@@ -107,6 +113,14 @@ def read_layout(raw: Span) -> Layout:
 def has_code(span: Span) -> bool:
     """Return whether an image has any code; raises Damaged when its sections cannot be read."""
     return any(map(_is_text, elf.read_sections(span, elf.read_header(span))))
+
+
+def _functions(sections: list[Section]) -> dict[int, Function]:
+    return {
+        index: Function(section)
+        for index, section in enumerate(sections)
+        if section[1] == _PROGBITS and _is_text(section)  # by position: images have thousands
+    }
 
 
 def _is_text(section: Section) -> bool:
@@ -126,23 +140,19 @@ def _symbols(span: Budgeted, sections: list[Section]) -> tuple[bytes, bytes]:
 
 def _attach(function: Function, section: Section, names: bytes) -> None:
     kind = section.type
-    if kind == _INFO:
-        function.repeated |= function.info is not None
-        function.info = function.info or section
-    elif kind in (_NOBITS, _SHARED_RELOCATABLE):
+    if kind == _PROGBITS:
+        _attach_named(function, section, names)
+    elif kind in _SHARED_KINDS:
         if names.startswith(_SHARED_NAME, section.name):
             _share(function, section)
     elif 0 <= (bank := kind - _CONSTANT_0) < _CONSTANT_BANKS:
         function.constants.append((bank, section.size))
-    elif kind == _PROGBITS:
-        _attach_named(function, section, names)
 
 
 def _attach_named(function: Function, section: Section, names: bytes) -> None:
     start = section.name
     if names.startswith(_CONSTANT_NAME, start):
-        digits = names[start + len(_CONSTANT_NAME) : start + len(_CONSTANT_NAME) + 3]
-        bank = digits.split(b".", 1)[0]
+        bank = names[start + len(_CONSTANT_NAME) : start + len(_CONSTANT_NAME) + 2].rstrip(b".")
         if bank.isdigit():
             function.constants.append((int(bank), section.size))
     elif section.flags & _WRITABLE and names.startswith(_SHARED_NAME, start):
