@@ -1,7 +1,5 @@
 """``gpuadvise kernels``: resources and occupancy of every kernel in a file."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +13,7 @@ EXAMPLES = """\
   gpuadvise kernels app.cubin --block 256 --dynamic-smem 32K
   nvcc -arch=sm_90 -Xptxas -v app.cu 2>&1 | gpuadvise kernels -
   gpuadvise kernels torch.whl --list
+  gpuadvise kernels app.cubin --gpu l4 --advise
   gpuadvise kernels libfoo.so --filter gemm --format ndjson"""
 
 Text = str | None
@@ -50,6 +49,9 @@ def command(
     functions: Annotated[
         bool, typer.Option("--functions", help="Device functions as well as kernels.")
     ] = False,
+    advise: Annotated[
+        bool, typer.Option("--advise", help="Run the rules over every kernel.")
+    ] = False,
     sort: Annotated[
         Text,
         _option(
@@ -74,6 +76,7 @@ def command(
             dynamic_smem=parse.parse_dynamic(dynamic_smem),
             entries_only=entries,
             functions=functions,
+            advise=advise,
             sort=parse.parse_sort(sort),
             limit=parse.parse_limit(limit),
             output=Output(format=format, fields=tuple(get or ())),

@@ -36,6 +36,7 @@ class Asked:
     dynamic_smem: int  # bytes
     entries_only: bool
     functions: bool
+    advise: bool = False
     sort: str | None
     limit: int | None
     output: Output

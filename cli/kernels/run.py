@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.binaries.names import can_demangle
 from gpuadvise.advisor.binaries.residency import Residencies
@@ -23,19 +23,30 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.kernels.advice import Advised
     from gpuadvise.cli.kernels.asked import Asked
-
-Listed = tuple[list[dict[str, Any]], "Callable[[], Sequence[Block]]"]
 
 _STREAMED = (Format.CSV, Format.NDJSON)
 _READ = (Format.TEXT, Format.MARKDOWN)
 _SCREEN = 40
 
 
+class _Listing(NamedTuple):
+    """What is listed: as records, for people, and what the rules say about it."""
+
+    records: list[dict[str, Any]]
+    blocks: Callable[[], Sequence[Block]]
+    advised: Advised | None = None
+
+
 def run(asked: Asked) -> Exit:
     """Answer *asked*; raises BadInput or Unavailable."""
     choice = asked.choice()
     gatherer = Gatherer(asked, choice.device.capability if choice else None)
+    if asked.advise and asked.output.format in _STREAMED:
+        raise BadInput(
+            f"--advise has no {asked.output.format} form.", hint="Use text, json or markdown."
+        )
     if asked.output.format in _STREAMED and not asked.output.fields and asked.sort is None:
         return _streamed(asked, choice, gatherer)
     return emit(_answer(asked, choice, gatherer), asked.output)
@@ -67,28 +78,27 @@ def _found(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Iterator[
 
 
 def _answer(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Answer:
-    if asked.entries_only:
-        listed, blocks = _entries(asked, gatherer)
-    else:
-        listed, blocks = _kernels(asked, choice, gatherer)
+    listing = _entries(asked, gatherer) if asked.entries_only else _kernels(asked, choice, gatherer)
     return Answer(
         command="kernels",
         device=device_block(choice.device) if choice else None,
         input=_echo(asked),
         result={
-            "kernels": None if asked.entries_only else listed,
-            "entries": listed if asked.entries_only else None,
+            "kernels": None if asked.entries_only else listing.records,
+            "entries": listing.records if asked.entries_only else None,
             "entry_count": gatherer.seen.entries,
             "damage": [damage_record(damage) for damage in gatherer.seen.damage],
         },
-        rows=listed,
-        blocks=blocks,
+        rows=listing.records,
+        blocks=listing.blocks,
+        findings=listing.advised.objects() if listing.advised else (),
+        not_evaluated=listing.advised.not_evaluated if listing.advised else (),
         notes=(*(choice.notes if choice else ()), *_notes(gatherer)),
         exit=_exit(gatherer),
     )
 
 
-def _entries(asked: Asked, gatherer: Gatherer) -> Listed:
+def _entries(asked: Asked, gatherer: Gatherer) -> _Listing:
     entries = list(shown(gatherer.entries()))
     _refuse_nothing(gatherer)
     listed = [entry_record(entry) for entry in entries[: asked.limit or None]]
@@ -98,23 +108,30 @@ def _entries(asked: Asked, gatherer: Gatherer) -> Listed:
 
         return entries_page(asked, listed)
 
-    return listed, blocks
+    return _Listing(listed, blocks)
 
 
-def _kernels(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Listed:
+def _kernels(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> _Listing:
     found = in_order(list(shown(_found(asked, choice, gatherer))), asked.sort)
     _refuse_nothing(gatherer)
     # A person reads one screen; making the fields of all kernels would double the time.
     screen = asked.output.format in _READ and not asked.output.fields
     limit = _SCREEN if screen and asked.limit is None else asked.limit
     listed = [kernel_record(*one) for one in found[: limit or None]]
+    advice = _advised(found, choice) if asked.advise else None
 
     def blocks() -> Sequence[Block]:
         from gpuadvise.cli.kernels.page import kernels_page
 
-        return kernels_page(choice, found, listed)
+        return [*kernels_page(choice, found, listed), *(advice.blocks() if advice else ())]
 
-    return listed, blocks
+    return _Listing(listed, blocks, advice)
+
+
+def _advised(found: list[Found], choice: Choice | None) -> Advised:
+    from gpuadvise.cli.kernels.advice import advised
+
+    return advised(shown(found), choice.device if choice else None)
 
 
 def _echo(asked: Asked) -> dict[str, Any]:
@@ -127,6 +144,7 @@ def _echo(asked: Asked) -> dict[str, Any]:
         "dynamic_smem": asked.dynamic_smem,
         "list": asked.entries_only,
         "functions": asked.functions,
+        "advise": asked.advise,
     }
 
 

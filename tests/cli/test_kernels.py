@@ -345,3 +345,49 @@ def test_progress_is_for_people_who_wait(inside: Path, monkeypatch, capsys) -> N
     monkeypatch.setattr(progress, "_PATIENCE", -1.0)
     assert list(progress.shown([1, 2, 3])) == [1, 2, 3]
     assert "reading: 1" in capsys.readouterr().err
+
+
+def spilling(tmp_path: Path) -> str:
+    """Return a cubin whose one kernel spills under its register cap."""
+    loads = "".join(f"  ld.global.u32 %r{n}, [%rd2+{4 * n}];\n" for n in range(1, 60))
+    mixes = "".join(f"  mul.lo.u32 %r{n}, %r{n}, %r{60 - n};\n" for n in range(1, 60))
+    stores = "".join(f"  st.global.u32 [%rd2+{4 * n}], %r{n};\n" for n in range(1, 60))
+    body = f"  ld.param.u64 %rd1, [a];\n  cvta.to.global.u64 %rd2, %rd1;\n{loads}  bar.sync 0;\n{mixes}{stores}  ret;"
+    source = tmp_path / "spills.ptx"
+    source.write_text(
+        ".version 8.7\n.target sm_90\n.address_size 64\n"
+        ".visible .entry _Z6spillsPi(.param .u64 a)\n.maxntid 1024, 1, 1\n.maxnreg 24\n{\n"
+        f"  .reg .b32 %r<61>;\n  .reg .b64 %rd<3>;\n{body}\n}}\n"
+    )
+    tool("ptxas", "-arch=sm_90", source, "-o", tmp_path / "spills.cubin")
+    return str(tmp_path / "spills.cubin")
+
+
+def test_advice(cli, tmp_path: Path) -> None:
+    path = spilling(tmp_path)
+    envelope = json.loads(cli("kernels", path, "--advise", "--format", "json").out)
+    Draft202012Validator(json.loads(bundled("kernels"))).validate(envelope)
+    (finding,) = (one for one in envelope["findings"] if one["rule"] == "register-spills")
+    kernel = envelope["result"]["kernels"][0]
+    spilled = kernel["spill_stores"] + kernel["spill_loads"]
+    assert spilled
+    assert finding["evidence"][0]["value"] == spilled
+    assert finding["location"]["kernel"] == "spills(int*)"
+    page = cli("kernels", path, "--advise", "--gpu", "h100").out
+    assert "HIGH  Keep values in registers  [register-spills]: 1 kernel\n   spills(int*)\n" in page
+
+
+def test_advice_on_a_kernel_that_needs_none(cli, inside: Path) -> None:
+    ran = cli("kernels", "two.fatbin", "--advise", "--gpu", "h100")
+    assert "Nothing to change, say the rules." in ran.out
+
+
+def test_advice_has_no_rows(cli, inside: Path) -> None:
+    ran = cli("kernels", "two.fatbin", "--advise", "--format", "csv")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--advise has no csv form" in ran.err
+
+
+def test_advice_on_a_library(cli) -> None:
+    out = cli("kernels", LIBRARY, "--gpu", "h100", "--advise").out
+    assert out.count("[register-spills]") == 1

@@ -1,0 +1,118 @@
+"""The rules over every kernel of a file, and findings of one rule told together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.binaries.model import Exactness
+from gpuadvise.advisor.catalogue import by_capability
+from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.advisor.facts.code import Compiled, LaunchBounds
+from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.cli.blocks import Heading, Line, Tone
+from gpuadvise.rules.engine import run
+from gpuadvise.rules.finding_json import finding_object, not_evaluated_objects
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.model import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gpuadvise.advisor.binaries.model import Kernel
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.kernels.order import Found
+    from gpuadvise.rules.report import Finding, Report
+
+_NAMED = 3
+_LONGEST_NAME = 60
+_KERNEL_RULES = tuple(rule for rule in RULES if Kind.BINARY in rule.kinds)
+
+
+@dataclass(slots=True)
+class Advised:
+    """What the rules say about all kernels, most urgent first."""
+
+    findings: list[Finding]
+    not_evaluated: list[dict[str, Any]]
+
+    def objects(self) -> list[dict[str, Any]]:
+        """Return the findings as JSON values."""
+        return [finding_object(finding) for finding in self.findings]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield each rule once: its most urgent finding, and the kernels it is about."""
+        by_rule: dict[str, list[Finding]] = {}
+        for finding in self.findings:
+            by_rule.setdefault(finding.rule.id, []).append(finding)
+        yield Heading("Advice" if by_rule else "Nothing to change, say the rules.")
+        for group in by_rule.values():
+            yield from _group(group)
+
+
+def advised(found: Iterable[Found], device: Device | None) -> Advised:
+    """Return what the rules say about the kernels *found*, on *device* or each on its target."""
+    findings: list[Finding] = []
+    skipped: dict[str, dict[str, Any]] = {}
+    evaluated: set[str] = set()
+    for one in found:
+        report = _report(one, device)
+        if report is not None:
+            findings += report.findings
+            missing = {str(row["rule"]): dict(row) for row in not_evaluated_objects(report)}
+            skipped |= missing
+            evaluated |= {line.rule.id for line in report.lines} - missing.keys()
+    findings.sort(key=lambda finding: finding.urgency)
+    left = [row for name, row in skipped.items() if name not in evaluated]
+    return Advised(findings=findings, not_evaluated=left)
+
+
+def _report(one: Found, device: Device | None) -> Report | None:
+    kernel, occupancy = one
+    if occupancy.occupancy is None or kernel.capability is None:
+        return None
+    facts = Facts(
+        kernel=_name(kernel),
+        device=device or by_capability(kernel.capability),
+        launch=occupancy.occupancy.launch,
+        launch_bounds=_bounds(kernel),
+        compiled=Compiled(
+            spill_store_bytes=kernel.spill_stores,
+            spill_load_bytes=kernel.spill_loads,
+            stack_bytes=kernel.stack,
+            spills_exact=kernel.spills_are is Exactness.EXACT,
+        ),
+    )
+    return run(_KERNEL_RULES, completed(facts))
+
+
+def _bounds(kernel: Kernel) -> LaunchBounds | None:
+    if kernel.max_threads is None:
+        return None
+    return LaunchBounds(threads=kernel.max_threads, blocks=kernel.min_blocks)
+
+
+def _name(kernel: Kernel) -> str:
+    from gpuadvise.advisor.binaries.names import demangle
+
+    return demangle(kernel.name) or kernel.name
+
+
+def _group(group: list[Finding]) -> Iterator[Block]:
+    first = group[0]
+    names = list(dict.fromkeys(_short(finding) for finding in group))
+    head = f"{first.rule.priority.upper()}  {first.rule.title}  [{first.rule.id}]"
+    yield Line(f"{head}: {plural(len(group), 'kernel')}", Tone.STRONG)
+    shown = names[:_NAMED]
+    rest = [f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else []
+    yield Line(f"   {and_list([*shown, *rest])}")
+    yield Line(f"   {first.message}")
+    yield Line(f"   Do: {first.advice.action}")
+
+
+def _short(finding: Finding) -> str:
+    location = finding.advice.location
+    name = (location.kernel if location else None) or "?"
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
