@@ -22,8 +22,9 @@ class LinkModel:
 
     A copy takes ``copy_latency + bytes / rate``, a piece of a kernel ``kernel_latency`` and
     its share of the rest. Both directions of the link at once slow each other down by
-    ``duplex_slowdown``, and each copy then takes ``duplex_latency`` more. The host issues operations one after another and spends ``copy_cost``
-    on each copy and ``launch_cost`` on each launch. ``engines`` is the driver's asyncEngineCount.
+    ``duplex_slowdown``, and each copy then takes ``duplex_latency`` more. The host issues
+    operations one after another and spends ``copy_cost`` on each copy and ``launch_cost`` on each
+    launch. ``engines`` is the driver's asyncEngineCount.
     """
 
     h2d_rate: float

@@ -125,12 +125,13 @@ def overlap(
     best = next(staging for staging in tried if staging.seconds <= least * (1 + NEGLIGIBLE))
     busy = _busy(work, model)
     floor, limiter = _floor(busy, model, pageable=work.pageable)
+    asked = _asked(work, model, streams, pieces, granularity)
     return Overlap(
         sequential=sequential_seconds(work, model),
-        asked=_asked(work, model, streams, pieces, granularity),
+        asked=asked,
         best=best,
         tried=tuple(tried),
-        guide=_guide(busy, streams or best.streams, work),
+        guide=_guide(busy, (asked or best).pieces, work),
         floor=floor,
         limiter=limiter,
     )

@@ -16,74 +16,117 @@ class Language(StrEnum):
     PYTHON = "cuda-python"
 
 
-def skeleton(work: Work, streams: int, language: Language, *, chunks: int | None = None) -> str:
+_ELEMENT = 4  # bytes of the float that stands for the user's type
+
+
+def skeleton(
+    work: Work,
+    streams: int,
+    language: Language,
+    *,
+    chunks: int | None = None,
+    granularity: int = 256,
+) -> str:
     """Return code that stages *work* over *streams* streams, in one chunk each or in *chunks*.
 
-    It allocates pinned memory, cuts the last chunk short and waits once, at the end.
+    It allocates pinned memory, cuts chunks at multiples of *granularity* bytes and the last one
+    short, checks every call, and waits once, at the end.
     """
-    lines = _CUDA if language is Language.CUDA else _PYTHON
+    template = _CUDA if language is Language.CUDA else _PYTHON
     copies = {"h2d": bool(work.h2d_bytes or work.h2d_seconds)}
     copies["d2h"] = bool(work.d2h_bytes or work.d2h_seconds)
-    kept = [text for need, text in lines if need is None or copies[need]]
-    return "\n".join(kept).replace("@N", str(streams)).replace("@M", str(chunks or streams))
+    lines = (line.partition("|") for line in template.splitlines())
+    kept = "\n".join(text for need, _, text in lines if copies.get(need, True))
+    kept = kept.replace("@N", str(streams)).replace("@M", str(chunks or streams))
+    return kept.replace("@A", str(max(1, granularity // _ELEMENT)))
 
 
-_Lines = tuple[tuple[str | None, str], ...]
+# What stands before the bar is the copy that a line needs.
+_CUDA = """\
+|#include <cstdio>
+|#include <cstdlib>
+|#include <cuda_runtime.h>
+|
+|#define CHECK(call)                                                  \\
+|    do {                                                             \\
+|        cudaError_t error = (call);                                  \\
+|        if (error != cudaSuccess) {                                  \\
+|            fprintf(stderr, "%s: %s\\n", #call, cudaGetErrorString(error)); \\
+|            exit(1);                                                 \\
+|        }                                                            \\
+|    } while (0)
+|
+|__global__ void kernel(float *data, size_t count) {  // yours
+|    size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
+|    if (i < count) data[i] += 1.0f;
+|}
+|
+|void staged(size_t n) {
+|    constexpr int streams = @N, chunks = @M;
+|    constexpr size_t aligned = @A;  // elements: chunks start where accesses are coalesced
+|    size_t chunk = (n + chunks - 1) / chunks;
+|    chunk = (chunk + aligned - 1) / aligned * aligned;
+|    float *host, *data;
+|    CHECK(cudaMallocHost(&host, n * sizeof(float)));  // pinned: pageable copies do not overlap
+|    CHECK(cudaMalloc(&data, n * sizeof(float)));
+|    cudaStream_t stream[streams];
+|    for (auto &s : stream) CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+|
+|    for (int i = 0; i < chunks; ++i) {
+|        size_t first = i * chunk;
+|        if (first >= n) break;
+|        size_t count = n - first < chunk ? n - first : chunk;  // the last may be smaller
+h2d|        CHECK(cudaMemcpyAsync(data + first, host + first, count * sizeof(float),
+h2d|                              cudaMemcpyHostToDevice, stream[i % streams]));
+|        kernel<<<(count + 255) / 256, 256, 0, stream[i % streams]>>>(data + first, count);
+|        CHECK(cudaGetLastError());
+d2h|        CHECK(cudaMemcpyAsync(host + first, data + first, count * sizeof(float),
+d2h|                              cudaMemcpyDeviceToHost, stream[i % streams]));
+|    }
+|    CHECK(cudaDeviceSynchronize());
+|
+|    for (auto &s : stream) CHECK(cudaStreamDestroy(s));
+|    CHECK(cudaFree(data));
+|    CHECK(cudaFreeHost(host));
+|}
+"""
 
-_CUDA: _Lines = (
-    (None, "constexpr int streams = @N, chunks = @M;"),
-    (None, "size_t chunk = (n + chunks - 1) / chunks;  // elements"),
-    (None, "float *host, *data;"),
-    (None, "cudaMallocHost(&host, n * sizeof(float));  // pinned: pageable copies do not overlap"),
-    (None, "cudaMalloc(&data, n * sizeof(float));"),
-    (None, "cudaStream_t stream[streams];"),
-    (None, "for (auto &s : stream) cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);"),
-    (None, ""),
-    (None, "for (int i = 0; i < chunks; ++i) {"),
-    (None, "    size_t first = i * chunk;"),
-    (None, "    if (first >= n) break;"),
-    (None, "    size_t count = first + chunk > n ? n - first : chunk;  // the last may be smaller"),
-    ("h2d", "    cudaMemcpyAsync(data + first, host + first, count * sizeof(float),"),
-    ("h2d", "                    cudaMemcpyHostToDevice, stream[i % streams]);"),
-    (
-        None,
-        "    kernel<<<(count + 255) / 256, 256, 0, stream[i % streams]>>>(data + first, count);",
-    ),
-    ("d2h", "    cudaMemcpyAsync(host + first, data + first, count * sizeof(float),"),
-    ("d2h", "                    cudaMemcpyDeviceToHost, stream[i % streams]);"),
-    (None, "}"),
-    (None, "cudaDeviceSynchronize();  // check every call's result, and cudaGetLastError()"),
-)
-
-_PYTHON: _Lines = (
-    (None, "from cuda.bindings import driver"),
-    (None, ""),
-    (None, "def check(answer):"),
-    (None, "    error, *values = answer"),
-    (None, "    if error != driver.CUresult.CUDA_SUCCESS:"),
-    (None, "        raise RuntimeError(error)"),
-    (None, "    return values[0] if len(values) == 1 else values"),
-    (None, ""),
-    (None, "streams, chunks = @N, @M"),
-    (None, "chunk = -(-size // chunks)  # bytes; keep it a multiple of the element"),
-    (None, "host = check(driver.cuMemAllocHost(size))  # pinned: pageable copies do not overlap"),
-    (None, "data = int(check(driver.cuMemAlloc(size)))"),
-    (None, "flags = driver.CUstream_flags.CU_STREAM_NON_BLOCKING"),
-    (None, "stream = [check(driver.cuStreamCreate(flags)) for _ in range(streams)]"),
-    (None, ""),
-    (None, "for i, first in enumerate(range(0, size, chunk)):"),
-    (None, "    count = min(chunk, size - first)  # the last may be smaller"),
-    (
-        "h2d",
-        "    check(driver.cuMemcpyHtoDAsync(data + first, host + first, count, stream[i % streams]))",
-    ),
-    (
-        None,
-        "    launch(kernel, data + first, count, stream[i % streams])  # cuLaunchKernel in that stream",
-    ),
-    (
-        "d2h",
-        "    check(driver.cuMemcpyDtoHAsync(host + first, data + first, count, stream[i % streams]))",
-    ),
-    (None, "check(driver.cuCtxSynchronize())"),
-)
+_PYTHON = """\
+|import ctypes
+|
+|from cuda.bindings import driver
+|
+|
+|def check(answer):
+|    error, *values = answer
+|    if error != driver.CUresult.CUDA_SUCCESS:
+|        raise RuntimeError(error)
+|    return values[0] if len(values) == 1 else values
+|
+|
+|def staged(kernel, n):  # a CUfunction (float *data, size_t count); a context is current
+|    streams, chunks = @N, @M
+|    aligned = @A  # elements: chunks start where accesses are coalesced
+|    chunk = -(-n // chunks)
+|    chunk = -(-chunk // aligned) * aligned
+|    size = ctypes.sizeof(ctypes.c_float)
+|    host = check(driver.cuMemAllocHost(n * size))  # pinned: pageable copies do not overlap
+|    data = int(check(driver.cuMemAlloc(n * size)))
+|    flags = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
+|    stream = [check(driver.cuStreamCreate(flags)) for _ in range(streams)]
+|
+|    for i, first in enumerate(range(0, n, chunk)):
+|        count = min(chunk, n - first)  # the last may be smaller
+|        there, here, s = data + first * size, host + first * size, stream[i % streams]
+h2d|        check(driver.cuMemcpyHtoDAsync(there, here, count * size, s))
+|        values = (there, count), (ctypes.c_void_p, ctypes.c_size_t)
+|        blocks = -(-count // 256)
+|        check(driver.cuLaunchKernel(kernel, blocks, 1, 1, 256, 1, 1, 0, s, values, 0))
+d2h|        check(driver.cuMemcpyDtoHAsync(here, there, count * size, s))
+|    check(driver.cuCtxSynchronize())
+|
+|    for s in stream:
+|        check(driver.cuStreamDestroy(s))
+|    check(driver.cuMemFree(data))
+|    check(driver.cuMemFreeHost(host))
+"""

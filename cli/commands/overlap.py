@@ -15,7 +15,7 @@ from gpuadvise.advisor.transfers.break_even import break_even_bytes
 from gpuadvise.advisor.transfers.overlap import MOST_STREAMS, overlap
 from gpuadvise.advisor.transfers.skeleton import Language, skeleton
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.args import named
+from gpuadvise.cli.args import named, whole
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
@@ -35,6 +35,9 @@ EXAMPLES = """\
   gpuadvise overlap --h2d 3ms --kernel 5ms --streams 4 --ideal --get predicted
   gpuadvise overlap --h2d 256MiB --kernel 4ms --skeleton cuda
   gpuadvise overlap --h2d 64MiB --kernel 1ms --calibration box.json"""
+
+# Every count up to this is simulated, piece by piece; devices have 128 hardware queues at most.
+_MOST_TRIED = 128
 
 
 def command(
@@ -108,7 +111,7 @@ def command(
     pieces = stream_count("--chunks", chunks)
     if pieces and (asked is None or pieces < asked):
         raise BadInput("--chunks needs --streams, and at least as many chunks as streams.")
-    tried = stream_count("--max-streams", most) or MOST_STREAMS
+    tried = whole("--max-streams", most, low=1, high=_MOST_TRIED)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     link = model(choice.device, changes)
     found = overlap(
@@ -119,8 +122,9 @@ def command(
         work=wanted,
         model=link,
         found=found,
+        streams=asked,
         break_even=break_even_bytes(wanted, link),
-        code=None if written is None else _code(wanted, found, written),
+        code=None if written is None else _code(wanted, found, written, step),
         show=show,
     )
     answer = Answer(
@@ -135,9 +139,9 @@ def command(
     return emit(answer, Output(format=format_name, fields=tuple(get or ())))
 
 
-def _code(wanted: Work, found: Overlap, language: Language) -> str:
+def _code(wanted: Work, found: Overlap, language: Language, granularity: int) -> str:
     told = found.asked or found.best
-    return skeleton(wanted, told.streams, language, chunks=told.pieces)
+    return skeleton(wanted, told.streams, language, chunks=told.pieces, granularity=granularity)
 
 
 def _language(text: str) -> Language:

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
+from gpuadvise.advisor.quantity import show_bytes, show_seconds
 from gpuadvise.advisor.record import plain
-from gpuadvise.advisor.transfers.simulation import Engine
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
     Column,
     Drawing,
-    Fact,
     Facts,
     Heading,
     Line,
@@ -22,6 +20,7 @@ from gpuadvise.cli.blocks import (
     Tone,
 )
 from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.transfers.facts import facts
 from gpuadvise.cli.transfers.remarks import remarks
 from gpuadvise.cli.transfers.timeline import picture
 
@@ -33,12 +32,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.overlap import Overlap, Staging
     from gpuadvise.advisor.transfers.work import Work
 
-_ENGINES = {
-    Engine.H2D: "the copy to the device",
-    Engine.KERNEL: "the kernel",
-    Engine.D2H: "the copy back",
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
@@ -49,6 +42,7 @@ class Case:
     model: LinkModel
     found: Overlap
     break_even: int | None
+    streams: int | None = None  # as asked
     code: str | None = None
     show: bool = False
 
@@ -78,7 +72,7 @@ def result(case: Case) -> dict[str, Any]:
         "model": case.model.to_json(),
         "sweep": rows(case),
         "timeline": [plain(span) for span in told.spans],
-        "remarks": remarks(case.device, case.work, case.model, case.found),
+        "remarks": list(_remarks(case)),
         "skeleton": case.code,
     }
 
@@ -98,8 +92,8 @@ def rows(case: Case) -> list[Mapping[str, Any]]:
 
 def blocks(case: Case) -> list[Block]:
     """Return what a person reads."""
-    found: list[Block] = [Line(device_line(case.device), Tone.STRONG), Facts(tuple(_facts(case)))]
-    found += [Line(s) for s in remarks(case.device, case.work, case.model, case.found)]
+    found: list[Block] = [Line(device_line(case.device), Tone.STRONG), Facts(tuple(facts(case)))]
+    found += [Line(sentence) for sentence in _remarks(case)]
     found += [Heading("Streams"), _table(case)]
     if case.show:
         found += [Heading(f"Time line of {plural(case.told.streams, 'stream')}")]
@@ -109,42 +103,13 @@ def blocks(case: Case) -> list[Block]:
     return found
 
 
-def _facts(case: Case) -> Iterator[Fact]:
-    found, model = case.found, case.model
-    yield Fact(label="sequential", value=Cell(show_seconds(found.sequential)))
-    if found.asked:
-        guide = f"the guide's estimate: {show_seconds(found.guide)}" if found.guide else ""
-        label = f"with {plural(found.asked.streams, 'stream')}"
-        if found.asked.pieces > found.asked.streams:
-            guide = f"{found.asked.pieces} chunks in turn"
-        yield Fact(label=label, value=Cell(show_seconds(found.asked.seconds)), remark=guide)
-    chunk = f", {show_bytes(found.best.chunk_bytes)} each" if found.best.chunk_bytes else ""
-    tone = Tone.GOOD if found.worthwhile else Tone.PLAIN
-    yield Fact(
-        label="best",
-        value=Cell(show_seconds(found.best.seconds), tone),
-        remark=f"{plural(found.best.streams, 'stream')}{chunk}; {found.speedup:.2f}x",
-    )
-    remark = f"{_limiter(case)}: no staging is faster"
-    yield Fact(label="floor", value=Cell(show_seconds(found.floor)), remark=remark)
-    rate = model.pageable_h2d_rate if case.work.pageable else model.h2d_rate
-    yield Fact(label="link", value=Cell(show_rate(rate)), remark=model.source)
-    if case.break_even:
-        yield Fact(
-            label="pays from",
-            value=Cell(show_bytes(case.break_even)),
-            remark="when the kernel's time grows with the data",
+def _remarks(case: Case) -> Iterator[str]:
+    if case.streams and case.told.streams < case.streams:
+        yield (
+            f"{plural(case.streams, 'stream')} were asked for: the data make "
+            f"{plural(case.told.pieces, 'chunk')} of --granularity or more."
         )
-
-
-def _limiter(case: Case) -> str:
-    work, found = case.work, case.found
-    both = (work.h2d_bytes or work.h2d_seconds) and (work.d2h_bytes or work.d2h_seconds)
-    if work.pageable or case.model.engines == 0:
-        return "copies and kernel in turn"
-    if both and found.limiter is not Engine.KERNEL:
-        return "the copies both ways"
-    return _ENGINES[found.limiter]
+    yield from remarks(case.device, case.work, case.model, case.found)
 
 
 def _table(case: Case) -> Table:

@@ -79,6 +79,8 @@ def _copy(option: str, text: str | None) -> tuple[int, float]:
 
 def model(device: Device | None, changes: Changes) -> LinkModel:
     """Return the link model of *device* or of the calibration, with the changes applied."""
+    if changes.pcie is not None and (changes.rate is not None or changes.calibration is not None):
+        raise BadInput("--pcie gives the link's rates: leave out --rate and --calibration.")
     found = default_link_model(device)
     if changes.pcie is not None:
         found = _in_slot(found, named("--pcie", parse_pcie, changes.pcie))

@@ -144,6 +144,21 @@ def test_skeletons(cli, golden, language: str, copies: list[str]) -> None:
     golden(f"overlap-skeleton-{language}-{len(copies)}-{copies[0][2:]}.text", shown)
 
 
+def test_fewer_streams_where_the_data_run_out(cli) -> None:
+    args = ["--gpu", "h200", "--h2d", "1KiB", "--kernel", "1ms", "--streams", "8"]
+    out = cli("overlap", *args).out
+    assert "8 streams were asked for: the data make 4 chunks of --granularity or more." in out
+    ideal = json.loads(cli("overlap", *args, "--ideal", "--format", "json").out)["result"]
+    assert ideal["guide"] == pytest.approx(ideal["predicted"])
+
+
+def test_the_link_of_each_direction(cli) -> None:
+    args = ["--gpu", "h200", "--h2d", "64MiB", "--d2h", "64MiB", "--kernel", "1ms"]
+    assert "7 GB/s and 17 GB/s  assumed" in cli("overlap", *args, "--pageable").out
+    times = ["--gpu", "h200", "--h2d", "1ms", "--kernel", "1ms"]
+    assert "link" not in cli("overlap", *times).out
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -154,7 +169,11 @@ def test_skeletons(cli, golden, language: str, copies: list[str]) -> None:
         (["--h2d", "3ms", "--streams", "0"], "--streams"),
         (["--h2d", "3ms", "--chunks", "4"], "--chunks needs --streams"),
         (["--h2d", "3ms", "--streams", "4", "--chunks", "2"], "at least as many"),
-        (["--h2d", "3ms", "--max-streams", "99999"], "--max-streams"),
+        (["--h2d", "3ms", "--max-streams", "129"], "--max-streams"),
+        (
+            ["--h2d", "3ms", "--pcie", "3x4", "--rate", "1GB/s"],
+            "leave out --rate and --calibration",
+        ),
         (["--h2d", "3ms", "--rate", "fast"], "--rate"),
         (["--h2d", "3ms", "--per-op", "1"], "--per-op"),
         (["--h2d", "3ms", "--duplex", "0.5"], "--duplex"),
