@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.supply import HOW
 from gpuadvise.rules.conflicts import reconciled
-from gpuadvise.rules.model import PASSED, Advice, Failed, Location, Missing, Passed, Skipped
+from gpuadvise.rules.lack import lacks, missing
+from gpuadvise.rules.model import PASSED, Advice, Failed, Location, Passed, Skipped
 from gpuadvise.rules.report import Line, Report, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.rules.model import Outcome, Rule
@@ -20,34 +20,51 @@ if TYPE_CHECKING:
 
 def run(rules: Iterable[Rule], facts: Facts) -> Report:
     """Return what *rules* say about *facts*: findings in order, and what was not evaluated."""
-    lines = [Line(rule=rule, outcome=outcome) for rule in rules for outcome in judge(rule, facts)]
-    return Report(kernel=facts.kernel, device=facts.device, lines=in_order(reconciled(lines)))
+    known = _known(facts)
+    lines: list[Line] = []
+    skipped: list[Rule] = []
+    for rule in rules:
+        if lacks(rule, known):
+            skipped.append(rule)
+        else:
+            lines += [Line(rule=rule, outcome=outcome) for outcome in _outcomes(rule, known)]
+    return Report(
+        kernel=facts.kernel,
+        device=facts.device,
+        lines=in_order(reconciled(lines)),
+        skipped=tuple(skipped),
+        known=frozenset(known),
+        seconds=_seconds(facts),
+    )
 
 
 def judge(rule: Rule, facts: Facts) -> tuple[Outcome, ...]:
     """Return the outcomes of one rule; a rule that breaks becomes Failed, never an exception."""
-    missing = [name for name in rule.needs if getattr(facts, name) is None]
-    either = rule.either
-    if either and any(getattr(facts, name) is not None for name in either):
-        either = ()
-    if missing or either:
-        return (_skipped(tuple(missing), either),)
-    known = {name: getattr(facts, name) for name in rule.parameters}
+    known = _known(facts)
+    if lacks(rule, known):
+        return (Skipped(missing=missing(rule, known)),)
+    return tuple(_outcomes(rule, known))
+
+
+def _known(facts: Facts) -> dict[str, Any]:
+    values = ((name, getattr(facts, name)) for name in HOW)
+    return {name: value for name, value in values if value is not None}
+
+
+def _seconds(facts: Facts) -> float | None:
+    timed = (facts.profile, facts.traffic, facts.work)
+    return next((each.seconds for each in timed if each and each.seconds), None)
+
+
+def _outcomes(rule: Rule, known: Mapping[str, Any]) -> Sequence[Advice | Passed | Failed]:
     try:
-        verdict = rule.check(**known)
+        verdict = rule.check(**{name: known.get(name) for name in rule.parameters})
     except Exception as error:  # a broken rule must not silence the others
         return (Failed(error=f"{type(error).__name__}: {error}"),)
     if isinstance(verdict, Passed) or verdict == ():
         return (PASSED,)
     found = (verdict,) if isinstance(verdict, Advice) else verdict
-    return tuple(_placed(advice, facts.kernel) for advice in found)
-
-
-@cache
-def _skipped(missing: tuple[str, ...], either: tuple[str, ...]) -> Skipped:
-    needed = (Missing(fact=name, how=HOW[name]) for name in missing)
-    others = (Missing(fact=name, how=HOW[name], alternative=True) for name in either)
-    return Skipped(missing=(*needed, *others))
+    return [_placed(advice, known.get("kernel")) for advice in found]
 
 
 def _placed(advice: Advice, kernel: str | None) -> Advice:

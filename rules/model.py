@@ -107,7 +107,7 @@ class Advice:
     location: Location | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Passed:
     """The rule had its evidence and found nothing wrong."""
 
@@ -191,10 +191,16 @@ class Rule:
     recommendation: bool = False  # one of the guide's eighteen prioritised recommendations
     parameters: tuple[str, ...] = field(init=False)  # every fact that *check* looks at
     needs: tuple[str, ...] = field(init=False)  # those without which it cannot run
+    required: frozenset[str] = field(init=False)  # the same, to compare quickly
 
     def __post_init__(self) -> None:
         """Read the manifest off the signature once: the engine asks for it all the time."""
         code = self.check.__code__
         names = code.co_varnames[: code.co_argcount]
-        object.__setattr__(self, "parameters", names)
-        object.__setattr__(self, "needs", names[: len(names) - len(self.check.__defaults__ or ())])
+        needs = names[: len(names) - len(self.check.__defaults__ or ())]
+        for name, value in (
+            ("parameters", names),
+            ("needs", needs),
+            ("required", frozenset(needs)),
+        ):
+            object.__setattr__(self, name, value)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
-from gpuadvise.rules.model import Advice, Failed, Priority, Skipped
+from gpuadvise.rules.lack import missing
+from gpuadvise.rules.model import Advice, Failed, Priority
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,8 +39,12 @@ class Finding:
     @property
     def urgency(self) -> tuple[int, float]:
         """What findings are sorted by: priority first, then the expected gain."""
-        gain = self.advice.gain
-        return self.rule.priority.rank, -(gain.upper_bound if gain else 1.0)
+        return self.rule.priority.rank, -self.bound
+
+    @property
+    def bound(self) -> float:
+        """The factor that the advice can win at most; 1 where it names none."""
+        return self.advice.gain.upper_bound if self.advice.gain else 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +53,10 @@ class Report:
 
     kernel: str | None
     device: Device | None
-    lines: tuple[Line, ...]
+    lines: tuple[Line, ...]  # of the rules that were evaluated
+    skipped: tuple[Rule, ...]  # those that lacked a fact
+    known: frozenset[str]  # the facts there were
+    seconds: float | None = None  # of one launch, as profiled or given
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -62,11 +70,7 @@ class Report:
     @property
     def not_evaluated(self) -> tuple[tuple[Rule, tuple[Missing, ...]], ...]:
         """The rules that lacked a fact, with the facts and how to supply them."""
-        return tuple(
-            (line.rule, line.outcome.missing)
-            for line in self.lines
-            if isinstance(line.outcome, Skipped)
-        )
+        return tuple((rule, missing(rule, self.known)) for rule in self.skipped)
 
     @property
     def failures(self) -> tuple[tuple[Rule, str], ...]:

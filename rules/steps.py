@@ -72,15 +72,14 @@ class Resident:
     share: float
 
 
-def at_sizes(occupancy: Occupancy, threads: range) -> Iterator[Resident]:
-    """Yield what an SM would hold at every whole-warp block size in *threads*."""
+def at_sizes(occupancy: Occupancy, warps_per_block: range) -> Iterator[Resident]:
+    """Yield what an SM would hold at every block size of *warps_per_block*."""
     hardware = occupancy.hardware
-    for size in threads:
-        if size % hardware.warp_size == 0:
-            blocks = blocks_at(occupancy, size)
-            warps = blocks * size // hardware.warp_size
-            share = warps / hardware.max_warps_per_sm
-            yield Resident(threads=size, blocks=blocks, warps=warps, share=share)
+    for count in warps_per_block:
+        threads = count * hardware.warp_size
+        blocks = blocks_at(occupancy, threads)
+        share = blocks * count / hardware.max_warps_per_sm
+        yield Resident(threads=threads, blocks=blocks, warps=blocks * count, share=share)
 
 
 def occupancy_change(now: Occupancy, then: Occupancy) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy import registers
-from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.launch import GlobalCaching
 from gpuadvise.advisor.occupancy.model import occupancy
 
@@ -85,9 +84,8 @@ def blocks_at(result: Occupancy, threads: int) -> int:
         whole = occupancy(limits, replace(launch, threads=threads, block_dim=None))
         return min(most for most in whole.block_limits if most is not None)
     warps = -(-threads // limits.warp_size)
-    most = [limits.max_warps_per_sm // warps, limits.max_blocks_per_sm]
+    _, most, _, by_shared, by_barriers = result.block_limits
+    found = [limits.max_warps_per_sm // warps, most, by_shared, by_barriers]
     if launch.registers is not None:
-        most.append(registers.blocks(limits, warps, launch.registers))
-    same = result.limits
-    others = (same[Resource.SHARED_MEMORY], same[Resource.BARRIERS])
-    return min(*most, *(each for each in others if each is not None))
+        found.append(registers.blocks(limits, warps, launch.registers))
+    return min([each for each in found if each is not None])

@@ -85,6 +85,21 @@ def met(findings: Iterable[Finding], limit: Priority | None) -> bool:
 
 
 def ranked(reports: Sequence[tuple[Report, tuple[Finding, ...]]]) -> Iterator[Finding]:
-    """Yield the findings of all kernels: by priority, then by gain, then in order of kernels."""
-    flat = [finding for _, findings in reports for finding in findings]
-    yield from sorted(flat, key=lambda finding: finding.urgency)
+    """Yield the findings of all kernels: by priority, then by what they can win.
+
+    Where every kernel's time is known, that is seconds: a small gain on a long kernel goes
+    before a large one on a short kernel. Otherwise it is the factor.
+    """
+    timed = all(report.seconds for report, _ in reports)
+    flat = [
+        ((finding.rule.priority.rank, -_worth(finding, report, timed=timed)), finding)
+        for report, findings in reports
+        for finding in findings
+    ]
+    yield from (finding for _, finding in sorted(flat, key=lambda entry: entry[0]))
+
+
+def _worth(finding: Finding, report: Report, *, timed: bool) -> float:
+    if timed and report.seconds:
+        return report.seconds * (1 - 1 / finding.bound)
+    return finding.bound

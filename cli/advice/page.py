@@ -47,9 +47,7 @@ def _headline(advised: Advised) -> str:
 
 def _judges(advised: Advised) -> str:
     """Return how many rules had their evidence."""
-    evaluated = max(
-        (len(report.lines) - len(report.not_evaluated) for report in advised.reports), default=0
-    )
+    evaluated = len(advised.rules) - min((len(r.skipped) for r in advised.reports), default=0)
     return f"the {plural(evaluated, 'rule')} that had evidence"
 
 

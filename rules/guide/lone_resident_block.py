@@ -60,7 +60,7 @@ def check(
 
 
 def _smaller(occupancy: Occupancy) -> str:
-    smaller = range(occupancy.launch.threads - 1, 0, -1)
+    smaller = range((occupancy.launch.threads - 1) // occupancy.hardware.warp_size, 0, -1)
     best = next((o for o in at_sizes(occupancy, smaller) if _suits(o, occupancy)), None)
     if best:
         return (

@@ -38,7 +38,9 @@ def check(device: Device, occupancy: Occupancy) -> Verdict:
     if not occupancy.launchable or threads in usual:
         return PASSED
     as_good = [
-        other for other in at_sizes(occupancy, usual) if other.warps >= occupancy.warps_per_sm
+        other
+        for other in at_sizes(occupancy, _in_warps(usual, device.limits.warp_size))
+        if other.warps >= occupancy.warps_per_sm
     ]
     if not as_good:
         return PASSED
@@ -54,6 +56,10 @@ def check(device: Device, occupancy: Occupancy) -> Verdict:
             derived("theoretical occupancy", occupancy.occupancy, "share"),
         ),
     )
+
+
+def _in_warps(threads: range, warp: int) -> range:
+    return range(-(-threads.start // warp), (threads.stop - 1) // warp + 1)
 
 
 RULE = Rule(

@@ -327,3 +327,30 @@ def test_the_help_fits_and_shows_examples(cli) -> None:
     ran = cli("advise", "--help")
     assert ran.code == 0
     assert "gpuadvise advise --regs 72 --block 100 --grid 96 --gpu h200" in ran.out
+
+
+def test_kernels_are_ranked_by_the_time_they_can_save(stdin, cli) -> None:
+    def kernel(name: str, stride: int, time: str) -> dict[str, object]:
+        access = {"name": "a", "word": 4, "stride": stride}
+        traffic = {"read": "1GB", "write": "1GB", "time": time}
+        return {"name": name, "gpu": "h200", "accesses": [access], "traffic": traffic}
+
+    short, long = kernel("short", 8, "440us"), kernel("long", 2, "660us")
+    stdin(json.dumps([short, long]))
+    found = json.loads(cli("advise", "-", "--select", "memory", "--format", "json").out)
+    assert [f["location"]["kernel"] for f in found["findings"]] == ["short", "long"]
+    long["traffic"]["time"] = "2s"  # type: ignore[index]
+    stdin(json.dumps([short, long]))
+    found = json.loads(cli("advise", "-", "--select", "memory", "--format", "json").out)
+    assert [f["location"]["kernel"] for f in found["findings"]] == ["long", "short"]
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "csv", "ndjson", "json", "sarif", "github"])
+def test_names_cannot_steer_a_terminal(form: str, stdin, cli) -> None:
+    name = "evil\x1b[31m\n::error::\u202e"
+    stdin(json.dumps([{"name": name, "block": 33, "gpu": "h200"}, {"name": "b", "block": 33}]))
+    out = cli("advise", "-", "--gpu", "h200", "--format", form).out
+    assert "evil" in out
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    assert not any(line.startswith("::error::") for line in out.splitlines())

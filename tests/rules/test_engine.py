@@ -6,7 +6,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.application import Scaling
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.rules.conflicts import CONFLICTS
-from gpuadvise.rules.engine import run
+from gpuadvise.rules.engine import judge, run
 from gpuadvise.rules.finding_json import finding_object, not_evaluated_objects
 from gpuadvise.rules.model import (
     PASSED,
@@ -23,7 +23,7 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.report import Line, order_note
+from gpuadvise.rules.report import order_note
 from gpuadvise.rules.select import rule_named, selected
 from gpuadvise.rules.sources import guide
 
@@ -207,6 +207,11 @@ def test_a_rule_is_found_by_its_id() -> None:
 
 
 def test_skipping_lists_every_missing_fact() -> None:
-    lines = run([rule("a", PASSED)], Facts()).lines
-    assert lines == (Line(rule=lines[0].rule, outcome=lines[0].outcome),)
-    assert isinstance(lines[0].outcome, Skipped)
+    chosen = rule("a", PASSED)
+    report = run([chosen], Facts())
+    assert report.lines == ()
+    assert report.skipped == (chosen,)
+    [(skipped, [missing])] = report.not_evaluated
+    assert (skipped, missing.fact) == (chosen, "scaling")
+    assert judge(chosen, Facts()) == (Skipped(missing=(missing,)),)
+    assert judge(chosen, KNOWN) == (PASSED,)
