@@ -4,30 +4,83 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
+from gpuadvise.cli.app import COMMANDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 HEAVY = {
-    "rich",
-    "numpy",
-    "pynvml",
+    "asyncio",
     "cuda",
-    "plotext",
-    "matplotlib",
-    "tree_sitter",
     "jsonschema",
+    "lz4",
+    "matplotlib",
+    "multiprocessing",
+    "numpy",
+    "plotext",
+    "pydantic",
+    "pynvml",
+    "rich",
     "tomllib",
+    "tree_sitter",
+    "zstandard",
+}
+PTX = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p) { ret; }
+"""
+# One ordinary call of each command, on a machine without a GPU, and the heavy packages that
+# the job itself needs.
+CALLS: dict[str, tuple[str, set[str]]] = {
+    "device": ("--gpu h100", set()),
+    "gpus": ("h100 h200", set()),
+    "occupancy": ("--regs 72 --block 256 --gpu h100 --sweep smem", set()),
+    "bandwidth": ("--gpu h200", set()),
+    "access": ("--gpu h200 --stride 2 --show", set()),
+    "banks": ("--gpu h200 --tile 32x32 --show", set()),
+    "overlap": ("--gpu h200 --h2d 64MiB --kernel 1ms --show", set()),
+    "roofline": ("--gpu h200 --flops 1e9 --bytes 1GB", set()),
+    "scaling": ("--parallel 0.9 --processors 8", set()),
+    "latency": ("--gpu h200", set()),
+    "measure": ("--help", set()),
+    "kernels": ("k.ptx", set()),
+    "compat": ("k.ptx --gpu h100", set()),
+    "diff": ("k.ptx k.ptx", set()),
+    "lint": ("k.cu", {"tree_sitter"}),
+    "advise": ("--regs 72 --block 100 --grid 96 --gpu h200", set()),
+    "rules": ("low-occupancy", set()),
+    "doctor": ("--help", set()),
+    "schema": ("occupancy", set()),
+    "completion": ("bash", set()),
 }
 
 
-def loaded(code: str) -> set[str]:
-    """Return the heavy top-level modules in memory after *code* ran."""
+def loaded(code: str, folder: Path | None = None) -> set[str]:
+    """Return the heavy top-level modules in memory after *code* ran in *folder*."""
     script = (
         f"{code}\nimport sys; print('\\n' + ' '.join({{m.split('.')[0] for m in sys.modules}}))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=folder
+    )
     assert not done.stderr, done.stderr
     return HEAVY & set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in COMMANDS])
+def test_every_command_loads_what_its_job_needs(name: str, tmp_path: Path) -> None:
+    (tmp_path / "k.ptx").write_text(PTX)
+    (tmp_path / "k.cu").write_text("__global__ void k(float *x) { x[threadIdx.x] = 0; }\n")
+    options, needed = CALLS[name]
+    run = (
+        f"from gpuadvise.cli.main import main; assert main({[name, *options.split()]!r}) in (0, 1)"
+    )
+    assert loaded(run, tmp_path) <= needed
 
 
 @pytest.mark.parametrize(

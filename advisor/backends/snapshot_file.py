@@ -20,7 +20,11 @@ _LARGEST_BYTES = 8 << 20
 def read_snapshot(path: str) -> Machine:
     """Return the machine saved in the file *path* (``-``: stdin); raises BadInput naming it."""
     try:
-        return read_machine(json.loads(read_small(path, largest=_LARGEST_BYTES)))
+        content = read_small(path, largest=_LARGEST_BYTES)
+    except BadInput as error:
+        raise BadInput(f"--from: {error.message}") from None
+    try:
+        return read_machine(json.loads(content))
     except (ValueError, RecursionError):
         raise BadInput(f"--from: {quoted(path)} is not JSON.") from None
     except BadInput as error:

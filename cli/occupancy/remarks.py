@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.limits import SharedMode
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.occupancy.words import ENOUGH
 
@@ -20,6 +21,7 @@ def remarks(case: Case) -> list[str]:
         _enough,
         _grid,
         _opt_in,
+        _no_carveout,
         _reserve,
         _bounds,
         _cluster,
@@ -68,6 +70,13 @@ def _opt_in(case: Case) -> Iterator[str]:
             "Needed before the launch: cudaFuncSetAttribute(kernel, "
             f"cudaFuncAttributeMaxDynamicSharedMemorySize, {size})."
         )
+
+
+def _no_carveout(case: Case) -> Iterator[str]:
+    mode = case.device.limits.shared_memory_config_mode
+    if case.found.launch.carveout is not None and mode is not SharedMode.CARVEOUT:
+        capability = case.device.capability
+        yield f"Compute capability {capability} has no carveout to prefer: --carveout changes nothing."
 
 
 def _bounds(case: Case) -> Iterator[str]:

@@ -84,7 +84,11 @@ def _facts(facts: Facts, *, stacked: bool) -> RichTable:
 def _table(table: Table) -> RichTable:
     rich = RichTable(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column in table.columns:
-        rich.add_column(inert_text(column.title), justify="right" if column.right else "left")
+        rich.add_column(
+            inert_text(column.title),
+            justify="right" if column.right else "left",
+            overflow="fold",  # a narrow terminal costs lines, not letters
+        )
     for row in table.rows:
         rich.add_row(*map(_cell, row))
     return rich

@@ -91,6 +91,17 @@ def test_an_unknown_format_names_those_that_exist(answer: Answer) -> None:
     assert caught.value.hint == "Use text, json, csv, ndjson, markdown or sarif."
 
 
+@pytest.mark.parametrize("width", [12, 20, 40])
+def test_a_narrow_terminal_costs_no_letters(width: int) -> None:
+    words = ("jetson-agx-orin-64", "204.8 GB/s", "sub-partition")
+    table = Table(columns=(Column(""),) * 3, rows=(tuple(map(Cell, words)),))
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(terminal.render([table]))
+    assert sorted("".join(console.file.getvalue().split())) == sorted(
+        "".join(words).replace(" ", "")
+    )
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [

@@ -83,6 +83,13 @@ def test_an_unknown_capability_is_said_to_be_extrapolated(cli) -> None:
     assert "nearest older" in cli(*args).out
 
 
+def test_a_carveout_where_there_is_none_is_pointed_out(cli) -> None:
+    args = ("occupancy", "--regs", "20", "--block", "192", "--smem", "12K", "--carveout", "0")
+    said = "has no carveout to prefer: --carveout changes nothing."
+    assert f"Compute capability 2.0 {said}" in cli(*args, "--cc", "2.0").out
+    assert said not in cli(*args, "--cc", "7.0").out
+
+
 @pytest.mark.parametrize(("share", "code"), [("38%", 1), ("37.5%", 0), ("0.5", 1), ("0", 0)])
 def test_fail_under(cli, share: str, code: int) -> None:
     ran = cli(*H100, "--regs", "72", "--fail-under", share)
