@@ -54,13 +54,21 @@ def all_peaks(device: Device) -> list[UnitPeak]:
     return sorted((_unit(device, key) for key in device.peaks), key=lambda unit: unit.rate)
 
 
-def narrower_peaks(device: Device, number_type: NumberType) -> list[tuple[NumberType, UnitPeak]]:
-    """Return the floating-point types with fewer bits that *device* has a peak for."""
+def other_peaks(
+    device: Device, number_type: NumberType, now: UnitPeak
+) -> list[tuple[NumberType, UnitPeak]]:
+    """Return the units beside *now* that could take *number_type*'s work, by type.
+
+    That is the same type on another unit, and every type of the same kind (floating point or
+    integer) with as many bits or fewer, on its tensor cores where there are any.
+    """
     found = []
-    for narrow in NumberType:
-        keys = [key for key in (f"{narrow}{_TENSOR}", str(narrow)) if key in device.peaks]
-        if keys and narrow.bits < number_type.bits and narrow.value.startswith(("fp", "bf")):
-            found.append((narrow, _unit(device, keys[0])))
+    for other in NumberType:
+        if other.is_integer is not number_type.is_integer or other.bits > number_type.bits:
+            continue
+        keys = [key for key in (f"{other}{_TENSOR}", str(other)) if key in device.peaks]
+        if keys and keys[0] != now.key:
+            found.append((other, _unit(device, keys[0])))
     return found
 
 

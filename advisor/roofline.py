@@ -39,6 +39,11 @@ class Roofline:
     share: float | None = None
 
     @property
+    def impossible(self) -> bool:
+        """Whether the kernel seems to be faster than its roof allows."""
+        return self.share is not None and self.share > 1
+
+    @property
     def far(self) -> bool:
         """Whether the kernel is known to reach less than half of its roof."""
         return self.share is not None and self.share < FAR_FROM_ROOF
@@ -89,12 +94,13 @@ class Move:
 
 
 def narrowed(now: Roofline, name: str, bits: int, narrow_bits: int, peak: float) -> Move:
-    """Return what storing and computing in a narrower type does: fewer bytes, another peak."""
+    """Return what another type or unit does: as many bytes or fewer, another peak."""
     intensity = now.intensity * bits / narrow_bits
     attainable = min(peak, intensity * now.bandwidth)
+    fewer = f"{narrow_bits} instead of {bits} bits move {narrow_bits / bits:g} of the bytes"
     return Move(
         name=name,
-        how=f"{narrow_bits} instead of {bits} bits move {narrow_bits / bits:g} of the bytes",
+        how=fewer if narrow_bits < bits else "the same bytes on a faster unit",
         intensity=intensity,
         attainable=attainable,
         gain=attainable / now.attainable,

@@ -29,6 +29,11 @@ class NumberType(StrEnum):
         """Bits that one value takes in memory; tf32 is stored as fp32."""
         return 32 if self is NumberType.TF32 else int(self.value.lstrip("fpbint"))
 
+    @property
+    def is_integer(self) -> bool:
+        """Whether values are whole numbers."""
+        return self.value.startswith("int")
+
 
 _ALIASES = {
     "double": "fp64",

@@ -20,6 +20,8 @@ _KERNEL, _METRIC, _VALUE, _UNIT = "Kernel Name", "Metric Name", "Metric Value", 
 # Widest header of a raw page seen is about 3000 columns.
 _MOST_COLUMNS = 20_000
 _LARGEST_FIELD = 2**20
+# What a program prints before its profile; nothing honest is longer.
+_LARGEST_PREAMBLE = 2**28
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,13 +59,24 @@ def _record(row: list[str], header: list[str]) -> list[str] | None:
 
 def _rows(lines: Iterable[str], name: str) -> Iterator[list[str]]:
     csv.field_size_limit(_LARGEST_FIELD)
-    reader = csv.reader(line.replace("\0", "") for line in lines)
+    reader = csv.reader(line.replace("\0", "") for line in _begun(lines))
     try:
         for row in reader:
             if len(row) <= _MOST_COLUMNS:
                 yield row
     except csv.Error as error:
         raise BadInput(f"{name}: line {reader.line_num} is no CSV: {error}.") from None
+
+
+def _begun(lines: Iterable[str]) -> Iterator[str]:
+    """Yield *lines*; without a header only so many: /dev/zero has no end."""
+    before, begun = 0, False
+    for line in lines:
+        begun = begun or _KERNEL in line
+        before += 0 if begun else len(line)
+        if before > _LARGEST_PREAMBLE:
+            return
+        yield line
 
 
 def _details(header: list[str], rows: Iterable[list[str]]) -> Iterator[LaunchRecord]:

@@ -125,7 +125,7 @@ def _workloads(
             raise BadInput("--describe gives the kernels: leave out --flops, --bytes and --time.")
         return described(describe)
     if flops is None or moved is None:
-        raise BadInput("A roofline needs --flops and --bytes, or --describe.")
+        raise BadInput("A roofline needs --flops and --bytes, --describe or --ncu.")
     return [typed(flops, moved, dtype, time)]
 
 

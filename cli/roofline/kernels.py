@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.memory.number_types import NumberType, parse_number_type
-from gpuadvise.advisor.peaks import UnitPeak, narrower_peaks, peak
+from gpuadvise.advisor.peaks import UnitPeak, other_peaks, peak
 from gpuadvise.advisor.prose import inert, quoted
 from gpuadvise.advisor.quantity import (
     parse_bytes,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
 
 _LARGEST_BYTES = 16 << 20
+_GIVEN = "you"  # source of a peak that was typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,22 +158,25 @@ def placed(device: Device, workload: Workload, given: Roofs) -> Placed:
     unit = _unit(device, workload, given)
     found = roofline(workload.flops, workload.bytes, unit.rate, rate, workload.seconds)
     return Placed(
-        workload=workload, unit=unit, found=found, moves=_moves(device, workload, found, given)
+        workload=workload,
+        unit=unit,
+        found=found,
+        moves=_moves(device, workload, unit, found),
     )
 
 
 def _unit(device: Device, workload: Workload, given: Roofs) -> UnitPeak:
     if given.peak is not None:
-        return UnitPeak(key=str(workload.number_type), rate=given.peak, source="you")
+        return UnitPeak(key=str(workload.number_type), rate=given.peak, source=_GIVEN)
     tensor = workload.tensor if given.tensor is None else given.tensor
     return peak(device, workload.number_type, tensor=tensor)
 
 
-def _moves(device: Device, workload: Workload, found: Roofline, given: Roofs) -> tuple[Move, ...]:
+def _moves(device: Device, workload: Workload, unit: UnitPeak, found: Roofline) -> tuple[Move, ...]:
     kind = workload.number_type
+    others = [] if unit.source == _GIVEN else other_peaks(device, kind, unit)
     moves = [
-        narrowed(found, unit.key, kind.bits, narrow.bits, unit.rate)
-        for narrow, unit in ([] if given.peak else narrower_peaks(device, kind))
+        narrowed(found, other.key, kind.bits, narrow.bits, other.rate) for narrow, other in others
     ]
     fusion = fused(found)
     better = [move for move in (*moves, *([fusion] if fusion else [])) if move.gain > 1]

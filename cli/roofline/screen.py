@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from gpuadvise.cli.roofline.kernels import Placed
 
 _NAME = 48
+_IMPOSSIBLE = (
+    "More than the roof: operations counted twice, bytes served by a cache, another unit than "
+    "assumed, or a time without synchronisation."
+)
 
 
 def result(device: Device, kernels: Sequence[Placed]) -> dict[str, Any]:
@@ -69,6 +73,8 @@ def blocks(device: Device, kernels: Sequence[Placed]) -> list[Block]:
     found.append(Facts(tuple(_facts(kernel))))
     if kernel.found.far:
         found.append(Line("Below half of its roof: latency, occupancy or too little work limits."))
+    if kernel.found.impossible:
+        found.append(Line(_IMPOSSIBLE, Tone.BAD))
     if kernel.moves:
         found += [Heading("What would move it"), _moves(kernel)]
     return [*found, Heading("Ridge points"), _ridges(device, kernel.found.bandwidth)]
@@ -88,7 +94,7 @@ def _facts(kernel: Placed) -> Iterator[Fact]:
         remark=f"under {roof}; at least {show_seconds(found.least_seconds)}",
     )
     if found.achieved is not None and found.share is not None:
-        tone = Tone.POOR if found.far else Tone.GOOD
+        tone = Tone.BAD if found.impossible else Tone.POOR if found.far else Tone.GOOD
         yield Fact(label="achieved", value=Cell(show_flops(found.achieved)))
         yield Fact(label="share", value=Cell(show_share(found.share), tone), remark="of the roof")
 
@@ -124,7 +130,7 @@ def _kernels(kernels: Sequence[Placed]) -> Table:
 
 def _kernel(kernel: Placed) -> tuple[Cell, ...]:
     found = kernel.found
-    tone = Tone.POOR if found.far else Tone.PLAIN
+    tone = Tone.BAD if found.impossible else Tone.POOR if found.far else Tone.PLAIN
     return (
         Cell(shortened(kernel.workload.name or "")),
         Cell(str(found.bound)),

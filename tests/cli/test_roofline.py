@@ -106,6 +106,35 @@ def test_without_the_package(cli, monkeypatch, option: list[str], module: str) -
     assert "pip install 'gpuadvise[plot]'" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("gpu", "dtype", "units"),
+    [
+        ("h200", "fp32", ["tf32_tensor", "bf16_tensor", "fp16_tensor", "fp8_tensor"]),
+        ("h200", "fp16", ["fp8_tensor"]),
+        ("b200", "int8", []),
+        ("v100-sxm2-16", "fp64", ["fp32", "fp16_tensor"]),
+    ],
+)
+def test_where_arithmetic_could_move(cli, gpu: str, dtype: str, units: list[str]) -> None:
+    args = ["--flops", "1e12", "--bytes", "1GB", "--dtype", dtype, "--gpu", gpu]
+    ran = cli("roofline", *args, "--format", "json")
+    assert [move["name"] for move in json.loads(ran.out)["result"]["moves"]] == units
+
+
+def test_the_ordinary_units_can_be_left_for_tensor_cores(cli) -> None:
+    args = ["--flops", "1e12", "--bytes", "1GB", "--dtype", "fp64", "--gpu", "h200"]
+    ran = cli("roofline", *args, "--format", "json")
+    move = json.loads(ran.out)["result"]["moves"][0]
+    assert (move["name"], move["how"]) == ("fp64_tensor", "the same bytes on a faster unit")
+    assert move["gain"] == pytest.approx(67 / 34, rel=0.02)
+
+
+def test_more_than_the_roof(cli) -> None:
+    args = ["roofline", "--gpu", "h200", "--flops", "1e9", "--bytes", "1GB", "--time"]
+    assert "More than the roof: " in cli(*args, "1us").out
+    assert "More than the roof: " not in cli(*args, "1ms").out
+
+
 def test_a_threshold(cli) -> None:
     args = ["roofline", "--gpu", "h200", "--flops", "1e9", "--bytes", "12GB", "--time", "5ms"]
     assert "% of the roof is below --fail-under 80 %" in cli(*args, "--fail-under", "80%").err

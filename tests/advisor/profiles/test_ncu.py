@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,9 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.profiles.ncu_csv import number, read_launches
 from gpuadvise.advisor.profiles.ncu_facts import ProfiledKernel, profiled_kernel
 from gpuadvise.advisor.profiles.ncu_file import read_profiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 RECORDED = Path(__file__).parent / "recorded"
 KERNELS = (
@@ -165,3 +169,17 @@ def test_a_damaged_report_is_read_or_refused(text: str, data: st.DataObject) -> 
             profiled_kernel(record)
     except BadInput as error:
         assert error.message.startswith("x: ")
+
+
+def test_an_endless_file_without_a_header_ends() -> None:
+    pulled = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal pulled
+        while True:
+            pulled += 1
+            yield "\0" * 2**20
+
+    with pytest.raises(BadInput, match="no CSV of Nsight Compute"):
+        list(read_launches(endless(), "endless"))
+    assert pulled < 300
