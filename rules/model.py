@@ -171,9 +171,8 @@ class Examples:
 class Rule:
     """One recommendation of the guide, made decidable.
 
-    The parameters of *check* are fields of Facts: those without a default are needed, the
-    others are used when known; of those in *either* one is needed. *why* is one sentence that
-    a finding repeats.
+    The parameters of *check* are fields of Facts: those without a default are needed, of those
+    in *either* one is. *why* is one sentence that a finding repeats.
     """
 
     id: str
@@ -195,12 +194,8 @@ class Rule:
 
     def __post_init__(self) -> None:
         """Read the manifest off the signature once: the engine asks for it all the time."""
-        code = self.check.__code__
+        code, defaults = self.check.__code__, self.check.__defaults__ or ()
         names = code.co_varnames[: code.co_argcount]
-        needs = names[: len(names) - len(self.check.__defaults__ or ())]
-        for name, value in (
-            ("parameters", names),
-            ("needs", needs),
-            ("required", frozenset(needs)),
-        ):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "parameters", names)
+        object.__setattr__(self, "needs", names[: len(names) - len(defaults)])
+        object.__setattr__(self, "required", frozenset(self.needs))

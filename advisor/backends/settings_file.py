@@ -20,11 +20,14 @@ _LARGEST = 4 * 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Which rules run, where more rules are, and what makes a run fail."""
+    """Which rules run, and what makes a run fail.
+
+    Rules of the user's own are not among the settings: they are code, and the folder that one
+    happens to stand in must not decide what runs.
+    """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
     fail_on: str | None = None
 
 
@@ -33,7 +36,6 @@ _TABLE = Table(
     {
         "select": Key("select", texts),
         "ignore": Key("ignore", texts),
-        "rules": Key("rules", texts),
         "fail_on": Key("fail_on", text),
     },
 )

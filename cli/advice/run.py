@@ -78,7 +78,7 @@ class Call:
 
     def judge(self, settings: Settings) -> Judge:
         """Return the rules to run: the user's own included, those not wanted left out."""
-        rules = with_own(RULES, (*settings.rules, *self.many("rules")))
+        rules = with_own(RULES, self.many("rules"))
         select = self.many("select") or settings.select
         saved = self.given.get("baseline")
         return Judge(

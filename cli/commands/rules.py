@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.cli.advice.explained import full, list_blocks, rule_blocks, summary
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import emit
@@ -37,7 +35,7 @@ def command(
     get: Get = None,
 ) -> Exit:
     """List the rules, or explain rule ID."""
-    rules = with_own(RULES, (*read_settings(Path.cwd()).rules, *(own or ())))
+    rules = with_own(RULES, own or ())
     given = {"rule": name, "select": select or [], "rules": own or []}
     if name is not None:
         explanation = explain(rule_named(rules, name))
