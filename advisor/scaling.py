@@ -47,6 +47,8 @@ def needed_processors(target: float, parallel: float) -> int | None:
     _check(parallel, 1)
     if target <= 1:
         return 1
+    if parallel == 1:
+        return ceil(target)
     left = 1 / target - (1 - parallel)
     return ceil(parallel / left - 1e-9) if left > 1e-12 else None
 

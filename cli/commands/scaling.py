@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.prose import plural, quoted
 from gpuadvise.advisor.scaling import (
     amdahl,
     amdahl_limit,
@@ -92,7 +92,7 @@ def _speedup(text: str) -> float:
         value = float(text.rstrip("x"))
     except ValueError:
         value = 0.0
-    if not 1 <= value < math.inf:
+    if not 1 <= value <= _MOST_PROCESSORS:
         raise BadInput(f"--target: {quoted(text)} is no speed-up.", hint="Write 10 or 2.5x.")
     return value
 
@@ -130,7 +130,11 @@ def blocks(asked: Question) -> list[Block]:
     table = Table(
         columns=columns,
         rows=tuple(
-            (Cell(f"{row['processors']:,}"), _times(row["amdahl"]), _times(row["gustafson"]))
+            (
+                Cell(f"{row['processors']:,}"),
+                Cell(_times(row["amdahl"])),
+                Cell(_times(row["gustafson"])),
+            )
             for row in rows(asked)
         ),
     )
@@ -140,11 +144,11 @@ def blocks(asked: Question) -> list[Block]:
 
 def _facts(asked: Question) -> Iterator[Fact]:
     limit = amdahl_limit(asked.parallel)
-    at_most = "no limit" if math.isinf(limit) else f"{limit:.4g}x"
-    fixed = _times(amdahl(asked.parallel, asked.processors))
+    at_most = "no limit" if math.isinf(limit) else _times(limit)
+    fixed = Cell(_times(amdahl(asked.parallel, asked.processors)))
     yield Fact(label="Amdahl", value=fixed, remark="the problem stays as it is")
     yield Fact(label="limit", value=Cell(at_most), remark="with any number of processors")
-    grown = _times(gustafson(asked.parallel, asked.processors))
+    grown = Cell(_times(gustafson(asked.parallel, asked.processors)))
     yield Fact(label="Gustafson", value=grown, remark="the problem grows with the machine")
 
 
@@ -152,17 +156,26 @@ def _target(asked: Question) -> Iterator[str]:
     target = asked.target
     if target is None:
         return
+    machine = plural(asked.processors, "processor")
     fraction = needed_parallel(target, asked.processors)
     if fraction is None:
-        yield f"{target:g}x is more than {asked.processors:,} processors can ever give."
+        yield f"{_times(target)} is more than {machine} can ever give."
     else:
-        yield f"{target:g}x on {asked.processors:,} processors needs a fraction of {fraction:.4g}."
+        yield f"{_times(target)} on {machine} needs a fraction of {_close(fraction)}."
     count = needed_processors(target, asked.parallel)
     if count is None:
-        yield f"With {asked.parallel:.4g} in parallel no number of processors reaches it."
+        yield f"With {_close(asked.parallel)} in parallel no number of processors reaches it."
     else:
-        yield f"With {asked.parallel:.4g} in parallel it takes {count:,} processors."
+        needed = plural(count, "processor")
+        yield f"With {_close(asked.parallel)} in parallel it takes {needed}."
 
 
-def _times(factor: float) -> Cell:
-    return Cell(f"{factor:,.4g}x" if factor < 1000 else f"{factor:,.0f}x")
+def _close(fraction: float) -> str:
+    """Return *fraction* with digits enough to tell it from 1."""
+    return next(
+        (text for digits in (4, 6, 9, 12) if (text := f"{fraction:.{digits}g}") != "1"), "1"
+    )
+
+
+def _times(factor: float) -> str:
+    return f"{factor:,.4g}x" if factor < 1000 else f"{factor:,.0f}x"

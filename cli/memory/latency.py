@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _MOST_CYCLES = 100_000
 _MOST_PARALLEL = 1024
-_MOST_WARPS = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +73,7 @@ def examined(device: Device, options: Options) -> Case:
     ilp = whole("--ilp", options.ilp, low=1, high=_MOST_PARALLEL)
     word = whole("--word", options.word, low=1, high=LARGEST_ELEMENT)
     loads = whole("--loads", options.loads, low=1, high=_MOST_PARALLEL)
-    warps = options.warps
+    warps, most = options.warps, device.limits.max_warps_per_sm
     cycles, assumed = _cycles(device, options.latency)
     return Case(
         device=device,
@@ -84,7 +83,7 @@ def examined(device: Device, options: Options) -> Case:
             device.capability, device.limits, latency_cycles=cycles, parallel_instructions=ilp
         ),
         memory=_memory(device, options.memory_latency, word * loads),
-        warps=None if warps is None else whole("--warps", warps, low=1, high=_MOST_WARPS),
+        warps=None if warps is None else whole("--warps", warps, low=1, high=most),
         assumed=assumed,
     )
 

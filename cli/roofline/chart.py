@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import inert, quoted
+from gpuadvise.advisor.prose import inert, plural, quoted
 from gpuadvise.advisor.quantity import show_flops
 from gpuadvise.cli.blocks import Drawing
 from gpuadvise.cli.roofline.screen import shortened
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".svg", ".png", ".pdf")
 _WIDTH, _HEIGHT = 80, 20
 _APART = 3.0  # two labels closer than this factor may fall on one line
+_MOST_NAMED = 10  # colours before they repeat
+_STYLES = ("-", "--", ":", "-.")  # of the roofs
 _MARGIN = 8.0  # how far the axis reaches beyond ridge and kernels, as a factor
 _HINT = "Install it with: pip install 'gpuadvise[plot]'."
 
@@ -63,18 +66,23 @@ def save(kernels: Sequence[Placed], title: str, path: str) -> None:
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.add_subplot(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
     axes.set_title(_literal(title))
-    for peak in _peaks(kernels):
-        axes.plot(*_roof(kernels, peak), color="black", label=show_flops(peak))
-    for kernel in kernels:
-        xs, ys = _points([kernel])
-        name = shortened(kernel.workload.name or "kernel")
-        axes.plot(xs, ys, "o", label=_literal(name))
+    for peak, style in zip(_peaks(kernels), cycle(_STYLES), strict=False):
+        axes.plot(*_roof(kernels, peak), color="black", linestyle=style, label=show_flops(peak))
+    for name, group in _named(kernels):
+        axes.plot(*_points(group), "o", label=_literal(name))
     axes.legend()
     axes.grid(visible=True, which="both", alpha=0.2)
     try:
         figure.savefig(os.fspath(path))
     except OSError as error:
         raise BadInput(f"--plot: {quoted(path)} cannot be written: {error.strerror}.") from None
+
+
+def _named(kernels: Sequence[Placed]) -> list[tuple[str, Sequence[Placed]]]:
+    """Return each kernel with its name for the legend, or all as one where they are many."""
+    if len(kernels) > _MOST_NAMED:
+        return [(plural(len(kernels), "kernel"), kernels)]
+    return [(shortened(kernel.workload.name or "kernel"), [kernel]) for kernel in kernels]
 
 
 def _decades(values: Sequence[float]) -> tuple[list[float], list[str]]:

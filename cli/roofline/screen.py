@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpuadvise.cli.roofline.kernels import Placed
 
 _NAME = 48
+_MOST_LISTED = 20
 _IMPOSSIBLE = (
     "More than the roof: operations counted twice, bytes served by a cache, another unit than "
     "assumed, or a time without synchronisation."
@@ -68,7 +69,7 @@ def blocks(device: Device, kernels: Sequence[Placed]) -> list[Block]:
     """Return what a person reads."""
     found: list[Block] = [Line(device_line(device), Tone.STRONG)]
     if len(kernels) > 1:
-        return [*found, _kernels(kernels)]
+        return [*found, *_many(kernels)]
     kernel = kernels[0]
     found.append(Facts(tuple(_facts(kernel))))
     if kernel.found.far:
@@ -78,6 +79,18 @@ def blocks(device: Device, kernels: Sequence[Placed]) -> list[Block]:
     if kernel.moves:
         found += [Heading("What would move it"), _moves(kernel)]
     return [*found, Heading("Ridge points"), _ridges(device, kernel.found.bandwidth)]
+
+
+def _many(kernels: Sequence[Placed]) -> list[Block]:
+    """Return a table of the kernels, of very many those that take longest."""
+    if len(kernels) <= _MOST_LISTED:
+        return [_kernels(kernels)]
+    slowest = sorted(kernels, key=lambda kernel: kernel.workload.seconds or 0, reverse=True)
+    left = len(kernels) - _MOST_LISTED
+    return [
+        _kernels(slowest[:_MOST_LISTED]),
+        Line(f"The slowest {_MOST_LISTED}, slowest first; {left:,} more are in --format csv."),
+    ]
 
 
 def _facts(kernel: Placed) -> Iterator[Fact]:

@@ -49,6 +49,7 @@ def test_the_documents_examples(cli, args: list[str], warps: str, threads: str) 
     "args",
     [
         ["--latency", "0"], ["--ilp", "0"], ["--word", "x"], ["--loads", "0"], ["--warps", "0"],
+        ["--warps", "65"],
         ["--memory-latency", "fast"], ["--memory-latency", "0"],
     ],
 )  # fmt: skip

@@ -129,6 +129,25 @@ def test_the_ordinary_units_can_be_left_for_tensor_cores(cli) -> None:
     assert move["gain"] == pytest.approx(67 / 34, rel=0.02)
 
 
+def test_very_many_kernels(cli, tmp_path: Path) -> None:
+    toml = tmp_path / "kernels.toml"
+    work = 'flops = 1e9\nbytes = "1GB"\ndtype = "fp32"'
+    toml.write_text(
+        "".join(
+            f'[[kernel]]\nname = "k{n}"\n[kernel.work]\n{work}\ntime = "{n + 1}ms"\n'
+            for n in range(300)
+        )
+    )
+    args = ["roofline", "--gpu", "h200", "--describe", str(toml)]
+    ran = cli(*args, "--plot", str(tmp_path / "many.svg"))
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert [line.split()[0] for line in lines[2:22]] == [f"k{n}" for n in range(299, 279, -1)]
+    assert lines[22] == "The slowest 20, slowest first; 280 more are in --format csv."
+    assert len(cli(*args, "--format", "csv").out.splitlines()) == 301
+    assert "300 kernels" in (tmp_path / "many.svg").read_text()
+
+
 def test_more_than_the_roof(cli) -> None:
     args = ["roofline", "--gpu", "h200", "--flops", "1e9", "--bytes", "1GB", "--time"]
     assert "More than the roof: " in cli(*args, "1us").out

@@ -44,11 +44,22 @@ def test_rows_end_with_the_number_asked_for(cli) -> None:
     assert [line.split(",")[0] for line in lines] == ["processors", "1", "2", "4", "6"]
 
 
+def test_words_of_the_target(cli) -> None:
+    def said(parallel: str, processors: str, target: str) -> str:
+        args = ["--parallel", parallel, "--processors", processors, "--target", target]
+        return cli("scaling", *args).out
+
+    assert "2x is more than 1 processor can ever give." in said("0.5", "1", "2")
+    assert "With 1 in parallel it takes 20 processors." in said("1", "10", "20")
+    assert "With 0.9999999 in parallel it takes" in said("0.9999999", "10", "1000000")
+
+
 @pytest.mark.parametrize(
     ("parallel", "processors", "target"),
     [
         ("2", "8", "2"), ("x", "8", "2"), ("5/4", "8", "2"), ("1/0", "8", "2"), ("0.5", "0", "2"),
         ("0.5", "8", "x"), ("0.5", "8", "0.5"), ("0.5", "8", "inf"), ("nan", "8", "2"),
+        ("0.5", "8", "1e300"),
     ],
 )  # fmt: skip
 def test_mistakes(cli, parallel: str, processors: str, target: str) -> None:
