@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, quoted
+from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.model import Priority
 from gpuadvise.rules.select import selected
@@ -79,9 +79,34 @@ def threshold(option: str, word: str | None) -> Priority | None:
     return Priority(word)
 
 
-def met(findings: Iterable[Finding], limit: Priority | None) -> bool:
-    """Return whether one of *findings* is as urgent as *limit*, or more so."""
-    return limit is not None and any(f.rule.priority.rank <= limit.rank for f in findings)
+def held_against(reports: Iterable[Report], limit: Priority | None) -> None:
+    """Raise BadInput when *limit* was set and no rule that could meet it was evaluated.
+
+    A threshold that passes because nothing was looked at would be a gate that is always open.
+    """
+    if limit is None:
+        return
+    urgent = [
+        line for report in reports for line in report.lines if line.rule.priority.rank <= limit.rank
+    ]
+    if not urgent:
+        raise BadInput(
+            f"--fail-on {limit}: no rule of that priority had its evidence.",
+            hint="Run without it and with --all: each rule then says what it needs.",
+        )
+
+
+def met(findings: Iterable[Finding], limit: Priority | None) -> int:
+    """Return how many of *findings* are as urgent as *limit*, or more so."""
+    if limit is None:
+        return 0
+    return sum(finding.rule.priority.rank <= limit.rank for finding in findings)
+
+
+def met_note(findings: Iterable[Finding], limit: Priority | None) -> list[str]:
+    """Return the sentence that says why the exit code is 1, if it is."""
+    count = met(findings, limit)
+    return [f"{plural(count, 'finding')} at --fail-on {limit} or above."] if count else []
 
 
 def ranked(reports: Sequence[tuple[Report, tuple[Finding, ...]]]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli.advice.answers import Advised, answer, exit_code, finding_row
 from gpuadvise.cli.advice.gather import Evidence
-from gpuadvise.cli.advice.judge import Judge, baseline, ranked, threshold
+from gpuadvise.cli.advice.judge import Judge, baseline, held_against, met_note, ranked, threshold
 from gpuadvise.cli.advice.record import PLACES, given_flags
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
@@ -107,6 +107,7 @@ def _whole(
         reports.append(judge.report(kernel))
         own = kernel.facts.profile.rules if kernel.facts.profile else ()
         profiler += [(kernel.facts.kernel, rule) for rule in own]
+    held_against(reports, limit)
     advised = Advised(
         rules=judge.rules,
         reports=reports,
@@ -117,7 +118,8 @@ def _whole(
     )
     files = (*evidence.files, *evidence.profiles)
     source = next((file for file in files if file != "-"), None)
-    return emit(answer(advised, call.shown, limit, evidence.notes, source=source), output)
+    notes = [*evidence.notes, *met_note(advised.findings, limit)]
+    return emit(answer(advised, call.shown, limit, notes, source=source), output)
 
 
 def _streamed(evidence: Evidence, judge: Judge, limit: Priority | None, form: str) -> Exit:

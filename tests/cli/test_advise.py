@@ -134,7 +134,10 @@ def test_fail_on(limit: str | None, code: int, cli) -> None:
 
 
 def test_fail_on_looks_at_what_is_left(cli) -> None:
-    assert cli("advise", *FIRST, "--ignore", "high", "--fail-on", "high").code == 0
+    ignored = ("--ignore", "underfilled-device", "--ignore", "unprofiled-workload")
+    assert cli("advise", *FIRST, *ignored, "--fail-on", "high").code == 0
+    ran = cli("advise", *FIRST, "--fail-on", "high")
+    assert ran.err == "note: 2 findings at --fail-on high or above.\n"
     ran = cli("advise", *FIRST, "--fail-on", "urgent")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith('error: --fail-on: "urgent" is not a priority.')
@@ -354,3 +357,19 @@ def test_names_cannot_steer_a_terminal(form: str, stdin, cli) -> None:
     assert "\x1b" not in out
     assert "\u202e" not in out
     assert not any(line.startswith("::error::") for line in out.splitlines())
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--block", "256", "--select", "low-occupancy", "--fail-on", "medium"),
+        ("--elements", "100", "--fail-on", "low"),
+        ("--block", "256", "--select", "low", "--fail-on", "high"),
+    ],
+)
+def test_a_threshold_that_nothing_was_held_against_does_not_pass(
+    args: tuple[str, ...], cli
+) -> None:
+    ran = cli("advise", *args, "--gpu", "h200")
+    assert (ran.code, ran.out) == (2, "")
+    assert "no rule of that priority had its evidence." in ran.err
