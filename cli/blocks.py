@@ -27,10 +27,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One sentence or more, on lines of its own."""
+    """One sentence or more, on lines of its own; *indent* in characters."""
 
     text: str
     tone: Tone = Tone.PLAIN
+    indent: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Cell, Column, Drawing, Heading, Line, Table, Tone
 from gpuadvise.rules.explain import Explanation, Shown, needs_of
 from gpuadvise.rules.finding_json import finding_object
-from gpuadvise.rules.model import Priority
+from gpuadvise.rules.model import Priority, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from gpuadvise.rules.model import Rule
 
 _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
+
+
+_COLUMNS = tuple(Column(title) for title in ("priority", "", "rule", "what to do"))
 
 
 def summary(rule: Rule) -> dict[str, Any]:
@@ -35,15 +38,14 @@ def summary(rule: Rule) -> dict[str, Any]:
 
 
 def list_blocks(rules: Sequence[Rule]) -> Iterator[Block]:
-    """Yield the list as a table; a star marks the guide's prioritised recommendations."""
+    """Yield a table per topic; a star marks the guide's own prioritised recommendations."""
     stars = sum(rule.recommendation for rule in rules)
     yield Line(f"{plural(len(rules), 'rule')}, {stars} of them (*) prioritised by the guide itself")
-    yield Table(
-        columns=tuple(
-            Column(title) for title in ("priority", "", "rule", "topic", "evidence", "title")
-        ),
-        rows=tuple(_row(rule) for rule in rules),
-    )
+    for topic in Topic:
+        chosen = tuple(_row(rule) for rule in rules if rule.topic is topic)
+        if chosen:
+            yield Heading(topic)
+            yield Table(columns=_COLUMNS, rows=chosen)
     yield Line("`gpuadvise rules ID` explains one.", Tone.FAINT)
 
 
@@ -52,8 +54,6 @@ def _row(rule: Rule) -> tuple[Cell, ...]:
         Cell(rule.priority, _TONES[rule.priority]),
         Cell("*" if rule.recommendation else ""),
         Cell(rule.id),
-        Cell(rule.topic),
-        Cell(", ".join(rule.kinds)),
         Cell(rule.title),
     )
 
@@ -100,7 +100,7 @@ def rule_blocks(explanation: Explanation) -> Iterator[Block]:
         yield Line(f"Threshold: {threshold.name} {threshold.value:g}{unit} ({threshold.source}).")
     yield Line(f"Evidence: {and_list(list(rule.kinds), 'or')}.")
     for fact, how in needs_of(rule, HOW):
-        yield Line(f"   {fact}: {how}", Tone.FAINT)
+        yield Line(f"{fact}: {how}", Tone.FAINT, indent=3)
     yield Heading("Fires on")
     yield Drawing(explanation.fires.description)
     for finding in explanation.fires.findings:

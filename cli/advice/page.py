@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Findings that the short text shows; the guide asks to take them from the top anyway.
 TOP = 5
 _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
-_INDENT = "   "
+_INDENT = 3
 
 
 def blocks(advised: Advised) -> Iterator[Block]:
@@ -60,13 +60,14 @@ def _finding(number: int, finding: Finding, *, many: bool) -> Iterator[Block]:
         f"{number}. {rule.priority.upper()}  {name}{rule.title}  [{rule.id}]",
         _TONES[rule.priority],
     )
-    yield Line(f"{_INDENT}{finding.message}")
-    yield Line(f"{_INDENT}Do: {advice.action}")
+    yield Line(finding.message, indent=_INDENT)
+    yield Line(f"Do: {advice.action}", indent=_INDENT)
     if advice.gain and advice.gain.upper_bound > 1:
         gain = advice.gain
-        yield Line(f"{_INDENT}Can win at most {gain.upper_bound:.3g}x {gain.kind}: {gain.how}.")
+        bound = f"Can win at most {gain.upper_bound:.3g}x {gain.kind}: {gain.how}."
+        yield Line(bound, indent=_INDENT)
     source = rule.citations[0]
-    yield Line(f"{_INDENT}Says: {source.document}, {source.section}", Tone.FAINT)
+    yield Line(f"Says: {source.document}, {source.section}", Tone.FAINT, _INDENT)
 
 
 def _footer(advised: Advised, hidden: Sequence[Finding]) -> Iterator[Block]:

@@ -29,7 +29,8 @@ def _block(block: Block) -> str:
     match block:
         case Line():
             text = escaped(block.text)
-            return f"**{text}**" if block.tone is Tone.STRONG and text else text
+            strong = f"**{text}**" if block.tone is Tone.STRONG and text else text
+            return " " * block.indent + strong  # what belongs to a numbered item stays in it
         case Heading():
             return f"## {escaped(block.text)}"
         case Facts():

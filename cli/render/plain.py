@@ -24,7 +24,7 @@ def drawing_lines(drawing: Drawing) -> list[str]:
 def _lines(block: Block) -> list[str]:
     match block:
         case Line():
-            return [inert(block.text)]
+            return [" " * block.indent + inert(block.text)]
         case Heading():
             return ["", inert(block.text)]
         case Facts():

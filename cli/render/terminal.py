@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -44,7 +45,8 @@ def render(blocks: Iterable[Block]) -> RenderableType:
 def _block(block: Block) -> RenderableType:
     match block:
         case Line():
-            return _text(block.text, block.tone)
+            text = _text(block.text, block.tone)
+            return Padding(text, (0, 0, 0, block.indent), expand=False) if block.indent else text
         case Heading():
             return Text.assemble("\n", (inert(block.text), "bold underline"))
         case Facts():

@@ -154,3 +154,12 @@ def test_the_envelope(answer: Answer, capsys) -> None:
 def test_plain_never_wraps_and_markdown_never_marks() -> None:
     assert plain.render([Line("x" * 500)]) == "x" * 500 + "\n"
     assert markdown.escaped("<b>|`") == "\\<b\\>\\|\\`"
+
+
+def test_an_indented_line_keeps_its_indent_when_it_wraps() -> None:
+    block, file = Line("one two three four", indent=3), io.StringIO()
+    Console(file=file, width=12, color_system=None).print(terminal.render([block]))
+    lines = [line.rstrip() for line in file.getvalue().splitlines()]
+    assert lines == ["   one two", "   three", "   four"]
+    assert plain.render([block]) == "   one two three four\n"
+    assert markdown.render([block]) == "   one two three four\n"
