@@ -6,8 +6,16 @@ from typing import Annotated
 
 import typer
 
+from gpuadvise.cli import complete
+
 Gpu = Annotated[
-    str | None, typer.Option("--gpu", metavar="NAME", help="GPU from the catalogue: h100, rtx4090.")
+    str | None,
+    typer.Option(
+        "--gpu",
+        metavar="NAME",
+        help="GPU from the catalogue: h100, rtx4090.",
+        autocompletion=complete.gpus,
+    ),
 ]
 Cc = Annotated[
     str | None, typer.Option("--cc", metavar="CC", help="Compute capability: 9.0, 90, sm_90a.")

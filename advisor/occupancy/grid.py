@@ -18,7 +18,7 @@ class Waves:
 
     blocks: int
     wave_size: int
-    cooperative: bool  # the whole grid is resident at once
+    cooperative: bool | None  # the whole grid is resident at once; None: only a device knows
 
     @property
     def waves(self) -> float:
@@ -32,11 +32,16 @@ class Waves:
 
 
 def waves(result: Occupancy, sm_count: int, blocks: int) -> Waves | None:
-    """Return how *blocks* fill *sm_count* multiprocessors; None when none can start."""
+    """Return how *blocks* fill *sm_count* multiprocessors; None when none can start.
+
+    With clusters the size of a wave is an upper bound: see ``clusters_upper_bound``.
+    """
     size = sm_count * result.blocks_per_sm
     if not size:
         return None
-    return Waves(blocks=blocks, wave_size=size, cooperative=blocks <= size)
+    fits = blocks <= size
+    unsure = fits and result.launch.cluster_size > 1
+    return Waves(blocks=blocks, wave_size=size, cooperative=None if unsure else fits)
 
 
 def cooperative_fault(grid: Waves) -> Fault | None:
@@ -44,7 +49,7 @@ def cooperative_fault(grid: Waves) -> Fault | None:
 
     All its blocks must be resident at once (programming guide, "Cooperative Groups").
     """
-    if grid.cooperative:
+    if grid.cooperative is not False:
         return None
     return Fault(
         cause=Cause.COOPERATIVE,

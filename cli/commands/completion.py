@@ -8,6 +8,7 @@ import typer
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
+from gpuadvise.cli import complete
 from gpuadvise.cli.emit import stream
 from gpuadvise.cli.exits import Exit
 
@@ -19,7 +20,9 @@ EXAMPLES = """\
 
 
 def command(
-    shell: Annotated[str, typer.Argument(metavar="SHELL", help=", ".join(SHELLS))],
+    shell: Annotated[
+        str, typer.Argument(metavar="SHELL", help=", ".join(SHELLS), autocompletion=complete.shells)
+    ],
 ) -> Exit:
     """Print the completion script of SHELL."""
     from typer._completion_shared import get_completion_script

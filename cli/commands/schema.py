@@ -9,6 +9,7 @@ import typer
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, quoted
+from gpuadvise.cli import complete
 from gpuadvise.cli.emit import stream
 from gpuadvise.cli.exits import Exit
 
@@ -24,7 +25,10 @@ _COMMON = "common.json#/$defs/"
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A command.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="A command.", autocompletion=complete.schemas),
+    ] = None,
 ) -> Exit:
     """Print the JSON Schema of command NAME, or the names that have one."""
     known = names()

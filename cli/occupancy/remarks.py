@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.limits import SharedMode
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.occupancy.words import ENOUGH
 
@@ -52,15 +53,22 @@ def _enough(case: Case) -> Iterator[str]:
 
 
 def _grid(case: Case) -> Iterator[str]:
-    grid = case.grid
+    grid, sms = case.grid, case.device.sm_count
     if grid:
-        once = " All are resident at once." if grid.cooperative else ""
+        least, most = ("at least ", "up to ") if case.clusters is not None else ("", "")
         yield (
-            f"Grid: {grid.blocks:,} blocks in {grid.waves:,.2f} waves of {grid.wave_size:,}; "
-            f"tail efficiency {show_share(grid.tail_efficiency)}.{once}"
+            f"Grid: {plural(grid.blocks, 'block')} in {least}{_waves(grid.waves)} waves of "
+            f"{most}{grid.wave_size:,}; tail efficiency {show_share(grid.tail_efficiency)}."
+            f"{' All are resident at once.' if grid.cooperative else ''}"
         )
-    elif case.found.launch.grid_dim and case.device.sm_count is None:
+        if sms and grid.blocks < sms:
+            yield f"{sms - grid.blocks:,} of {plural(sms, 'SM')} get no block of this grid."
+    elif case.found.launch.grid_dim and sms is None:
         yield "Waves need the number of SMs: name a GPU with --gpu instead of --cc."
+
+
+def _waves(count: float) -> str:
+    return f"{count:,.2f}" if count >= 1 else f"{count:.2g}"
 
 
 def _opt_in(case: Case) -> Iterator[str]:

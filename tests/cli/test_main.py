@@ -64,6 +64,17 @@ def test_an_unknown_shell(cli) -> None:
     assert cli("completion", "tcsh").code == 2
 
 
-def test_the_shell_gets_its_completions(process) -> None:
-    ran = process(_GPUADVISE_COMPLETE="complete_bash", COMP_WORDS="gpuadvise comp", COMP_CWORD="1")
-    assert "completion" in ran.out.split()
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("gpuadvise comp", {"compat", "completion"}),
+        ("gpuadvise occupancy --re", {"--regs"}),
+        ("gpuadvise occupancy --gpu h200", {"h200-sxm", "h200-nvl"}),
+        ("gpuadvise schema occ", {"occupancy"}),
+        ("gpuadvise completion z", {"zsh"}),
+    ],
+)
+def test_the_shell_gets_its_completions(process, words: str, offered: set[str]) -> None:
+    place = str(len(words.split()) - 1)
+    ran = process(_GPUADVISE_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=place)
+    assert set(ran.out.split()) == offered

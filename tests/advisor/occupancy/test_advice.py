@@ -218,6 +218,15 @@ def test_waves_and_their_tail() -> None:
     assert waves(answer("9.0", 2048), 132, 10) is None
 
 
+def test_only_a_device_knows_whether_clusters_are_resident_at_once() -> None:
+    result = answer("9.0", 256, 32, cluster_dim=(2, 1, 1))
+    fits, large = waves(result, 132, 1056), waves(result, 132, 1058)
+    assert fits is not None
+    assert large is not None
+    assert (fits.cooperative, large.cooperative) == (None, False)
+    assert cooperative_fault(fits) is None
+
+
 def test_a_cooperative_grid_is_one_wave() -> None:
     result = answer("9.0", 256, 32)
     fits, large = waves(result, 132, 1056), waves(result, 132, 1057)

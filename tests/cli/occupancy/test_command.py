@@ -83,6 +83,13 @@ def test_an_unknown_capability_is_said_to_be_extrapolated(cli) -> None:
     assert "nearest older" in cli(*args).out
 
 
+def test_a_grid_smaller_than_the_gpu(cli) -> None:
+    said = cli(*H100, "--regs", "32", "--grid", "1").out
+    assert "Grid: 1 block in 0.00095 waves of 1,056;" in said
+    assert "131 of 132 SMs get no block of this grid." in said
+    assert "get no block" not in cli(*H100, "--regs", "32", "--grid", "132").out
+
+
 def test_a_carveout_where_there_is_none_is_pointed_out(cli) -> None:
     args = ("occupancy", "--regs", "20", "--block", "192", "--smem", "12K", "--carveout", "0")
     said = "has no carveout to prefer: --carveout changes nothing."
