@@ -10,6 +10,10 @@ _RAW = (
     "Give the raw page of a profile: `ncu --csv --page raw --set full ./app > raw.csv`, "
     "then --ncu raw.csv."
 )
+_PTXAS = (
+    "Give what `ptxas -v` prints: --spill-stores 8 --spill-loads 8 --stack 0, "
+    "or run `gpuadvise kernels FILE --advise`."
+)
 _LIVE = "Run on the machine with the GPU, with --device 0, or give --from SNAPSHOT."
 
 HOW = {
@@ -72,12 +76,10 @@ HOW = {
     "pinned": "Describe [kernel.pinned] in the kernel description.",
     "mapped": "Describe [kernel.mapped] in the kernel description.",
     "compile_flags": 'Give the compiler\'s flags: --compile-flags "-O3 -use_fast_math".',
-    "compiled": (
-        "Give what `ptxas -v` prints: --spill-stores 8 --spill-loads 8 --stack 0, or the binary."
-    ),
-    "spill_bytes": "Give what `ptxas -v` prints: --spill-stores 8 --spill-loads 8, or the binary.",
+    "compiled": _PTXAS,
+    "spill_bytes": _PTXAS,
     "spill_requests": _PROFILE,
-    "stack_bytes": "Give what `ptxas -v` prints: --stack 0, or the binary.",
+    "stack_bytes": _PTXAS,
     "fp64_share": (
         "Give instruction counts: `fp64_instructions` and `instructions` in [kernel.compiled]."
     ),
@@ -85,7 +87,9 @@ HOW = {
         "Give the device code of the program: --code sm_80,compute_90, or `gpuadvise compat FILE`."
     ),
     "driver": "Give the driver: --driver 12.4, or run with --device 0.",
-    "observations": "Give the source files: `gpuadvise lint FILE.cu`.",
+    "observations": (
+        "List what a reader of sources saw as [[kernel.observations]] in the kernel description."
+    ),
     "profile": _PROFILE,
     "sector_efficiency": _RAW,
     "bank_efficiency": _RAW,
