@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpuadvise.advisor.backends.choose import choose
+from gpuadvise.advisor.backends.choose import Depth, choose
 from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import and_list, plural, quoted
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
@@ -47,12 +47,11 @@ def command(
 
     chosen = _subject(subject)
     gpu = _live(device)
-    notes = _neighbours(gpu)
-    with Session(gpu.identity.cuda_index or 0) as session:
+    with Session(_ordinal(gpu)) as session:
         collected = _collected(chosen, session, quick)
         if not collected.items:
             return _exit(collected)
-        found = _found(chosen, session, gpu, collected)
+        found, collected = _found(chosen, session, gpu, collected, quick)
     stopped = _stopped(collected)
     answer = Answer(
         command="measure",
@@ -62,7 +61,7 @@ def command(
                 "rows": list(found.rows)},
         rows=found.rows,
         blocks=lambda: _blocks(gpu, found, stopped),
-        notes=notes,
+        notes=_neighbours(gpu),
         exit=_exit(collected),
     )  # fmt: skip
     return emit(answer, Output(format=format_name, fields=tuple(get or ())))
@@ -93,7 +92,9 @@ def _subject(name: str) -> Subject:
 
 def _live(device: str | None) -> Gpu:
     choice = choose(
-        device=device, environ={k: v for k, v in os.environ.items() if k != "GPUADVISE_GPU"}
+        device=device,
+        depth=Depth.TELEMETRY,  # the CUDA driver's numbers of the GPUs, and who else uses them
+        environ={k: v for k, v in os.environ.items() if k != "GPUADVISE_GPU"},
     )
     if choice.gpu is None:
         raise Unavailable(
@@ -101,6 +102,17 @@ def _live(device: str | None) -> Gpu:
             hint="gpuadvise bandwidth, access, overlap and roofline predict without one.",
         )
     return choice.gpu
+
+
+def _ordinal(gpu: Gpu) -> int:
+    """Return CUDA's number of *gpu*; raises Unavailable where a program cannot use it."""
+    ordinal = gpu.identity.cuda_index
+    if ordinal is None:
+        raise Unavailable(
+            f"CUDA programs started here cannot use {inert(gpu.device.name)}.",
+            hint="CUDA_VISIBLE_DEVICES or MIG may hide it: gpuadvise device --all says more.",
+        )
+    return ordinal
 
 
 def _collected(subject: Subject, session: Session, quick: bool) -> Collected[Any]:
@@ -111,12 +123,20 @@ def _collected(subject: Subject, session: Session, quick: bool) -> Collected[Any
         return collect(subject.run(session, quick), lambda item: step(subject.label(item)))
 
 
-def _found(subject: Subject, session: Session, gpu: Gpu, collected: Collected[Any]) -> Found:
+def _found(
+    subject: Subject, session: Session, gpu: Gpu, collected: Collected[Any], quick: bool
+) -> tuple[Found, Collected[Any]]:
     """Return the answer; without a calibration once the device failed or the user has enough."""
+    from gpuadvise.advisor.backends.measure.calls import DriverFault
+
     if not collected.partial:
-        with suppress(KeyboardInterrupt):
-            return subject.found(session, gpu.device, collected.items)
-    return subject.found(None, gpu.device, collected.items)
+        try:
+            return subject.found(session, gpu.device, collected.items, quick), collected
+        except KeyboardInterrupt:
+            collected = replace(collected, interrupted=True)
+        except DriverFault as fault:
+            collected = replace(collected, fault=fault.message)
+    return subject.found(None, gpu.device, collected.items, quick), collected
 
 
 def _stopped(collected: Collected[Any]) -> str | None:
@@ -138,11 +158,8 @@ def _blocks(gpu: Gpu, found: Found, stopped: str | None) -> Sequence[Block]:
 
 def _neighbours(gpu: Gpu) -> tuple[str, ...]:
     """Return a note on other programs that use the GPU: they take bandwidth and time."""
-    from gpuadvise.advisor.backends.live import live_machine
-
-    for other in live_machine(telemetry=True).gpus:
-        processes = other.telemetry.processes if other.telemetry else None
-        mine = [p for p in processes or () if p.pid != os.getpid()]
-        if other.identity.uuid == gpu.identity.uuid and mine:
-            return (f"{plural(len(mine), 'other process', 'other processes')} used the GPU.",)
-    return ()
+    processes = gpu.telemetry.processes if gpu.telemetry else None
+    others = [process for process in processes or () if process.pid != os.getpid()]
+    if not others:
+        return ()
+    return (f"{plural(len(others), 'other process', 'other processes')} used the GPU.",)

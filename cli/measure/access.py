@@ -31,7 +31,9 @@ def _label(access: Access) -> str:
     return f"{pattern.move} {pattern.word} B, stride {pattern.stride}, offset {pattern.offset}"
 
 
-def found(session: Session | None, device: Device, accesses: Sequence[Access]) -> Found:
+def found(
+    session: Session | None, device: Device, accesses: Sequence[Access], quick: bool = False
+) -> Found:
     """Return the answer that *accesses* give."""
     rows = [_row(access, accesses, device) for access in accesses]
     return Found(rows=rows, blocks=lambda: _blocks(accesses, rows))

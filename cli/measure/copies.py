@@ -34,7 +34,9 @@ def _label(copy: Copy) -> str:
     return f"{copy.kind} {show_bytes(copy.bytes)}"
 
 
-def found(session: Session | None, device: Device, copies: Sequence[Copy]) -> Found:
+def found(
+    session: Session | None, device: Device, copies: Sequence[Copy], quick: bool = False
+) -> Found:
     """Return the answer that *copies* give; the calibration needs every kind once."""
     from gpuadvise.advisor.backends.measure.calibrate import calibrated
 

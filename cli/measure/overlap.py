@@ -34,9 +34,11 @@ def _label(staged: Staged) -> str:
     return f"{staged.mix.name}, {staged.streams} streams"
 
 
-def found(session: Session | None, device: Device, stagings: Sequence[Staged]) -> Found:
+def found(
+    session: Session | None, device: Device, stagings: Sequence[Staged], quick: bool = False
+) -> Found:
     """Return the answer that *stagings* give, with predictions calibrated here and now."""
-    model = _calibrated(session) if session else default_link_model(device)
+    model = _calibrated(session, quick) if session else default_link_model(device)
     rows = [_row(staged, model) for staged in stagings]
     errors = [abs(row["expected"] / row["seconds"] - 1) for row in rows]
     summary = {
@@ -48,11 +50,11 @@ def found(session: Session | None, device: Device, stagings: Sequence[Staged]) -
     return Found(rows=rows, summary=summary, blocks=lambda: _blocks(stagings, rows, summary))
 
 
-def _calibrated(session: Session) -> LinkModel:
+def _calibrated(session: Session, quick: bool) -> LinkModel:
     from gpuadvise.advisor.backends.measure.calibrate import calibrated
     from gpuadvise.advisor.backends.measure.copies import measure_copies
 
-    return calibrated(session, list(measure_copies(session)))
+    return calibrated(session, list(measure_copies(session, quick=quick)))
 
 
 def predicted_seconds(staged: Staged, model: LinkModel) -> float:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
 
 
-def found(session: Session | None, device: Device, rates: Sequence[Rate]) -> Found:
+def found(
+    session: Session | None, device: Device, rates: Sequence[Rate], quick: bool = False
+) -> Found:
     """Return the answer that *rates* give."""
     rows = [_row(rate, device) for rate in rates]
     return Found(rows=rows, blocks=lambda: _blocks(rates, rows))

@@ -35,13 +35,13 @@ class Subject:
 
     ``run`` yields measurements from a session (second argument: quick), ``count`` tells how
     many at most, ``label`` names one for the progress bar, ``found`` makes an answer of one or
-    more of them (its session is None once the device failed).
+    more of them (its session is None once the device failed; last argument: quick).
     """
 
     run: Callable[[Session, bool], Iterator[Any]]
     count: Callable[[bool], int]
     label: Callable[[Any], str]
-    found: Callable[[Session | None, Device, Sequence[Any]], Found]
+    found: Callable[[Session | None, Device, Sequence[Any], bool], Found]
 
 
 def sample_fields(sample: Sample) -> dict[str, float | int]:

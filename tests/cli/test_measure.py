@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from types import SimpleNamespace
 
 import pytest
 from jsonschema import Draft202012Validator
 from simulated_gpu import SimulatedGpu
 
-from gpuadvise.advisor.backends.choose import Choice
+from gpuadvise.advisor.backends.choose import Choice, Depth
 from gpuadvise.advisor.backends.measure import calls
 from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.gpu import Gpu, Identity
+from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.transfers.link_model import link_model_from_json
 from gpuadvise.cli.commands import measure
 from gpuadvise.cli.commands.schema import bundled
@@ -104,6 +106,75 @@ def test_an_interruption_before_anything_says_nothing(cli, gpu) -> None:
     gpu.before_call = at_the_first_copy
     ran = cli("measure", "copies")
     assert (ran.code, ran.out) == (130, "")
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "said"),
+    [("fault", 3, "CUDA_ERROR_LAUNCH_FAILED"), ("interrupt", 130, "Interrupted.")],
+)
+def test_rows_outlive_a_calibration_that_breaks(cli, gpu, end: str, code: int, said: str) -> None:
+    def in_the_calibration(call: int, name: str) -> str | None:
+        if name != "cuLaunchKernel":  # copies launch nothing, calibrating them does
+            return None
+        if end == "interrupt":
+            raise KeyboardInterrupt
+        return "CUDA_ERROR_LAUNCH_FAILED"
+
+    gpu.before_call = in_the_calibration
+    ran = cli("measure", "copies", "--quick", "--format", "json")
+    result = json.loads(ran.out)["result"]
+    assert ran.code == code
+    assert (result["partial"], result["calibration"]) == (True, None)
+    assert said in result["stopped"]
+    assert result["rows"]
+    assert gpu.live == 0
+
+
+def test_quick_calibrates_quickly(cli, gpu) -> None:
+    copied = []
+    gpu.before_call = lambda call, name: copied.append(gpu.used)
+    cli("measure", "overlap", "--quick")
+    assert max(copied) < 160 << 20  # two buffers of 64 MiB, not of what fits
+
+
+def live(cuda_index: int | None, pids: tuple[int, ...] = ()) -> Choice:
+    device = find("h200-sxm")
+    telemetry = Telemetry(
+        processes=tuple(Process(pid=pid, kind=ProcessKind.COMPUTE) for pid in pids)
+    )
+    gpu = Gpu(device=device, identity=Identity(cuda_index=cuda_index), telemetry=telemetry)
+    return Choice(device=device, gpu=gpu)
+
+
+def test_the_gpu_that_was_asked_for_is_measured(cli, gpu, monkeypatch) -> None:
+    opened, taken = [], gpu._cuDeviceGet
+    given = {}
+
+    def chosen(**options: object) -> Choice:
+        given.update(options)
+        return live(3)
+
+    monkeypatch.setattr(measure, "choose", chosen)
+    monkeypatch.setattr(
+        SimulatedGpu, "_cuDeviceGet", lambda self, ordinal: opened.append(ordinal) or taken(ordinal)
+    )
+    assert cli("measure", "kernel-rate", "--quick", "--device", "5").code == 0
+    assert opened == [3]
+    # Only from that depth on is the CUDA driver asked for its numbers.
+    assert (given["device"], given["depth"]) == ("5", Depth.TELEMETRY)
+
+
+def test_a_gpu_that_cuda_does_not_see_is_not_measured(cli, gpu, monkeypatch) -> None:
+    monkeypatch.setattr(measure, "choose", lambda **given: live(None))
+    ran = cli("measure", "copies", "--quick")
+    assert (ran.code, ran.out, gpu.calls) == (3, "", 0)
+    assert "CUDA programs started here cannot use NVIDIA H200" in ran.err
+
+
+def test_other_users_of_the_gpu_are_said(cli, gpu, monkeypatch) -> None:
+    monkeypatch.setattr(measure, "choose", lambda **given: live(0, (os.getpid(), 1, 2)))
+    ran = cli("measure", "kernel-rate", "--quick")
+    assert ran.err == "note: 2 other processes used the GPU.\n"
 
 
 def test_an_unknown_subject(cli) -> None:
