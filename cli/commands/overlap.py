@@ -33,7 +33,7 @@ EXAMPLES = """\
   gpuadvise overlap --h2d 3ms --kernel 5ms --d2h 3ms --streams 4 --show
   gpuadvise overlap --h2d 3ms --kernel 5ms --streams 2 --chunks 16
   gpuadvise overlap --h2d 3ms --kernel 5ms --streams 4 --ideal --get predicted
-  gpuadvise overlap --h2d 256MiB --kernel 4ms --skeleton cuda
+  gpuadvise overlap --h2d 256MiB --kernel 4ms --skeleton cuda --format code > staged.cu
   gpuadvise overlap --h2d 64MiB --kernel 1ms --calibration box.json"""
 
 # Every count up to this is simulated, piece by piece; devices have 128 hardware queues at most.
@@ -135,6 +135,7 @@ def command(
         rows=rows(case),
         blocks=lambda: blocks(case),
         notes=choice.notes,
+        documents={} if case.code is None else {"code": lambda: f"{case.code}\n"},
     )
     return emit(answer, Output(format=format_name, fields=tuple(get or ())))
 

@@ -144,6 +144,14 @@ def test_skeletons(cli, golden, language: str, copies: list[str]) -> None:
     golden(f"overlap-skeleton-{language}-{len(copies)}-{copies[0][2:]}.text", shown)
 
 
+def test_the_code_alone(cli) -> None:
+    args = ["overlap", "--gpu", "h200", "--h2d", "64MiB", "--kernel", "1ms", "--format", "code"]
+    code = cli(*args, "--skeleton", "cuda-python").out
+    assert code.startswith("import ctypes\n")
+    compile(code, "staged.py", "exec")
+    assert "code is not a format" in cli(*args).err.replace('"', "")
+
+
 def test_fewer_streams_where_the_data_run_out(cli) -> None:
     args = ["--gpu", "h200", "--h2d", "1KiB", "--kernel", "1ms", "--streams", "8"]
     out = cli("overlap", *args).out
