@@ -24,5 +24,26 @@ def shells(incomplete: str) -> list[str]:
     return _beginning(incomplete, list(SHELLS))
 
 
+def rules(incomplete: str) -> list[str]:
+    """Return the ids of rules that begin with *incomplete*."""
+    from gpuadvise.rules.guide import RULES
+
+    return _beginning(incomplete, [rule.id for rule in RULES])
+
+
+def selections(incomplete: str) -> list[str]:
+    """Return the priorities, topics and ids of rules that begin with *incomplete*."""
+    from gpuadvise.rules.model import Priority, Topic
+
+    return _beginning(incomplete, [*Priority, *Topic]) + rules(incomplete)
+
+
+def priorities(incomplete: str) -> list[str]:
+    """Return the priorities that begin with *incomplete*."""
+    from gpuadvise.rules.model import Priority
+
+    return _beginning(incomplete, list(Priority))
+
+
 def _beginning(incomplete: str, words: list[str]) -> list[str]:
     return [word for word in words if word.startswith(incomplete.lower())]

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from gpuadvise.cli import complete
 from gpuadvise.cli.advice import options as o
 from gpuadvise.cli.advice.run import Call, advise
 from gpuadvise.cli.exits import Exit
@@ -27,14 +28,29 @@ Ncu = Annotated[
     list[str] | None, typer.Option("--ncu", metavar="FILE", help="CSV of Nsight Compute.")
 ]
 Select = Annotated[
-    list[str] | None, typer.Option("--select", metavar="RULE", help="Rule, topic or priority.")
+    list[str] | None,
+    typer.Option(
+        "--select",
+        metavar="RULE",
+        help="Rule, topic or priority.",
+        autocompletion=complete.selections,
+    ),
 ]
-Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="RULE", help="Likewise.")]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="RULE", help="Likewise.", autocompletion=complete.selections),
+]
 Own = Annotated[
     list[str] | None, typer.Option("--rules", metavar="DIR", help="Folder of your own rules.")
 ]
 FailOn = Annotated[
-    str | None, typer.Option("--fail-on", metavar="PRIORITY", help="Exit 1 on high, medium, low.")
+    str | None,
+    typer.Option(
+        "--fail-on",
+        metavar="PRIORITY",
+        help="Exit 1 on high, medium, low.",
+        autocompletion=complete.priorities,
+    ),
 ]
 Baseline = Annotated[
     str | None, typer.Option("--baseline", metavar="FILE", help="Saved JSON: show what is new.")

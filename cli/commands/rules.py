@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from gpuadvise.cli import complete
 from gpuadvise.cli.advice.explained import full, list_blocks, rule_blocks, summary
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import emit
@@ -24,7 +25,10 @@ EXAMPLES = """\
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(metavar="[ID]", help="A rule to explain.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[ID]", help="A rule to explain.", autocompletion=complete.rules),
+    ] = None,
     select: Annotated[
         list[str] | None, typer.Option("--select", metavar="NAME", help="Topic or priority.")
     ] = None,

@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.cli.complete import priorities, rules, selections
 from gpuadvise.rules.guide import RULES
 
 
@@ -57,3 +58,15 @@ def test_an_unknown_rule(cli) -> None:
     ran = cli("rules", "uncoalesced-acces")
     assert (ran.code, ran.out) == (2, "")
     assert "Did you mean uncoalesced-access?" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("complete", "begun", "wanted"),
+    [
+        (rules, "partial", ["partial-warp"]),
+        (selections, "me", ["medium", "measurement", "memory", "memory-bound"]),
+        (priorities, "", ["high", "medium", "low"]),
+    ],
+)
+def test_the_shell_completes_rules_topics_and_priorities(complete, begun: str, wanted) -> None:
+    assert complete(begun) == wanted
