@@ -93,13 +93,7 @@ def their_rows(path: str) -> Rows:
 
 def report(path: str, repetitions: int) -> None:
     """Print one library's rows of the table."""
-    ours, unseen = our_rows(path)
-    theirs = their_rows(path)
-    different = sum((ours - theirs).values()) + sum((theirs - ours).values())
-    print(
-        f"\n{Path(path).name}: {os.path.getsize(path) / 1e6:.0f} MB, {sum(theirs.values()):,} functions"
-    )
-    print(f"  {different} rows differ; {unseen:,} kernels that cuobjdump does not see")
+    # Before the rows: a child's peak memory starts with what its parent has at that time.
     costs = best(
         {
             "cuobjdump --dump-resource-usage": [str(CUOBJDUMP), "--dump-resource-usage", path],
@@ -111,6 +105,13 @@ def report(path: str, repetitions: int) -> None:
         },
         repetitions,
     )
+    ours, unseen = our_rows(path)
+    theirs = their_rows(path)
+    different = sum((ours - theirs).values()) + sum((theirs - ours).values())
+    print(
+        f"\n{Path(path).name}: {os.path.getsize(path) / 1e6:.0f} MB, {sum(theirs.values()):,} functions"
+    )
+    print(f"  {different} rows differ; {unseen:,} kernels that cuobjdump does not see")
     base = costs["cuobjdump --dump-resource-usage"]
     for name, one in costs.items():
         if name == "cuobjdump --list-elf":
