@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SNIFFED = 1 << 12
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _MOST_DAMAGE = 1000
+MOST_LOADED = 1 << 28  # bytes handed to a driver in one piece
 
 
 class Form(StrEnum):
@@ -49,6 +50,18 @@ def read_stream(stream: BinaryIO, name: str, want: Want | None = None) -> Iterat
     """Yield what is in all of *stream*, under *name*; raises as ``read`` does."""
     with kept(stream, name) as (file, span):
         yield from _limited(_read(file, span, Place(path=name), want or Want()))
+
+
+def whole_image(path: str) -> bytes | None:
+    """Return a file that a driver can load as it is: a cubin, fatbin or text; None for another.
+
+    Raises as ``read`` does.
+    """
+    with opened(path) as (_, span):
+        form = form_of(span.read(0, min(_SNIFFED, span.size)))
+        if form not in (Form.CUBIN, Form.FATBIN, Form.TEXT) or span.size > MOST_LOADED:
+            return None
+        return span.read(0, span.size)
 
 
 def form_of(head: bytes) -> Form:

@@ -52,6 +52,9 @@ def command(
     advise: Annotated[
         bool, typer.Option("--advise", help="Run the rules over every kernel.")
     ] = False,
+    driver_check: Annotated[
+        bool, typer.Option("--driver-check", help="Load FILE on a live GPU and compare.")
+    ] = False,
     sort: Annotated[
         Text,
         _option(
@@ -77,6 +80,7 @@ def command(
             entries_only=entries,
             functions=functions,
             advise=advise,
+            driver_check=driver_check,
             sort=parse.parse_sort(sort),
             limit=parse.parse_limit(limit),
             output=Output(format=format, fields=tuple(get or ())),

@@ -37,13 +37,14 @@ class Asked:
     entries_only: bool
     functions: bool
     advise: bool = False
+    driver_check: bool = False
     sort: str | None
     limit: int | None
     output: Output
 
     def choice(self) -> Choice | None:
         """Return the GPU the user named; None: each kernel is answered for its own target."""
-        if all(value is None for value in self.device.values()):
+        if all(value is None for value in self.device.values()) and not self.driver_check:
             return None
         from gpuadvise.advisor.backends.choose import choose
 

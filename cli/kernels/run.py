@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.kernels.advice import Advised
     from gpuadvise.cli.kernels.asked import Asked
+    from gpuadvise.cli.kernels.driver_check import Checked
 
 _STREAMED = (Format.CSV, Format.NDJSON)
 _READ = (Format.TEXT, Format.MARKDOWN)
@@ -37,16 +38,14 @@ class _Listing(NamedTuple):
     records: list[dict[str, Any]]
     blocks: Callable[[], Sequence[Block]]
     advised: Advised | None = None
+    checked: Checked | None = None
 
 
 def run(asked: Asked) -> Exit:
     """Answer *asked*; raises BadInput or Unavailable."""
     choice = asked.choice()
     gatherer = Gatherer(asked, choice.device.capability if choice else None)
-    if asked.advise and asked.output.format in _STREAMED:
-        raise BadInput(
-            f"--advise has no {asked.output.format} form.", hint="Use text, json or markdown."
-        )
+    _refuse_rows(asked)
     if asked.output.format in _STREAMED and not asked.output.fields and asked.sort is None:
         return _streamed(asked, choice, gatherer)
     return emit(_answer(asked, choice, gatherer), asked.output)
@@ -88,6 +87,7 @@ def _answer(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Answer:
             "entries": listing.records if asked.entries_only else None,
             "entry_count": gatherer.seen.entries,
             "damage": [damage_record(damage) for damage in gatherer.seen.damage],
+            "driver_check": listing.checked.fields() if listing.checked else None,
         },
         rows=listing.records,
         blocks=listing.blocks,
@@ -119,19 +119,36 @@ def _kernels(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> _Listin
     limit = _SCREEN if screen and asked.limit is None else asked.limit
     listed = [kernel_record(*one) for one in found[: limit or None]]
     advice = _advised(found, choice) if asked.advise else None
+    check = _checked(asked, found, choice) if asked.driver_check else None
 
     def blocks() -> Sequence[Block]:
         from gpuadvise.cli.kernels.page import kernels_page
 
-        return [*kernels_page(choice, found, listed), *(advice.blocks() if advice else ())]
+        more = [block for part in (advice, check) if part for block in part.blocks()]
+        return [*kernels_page(choice, found, listed), *more]
 
-    return _Listing(listed, blocks, advice)
+    return _Listing(listed, blocks, advice, check)
 
 
 def _advised(found: list[Found], choice: Choice | None) -> Advised:
     from gpuadvise.cli.kernels.advice import advised
 
     return advised(shown(found), choice.device if choice else None)
+
+
+def _checked(asked: Asked, found: list[Found], choice: Choice | None) -> Checked:
+    from gpuadvise.cli.kernels.driver_check import driver_check
+
+    return driver_check(found, choice, asked.dynamic_smem)
+
+
+def _refuse_rows(asked: Asked) -> None:
+    """Raise BadInput when rows are asked of what has none."""
+    for option, given in (("--advise", asked.advise), ("--driver-check", asked.driver_check)):
+        if given and asked.output.format in _STREAMED:
+            raise BadInput(
+                f"{option} has no {asked.output.format} form.", hint="Use text, json or markdown."
+            )
 
 
 def _echo(asked: Asked) -> dict[str, Any]:
@@ -145,6 +162,7 @@ def _echo(asked: Asked) -> dict[str, Any]:
         "list": asked.entries_only,
         "functions": asked.functions,
         "advise": asked.advise,
+        "driver_check": asked.driver_check,
     }
 
 
