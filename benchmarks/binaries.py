@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -24,8 +25,9 @@ from pathlib import Path
 from gpuadvise.advisor.binaries.model import Kernel
 from gpuadvise.advisor.binaries.read import read
 
-CUOBJDUMP = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "bin" / "cuobjdump"
-PROGRAM = Path(sys.executable).with_name("gpuadvise")
+WHEEL = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "bin" / "cuobjdump"
+CUOBJDUMP = WHEEL if WHEEL.exists() else Path(shutil.which("cuobjdump") or WHEEL)
+PROGRAM = [sys.executable, "-m", "gpuadvise"]
 READER = "import sys, collections; from gpuadvise.advisor.binaries.read import read; collections.deque(read(sys.argv[1]), 0)"
 
 _ROW = re.compile(r"\s+REG:(\d+) STACK:(\S+) SHARED:(\d+)")
@@ -98,10 +100,10 @@ def report(path: str, repetitions: int) -> None:
         {
             "cuobjdump --dump-resource-usage": [str(CUOBJDUMP), "--dump-resource-usage", path],
             "all kernels, read": [sys.executable, "-c", READER, path],
-            "all kernels, shown": [str(PROGRAM), "kernels", path],
-            "one GPU's kernels, shown": [str(PROGRAM), "kernels", path, "--gpu", "h100"],
+            "all kernels, shown": [*PROGRAM, "kernels", path],
+            "one GPU's kernels, shown": [*PROGRAM, "kernels", path, "--gpu", "h100"],
             "cuobjdump --list-elf": [str(CUOBJDUMP), "--list-elf", path],
-            "entries, shown": [str(PROGRAM), "kernels", path, "--list"],
+            "entries, shown": [*PROGRAM, "kernels", path, "--list"],
         },
         repetitions,
     )
