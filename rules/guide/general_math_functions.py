@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.powers import special_power
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.observed import advised
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gpuadvise.advisor.facts.code import Observation
+    from gpuadvise.advisor.powers import Power
 
 
 def check(observations: tuple[Observation, ...]) -> Verdict:
@@ -18,10 +23,33 @@ def check(observations: tuple[Observation, ...]) -> Verdict:
 
 
 def _words(seen: Observation) -> tuple[str, str]:
-    return (
-        "a general function for a special case.",
-        f"Write {seen.detail.get('replacement', 'the specialised function')}{seen.detail.get('note', '')}.",
-    )
+    return "a general function for a special case.", f"Write {_replacement(seen.detail)}."
+
+
+def _replacement(detail: Mapping[str, str]) -> str:
+    """Return what to write; of a power, the guide's formula and its errors."""
+    power = special_power(_number(detail.get("exponent", "")))
+    if power is None:
+        return detail.get("replacement", "the specialised function")
+    single = detail.get("type") != "double"
+    formula = power.single if single else power.formula
+    return f"{formula} for the power {power.exponent}{_errors(power, single=single)}"
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text.rstrip("fF"))
+    except ValueError:
+        return math.nan
+
+
+def _errors(power: Power, *, single: bool) -> str:
+    if power.ulps is None:
+        return ""
+    if not single:
+        return f" (x >= 0; error up to {power.ulps} ulp)"
+    exact, fast = power.ulps_single, power.ulps_single_fast
+    return f" (x >= 0; error up to {exact} ulp, {fast} with fast division and square root)"
 
 
 RULE = Rule(
@@ -44,7 +72,7 @@ RULE = Rule(
                     "line": 12,
                     "column": 9,
                     "seen": "powf(x, 2.0f)",
-                    "detail": {"replacement": "x * x"},
+                    "detail": {"exponent": "2.0f", "type": "float"},
                 }
             ]
         },

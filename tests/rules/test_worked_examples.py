@@ -125,3 +125,24 @@ def test_a_region_larger_than_the_set_aside_gets_a_smaller_hit_ratio() -> None:
     region = {"bytes": "60MiB", "passes": 10}
     kernel = {"gpu": "a100-sxm4-80", "persisting_l2": 31_457_280, "hot_region": region}
     assert "with hitRatio 0.5" in said("unpinned-l2-reuse", **kernel)
+
+
+@pytest.mark.parametrize(
+    ("exponent", "kind", "words"),
+    [
+        ("2.0f", "float", "Write x*x for the power 2."),
+        (
+            "0.25f",
+            "float",
+            "Write rsqrtf(rsqrtf(x)) for the power 1/4 (x >= 0; error up to 2 ulp, 2",
+        ),
+        ("-1.5", "double", "Write (1/x)*rsqrt(x) for the power -3/2 (x >= 0; error up to 2 ulp)."),
+        ("n", "float", "Write the specialised function."),
+    ],
+)
+def test_powers_are_told_by_the_guides_table(exponent: str, kind: str, words: str) -> None:
+    seen = {
+        "fault": "general-math-functions", "file": "a.cu", "line": 3, "column": 1,
+        "seen": f"pow(x, {exponent})", "detail": {"exponent": exponent, "type": kind},
+    }  # fmt: skip
+    assert words in said("general-math-functions", observations=[seen])
