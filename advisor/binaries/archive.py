@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.binaries.form import ARCHIVE, THIN_ARCHIVE
 from gpuadvise.advisor.binaries.span import Damaged
 
 if TYPE_CHECKING:
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.span import FileSpan
 
-MAGIC = b"!<arch>\n"
-THIN_MAGIC = b"!<thin>\n"
 
 _HEADER = 60
 _END = b"`\n"
@@ -36,13 +35,13 @@ class Member:
 
 def is_thin(span: FileSpan) -> bool:
     """Return whether the archive only names its members."""
-    return span.read(0, len(THIN_MAGIC)) == THIN_MAGIC
+    return span.read(0, len(THIN_ARCHIVE)) == THIN_ARCHIVE
 
 
 def read_members(span: FileSpan) -> Iterator[Member]:
     """Yield the members of an archive; raises Damaged where they cannot be followed further."""
     thin = is_thin(span)
-    names, at, count = b"", len(MAGIC), 0
+    names, at, count = b"", len(ARCHIVE), 0
     while at + _HEADER <= span.size:
         header = span.read(at, _HEADER)
         size = _size(header, at)

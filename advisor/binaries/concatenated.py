@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.entries import Fields, Packed, compression_of, entry_of
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.binaries.model import Place
-
-KIND = 256
 
 _TABLE = struct.Struct("<II")  # count and bytes, these eight included
 _PART = struct.Struct("<HHIIIIIHHIIIQQQ")
@@ -44,8 +41,8 @@ def split(
             )
         entry = entry_of(fields, header, place, module)
         yield Packed(
-            entry=replace(
-                entry, compression=compression_of(whole), size=part[1], unpacked_size=part[1]
+            entry=entry._replace(
+                compression=compression_of(whole), size=part[1], unpacked_size=part[1]
             ),
             at=payload_at,
             size=whole.packed_size or whole.payload_size,

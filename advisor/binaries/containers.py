@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from gpuadvise.advisor.binaries.ahead import unpacked_ahead
 from gpuadvise.advisor.binaries.fatbin import Region, read_region
 from gpuadvise.advisor.binaries.host import Sections, read_sections
 from gpuadvise.advisor.binaries.images import Images, read_image
@@ -27,11 +25,12 @@ def read_containers(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
     if not want.kernels:
         yield from cast("Iterator[Item]", _steps(span, place, want))
         return
+    from gpuadvise.advisor.binaries.ahead import Opened, unpacked_ahead  # listings need none
+
     images = Images(span.part(0, span.size))
     for step in unpacked_ahead(_steps(span, place, want), images.open):
-        if isinstance(step, tuple):
-            packed, opened = step
-            yield from read_image(packed.entry, opened)
+        if isinstance(step, Opened):
+            yield from read_image(step.packed.entry, step.open)
         else:
             yield step
 
@@ -44,11 +43,14 @@ def _steps(span: FileSpan, place: Place, want: Want) -> Iterator[Entry | Damage 
         text = f"The file's section table cannot be read. {damage.message}"
         yield Damage(place=place.at(damage.offset), message=text)
         sections = Sections([])
+    inputs = not sections.loaded()
     try:
         for region in _regions(span, place, sections):
             yield from region.damage
-            yield from (one.entry for one in region.packed)
-            yield from _wanted(region.packed, want, inputs=not sections.loaded())
+            for one in region.packed:
+                yield one.entry
+            if want.kernels:
+                yield from _wanted(region.packed, want, inputs=inputs)
     except Damaged as damage:  # the file ends early, or shrank
         yield Damage(place=place.at(damage.offset), message=damage.message)
 
@@ -60,7 +62,7 @@ def _regions(span: FileSpan, place: Place, sections: Sections) -> Iterator[Regio
     while (at := scan.next(end)) is not None:
         section = sections.at(at)
         if section != place.section:
-            place = replace(place, section=section)
+            place = place._replace(section=section)
         region = read_region(span, at, place)
         region.packed = [images.marked(one) for one in region.packed]
         yield region

@@ -6,7 +6,6 @@ Field meanings: System V ABI, "Object Files".
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,8 +30,7 @@ _MOST_SECTIONS = 1 << 18
 _NAMES_EXTENDED = 0xFFFF
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class Header(NamedTuple):
     """The fields of an ELF header that somebody here reads."""
 
     os_abi: int
@@ -119,6 +117,17 @@ def read_section(span: Span, section: Section) -> bytes:
         return b""
     check(section.offset, section.size, span.size)
     return span.read(section.offset, section.size)
+
+
+def is_code(section: Section) -> bool:
+    """Return whether a section holds instructions."""
+    # The upper flag bits of cubins of the old ABI count barriers.
+    return section.type == SECTION_PROGBITS and bool(section.flags & FLAG_EXECUTABLE)
+
+
+def has_code(span: Span) -> bool:
+    """Return whether an image has any code; raises Damaged when its sections cannot be read."""
+    return any(map(is_code, read_sections(span, read_header(span))))
 
 
 def text_at(strings: bytes, offset: int, most: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.model import Compression, Content, Entry
@@ -27,6 +27,7 @@ _CONTENT = {
     64: Content.RELOCATABLE_PTX,
     128: Content.TILE,
 }
+CONCATENATED = 256  # several images behind one header
 _PROGRAMS = (Content.PTX, Content.RELOCATABLE_PTX)
 _NEW_ABI = (1, 8)
 _DEBUG = 0x2
@@ -57,8 +58,7 @@ class Fields(NamedTuple):
 LAYOUT = struct.Struct("<HHIQIIHHIIIQQQ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packed:
+class Packed(NamedTuple):
     """An entry and where its payload lies."""
 
     entry: Entry
@@ -97,10 +97,13 @@ def compression_of(fields: Fields) -> Compression:
 
 def target_of(fields: Fields) -> Capability | None:
     """Return the target an entry is for; None when it names none."""
-    if not fields.arch:
-        return None
-    variant = "a" if fields.flags & _SPECIFIC else "f" if fields.flags & _FAMILY else ""
-    return Capability(fields.arch // 10, fields.arch % 10, variant)
+    return _target(fields.arch, fields.flags & (_SPECIFIC | _FAMILY)) if fields.arch else None
+
+
+@lru_cache(maxsize=256)
+def _target(arch: int, suffix: int) -> Capability:
+    variant = "a" if suffix & _SPECIFIC else "f" if suffix else ""
+    return Capability(arch // 10, arch % 10, variant)
 
 
 def text_in(header: bytes, at: int, size: int) -> str | None:

@@ -6,14 +6,11 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries import concatenated
-from gpuadvise.advisor.binaries.entries import LAYOUT, Fields, Packed, entry_of
+from gpuadvise.advisor.binaries.entries import CONCATENATED, LAYOUT, Fields, Packed, entry_of
 from gpuadvise.advisor.binaries.model import Damage, Place
 from gpuadvise.advisor.binaries.span import Damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gpuadvise.advisor.binaries.span import Span
 
 # Magic number, version 1, header of 16 bytes: what every region starts with.
@@ -21,6 +18,8 @@ PATTERN = b"\x50\xed\x55\xba\x01\x00\x10\x00"
 
 _REGION = struct.Struct("<8sQ")
 _MOST_HEADER = 1 << 22
+# Longer than nearly every entry's header, which is then read with one call.
+_HEAD = 256
 _MOST_ENTRIES = 100_000
 
 
@@ -58,25 +57,24 @@ def _fill(region: Region, span: Span, start: int, place: Place) -> None:
     while at + LAYOUT.size <= region.end:
         if len(region.packed) >= _MOST_ENTRIES:
             raise Damaged(f"The container holds more than {_MOST_ENTRIES:,} entries.", at)
-        fields = Fields._make(LAYOUT.unpack(span.read(at, LAYOUT.size)))
+        head = span.read(at, min(_HEAD, region.end - at))
+        fields = Fields._make(LAYOUT.unpack_from(head))
         header, payload = fields.header_size, fields.payload_size
         if not LAYOUT.size <= header <= _MOST_HEADER or at + header + payload > region.end:
             text = f"It claims {header:,} bytes of header and {payload:,} of payload."
             raise Damaged(text, at)
         if fields.packed_size > payload:
             raise Damaged(f"It claims {fields.packed_size:,} of {payload:,} bytes.", at)
-        region.packed.extend(_packed(fields, span.read(at, header), at, place.at(at), start))
+        head = head[:header] if header <= len(head) else span.read(at, header)
+        if fields.kind == CONCATENATED:
+            from gpuadvise.advisor.binaries.concatenated import split  # few files have any
+
+            region.packed.extend(split(fields, head, at + header, place.at(at), start))
+        else:
+            region.packed.append(_packed(fields, head, at + header, place.at(at), start))
         at += header + payload
 
 
-def _packed(fields: Fields, header: bytes, at: int, place: Place, module: int) -> Iterator[Packed]:
-    if fields.kind == concatenated.KIND:
-        yield from concatenated.split(fields, header, at + fields.header_size, place, module)
-        return
+def _packed(fields: Fields, header: bytes, at: int, place: Place, module: int) -> Packed:
     entry = entry_of(fields, header, place, module)
-    yield Packed(
-        entry=entry,
-        at=at + fields.header_size,
-        size=entry.size,
-        unpacked_size=entry.unpacked_size or 0,
-    )
+    return Packed(entry=entry, at=at, size=entry.size, unpacked_size=entry.unpacked_size or 0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries import elf
 from gpuadvise.advisor.binaries.entries import LINK_INPUT
@@ -23,11 +22,12 @@ _PE_SECTION = struct.Struct("<8sIIIIIIHHI")
 _PE_EXECUTABLE = 0x20000000
 _LONGEST_NAME = 256
 _LOADED = ".nv_fatbin"
+# Made by compilers only: unwinding, debugging, comments. Debugging data can outweigh all the rest.
+_WRITTEN_BY_COMPILERS = (".eh_frame", ".gcc_except_table", ".debug_", ".zdebug_", ".comment")
 _FULL_NAMES = {_LOADED[:8]: _LOADED, LINK_INPUT[:8]: LINK_INPUT}
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Piece:
+class Piece(NamedTuple):
     """A section's bytes in the file."""
 
     start: int
@@ -76,15 +76,19 @@ def _elf(span: Span) -> list[Piece]:
     sections = elf.read_sections(span, header)
     names = elf.read_names(span, header, sections)
     return [
-        Piece(
-            section.offset,
-            section.offset + section.size,
-            elf.text_at(names, section.name, _LONGEST_NAME),
-            bool(section.flags & elf.FLAG_EXECUTABLE) or section.type != elf.SECTION_PROGBITS,
-        )
+        _piece(section, elf.text_at(names, section.name, _LONGEST_NAME))
         for section in sections
         if section.type not in (elf.SECTION_NULL, elf.SECTION_NOBITS) and names
     ]
+
+
+def _piece(section: elf.Section, name: str) -> Piece:
+    barren = (
+        bool(section.flags & elf.FLAG_EXECUTABLE)
+        or section.type != elf.SECTION_PROGBITS
+        or name.startswith(_WRITTEN_BY_COMPILERS)
+    )
+    return Piece(section.offset, section.offset + section.size, name, barren)
 
 
 def _pe(span: Span) -> list[Piece]:

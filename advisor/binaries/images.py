@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.cubin import read_cubin
-from gpuadvise.advisor.binaries.layout import has_code
+from gpuadvise.advisor.binaries.elf import has_code
 from gpuadvise.advisor.binaries.model import Compression, Content, Damage, Kernel
 from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
 from gpuadvise.advisor.binaries.unpack import unpack
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 # Images without code are 872 bytes (old ABI) or about 1,900 (new ABI), PTX without is 56.
 _MOST_STUB = {Content.SASS: 2500, Content.PTX: 256}
 # What makes PTX more than a header.
+# Packing makes what is tiny at most this much longer.
+_SLACK = 64
 _DEFINING = (b".entry", b".func", b".global", b".const")
 
 
@@ -45,20 +46,22 @@ class Images:
     def marked(self, packed: Packed) -> Packed:
         """Return *packed*, its entry marked as a stub when there is no code behind it."""
         entry = packed.entry
-        if (entry.unpacked_size or 0) > _MOST_STUB.get(entry.content, -1):
+        size, most = entry.unpacked_size or 0, _MOST_STUB.get(entry.content, -1)
+        if size > most or entry.size > most + _SLACK:
             return packed
         try:
             stub = self._is_stub(packed)
         except (Damaged, Unavailable):
             return packed  # reading it will say so
-        return replace(packed, entry=replace(entry, content=Content.STUB)) if stub else packed
+        return packed._replace(entry=entry._replace(content=Content.STUB)) if stub else packed
 
     def _is_stub(self, packed: Packed) -> bool:
-        image = self.open(packed)
-        if packed.entry.content is Content.SASS:
-            return not has_code(image)
-        program = image.read(0, image.size)
-        return not any(word in program for word in _DEFINING)
+        entry = packed.entry
+        if packed.part is not None:
+            image = self.open(packed)
+            return _is_empty(image.read(0, image.size), entry.content)
+        payload = self._span.read(packed.at, packed.size)
+        return _unpacks_to_nothing(payload, entry.content, entry.compression, packed.unpacked_size)
 
     def _whole(self, packed: Packed) -> bytes:
         at, data = self._kept
@@ -69,11 +72,29 @@ class Images:
 
     def _unpacked(self, packed: Packed) -> bytes:
         payload = self._span.read(packed.at, packed.size)
-        if packed.entry.compression is Compression.NONE:
-            return payload
-        if packed.entry.compression is Compression.UNKNOWN:
-            raise Damaged("It is packed in a way that is not known.")
-        return unpack(payload, packed.entry.compression, packed.unpacked_size)
+        return _unpacked(payload, packed.entry.compression, packed.unpacked_size)
+
+
+# A device link leaves the same few stubs behind in thousands of modules.
+@lru_cache(maxsize=256)
+def _unpacks_to_nothing(
+    payload: bytes, content: Content, compression: Compression, size: int
+) -> bool:
+    return _is_empty(_unpacked(payload, compression, size), content)
+
+
+def _is_empty(image: bytes, content: Content) -> bool:
+    if content is Content.SASS:
+        return not has_code(MemorySpan(image))
+    return not any(word in image for word in _DEFINING)
+
+
+def _unpacked(payload: bytes, compression: Compression, size: int) -> bytes:
+    if compression is Compression.NONE:
+        return payload
+    if compression is Compression.UNKNOWN:
+        raise Damaged("It is packed in a way that is not known.")
+    return unpack(payload, compression, size)
 
 
 def read_image(entry: Entry, opened: Callable[[], Span]) -> Iterator[Kernel | Damage]:
@@ -89,4 +110,6 @@ def read_image(entry: Entry, opened: Callable[[], Span]) -> Iterator[Kernel | Da
 
         yield from read_program(image.read(0, image.size), entry.place)
         return
+    from gpuadvise.advisor.binaries.cubin import read_cubin
+
     yield from read_cubin(image, entry.place, target=entry.capability, debug=entry.debug)

@@ -110,22 +110,12 @@ def read_layout(raw: Span) -> Layout:
     )
 
 
-def has_code(span: Span) -> bool:
-    """Return whether an image has any code; raises Damaged when its sections cannot be read."""
-    return any(map(_is_text, elf.read_sections(span, elf.read_header(span))))
-
-
 def _functions(sections: list[Section]) -> dict[int, Function]:
     return {
         index: Function(section)
         for index, section in enumerate(sections)
-        if section[1] == _PROGBITS and _is_text(section)  # by position: images have thousands
+        if section[1] == _PROGBITS and elf.is_code(section)  # by position: images have thousands
     }
-
-
-def _is_text(section: Section) -> bool:
-    # The upper flag bits of the old ABI count barriers.
-    return section.type == _PROGBITS and bool(section.flags & elf.FLAG_EXECUTABLE)
 
 
 def _symbols(span: Budgeted, sections: list[Section]) -> tuple[bytes, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.capability import Capability
@@ -51,9 +51,11 @@ class Compression(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where something was found; *offset* in bytes from the start of the file or member."""
+class Place(NamedTuple):
+    """Where something was found; *offset* in bytes from the start of the file or member.
+
+    A tuple, as ``Entry`` is: libraries have ten thousands, and a dataclass takes four times as long.
+    """
 
     path: str
     member: str | None = None  # in an archive or wheel; nested members joined by "!"
@@ -63,9 +65,7 @@ class Place:
 
     def at(self, offset: int | None) -> Place:
         """Return the same place at another offset."""
-        return Place(
-            path=self.path, member=self.member, section=self.section, offset=offset, line=self.line
-        )
+        return Place(self.path, self.member, self.section, offset, self.line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,15 +116,14 @@ class Kernel:
         return block[0] * block[1] * block[2] if block else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """One image or program of a container, known from its header alone."""
 
     content: Content
     place: Place
     capability: Capability | None  # the target; None: not for one target (index, damaged)
-    compression: Compression = Compression.NONE
     size: int  # stored bytes
+    compression: Compression = Compression.NONE
     unpacked_size: int | None = None
     ptx_version: tuple[int, int] | None = None
     new_abi: bool | None = None  # of an image: toolkits from 13.0, and 12.8 from cc 10.0 on

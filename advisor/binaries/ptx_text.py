@@ -7,7 +7,7 @@ decides the rest.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.binaries.model import Content, Entry, Exactness, Kernel, Source
@@ -139,7 +139,7 @@ def _kernel(function: _Function, module: _Module, place: Place) -> Kernel:
     return Kernel(
         name=function.name,
         source=Source.PTX,
-        place=replace(place, line=function.header.line),
+        place=place._replace(line=function.header.line),
         capability=module.target,
         linked=False,
         static_smem=None if variables is None else packed(variables),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from enum import StrEnum
 from typing import TYPE_CHECKING, BinaryIO, assert_never, cast
 
-from gpuadvise.advisor.binaries import archive, elf, fatbin, host, wheel
 from gpuadvise.advisor.binaries.containers import read_containers
-from gpuadvise.advisor.binaries.cubin import describe, read_cubin
+from gpuadvise.advisor.binaries.form import Form, form_of
 from gpuadvise.advisor.binaries.model import Damage, Item, Place
 from gpuadvise.advisor.binaries.source import kept, opened
 from gpuadvise.advisor.binaries.span import Damaged, FileSpan
@@ -19,21 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SNIFFED = 1 << 12
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _MOST_DAMAGE = 1000
 MOST_LOADED = 1 << 28  # bytes handed to a driver in one piece
-
-
-class Form(StrEnum):
-    """What a file is."""
-
-    CUBIN = "cubin"
-    HOST = "host"  # ELF or PE: an object, library or program
-    FATBIN = "fatbin"
-    ARCHIVE = "archive"
-    ZIP = "zip"
-    TEXT = "text"
-    OTHER = "other"  # searched for containers all the same
 
 
 def read(path: str, want: Want | None = None) -> Iterator[Item]:
@@ -64,21 +48,6 @@ def whole_image(path: str) -> bytes | None:
         return span.read(0, span.size)
 
 
-def form_of(head: bytes) -> Form:
-    """Return what a file is that starts with *head*."""
-    if head.startswith(elf.MAGIC):
-        return Form.CUBIN if head[18:20] == b"\xbe\0" else Form.HOST
-    if head.startswith(fatbin.PATTERN):
-        return Form.FATBIN
-    if head.startswith((archive.MAGIC, archive.THIN_MAGIC)):
-        return Form.ARCHIVE
-    if head.startswith(wheel.MAGIC):
-        return Form.ZIP
-    if head.startswith(_UTF16) or b"\0" not in head:
-        return Form.TEXT
-    return Form.HOST if head.startswith(host.DOS_MAGIC) else Form.OTHER
-
-
 def _read(file: BinaryIO, span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
     form = form_of(span.read(0, min(_SNIFFED, span.size)))
     try:
@@ -104,6 +73,8 @@ def _image(form: Form, span: FileSpan, place: Place, want: Want) -> Iterator[Ite
     if form is not Form.CUBIN:
         yield from read_containers(span, place, want)
         return
+    from gpuadvise.advisor.binaries.cubin import describe, read_cubin  # most files are containers
+
     entry = describe(span, place)
     yield entry
     if want.pick((entry,)):
@@ -111,6 +82,8 @@ def _image(form: Form, span: FileSpan, place: Place, want: Want) -> Iterator[Ite
 
 
 def _archive(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
+    from gpuadvise.advisor.binaries import archive
+
     if archive.is_thin(span):
         count = sum(1 for _ in archive.read_members(span))
         text = f"A thin archive only names its {count:,} members. Give the object files themselves."
@@ -118,7 +91,7 @@ def _archive(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
         return
     for member in archive.read_members(span):
         part = span.part(member.at, member.size)
-        within = replace(place, member=_joined(place.member, member.name))
+        within = place._replace(member=_joined(place.member, member.name))
         form = form_of(part.read(0, min(_SNIFFED, part.size)))
         if form in (Form.CUBIN, Form.HOST, Form.FATBIN, Form.OTHER):
             try:
@@ -128,11 +101,13 @@ def _archive(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
 
 
 def _zip(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
+    from gpuadvise.advisor.binaries import wheel
+
     for member in wheel.read_members(file):
         if isinstance(member, Damaged):
             yield Damage(place=place, message=member.message)
             continue
-        within = replace(place, member=_joined(place.member, member.name))
+        within = place._replace(member=_joined(place.member, member.name))
         unpacked = cast("BinaryIO", member.file)
         span = FileSpan(unpacked, member.size)
         if not member.size or form_of(span.read(0, min(_SNIFFED, span.size))) is Form.ZIP:

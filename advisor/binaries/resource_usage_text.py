@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Kernel, Source
@@ -31,7 +30,7 @@ def read_usage(lines: Iterable[tuple[str, int]], place: Place) -> Iterator[Kerne
     named_at = 0
     for text, number in lines:
         if name is not None and "REG:" in text:
-            yield _kernel(name, replace(place, line=named_at), target, text)
+            yield _kernel(name, place._replace(line=named_at), target, text)
             name = None
         elif found := _FUNCTION.match(text):
             name, named_at = found[1], number

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import contextmanager
-from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, cast
 
 from gpuadvise.advisor.binaries.span import FileSpan
@@ -44,6 +43,8 @@ def opened(path: str) -> Iterator[tuple[BinaryIO, FileSpan]]:
 @contextmanager
 def kept(stream: BinaryIO, name: str) -> Iterator[tuple[BinaryIO, FileSpan]]:
     """Give all of *stream* as a file; raises BadInput when it is empty or endless."""
+    from tempfile import SpooledTemporaryFile  # files are read where they are
+
     with SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
         while piece := stream.read(_PIECE):
             file.write(piece)

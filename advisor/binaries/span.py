@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 # One read fetches this much, so that neighbouring headers cost one system call.
-_AHEAD = 1 << 14
+_AHEAD = 1 << 12
 # Real images read about their own size once. A forged one may name the same range again and again.
 _BUDGET_TIMES = 4
 _BUDGET_PLUS = 1 << 20

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-MAGIC = b"PK\x03\x04"
-
 # The largest library in a wheel seen is 1.1 GB.
 _MOST_MEMBER = 8 << 30
 _MOST_TOTAL = 32 << 30

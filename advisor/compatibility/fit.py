@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.compatibility.releases import (
@@ -43,8 +42,7 @@ class Outcome(StrEnum):
     FAILS = "fails"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class Fit(NamedTuple):
     """What becomes of *entry*, and why."""
 
     entry: Entry

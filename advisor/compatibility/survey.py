@@ -70,7 +70,7 @@ def survey(entries: Iterable[Entry]) -> Survey:
         keys = [same_for_a_driver(entry) for entry in module]
         distinct = dict(zip(keys, module, strict=True))
         tally.add(keys, module)
-        if any(can_load(entry) for entry in distinct.values()):
+        if any(map(can_load, distinct.values())):
             loadable.add(module[0].place, distinct)
             continue
         unloadable.update(entry.content for entry in module)
@@ -111,19 +111,20 @@ class _Tally:
     """Entries counted by what they are to a driver."""
 
     def __init__(self) -> None:
+        self._sizes: dict[Key, list[int]] = {}
         self._first: dict[Key, Entry] = {}
-        self._counts: Counter[Key] = Counter()
-        self._sizes: Counter[Key] = Counter()
 
     def add(self, keys: list[Key], module: list[Entry]) -> None:
         for key, entry in zip(keys, module, strict=True):
-            self._first.setdefault(key, entry)
-            self._counts[key] += 1
-            self._sizes[key] += entry.size
+            if key in self._sizes:
+                self._sizes[key].append(entry.size)
+            else:
+                self._sizes[key] = [entry.size]
+                self._first[key] = entry
 
     def holdings(self) -> tuple[Holding, ...]:
         found = [
-            Holding(entry=entry, count=self._counts[key], size=self._sizes[key])
+            Holding(entry=entry, count=len(self._sizes[key]), size=sum(self._sizes[key]))
             for key, entry in self._first.items()
         ]
         return tuple(sorted(found, key=_order))
@@ -150,15 +151,18 @@ def same_for_a_driver(entry: Entry) -> Key:
 
 def _by_module(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     module: list[Entry] = []
-    current: object = None
     for entry in entries:
-        place = entry.place
-        alone = object() if entry.module is None else None
-        key = (place.path, place.member, place.section, entry.module, alone)
-        if module and key != current:
+        if module and not _together(module[0], entry):
             yield module
             module = []
-        current = key
         module.append(entry)
     if module:
         yield module
+
+
+def _together(one: Entry, other: Entry) -> bool:
+    """Return whether both entries are of one module."""
+    if one.module is None or one.module != other.module:
+        return False
+    here, there = one.place, other.place
+    return (here.path, here.member, here.section) == (there.path, there.member, there.section)

@@ -3,6 +3,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -220,3 +222,16 @@ def test_a_live_gpu_brings_its_driver(recorded: dict[str, str], driver) -> None:
     found = driver_for(None, choice)
     assert (found and (show(found.cuda), found.version)) == driver
     assert driver_for("13.0", choice) == parse_driver("13.0")
+
+
+@pytest.mark.parametrize("command", ["compat {} --gpu h100", "kernels --list {}"])
+def test_a_listing_imports_nothing_that_reads_kernels(fatbin, command: str) -> None:
+    args = command.format(fatbin("sass:80 ptx:90@8.4")).split()
+    readers = ("binaries.cubin", "binaries.wheel", "binaries.texts", "binaries.ahead")
+    names = {f"gpuadvise.advisor.{name}" for name in readers} | {"zipfile", "concurrent.futures"}
+    code = (
+        f"import sys; from gpuadvise.cli.main import main; main({args!r})\n"
+        f"assert not {names!r} & set(sys.modules), {names!r} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gpuadvise.advisor.binaries.archive import MAGIC, read_members
+from gpuadvise.advisor.binaries.archive import read_members
+from gpuadvise.advisor.binaries.form import ARCHIVE as MAGIC
 from gpuadvise.advisor.binaries.span import Damaged, FileSpan
 
 if TYPE_CHECKING:

@@ -1,0 +1,41 @@
+"""What a file is, told from its first bytes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gpuadvise.advisor.binaries.elf import MAGIC
+from gpuadvise.advisor.binaries.fatbin import PATTERN
+from gpuadvise.advisor.binaries.host import DOS_MAGIC
+
+_ZIP = b"PK\x03\x04"
+ARCHIVE = b"!<arch>\n"
+THIN_ARCHIVE = b"!<thin>\n"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Form(StrEnum):
+    """What a file is."""
+
+    CUBIN = "cubin"
+    HOST = "host"  # ELF or PE: an object, library or program
+    FATBIN = "fatbin"
+    ARCHIVE = "archive"
+    ZIP = "zip"
+    TEXT = "text"
+    OTHER = "other"  # searched for containers all the same
+
+
+def form_of(head: bytes) -> Form:
+    """Return what a file is that starts with *head*."""
+    if head.startswith(MAGIC):
+        return Form.CUBIN if head[18:20] == b"\xbe\0" else Form.HOST
+    if head.startswith(PATTERN):
+        return Form.FATBIN
+    if head.startswith((ARCHIVE, THIN_ARCHIVE)):
+        return Form.ARCHIVE
+    if head.startswith(_ZIP):
+        return Form.ZIP
+    if head.startswith(_UTF16) or b"\0" not in head:
+        return Form.TEXT
+    return Form.HOST if head.startswith(DOS_MAGIC) else Form.OTHER
