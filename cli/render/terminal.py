@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # Narrower terminals leave fewer than some 25 characters to each of values and remarks.
 _COLUMNS_FIT = 80
 
+# COLUMNS=0 would leave nothing of an answer.
+_NARROWEST = 20
+
 STYLES = {
     Tone.PLAIN: "",
     Tone.STRONG: "bold",
@@ -34,7 +37,9 @@ STYLES = {
 
 def show(blocks: Iterable[Block]) -> None:
     """Print *blocks* on the terminal."""
-    Console(highlight=False).print(render(blocks))
+    console = Console(highlight=False)
+    console.width = max(console.width, _NARROWEST)
+    console.print(render(blocks))
 
 
 def render(blocks: Iterable[Block]) -> RenderableType:

@@ -91,6 +91,13 @@ def test_an_unknown_format_names_those_that_exist(answer: Answer) -> None:
     assert caught.value.hint == "Use text, json, csv, ndjson, markdown or sarif."
 
 
+@pytest.mark.parametrize("columns", ["0", "1", "-7", "wide"])
+def test_no_width_makes_the_answer_vanish(columns: str, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    terminal.show([Line("62.5 % occupancy.")])
+    assert capsys.readouterr().out == "62.5 % occupancy.\n"
+
+
 @pytest.mark.parametrize("width", [12, 20, 40])
 def test_a_narrow_terminal_costs_no_letters(width: int) -> None:
     words = ("jetson-agx-orin-64", "204.8 GB/s", "sub-partition")
