@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.memory.number_types import NumberType
+from gpuadvise.advisor.memory.number_types import NumberType, parse_number_type
 from gpuadvise.advisor.prose import and_list
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
 
-_TENSOR = "_tensor"
+TENSOR = "_tensor"
 # Types that kernels compute in on the ordinary units unless they say otherwise; the narrower
 # ones are of use on tensor cores only.
 _ORDINARY = (NumberType.FP64, NumberType.FP32)
@@ -33,7 +33,7 @@ def peak(device: Device, number_type: NumberType, *, tensor: bool | None = None)
     By default fp64 and fp32 mean the ordinary units, other types the tensor cores where there
     are any. Raises BadInput that lists the known peaks.
     """
-    keys = [f"{number_type}{_TENSOR}", str(number_type)]
+    keys = [f"{number_type}{TENSOR}", str(number_type)]
     if tensor is not None:
         keys = keys[:1] if tensor else keys[1:]
     elif number_type in _ORDINARY:
@@ -47,6 +47,15 @@ def peak(device: Device, number_type: NumberType, *, tensor: bool | None = None)
         f"No {number_type} peak{unit} is known of {device.name}.",
         hint=f"Known peaks: {known}. --peak gives one.",
     )
+
+
+def arithmetic(text: str) -> tuple[NumberType, bool | None]:
+    """Return the type that ``fp16`` or ``fp16_tensor`` names, and whether it says tensor cores.
+
+    None leaves the unit to ``peak``. Raises BadInput.
+    """
+    clean = text.strip().lower()
+    return parse_number_type(clean.removesuffix(TENSOR)), clean.endswith(TENSOR) or None
 
 
 def all_peaks(device: Device) -> list[UnitPeak]:
@@ -66,7 +75,7 @@ def other_peaks(
     for other in NumberType:
         if other.is_integer is not number_type.is_integer or other.bits > number_type.bits:
             continue
-        keys = [key for key in (f"{other}{_TENSOR}", str(other)) if key in device.peaks]
+        keys = [key for key in (f"{other}{TENSOR}", str(other)) if key in device.peaks]
         if keys and keys[0] != now.key:
             found.append((other, _unit(device, keys[0])))
     return found

@@ -10,8 +10,8 @@ from gpuadvise.advisor.description.lists import texts
 from gpuadvise.advisor.description.values import text, whole
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.code import LaunchBounds
-from gpuadvise.advisor.facts.peak import TENSOR
 from gpuadvise.advisor.memory.number_types import parse_number_type
+from gpuadvise.advisor.peaks import TENSOR
 
 
 def code_images(value: object) -> Survey:

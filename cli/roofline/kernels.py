@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.memory.number_types import NumberType, parse_number_type
-from gpuadvise.advisor.peaks import UnitPeak, other_peaks, peak
+from gpuadvise.advisor.peaks import UnitPeak, arithmetic, other_peaks, peak
 from gpuadvise.advisor.prose import inert, quoted
 from gpuadvise.advisor.quantity import (
     parse_bytes,
@@ -21,6 +20,8 @@ from gpuadvise.cli.args import named
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.timing import Work
+    from gpuadvise.advisor.memory.number_types import NumberType
 
 _LARGEST_BYTES = 16 << 20
 _GIVEN = "you"  # source of a peak that was typed
@@ -35,7 +36,7 @@ class Workload:
     bytes: float
     number_type: NumberType
     seconds: float | None = None
-    tensor: bool | None = None  # the unit, where a profile shows it
+    tensor: bool | None = None  # the unit, where it is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +69,13 @@ class Placed:
 
 def typed(flops: str, moved: str, dtype: str, time: str | None) -> Workload:
     """Return the kernel that the options describe; raises BadInput."""
+    number_type, tensor = named("--dtype", arithmetic, dtype)
     return Workload(
         name=None,
         flops=named("--flops", parse_operations, flops),
         bytes=named("--bytes", lambda text: parse_bytes(text, minimum=1), moved),
-        number_type=named("--dtype", parse_number_type, dtype),
+        number_type=number_type,
+        tensor=tensor,
         seconds=None if time is None else named("--time", parse_seconds, time),
     )
 
@@ -88,20 +91,22 @@ def described(path: str) -> list[Workload]:
     except UnicodeDecodeError:
         raise BadInput(f"--describe: {quoted(path)} is not UTF-8.") from None
     facts = [kernel.facts for kernel in from_toml(text, path, from_catalogue)]
-    found = [
-        Workload(
-            name=fact.kernel,
-            flops=fact.work.flops,
-            bytes=fact.work.bytes,
-            number_type=parse_number_type(fact.work.dtype),
-            seconds=fact.work.seconds,
-        )
-        for fact in facts
-        if fact.work
-    ]
+    found = [_workload(fact.kernel, fact.work) for fact in facts if fact.work]
     if not found:
         raise BadInput(f"--describe: {inert(path)} has no kernel with a work table.")
     return found
+
+
+def _workload(name: str | None, work: Work) -> Workload:
+    number_type, tensor = arithmetic(work.dtype)
+    return Workload(
+        name=name,
+        flops=work.flops,
+        bytes=work.bytes,
+        number_type=number_type,
+        tensor=tensor,
+        seconds=work.seconds,
+    )
 
 
 def profiled(path: str) -> Profiled:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.peaks import arithmetic, other_peaks, peak
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_flops
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
@@ -41,7 +42,7 @@ def check(device: Device, roofline: Roofline, work: Work) -> Verdict:
         return PASSED
     if share is not None and not FAR_FROM_ROOF <= share < AT_ROOF:
         return PASSED
-    faster = _faster(device, roofline.peak)
+    faster = _faster(device, work)
     return Advice(
         message=(
             f"{roofline.intensity:.3g} FLOP per byte is at or above the ridge point of "
@@ -58,24 +59,27 @@ def check(device: Device, roofline: Roofline, work: Work) -> Verdict:
     )
 
 
-def _faster(device: Device, peak: float) -> list[tuple[str, float]]:
-    """Return the three next faster units, slowest first: the nearest in precision."""
-    units = [unit for unit in device.peaks.items() if unit[1] > CLEARLY * peak]
-    return sorted(units, key=lambda unit: unit[1])[:3]
+def _faster(device: Device, work: Work) -> list[tuple[str, float]]:
+    """Return the three next faster units for such numbers, slowest first: nearest in precision."""
+    number_type, tensor = arithmetic(work.dtype)
+    now = peak(device, number_type, tensor=tensor)
+    others = [unit for _, unit in other_peaks(device, number_type, now)]
+    faster = [(unit.key, unit.rate) for unit in others if unit.rate > CLEARLY * now.rate]
+    return sorted(faster, key=lambda unit: unit[1])[:3]
 
 
 def _units(faster: Sequence[tuple[str, float]]) -> str:
     if not faster:
         return "Do fewer operations: this device has no faster unit for dense arithmetic."
-    listed = and_list([f"{name} ({show_flops(peak)})" for name, peak in faster], "or")
+    listed = and_list([f"{name} ({show_flops(rate)})" for name, rate in faster], "or")
     return f"Do fewer operations, or, where precision allows, move them to a faster unit: {listed}."
 
 
-def _gain(faster: Sequence[tuple[str, float]], peak: float) -> Gain | None:
+def _gain(faster: Sequence[tuple[str, float]], now: float) -> Gain | None:
     if not faster:
         return None
     name, best = faster[-1]
-    return Gain(kind="kernel time", upper_bound=best / peak, how=f"peak of {name} / this peak")
+    return Gain(kind="kernel time", upper_bound=best / now, how=f"peak of {name} / this peak")
 
 
 RULE = Rule(

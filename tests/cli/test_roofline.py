@@ -129,6 +129,19 @@ def test_the_ordinary_units_can_be_left_for_tensor_cores(cli) -> None:
     assert move["gain"] == pytest.approx(67 / 34, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "unit"), [("fp64", "fp64"), ("fp64_tensor", "fp64_tensor"), ("bf16", "bf16_tensor")]
+)
+def test_a_description_names_types_and_units_as_for_advise(
+    cli, tmp_path: Path, dtype: str, unit: str
+) -> None:
+    toml = tmp_path / "kernel.toml"
+    toml.write_text(f'[[kernel]]\n[kernel.work]\nflops = 1e9\nbytes = "1GB"\ndtype = "{dtype}"\n')
+    given = ["roofline", "--gpu", "h200", "--get", "unit"]
+    assert cli(*given, "--describe", str(toml)).out == f"{unit}\n"
+    assert cli(*given, "--flops", "1e9", "--bytes", "1GB", "--dtype", dtype).out == f"{unit}\n"
+
+
 def test_very_many_kernels(cli, tmp_path: Path) -> None:
     toml = tmp_path / "kernels.toml"
     work = 'flops = 1e9\nbytes = "1GB"\ndtype = "fp32"'

@@ -146,3 +146,13 @@ def test_powers_are_told_by_the_guides_table(exponent: str, kind: str, words: st
         "seen": f"pow(x, {exponent})", "detail": {"exponent": exponent, "type": kind},
     }  # fmt: skip
     assert words in said("general-math-functions", observations=[seen])
+
+
+def test_arithmetic_moves_to_units_for_numbers_of_its_kind() -> None:
+    def units(dtype: str) -> str:
+        work = {"flops": 1e13, "bytes": "1GB", "dtype": dtype}
+        return said("compute-bound", gpu="b200", work=work).partition("faster unit")[2]
+
+    assert units("fp32").startswith(": tf32_tensor")
+    assert "int8" not in units("bf16")
+    assert "fp4" not in units("int8")
