@@ -11,6 +11,7 @@ import typer
 from gpuadvise.advisor.backends.choose import Depth, choose
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted
+from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
@@ -50,7 +51,7 @@ def command(
     with Session(_ordinal(gpu)) as session:
         collected = _collected(chosen, session, quick)
         if not collected.items:
-            return _exit(collected)
+            return _nothing(session, collected)
         found, collected = _found(chosen, session, gpu, collected, quick)
     stopped = _stopped(collected)
     answer = Answer(
@@ -61,7 +62,7 @@ def command(
                 "rows": list(found.rows)},
         rows=found.rows,
         blocks=lambda: _blocks(gpu, found, stopped),
-        notes=_neighbours(gpu),
+        notes=(*_neighbours(gpu), *_left_out(chosen, collected, quick)),
         exit=_exit(collected),
     )  # fmt: skip
     return emit(answer, Output(format=format_name, fields=tuple(get or ())))
@@ -137,6 +138,23 @@ def _found(
         except DriverFault as fault:
             collected = replace(collected, fault=fault.message)
     return subject.found(None, gpu.device, collected.items, quick), collected
+
+
+def _nothing(session: Session, collected: Collected[Any]) -> Exit:
+    """Return the exit code of an interruption; raises Unavailable where nothing was possible."""
+    if collected.interrupted:
+        return Exit.INTERRUPTED
+    raise Unavailable(
+        f"Nothing was measured: {show_bytes(session.free_bytes())} of device memory are free.",
+        hint="gpuadvise device --telemetry names the processes that hold the rest.",
+    )
+
+
+def _left_out(subject: Subject, collected: Collected[Any], quick: bool) -> tuple[str, ...]:
+    left = subject.count(quick) - len(collected.items)
+    if collected.partial or not left:
+        return ()
+    return (f"{plural(left, 'measurement')} left out: they need more free device memory.",)
 
 
 def _stopped(collected: Collected[Any]) -> str | None:

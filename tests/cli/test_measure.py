@@ -130,6 +130,21 @@ def test_rows_outlive_a_calibration_that_breaks(cli, gpu, end: str, code: int, s
     assert gpu.live == 0
 
 
+@pytest.mark.parametrize("subject", ["copies", "overlap"])
+def test_a_full_device_is_said(cli, gpu, subject: str) -> None:
+    gpu.used = gpu.memory - 1000
+    ran = cli("measure", subject, "--quick")
+    assert (ran.code, ran.out) == (3, "")
+    assert "Nothing was measured: 1000 B of device memory are free." in ran.err
+
+
+def test_what_does_not_fit_is_counted(cli, gpu) -> None:
+    gpu.used = gpu.memory - (32 << 20)
+    ran = cli("measure", "copies", "--quick", "--format", "csv")
+    assert ran.err == "note: 6 measurements left out: they need more free device memory.\n"
+    assert len(ran.out.splitlines()) == 1 + 4 * 6
+
+
 def test_quick_calibrates_quickly(cli, gpu) -> None:
     copied = []
     gpu.before_call = lambda call, name: copied.append(gpu.used)
