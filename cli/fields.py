@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, inert, quoted
+from gpuadvise.advisor.prose import SHOWN, and_list, inert, plural, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,11 +20,12 @@ def bare_field(answer: Answer, path: str) -> str:
     ``null`` is a known absence. Raises BadInput for a path that leads nowhere.
     """
     first = path.partition(".")[0]
-    start = answer.result if first in answer.result else answer.envelope()
-    return _bare(_walk(start, path, answer.result))
+    envelope = answer.envelope()
+    start = envelope if first in envelope and first not in answer.result else answer.result
+    return _bare(_walk(start, path))
 
 
-def _walk(start: Mapping[str, Any], path: str, fields: Mapping[str, Any]) -> Any:
+def _walk(start: Mapping[str, Any], path: str) -> Any:
     value: Any = start
     for part in path.split("."):
         if isinstance(value, dict) and part in value:
@@ -33,10 +34,23 @@ def _walk(start: Mapping[str, Any], path: str, fields: Mapping[str, Any]) -> Any
             value = value[int(part)]
         else:
             raise BadInput(
-                f"--get {quoted(path)}: there is no such field.",
-                hint=f"Fields of the result: {and_list(sorted(fields))}.",
+                f"--get {quoted(path)}: there is no such field.", hint=_there(value, part)
             )
     return value
+
+
+def _there(value: Any, wanted: str) -> str:
+    """Return what could stand where *wanted* does, inside *value*."""
+    if isinstance(value, (list, tuple)):
+        return f"That list has {plural(len(value), 'entry', 'entries')}, numbered from 0."
+    if not isinstance(value, dict):
+        return "Nothing lies inside a single value."
+    from difflib import get_close_matches
+
+    near = get_close_matches(wanted[:SHOWN], value)
+    if near:
+        return f"Did you mean {and_list(near, 'or')}?"
+    return f"Fields there: {and_list([inert(name) for name in sorted(value)])}."
 
 
 def _bare(value: Any) -> str:

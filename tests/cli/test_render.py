@@ -128,6 +128,23 @@ def test_one_field(answer: Answer, path: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("zzz", "Fields there: launchable, limiters, limits, name and occupancy."),
+        ("occupency", "Did you mean occupancy?"),
+        ("limiters.9", "That list has 2 entries, numbered from 0."),
+        ("limits.barrier", "Did you mean barriers?"),
+        ("occupancy.x", "Nothing lies inside a single value."),
+        ("input.zzz", "Fields there: regs."),
+    ],
+)
+def test_a_wrong_field_is_told_what_is_there(answer: Answer, path: str, hint: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        fields.bare_field(answer, path)
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
     "path",
     [
         "nope",
