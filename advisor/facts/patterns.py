@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.memory.coalescing import coalesce
 from gpuadvise.advisor.memory.pattern import gathered, strided
+from gpuadvise.advisor.memory.remedies import remedies
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.facts.access import Access
+    from gpuadvise.advisor.memory.coalescing import Access as Coalescing
     from gpuadvise.advisor.memory.pattern import Pattern
+    from gpuadvise.advisor.memory.remedies import Remedy
 
 
 def pattern_of(access: Access) -> Pattern:
@@ -21,6 +27,18 @@ def pattern_of(access: Access) -> Pattern:
         offset_bytes=access.offset_bytes,
         alignment=access.alignment,
     )
+
+
+@lru_cache(maxsize=512)
+def coalesced(pattern: Pattern, capability: Capability) -> Coalescing:
+    """Return what *pattern* costs on *capability*; kernels repeat each other's patterns."""
+    return coalesce(pattern, capability)
+
+
+@lru_cache(maxsize=512)
+def best_remedy(pattern: Pattern, capability: Capability) -> Remedy | None:
+    """Return the change of layout that moves the fewest bytes, None when none moves fewer."""
+    return next(iter(remedies(pattern, capability)), None)
 
 
 def in_words(access: Access) -> str:

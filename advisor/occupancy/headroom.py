@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.occupancy import registers
 from gpuadvise.advisor.occupancy.budget import dynamic_shared_budget
+from gpuadvise.advisor.occupancy.launch import GlobalCaching
 from gpuadvise.advisor.occupancy.model import occupancy
 
 if TYPE_CHECKING:
@@ -29,18 +31,25 @@ def headroom(result: Occupancy) -> Headroom:
     if not result.launchable:
         return Headroom(registers=None, dynamic_shared=None)
     return Headroom(
-        registers=_registers(result),
+        registers=free_registers(result),
         dynamic_shared=dynamic_shared_budget(result.hardware, result.launch, result.blocks_per_sm),
     )
 
 
-def _registers(result: Occupancy) -> int | None:
+def free_registers(result: Occupancy) -> int | None:
+    """Return the most registers per thread at the same blocks per SM; None when not known."""
     count = result.launch.registers
-    if count is None:
+    if count is None or not result.launchable:
         return None
     while count < result.hardware.max_registers_per_thread:
-        more = replace(result.launch, registers=count + 1)
-        if occupancy(result.hardware, more).blocks_per_sm < result.blocks_per_sm:
+        if _blocks(result, count + 1) < result.blocks_per_sm:
             break
         count += 1
     return count
+
+
+def _blocks(result: Occupancy, count: int) -> int:
+    """Return the blocks that stay with *count* registers, as far as registers decide it."""
+    if result.launch.caching is GlobalCaching.OFF:
+        return registers.blocks(result.hardware, result.warps_per_block, count)
+    return occupancy(result.hardware, replace(result.launch, registers=count)).blocks_per_sm

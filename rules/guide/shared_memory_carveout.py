@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.changes import Knob
+from gpuadvise.advisor.occupancy.launch import CachePreference
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.rules.evidence import derived, given
@@ -33,8 +34,10 @@ def check(occupancy: Occupancy) -> Verdict:
     needed = occupancy.needs_optin
     if needed is not None:
         return _optin(occupancy, needed)
-    if Resource.SHARED_MEMORY not in occupancy.limiters:
-        return PASSED
+    launch = occupancy.launch
+    preferred = launch.carveout is not None or launch.cache is not CachePreference.NONE
+    if not preferred or Resource.SHARED_MEMORY not in occupancy.limiters:
+        return PASSED  # without a preference the driver takes the capacity that fits best
     step = next((s for s in steps_of(occupancy) if s.knob is Knob.CARVEOUT), None)
     return _carveout(occupancy, step) if step else PASSED
 

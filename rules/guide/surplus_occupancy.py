@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.occupancy.headroom import headroom
+from gpuadvise.advisor.occupancy.headroom import free_registers
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
@@ -31,7 +31,7 @@ def check(occupancy: Occupancy, registers: int) -> Verdict:
     share = occupancy.occupancy
     if not occupancy.launchable or not ENOUGH <= share < 1:
         return PASSED
-    free = headroom(occupancy).registers or registers
+    free = free_registers(occupancy) or registers
     use = (
         f"The kernel may use up to {free} registers per thread instead of {registers} at the "
         "same occupancy: spend them on keeping values in registers or on unrolling."

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.patterns import pattern_of
-from gpuadvise.advisor.memory.coalescing import coalesce
+from gpuadvise.advisor.facts.patterns import coalesced, pattern_of
 from gpuadvise.advisor.memory.remedies import padded_element
 from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.evidence import derived, given
@@ -35,7 +34,7 @@ def check(device: Device, global_accesses: tuple[Access, ...]) -> Verdict:
 
 
 def _advice(access: Access, device: Device) -> Advice | None:
-    cost = coalesce(pattern_of(access), device.capability)
+    cost = coalesced(pattern_of(access), device.capability)
     size = access.word_bytes
     fewest = -(-size // 16)
     if cost.instructions <= fewest:

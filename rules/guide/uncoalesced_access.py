@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.patterns import in_words, pattern_of
-from gpuadvise.advisor.memory.coalescing import Access as Cost
-from gpuadvise.advisor.memory.coalescing import coalesce
-from gpuadvise.advisor.memory.remedies import remedies
+from gpuadvise.advisor.facts.patterns import best_remedy, coalesced, in_words, pattern_of
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
@@ -29,6 +26,7 @@ from gpuadvise.rules.sources import guide, programming_guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.access import Access
+    from gpuadvise.advisor.memory.coalescing import Access as Cost
 
 USED = 0.8
 
@@ -47,12 +45,12 @@ def check(
 
 def _described(access: Access, device: Device) -> Advice | None:
     pattern = pattern_of(access)
-    cost = coalesce(pattern, device.capability)
+    cost = coalesced(pattern, device.capability)
     # L1 keeps sectors between the instructions of one element, so each counts once.
     moved, used = cost.distinct_sectors, cost.cached_efficiency
     if used >= USED or moved <= cost.ideal_sectors:
         return None  # a broadcast uses little of its sector, and needs no other
-    better = remedies(pattern, device.capability)
+    better = best_remedy(pattern, device.capability)
     return Advice(
         message=(
             f'A warp\'s access "{access.name}" to {in_words(access)} moves '
@@ -60,7 +58,7 @@ def _described(access: Access, device: Device) -> Advice | None:
             f"{moved * SECTOR:,} bytes ({show_share(used)})."
         ),
         action=(
-            f"{better[0].how.rstrip('.')}: {show_share(better[0].efficiency)} of the bytes moved "
+            f"{better.how.rstrip('.')}: {show_share(better.efficiency)} of the bytes moved "
             "are then used."
             if better
             else "Read through shared memory: load rows with neighbouring threads on "
