@@ -120,18 +120,24 @@ def link_model_from_json(data: Mapping[str, object]) -> LinkModel:
 
 
 _RATES = ("h2d_rate", "d2h_rate", "pageable_h2d_rate", "pageable_d2h_rate")
-_LEAST = {**dict.fromkeys(_RATES, 1.0), "duplex_slowdown": 1.0}
+# What no link has: beyond these a product of two would leave the range of floats.
+_RANGES = {
+    **dict.fromkeys(_RATES, (1.0, 1e18)),
+    "duplex_slowdown": (1.0, 100.0),
+    "engines": (0.0, 64.0),
+}
+_TIMES = (0.0, 1e3)
+_SHORTEST = 1e-12  # less is rounding of a time that is 0
 
 
 def _number(name: str, value: object) -> float:
-    least = _LEAST.get(name, 0.0)
-    number = math.nan
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        number = float(value)
-    if not (math.isfinite(number) and number >= least):
+    least, most = _RANGES.get(name, _TIMES)
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not least <= number <= most:
         raise BadInput(
-            f"{name} of a calibration is a number of at least {least:g}, not {quoted(str(value))}."
+            f"{name} of a calibration is a number from {least:g} to {most:g}, "
+            f"not {quoted(str(value))}."
         )
     if name == "engines" and number != int(number):
         raise BadInput(f"engines of a calibration is a whole number, not {number:g}.")
-    return number
+    return float(number) if number >= _SHORTEST else 0.0

@@ -45,7 +45,10 @@ def test_an_integrated_part_copies_within_its_memory(make_device) -> None:
 numbers = st.floats(1, 1e12)
 
 
-@given(numbers, numbers, st.floats(0, 1), st.floats(1, 3), st.integers(0, 4))
+times = st.one_of(st.just(0.0), st.floats(1e-12, 1))
+
+
+@given(numbers, numbers, times, st.floats(1, 3), st.integers(0, 4))
 def test_json_reads_back(
     rate: float, pageable: float, lag: float, slowdown: float, engines: int
 ) -> None:
@@ -72,7 +75,12 @@ def test_only_rates_are_needed() -> None:
     ("change", "message"),
     [
         ({"speed": 1}, 'no field "speed"'),
-        ({"h2d_rate": 0}, "h2d_rate of a calibration is a number of at least 1"),
+        ({"h2d_rate": 0}, r"h2d_rate of a calibration is a number from 1 to 1e\+18, not"),
+        ({"h2d_rate": 1e300}, "h2d_rate"),
+        ({"h2d_rate": 10**400}, "h2d_rate"),
+        ({"copy_latency": 1e308}, "copy_latency"),
+        ({"copy_latency": float("nan")}, "copy_latency"),
+        ({"engines": 99999}, "engines"),
         ({"h2d_rate": "fast"}, "h2d_rate"),
         ({"h2d_rate": True}, "h2d_rate"),
         ({"h2d_rate": float("inf")}, "h2d_rate"),
@@ -84,6 +92,10 @@ def test_only_rates_are_needed() -> None:
 def test_a_bad_calibration(change: dict[str, object], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         link_model_from_json({**RATES, **change})
+
+
+def test_the_rounding_of_no_time_is_no_time() -> None:
+    assert link_model_from_json({**RATES, "duplex_latency": 3e-16}).duplex_latency == 0
 
 
 def test_a_calibration_that_lacks_a_rate() -> None:
