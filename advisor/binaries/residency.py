@@ -12,7 +12,7 @@ from gpuadvise.advisor.catalogue.capabilities import limits_of
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.occupancy.suggest import suggest_block
+from gpuadvise.advisor.occupancy.suggest import sizes
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Kernel
@@ -120,10 +120,10 @@ def _own_limits(kernel: Kernel) -> Limits:
 
 def _resident(limits: Limits, launch: Launch, block_from: BlockFrom) -> Residency:
     if block_from is BlockFrom.BEST:
-        suggestion = suggest_block(limits, launch)
-        if suggestion is None:
+        best = _best(limits, launch)
+        if best is None:
             return Residency(reason=NO_BLOCK)
-        found = suggestion.helper
+        found = best
     else:
         found = occupancy(limits, launch)
     return Residency(
@@ -132,3 +132,14 @@ def _resident(limits: Limits, launch: Launch, block_from: BlockFrom) -> Residenc
         occupancy=found,
         reason=found.reason,
     )
+
+
+def _best(limits: Limits, launch: Launch) -> Occupancy | None:
+    """Return the largest block that keeps most threads resident, as the runtime's helper does."""
+    best: Occupancy | None = None
+    for result in sizes(limits, launch):
+        if result.threads_per_sm > (best.threads_per_sm if best else 0):
+            best = result
+            if result.threads_per_sm == limits.max_threads_per_sm:
+                break
+    return best

@@ -101,10 +101,13 @@ def _differences(
     if driver.problem is not None:
         return
     occupancy = one.residency.occupancy
+    # The driver counts blocks of a launch that it would refuse for the kernel's launch bounds.
+    refused = (one.residency.block_threads or 0) > (driver.max_threads or 0)
+    blocks = occupancy.blocks_per_sm if occupancy and not refused else None
     for field, ours, theirs in (
         ("registers", one.kernel.registers, driver.registers),
         ("static_smem", one.kernel.static_smem, driver.static_smem),
-        ("blocks_per_sm", occupancy.blocks_per_sm if occupancy else None, driver.blocks_per_sm),
+        ("blocks_per_sm", blocks, driver.blocks_per_sm),
     ):
         if ours is not None and theirs is not None and ours != theirs:
             yield one.kernel.name, field, ours, theirs
