@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.binaries.names import can_demangle
-from gpuadvise.advisor.binaries.residency import Residencies
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted_path
 from gpuadvise.cli.answer import Answer
@@ -68,6 +67,8 @@ def _streamed(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Exit:
 
 
 def _found(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Iterator[Found]:
+    from gpuadvise.advisor.binaries.residency import Residencies
+
     residencies = Residencies(
         limits=choice.device.limits if choice else None,
         block=asked.block,
