@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from gpuadvise.advisor.backends.choose import choose
-from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.memory.banks import bank_conflicts
-from gpuadvise.advisor.memory.layouts import (
-    Tile,
-    Walk,
-    smallest_padding,
-    smallest_swizzle,
-    walk_pattern,
-)
-from gpuadvise.advisor.memory.words import WARP_SIZE
-from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.args import whole
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Output
+from gpuadvise.cli.memory.bank_question import examined, wide_banks
 from gpuadvise.cli.memory.banks import Case, blocks, result
-from gpuadvise.cli.memory.warp import Words, active, element_bytes, patterns
+from gpuadvise.cli.memory.warp import Words
 from gpuadvise.cli.options import (
     ActiveLanes,
     Cc,
@@ -40,18 +29,12 @@ from gpuadvise.cli.options import (
     Word,
 )
 
-if TYPE_CHECKING:
-    from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.memory.pattern import Pattern
-
 EXAMPLES = """\
   gpuadvise banks --word 4 --stride 32
   gpuadvise banks --word 4 --stride 32 --pad 1 --get degree
   gpuadvise banks --tile 32x32 --show
   gpuadvise banks --tile 64x8 --word 16 --gpu h200
   gpuadvise banks --indices 0,32,64,1"""
-
-_MOST_COLUMNS = 2**16
 
 
 def command(
@@ -85,8 +68,8 @@ def command(
     """Print the degree of the conflict and what ends it."""
     words = Words(word=word, stride=stride, threads=threads, mask=mask, indices=indices)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
-    wide = _wide(bank_size, choice.device)
-    case = _case(choice.device, words, tile=tile, walk=walk, pad=pad, wide=wide)
+    wide = wide_banks(bank_size, choice.device)
+    case = examined(choice.device, words, tile=tile, walk=walk, pad=pad, wide=wide)
     answer = Answer(
         command="banks",
         device=device_block(case.device),
@@ -96,101 +79,6 @@ def command(
         notes=choice.notes,
     )
     return emit(answer, Output(format=format_name, fields=tuple(get or ())))
-
-
-def _wide(text: str, device: Device) -> bool:
-    if text not in ("4", "8") or (text == "8" and device.capability.major != 3):
-        raise BadInput(
-            f"--bank-size: {quoted(text)} is no bank size of compute capability "
-            f"{device.capability}.",
-            hint="Banks are 4 bytes wide; cc 3.x can switch to 8.",
-        )
-    return text == "8"
-
-
-def _case(
-    device: Device, words: Words, *, tile: str | None, walk: str, pad: str, wide: bool
-) -> Case:
-    extra = whole("--pad", pad, low=0, high=_MOST_COLUMNS)
-    if tile is None:
-        return _strided(device, words, extra, wide=wide)
-    if words.stride is not None or words.indices is not None:
-        raise BadInput("--tile gives the addresses: leave out --stride and --indices.")
-    return _tiled(device, words, _tile(tile, words, extra), _walk(walk), wide=wide)
-
-
-def _strided(device: Device, words: Words, extra: int, *, wide: bool) -> Case:
-    element, capability = element_bytes(words), device.capability
-    if words.indices is not None:
-        return _listed(device, words, extra, wide=wide)
-    bare = whole("--stride", words.stride or "1", low=0, high=_MOST_COLUMNS)
-
-    def padded(pad: int) -> Pattern:
-        return patterns(replace(words, stride=str(bare + pad)))[0]
-
-    pattern = padded(extra)
-    rows = Tile(rows=WARP_SIZE, columns=max(bare, 1), element_bytes=element)
-    return Case(
-        device=device,
-        pattern=pattern,
-        conflicts=bank_conflicts(pattern, capability, eight_byte_banks=wide),
-        padding=smallest_padding(padded, capability, eight_byte_banks=wide),
-        swizzle=smallest_swizzle(rows, capability, eight_byte_banks=wide),
-        wide_banks=wide,
-    )
-
-
-def _listed(device: Device, words: Words, extra: int, *, wide: bool) -> Case:
-    found = patterns(words)
-    if extra:
-        raise BadInput("--pad needs rows: --stride or --tile, not --indices.")
-    if len(found) > 1:
-        raise BadInput("--indices: one warp has 32 lanes at most.")
-    return Case(
-        device=device,
-        pattern=found[0],
-        conflicts=bank_conflicts(found[0], device.capability, eight_byte_banks=wide),
-        padding=None,
-        swizzle=None,
-        wide_banks=wide,
-        listed=True,
-    )
-
-
-def _tiled(device: Device, words: Words, tile: Tile, walk: Walk, *, wide: bool) -> Case:
-    capability = device.capability
-
-    def padded(pad: int) -> Pattern:
-        return active(words, walk_pattern(replace(tile, pad=pad), walk))
-
-    pattern = padded(tile.pad)
-    return Case(
-        device=device,
-        pattern=pattern,
-        conflicts=bank_conflicts(pattern, capability, eight_byte_banks=wide),
-        padding=smallest_padding(padded, capability, eight_byte_banks=wide),
-        swizzle=smallest_swizzle(tile, capability, eight_byte_banks=wide),
-        tile=tile,
-        wide_banks=wide,
-    )
-
-
-def _tile(text: str, words: Words, pad: int) -> Tile:
-    rows, by, columns = text.lower().partition("x")
-    if not by:
-        raise BadInput(f"--tile: {quoted(text)} is no tile.", hint="Write it as 32x32.")
-    return Tile(
-        rows=whole("--tile", rows, low=1, high=_MOST_COLUMNS),
-        columns=whole("--tile", columns, low=1, high=_MOST_COLUMNS),
-        element_bytes=element_bytes(words),
-        pad=pad,
-    )
-
-
-def _walk(text: str) -> Walk:
-    if text not in list(Walk):
-        raise BadInput(f"--walk: {quoted(text)} is not {and_list(list(Walk), 'or')}.")
-    return Walk(text)
 
 
 def _asked(case: Case) -> dict[str, Any]:
