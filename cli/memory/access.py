@@ -102,10 +102,14 @@ def blocks(case: Case) -> list[Block]:
         found += [Heading("Sweep"), _sweep(case.sweep)]
     if case.show:
         found += [
-            Heading("Bytes of each 128-byte line"),
+            Heading(f"Bytes of each 128-byte line{_first_of(len(case.accesses))}"),
             Drawing(picture(case.patterns[0], case.accesses[0])),
         ]
     return found
+
+
+def _first_of(warps: int) -> str:
+    return f", first of {plural(warps, 'warp')}" if warps > 1 else ""
 
 
 def _sum(case: Case, name: str) -> int:

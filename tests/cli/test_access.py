@@ -105,6 +105,12 @@ def test_contradictions(cli, args: list[str], message: str) -> None:
     assert message in ran.err
 
 
+def test_the_picture_of_several_warps_is_of_the_first(cli) -> None:
+    listed = ",".join(str(index) for index in range(64))
+    out = cli("access", "--cc", "9.0", "--indices", listed, "--show").out
+    assert "Bytes of each 128-byte line, first of 2 warps\n" in out
+
+
 def test_an_aligned_slot_of_a_smaller_element(cli) -> None:
     args = ["--word", "12", "--stride", "16B", "--align", "16", "--get", "remedies.0.name"]
     assert cli("access", "--cc", "9.0", *args).out == "structure-of-arrays\n"
