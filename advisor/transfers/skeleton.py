@@ -26,13 +26,15 @@ def skeleton(
     *,
     chunks: int | None = None,
     granularity: int = 256,
+    mapped: bool = False,
 ) -> str:
     """Return code that stages *work* over *streams* streams, in one chunk each or in *chunks*.
 
     It allocates pinned memory, cuts chunks at multiples of *granularity* bytes and the last one
-    short, checks every call, and waits once, at the end.
+    short, checks every call, and waits once, at the end. *mapped* is for devices that share the
+    host's memory: the same kernel over mapped memory, without copies.
     """
-    template = _CUDA if language is Language.CUDA else _PYTHON
+    template = _TEMPLATES[language, mapped]
     copies = {"h2d": bool(work.h2d_bytes or work.h2d_seconds)}
     copies["d2h"] = bool(work.d2h_bytes or work.d2h_seconds)
     lines = (line.partition("|") for line in template.splitlines())
@@ -42,7 +44,7 @@ def skeleton(
 
 
 # What stands before the bar is the copy that a line needs.
-_CUDA = """\
+_CUDA_HEAD = """\
 |#include <cstdio>
 |#include <cstdlib>
 |#include <cuda_runtime.h>
@@ -60,6 +62,9 @@ _CUDA = """\
 |    size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
 |    if (i < count) data[i] += 1.0f;
 |}
+"""
+
+_CUDA_STAGED = """\
 |
 |void staged(size_t n) {
 |    constexpr int streams = @N, chunks = @M;
@@ -91,7 +96,20 @@ d2h|                              cudaMemcpyDeviceToHost, stream[i % streams]));
 |}
 """
 
-_PYTHON = """\
+_CUDA_MAPPED = """\
+|
+|void mapped(size_t n) {
+|    float *host, *data;
+|    CHECK(cudaHostAlloc(&host, n * sizeof(float), cudaHostAllocMapped));
+|    CHECK(cudaHostGetDevicePointer(&data, host, 0));  // the same memory: nothing to copy
+|    kernel<<<(n + 255) / 256, 256>>>(data, n);
+|    CHECK(cudaGetLastError());
+|    CHECK(cudaDeviceSynchronize());  // from here on the host may read
+|    CHECK(cudaFreeHost(host));
+|}
+"""
+
+_PYTHON_HEAD = """\
 |import ctypes
 |
 |from cuda.bindings import driver
@@ -103,6 +121,9 @@ _PYTHON = """\
 |        raise RuntimeError(error)
 |    return values[0] if len(values) == 1 else values
 |
+"""
+
+_PYTHON_STAGED = """\
 |
 |def staged(kernel, n):  # a CUfunction (float *data, size_t count); a context is current
 |    streams, chunks = @N, @M
@@ -130,3 +151,23 @@ d2h|        check(driver.cuMemcpyDtoHAsync(here, there, count * size, s))
 |    check(driver.cuMemFree(data))
 |    check(driver.cuMemFreeHost(host))
 """
+
+_PYTHON_MAPPED = """\
+|
+|def mapped(kernel, n):  # a CUfunction (float *data, size_t count); a context is current
+|    size = ctypes.sizeof(ctypes.c_float)
+|    host = check(driver.cuMemHostAlloc(n * size, driver.CU_MEMHOSTALLOC_DEVICEMAP))
+|    data = int(check(driver.cuMemHostGetDevicePointer(host, 0)))  # the same memory
+|    values = (data, n), (ctypes.c_void_p, ctypes.c_size_t)
+|    blocks = -(-n // 256)
+|    check(driver.cuLaunchKernel(kernel, blocks, 1, 1, 256, 1, 1, 0, 0, values, 0))
+|    check(driver.cuCtxSynchronize())  # from here on the host may read
+|    check(driver.cuMemFreeHost(host))
+"""
+
+_TEMPLATES = {
+    (Language.CUDA, False): _CUDA_HEAD + _CUDA_STAGED,
+    (Language.CUDA, True): _CUDA_HEAD + _CUDA_MAPPED,
+    (Language.PYTHON, False): _PYTHON_HEAD + _PYTHON_STAGED,
+    (Language.PYTHON, True): _PYTHON_HEAD + _PYTHON_MAPPED,
+}

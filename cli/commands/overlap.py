@@ -25,6 +25,7 @@ from gpuadvise.cli.transfers.overlap import Case, blocks, result, rows
 from gpuadvise.cli.transfers.question import Changes, model, stream_count, work
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.transfers.overlap import Overlap
     from gpuadvise.advisor.transfers.work import Work
 
@@ -124,7 +125,7 @@ def command(
         found=found,
         streams=asked,
         break_even=break_even_bytes(wanted, link),
-        code=None if written is None else _code(wanted, found, written, step),
+        code=None if written is None else _code(choice.device, wanted, found, written, step),
         show=show,
     )
     answer = Answer(
@@ -140,9 +141,16 @@ def command(
     return emit(answer, Output(format=format_name, fields=tuple(get or ())))
 
 
-def _code(wanted: Work, found: Overlap, language: Language, granularity: int) -> str:
+def _code(device: Device, wanted: Work, found: Overlap, language: Language, step: int) -> str:
     told = found.asked or found.best
-    return skeleton(wanted, told.streams, language, chunks=told.pieces, granularity=granularity)
+    return skeleton(
+        wanted,
+        told.streams,
+        language,
+        chunks=told.pieces,
+        granularity=step,
+        mapped=bool(device.integrated),
+    )
 
 
 def _language(text: str) -> Language:

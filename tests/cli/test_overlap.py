@@ -152,6 +152,13 @@ def test_the_code_alone(cli) -> None:
     assert "code is not a format" in cli(*args).err.replace('"', "")
 
 
+def test_a_shared_memory_is_mapped(cli) -> None:
+    args = ["--gpu", "jetson-agx-orin-64", "--h2d", "64MiB", "--kernel", "1ms"]
+    code = cli("overlap", *args, "--skeleton", "cuda", "--format", "code").out
+    assert "cudaHostAllocMapped" in code
+    assert "cudaMemcpy" not in code
+
+
 def test_fewer_streams_where_the_data_run_out(cli) -> None:
     args = ["--gpu", "h200", "--h2d", "1KiB", "--kernel", "1ms", "--streams", "8"]
     out = cli("overlap", *args).out

@@ -26,10 +26,10 @@ def nvcc() -> Path:
     return Path(spec.submodule_search_locations[0]) / "bin" / "nvcc"
 
 
-@pytest.mark.parametrize("work", [BOTH, IN, OUT])
-def test_cuda_compiles(work: Work, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("work", "mapped"), [(BOTH, False), (IN, False), (OUT, False), (IN, True)])
+def test_cuda_compiles(work: Work, mapped: bool, tmp_path: Path) -> None:
     source = tmp_path / "staged.cu"
-    source.write_text(skeleton(work, 4, Language.CUDA, chunks=9))
+    source.write_text(skeleton(work, 4, Language.CUDA, chunks=9, mapped=mapped))
     done = subprocess.run(
         [nvcc(), "-c", "-Werror", "all-warnings", "-o", tmp_path / "staged.o", source],
         capture_output=True,
@@ -38,19 +38,22 @@ def test_cuda_compiles(work: Work, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_cuda_checks_every_call() -> None:
-    lines = skeleton(BOTH, 4, Language.CUDA).splitlines()
-    calls = [line for line in lines[lines.index("void staged(size_t n) {") :] if "cuda" in line]
+@pytest.mark.parametrize("mapped", [False, True])
+def test_cuda_checks_every_call(mapped: bool) -> None:
+    code = skeleton(BOTH, 4, Language.CUDA, mapped=mapped)
+    calls = [line for line in code.partition("\nvoid ")[2].splitlines() if "cuda" in line]
+    assert len(calls) > 4
     plain = ("CHECK(", "cudaStream_t", "cudaMemcpyHostToDevice,", "cudaMemcpyDeviceToHost,")
     assert all(any(word in line for word in plain) for line in calls)
 
 
-def test_python_uses_names_that_exist() -> None:
+@pytest.mark.parametrize("mapped", [False, True])
+def test_python_uses_names_that_exist(mapped: bool) -> None:
     from cuda.bindings import driver
 
-    code = skeleton(BOTH, 4, Language.PYTHON)
+    code = skeleton(BOTH, 4, Language.PYTHON, mapped=mapped)
     names = set(re.findall(r"driver\.(\w+)", code))
-    assert len(names) > 8
+    assert len(names) > 6
     assert [name for name in names if not hasattr(driver, name)] == []
 
 
@@ -113,3 +116,19 @@ def test_python_covers_every_byte_once(n: int, chunks: int | None) -> None:
         call[0] in {"cuStreamDestroy", "cuMemFree", "cuMemFreeHost"} for call in driver.calls
     )
     assert made == freed == 6
+
+
+def test_python_maps_all_of_it_once_and_copies_nothing() -> None:
+    driver = Recorder()
+    names: dict[str, Any] = {}
+    code = skeleton(BOTH, 4, Language.PYTHON, mapped=True)
+    exec(code.replace("from cuda.bindings import driver", ""), names)
+    driver.CU_MEMHOSTALLOC_DEVICEMAP = 2
+    names["driver"] = driver
+    names["mapped"]("kernel", 1000)
+    assert [call[0] for call in driver.calls] == [
+        "cuMemHostAlloc", "cuMemHostGetDevicePointer", "cuLaunchKernel", "cuCtxSynchronize",
+        "cuMemFreeHost",
+    ]  # fmt: skip
+    launch = driver.calls[2]
+    assert (launch[2], launch[10][0][1]) == (4, 1000)
