@@ -20,10 +20,19 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.want import Want
 
 
+# Starting processes takes longer than reading less than this.
+_WORTH_PROCESSES = 1 << 25
+
+
 def read_containers(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
     """Yield the entries, kernels and damage of every container in *span*, module by module."""
     if not want.kernels:
         yield from cast("Iterator[Item]", _steps(span, place, want))
+        return
+    if want.processes > 1 and place.member is None and span.size >= _WORTH_PROCESSES:
+        from gpuadvise.advisor.binaries.apart import read_apart
+
+        yield from read_apart(_steps(span, place, want), place.path, want.processes)
         return
     from gpuadvise.advisor.binaries.ahead import Opened, unpacked_ahead  # listings need none
 

@@ -62,6 +62,9 @@ def command(
         ),
     ] = None,
     limit: Annotated[Text, _option("--limit", "N", "Most kernels to show; 0: all.")] = None,
+    jobs: Annotated[
+        Text, _option("--jobs", "N", "Processes that read one large file; 1 unless given.")
+    ] = None,
     format: options.FormatName = Format.TEXT,
     get: options.Get = None,
 ) -> Exit:
@@ -83,6 +86,7 @@ def command(
             driver_check=driver_check,
             sort=parse.parse_sort(sort),
             limit=parse.parse_limit(limit),
+            jobs=parse.parse_jobs(jobs),
             output=Output(format=format, fields=tuple(get or ())),
         )
     )

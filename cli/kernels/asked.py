@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SORTS = ("matters", "name", "occupancy", "registers", "smem", "stack", "spills", "code")
 STDIN = "-"
 _MOST_SHOWN = 10**9
+_MOST_JOBS = 64
 _LONGEST_FILTER = 1000
 
 
@@ -38,6 +39,7 @@ class Asked:
     functions: bool
     advise: bool = False
     driver_check: bool = False
+    jobs: int = 1
     sort: str | None
     limit: int | None
     output: Output
@@ -107,3 +109,8 @@ def parse_sort(text: str | None) -> str | None:
 def parse_limit(text: str | None) -> int | None:
     """Return how many kernels to show, 0 for all; raises BadInput."""
     return None if text is None else whole("--limit", text, low=0, high=_MOST_SHOWN)
+
+
+def parse_jobs(text: str | None) -> int:
+    """Return how many processes may read, 1 unless given; raises BadInput."""
+    return 1 if text is None else whole("--jobs", text, low=1, high=_MOST_JOBS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Source
@@ -55,14 +55,15 @@ class Gatherer:
 
     def kernels(self) -> Iterator[Kernel]:
         """Yield the kernels that were asked for, as they are read."""
-        for item in self._items(Want(chosen=self._chosen)):
+        for item in self._items(Want(chosen=self._chosen, processes=self.asked.jobs)):
             if isinstance(item, Kernel) and self._wanted(item):
                 yield item
 
     def _items(self, want: Want) -> Iterator[Item]:
         for path in self.asked.files:
             if path == STDIN:
-                items = read_stream(sys.stdin.buffer, "standard input", want)
+                alone = replace(want, processes=1)  # others cannot open what was piped in
+                items = read_stream(sys.stdin.buffer, "standard input", alone)
             else:
                 items = read(path, want)
             for item in items:

@@ -306,6 +306,7 @@ def test_files_that_hold_nothing(content: bytes, sentence: str, form: str, cli, 
         (("--dynamic-smem", "1KB"), "--dynamic-smem"),
         (("--sort", "size"), "--sort"),
         (("--limit", "-1"), "--limit"),
+        (("--jobs", "0"), "--jobs"),
         (("--gpu", "h100", "--cc", "9.0"), "two devices"),
         (("-", "-"), "only once"),
     ],
@@ -391,3 +392,8 @@ def test_advice_has_no_rows(cli, inside: Path) -> None:
 def test_advice_on_a_library(cli) -> None:
     out = cli("kernels", LIBRARY, "--gpu", "h100", "--advise").out
     assert out.count("[register-spills]") == 1
+
+
+def test_several_processes(cli, inside: Path) -> None:
+    alone = cli("kernels", "two.fatbin", "--format", "ndjson").out
+    assert cli("kernels", "two.fatbin", "--format", "ndjson", "--jobs", "2").out == alone

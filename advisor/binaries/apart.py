@@ -1,0 +1,117 @@
+"""The images of one large file read by several processes.
+
+Kernels come in the order of the file and after their entries, but entries of later containers
+may come before them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import fields
+from functools import partial
+from multiprocessing import get_context
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from gpuadvise.advisor.binaries.entries import Packed
+from gpuadvise.advisor.binaries.images import Images, read_image
+from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel
+from gpuadvise.advisor.binaries.span import FileSpan
+from gpuadvise.advisor.errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
+
+# Kernels travel as plain rows: pickling frozen dataclasses takes longer than reading them.
+_FIELDS = tuple(field.name for field in fields(Kernel))
+_row = attrgetter(*_FIELDS)
+# Unpacked bytes of one errand, and errands that may be under way for each process.
+_ERRAND = 1 << 24
+_ERRANDS = 3
+
+_Rows = list[tuple[Any, ...] | Damage]
+
+
+def read_apart(
+    steps: Iterable[Entry | Damage | Packed], path: str, processes: int
+) -> Iterator[Kernel | Entry | Damage]:
+    """Yield *steps*, the payloads of the file at *path* as their kernels.
+
+    Raises Unavailable when a process dies, or a package to unpack is missing.
+    """
+    waiting: deque[Entry | Damage | Future[_Rows]] = deque()
+    with ProcessPoolExecutor(
+        processes, mp_context=get_context("spawn"), initializer=_open, initargs=(path,)
+    ) as pool:
+        try:
+            busy = 0
+            for step in _errands(steps):
+                busy += isinstance(step, list)
+                waiting.append(pool.submit(_read, step) if isinstance(step, list) else step)
+                while busy > _ERRANDS * processes:
+                    busy -= isinstance(waiting[0], Future)
+                    yield from _told(waiting.popleft())
+            while waiting:
+                yield from _told(waiting.popleft())
+        except BrokenProcessPool:
+            raise Unavailable(
+                "A process that read images died.", hint="Memory may be short: try --jobs 1."
+            ) from None
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _errands(
+    steps: Iterable[Entry | Damage | Packed],
+) -> Iterator[Entry | Damage | list[Packed]]:
+    """Yield *steps*, payloads gathered until there is enough for one errand."""
+    errand: list[Packed] = []
+    size = 0
+    for step in steps:
+        if not isinstance(step, Packed):
+            yield step
+            continue
+        errand.append(step)
+        size += step.unpacked_size
+        if size >= _ERRAND:
+            yield errand
+            errand, size = [], 0
+    if errand:
+        yield errand
+
+
+def _told(step: Entry | Damage | Future[_Rows]) -> Iterator[Kernel | Entry | Damage]:
+    if not isinstance(step, Future):
+        yield step
+        return
+    for row in step.result():
+        if isinstance(row, Damage):
+            yield row
+        else:
+            yield Kernel(**dict(zip(_FIELDS, row, strict=True)))
+
+
+class _Here:
+    """What one of the processes keeps while it lives."""
+
+    file: BinaryIO
+    images: Images
+
+
+def _open(path: str) -> None:
+    file = Path(path).open("rb", buffering=0)  # noqa: SIM115 - open while the process lives
+    _Here.file = cast("BinaryIO", file)
+    _Here.images = Images(FileSpan(_Here.file, Path(path).stat().st_size))
+
+
+def _read(errand: list[Packed]) -> _Rows:
+    images = _Here.images
+    return [
+        item if isinstance(item, Damage) else _row(item)
+        for packed in errand
+        for item in read_image(packed.entry, partial(images.open, packed))
+    ]

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gpuadvise.advisor.binaries import apart, containers
+from gpuadvise.advisor.binaries.entries import Packed
+from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place
+from gpuadvise.advisor.binaries.read import read
+from gpuadvise.advisor.binaries.span import FileSpan
+from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TWO = ("-gencode=arch=compute_80,code=[sm_80,compute_80]", "-gencode=arch=compute_90,code=sm_90")
+
+
+@pytest.fixture
+def file(build: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A large file of several containers, one image of them broken."""
+    whole = build("apart.fatbin", "-fatbin", "-Xfatbin=-compress-all", *TWO).read_bytes()
+    path = tmp_path / "many.fatbin"
+    path.write_bytes(whole)
+    image = next(item for item in read(str(path)) if item.content is Content.SASS)
+    broken = bytearray(whole)
+    broken[image.place.offset + 64 : image.place.offset + 200] = bytes(136)
+    path.write_bytes((whole * 2 + bytes(broken)) * 4)
+    monkeypatch.setattr(containers, "_WORTH_PROCESSES", 1)
+    monkeypatch.setattr(apart, "_ERRAND", 1 << 18)
+    return str(path)
+
+
+def test_several_processes_read_the_same(file: str) -> None:
+    alone = list(read(file))
+    together = list(read(file, Want(processes=2)))
+    assert any(isinstance(item, Damage) for item in alone)
+    for kind in (Kernel, Entry, Damage):
+        kept = [item for item in together if isinstance(item, kind)]
+        assert kept == [item for item in alone if isinstance(item, kind)]
+
+
+def test_what_one_of_them_does(file: str) -> None:
+    with open(file, "rb", buffering=0) as handle:
+        span = FileSpan(handle, handle.seek(0, 2))
+        steps = containers._steps(span, Place(path=file), Want())
+        payload = next(step for step in steps if isinstance(step, Packed))
+    apart._open(file)
+    rows = apart._read([payload])
+    apart._Here.file.close()
+    kernels = [item for item in read(file) if isinstance(item, Kernel)]
+    assert rows == [apart._row(kernel) for kernel in kernels[: len(rows)]]
+    assert rows
+
+
+def test_a_process_that_dies_is_said(file: str) -> None:
+    with open(file, "rb", buffering=0) as handle:
+        span = FileSpan(handle, handle.seek(0, 2))
+        steps = containers._steps(span, Place(path=file), Want())
+        with pytest.raises(Unavailable, match="A process that read images died"):
+            list(apart.read_apart(steps, file + "-is-not-there", 2))
+
+
+def test_who_stops_listening_stops_the_processes(file: str) -> None:
+    reading = read(file, Want(processes=2))
+    assert next(reading)
+    reading.close()
