@@ -28,7 +28,13 @@ from gpuadvise.advisor.binaries.read import read
 WHEEL = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "bin" / "cuobjdump"
 CUOBJDUMP = WHEEL if WHEEL.exists() else Path(shutil.which("cuobjdump") or WHEEL)
 PROGRAM = [sys.executable, "-m", "gpuadvise"]
-READER = "import sys, collections; from gpuadvise.advisor.binaries.read import read; collections.deque(read(sys.argv[1]), 0)"
+READER = """
+import collections, sys
+from gpuadvise.advisor.binaries.read import read
+from gpuadvise.advisor.binaries.want import Want
+collections.deque(read(sys.argv[1], Want(processes=int(sys.argv[2]))), 0)
+"""
+
 
 _ROW = re.compile(r"\s+REG:(\d+) STACK:(\S+) SHARED:(\d+)")
 Rows = Counter[tuple[str, str, int, str, int]]
@@ -93,13 +99,16 @@ def their_rows(path: str) -> Rows:
     return rows
 
 
-def report(path: str, repetitions: int) -> None:
+def report(path: str, repetitions: int, processes: list[int]) -> None:
     """Print one library's rows of the table."""
     # Before the rows: a child's peak memory starts with what its parent has at that time.
     costs = best(
         {
             "cuobjdump --dump-resource-usage": [str(CUOBJDUMP), "--dump-resource-usage", path],
-            "all kernels, read": [sys.executable, "-c", READER, path],
+            **{
+                f"all kernels, read by {count}": [sys.executable, "-c", READER, path, str(count)]
+                for count in processes
+            },
             "all kernels, shown": [*PROGRAM, "kernels", path],
             "one GPU's kernels, shown": [*PROGRAM, "kernels", path, "--gpu", "h100"],
             "cuobjdump --list-elf": [str(CUOBJDUMP), "--list-elf", path],
@@ -130,9 +139,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("libraries", nargs="+")
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2])
     args = parser.parse_args()
     for path in args.libraries:
-        report(path, args.repetitions)
+        report(path, args.repetitions, args.processes)
 
 
 if __name__ == "__main__":
