@@ -35,13 +35,19 @@ def break_even_bytes(work: Work, model: LinkModel) -> int | None:
 
 
 def _pays(work: Work, model: LinkModel, factor: float) -> bool:
-    # Fixed parts stay: only what lies above a minimal kernel grows with the data.
-    fixed = min(model.kernel_latency, work.kernel_seconds)
     scaled = replace(
         work,
         h2d_bytes=round(work.h2d_bytes * factor),
+        h2d_seconds=_grown(work.h2d_seconds, model.copy_latency, factor),
         d2h_bytes=round(work.d2h_bytes * factor),
-        kernel_seconds=fixed + (work.kernel_seconds - fixed) * factor,
+        d2h_seconds=_grown(work.d2h_seconds, model.copy_latency, factor),
+        kernel_seconds=_grown(work.kernel_seconds, model.kernel_latency, factor),
     )
     limit = sequential_seconds(scaled, model) * (1 - WORTHWHILE)
     return any(stage(scaled, model, streams).seconds <= limit for streams in _FEW_STREAMS)
+
+
+def _grown(seconds: float, latency: float, factor: float) -> float:
+    """Return *seconds* for *factor* times the data: what lies above a latency grows."""
+    fixed = min(latency, seconds)
+    return fixed + (seconds - fixed) * factor

@@ -134,7 +134,8 @@ def _factor(text: str) -> float:
         value = 0.0
     if not 1 <= value <= 10:
         raise BadInput(
-            f"--duplex: {quoted(text)} is no slow-down.", hint="1 is none, 1.17 is usual on PCIe 5."
+            f"--duplex: {quoted(text)} is no slow-down.",
+            hint="1 is none, 1.1 to 1.2 is usual on PCIe 5.",
         )
     return value
 

@@ -48,3 +48,12 @@ def test_where_there_is_none() -> None:
 def test_without_costs_any_size_pays() -> None:
     free = replace(MODEL, copy_latency=0.0, kernel_latency=0.0, copy_cost=0.0, launch_cost=0.0)
     assert break_even_bytes(WORK, free) == 2  # one byte cannot be cut
+
+
+def test_a_copy_given_as_its_time_grows_with_the_other() -> None:
+    back = WORK.d2h_bytes / MODEL.d2h_rate + MODEL.copy_latency
+    timed = replace(WORK, d2h_bytes=0, d2h_seconds=back)
+    size, same = break_even_bytes(timed, MODEL), break_even_bytes(WORK, MODEL)
+    assert size is not None
+    assert same is not None
+    assert abs(size / same - 1) < 0.03
