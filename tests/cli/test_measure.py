@@ -203,3 +203,10 @@ def test_no_live_gpu_is_exit_3_with_a_way_out(cli, monkeypatch) -> None:
     ran = cli("measure", "copies")
     assert (ran.code, ran.out) == (3, "")
     assert "needs a live GPU" in ran.err
+
+
+# The stub numbers its two GPUs the other way round for CUDA.
+@pytest.mark.parametrize(("asked", "ordinal"), [(None, 0), ("0", 1), ("1", 0)])
+def test_cudas_number_of_a_live_gpu_is_known(moods, asked: str | None, ordinal: int) -> None:
+    moods("two", "two")
+    assert measure._ordinal(measure._live(asked)) == ordinal
