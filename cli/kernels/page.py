@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.binaries.model import Source
 from gpuadvise.advisor.binaries.residency import BlockFrom
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
@@ -37,12 +38,28 @@ def kernels_page(choice: Choice | None, found: list[Found], listed: list[Record]
     """Return the summary of all, the *listed* kernels, and how to read them."""
     blocks: list[Block] = [Line(_summary(found), Tone.STRONG), Line(_basis(choice))]
     if listed:
-        blocks.append(Table(columns=_KERNEL_COLUMNS, rows=tuple(map(_kernel_row, listed))))
+        blocks.append(_table(listed))
     blocks += [Line(text, Tone.FAINT) for text in _remarks(listed)]
     if len(found) > len(listed):
         rest = plural(len(found) - len(listed), "more kernel")
         blocks.append(Line(f"{rest}: --limit 0 shows all, --filter some.", Tone.FAINT))
     return blocks
+
+
+def _table(listed: list[Record]) -> Table:
+    """Return the kernels as rows, with their file where there are several."""
+    files = len({_file(record) for record in listed}) > 1
+    columns = (*_KERNEL_COLUMNS, Column("file")) if files else _KERNEL_COLUMNS
+    rows = (
+        (*_kernel_row(record), Cell(_file(record))) if files else _kernel_row(record)
+        for record in listed
+    )
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def _file(record: Record) -> str:
+    path: str = record["member"] or record["file"]
+    return path.rsplit("/", 1)[-1]
 
 
 def _summary(found: list[Found]) -> str:
@@ -52,12 +69,23 @@ def _summary(found: list[Found]) -> str:
         text += f" for {and_list([target.target for target in sorted(targets)])}"
     elif targets:
         text += f" for {len(targets)} targets"
+    if all(one.kernel.source is Source.PTX for one in found) and found:
+        text += ", all of them PTX"
+    parts = _counts(found)
+    return f"{text}: {and_list(parts)}." if parts else f"{text}."
+
+
+def _counts(found: list[Found]) -> list[str]:
+    """Return what is worth counting of what is known."""
     stuck = sum(one.stuck for one in found)
-    spilling = sum(one.spilled > 0 for one in found)
-    low = sum(not one.stuck and (1.0 if one.share is None else one.share) < _LOW for one in found)
     parts = [f"{stuck:,} cannot start"] if stuck else []
-    parts += [f"{spilling:,} spill", f"{low:,} below {show_share(_LOW)} occupancy"]
-    return f"{text}: {and_list(parts)}."
+    if any(one.kernel.spill_stores is not None for one in found):
+        parts.append(f"{sum(one.spilled > 0 for one in found):,} spill")
+    shares = [one.share for one in found if not one.stuck and one.share is not None]
+    if shares:
+        low = sum(share < _LOW for share in shares)
+        parts.append(f"{low:,} below {show_share(_LOW)} occupancy")
+    return parts
 
 
 def _basis(choice: Choice | None) -> str:
@@ -75,9 +103,14 @@ def _kernel_row(record: Record) -> tuple[Cell, ...]:
         Cell("unbounded", Tone.POOR) if record["stack_unbounded"] else _number(record["stack"]),
         _spilled(record),
         _block(record),
-        Cell(record["arch"] or "?"),
+        Cell(_target(record)),
         Cell(_short(record["demangled"] or record["name"])),
     )
+
+
+def _target(record: Record) -> str:
+    target: str = record["arch"] or "?"
+    return target.replace("sm_", "compute_") if record["source"] == Source.PTX else target
 
 
 def _occupancy(record: Record) -> Cell:
