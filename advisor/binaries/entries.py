@@ -70,40 +70,61 @@ class Packed(NamedTuple):
 
 def entry_of(fields: Fields, header: bytes, place: Place, module: int) -> Entry:
     """Return what an entry's *header* says about it."""
-    content = _CONTENT.get(fields.kind, Content.UNKNOWN)
-    compression = compression_of(fields)
-    stored = compression is Compression.NONE
+    kind = _kind(fields.kind, fields.flags, fields.arch, (fields.major, fields.minor))
+    stored = kind.compression is Compression.NONE
     return Entry(
-        content=content,
+        content=kind.content,
         place=place,
-        module=module,
-        capability=target_of(fields),
-        compression=compression,
+        capability=kind.capability,
         size=fields.packed_size or fields.payload_size,
+        compression=kind.compression,
         unpacked_size=fields.payload_size if stored else fields.unpacked_size,
-        ptx_version=(fields.major, fields.minor) if content in _PROGRAMS else None,
-        new_abi=(fields.major, fields.minor) >= _NEW_ABI if content is Content.SASS else None,
+        ptx_version=kind.ptx_version,
+        new_abi=kind.new_abi,
         identifier=text_in(header, fields.name_at, fields.name_size),
-        options=None if content is Content.SASS else _options(header, fields.extra_at),
-        debug=bool(fields.flags & _DEBUG),
+        options=None if kind.content is Content.SASS else _options(header, fields.extra_at),
+        debug=kind.debug,
         link_input=place.section == LINK_INPUT,
+        module=module,
     )
+
+
+class _Kind(NamedTuple):
+    """What many entries of a library have in common."""
+
+    content: Content
+    capability: Capability | None
+    compression: Compression
+    ptx_version: tuple[int, int] | None
+    new_abi: bool | None
+    debug: bool
+
+
+@lru_cache(maxsize=256)
+def _kind(kind: int, flags: int, arch: int, version: tuple[int, int]) -> _Kind:
+    content = _CONTENT.get(kind, Content.UNKNOWN)
+    return _Kind(
+        content=content,
+        capability=_target(arch, flags) if arch else None,
+        compression=_compression(flags),
+        ptx_version=version if content in _PROGRAMS else None,
+        new_abi=version >= _NEW_ABI if content is Content.SASS else None,
+        debug=bool(flags & _DEBUG),
+    )
+
+
+def _target(arch: int, flags: int) -> Capability:
+    variant = "a" if flags & _SPECIFIC else "f" if flags & _FAMILY else ""
+    return Capability(arch // 10, arch % 10, variant)
 
 
 def compression_of(fields: Fields) -> Compression:
     """Return how the payload is packed."""
-    return _PACKED.get(fields.flags & _PACKED_BITS, Compression.UNKNOWN)
+    return _compression(fields.flags)
 
 
-def target_of(fields: Fields) -> Capability | None:
-    """Return the target an entry is for; None when it names none."""
-    return _target(fields.arch, fields.flags & (_SPECIFIC | _FAMILY)) if fields.arch else None
-
-
-@lru_cache(maxsize=256)
-def _target(arch: int, suffix: int) -> Capability:
-    variant = "a" if suffix & _SPECIFIC else "f" if suffix else ""
-    return Capability(arch // 10, arch % 10, variant)
+def _compression(flags: int) -> Compression:
+    return _PACKED.get(flags & _PACKED_BITS, Compression.UNKNOWN)
 
 
 def text_in(header: bytes, at: int, size: int) -> str | None:

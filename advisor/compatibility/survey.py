@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.capability import Capability
+from gpuadvise.advisor.compatibility.alike import alike_modules
 from gpuadvise.advisor.compatibility.fit import is_input
 from gpuadvise.advisor.compatibility.releases import cuda_for_ptx
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from gpuadvise.advisor.binaries.model import Entry, Place
+    from gpuadvise.advisor.binaries.model import Entry
+    from gpuadvise.advisor.compatibility.alike import Alike, Key
     from gpuadvise.advisor.compatibility.releases import Version
 
 # What a driver loads from a module by itself. The rest waits for a linker, or holds no code.
 LOADABLE = frozenset({Content.SASS, Content.PTX})
-
-# What a driver's choice depends on.
-Key = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +65,16 @@ def survey(entries: Iterable[Entry]) -> Survey:
     loadable, inputs = _Kinds(), _Kinds()
     unloadable: Counter[Content] = Counter()
     tally = _Tally()
-    for module in _by_module(entries):
-        keys = [same_for_a_driver(entry) for entry in module]
-        distinct = dict(zip(keys, module, strict=True))
-        tally.add(keys, module)
+    for alike in alike_modules(entries):
+        distinct = dict(zip(alike.keys, alike.module, strict=True))
+        tally.add(alike)
         if any(map(can_load, distinct.values())):
-            loadable.add(module[0].place, distinct)
+            loadable.add(alike.path, distinct, alike.count)
             continue
-        unloadable.update(entry.content for entry in module)
-        if is_input(module[0]):
-            inputs.add(module[0].place, distinct)
+        for entry in alike.module:
+            unloadable[entry.content] += alike.count
+        if is_input(alike.module[0]):
+            inputs.add(alike.path, distinct, alike.count)
     by_path: dict[str, tuple[Modules, ...]] = {}
     for one in inputs.modules():
         by_path[one.path] = (*by_path.get(one.path, ()), one)
@@ -88,17 +87,16 @@ def survey(entries: Iterable[Entry]) -> Survey:
 
 
 class _Kinds:
-    """Modules counted by what they hold."""
+    """Modules counted by what they hold, in whatever order."""
 
     def __init__(self) -> None:
         self._kinds: dict[object, tuple[str, tuple[Entry, ...]]] = {}
         self._counts: Counter[object] = Counter()
 
-    def add(self, place: Place, distinct: dict[Key, Entry]) -> None:
-        path = place.member or place.path
+    def add(self, path: str, distinct: dict[Key, Entry], count: int) -> None:
         key = (path, frozenset(distinct))
         self._kinds.setdefault(key, (path, tuple(distinct.values())))
-        self._counts[key] += 1
+        self._counts[key] += count
 
     def modules(self) -> tuple[Modules, ...]:
         return tuple(
@@ -111,20 +109,19 @@ class _Tally:
     """Entries counted by what they are to a driver."""
 
     def __init__(self) -> None:
-        self._sizes: dict[Key, list[int]] = {}
         self._first: dict[Key, Entry] = {}
+        self._counts: Counter[Key] = Counter()
+        self._sizes: Counter[Key] = Counter()
 
-    def add(self, keys: list[Key], module: list[Entry]) -> None:
-        for key, entry in zip(keys, module, strict=True):
-            if key in self._sizes:
-                self._sizes[key].append(entry.size)
-            else:
-                self._sizes[key] = [entry.size]
-                self._first[key] = entry
+    def add(self, alike: Alike) -> None:
+        for key, entry, size in zip(alike.keys, alike.module, alike.sizes, strict=True):
+            self._first.setdefault(key, entry)
+            self._counts[key] += alike.count
+            self._sizes[key] += size
 
     def holdings(self) -> tuple[Holding, ...]:
         found = [
-            Holding(entry=entry, count=len(self._sizes[key]), size=sum(self._sizes[key]))
+            Holding(entry=entry, count=self._counts[key], size=self._sizes[key])
             for key, entry in self._first.items()
         ]
         return tuple(sorted(found, key=_order))
@@ -139,30 +136,3 @@ def _order(holding: Holding) -> Key:
 def can_load(entry: Entry) -> bool:
     """Return whether some driver would load *entry* as it is."""
     return entry.content in LOADABLE and not is_input(entry)
-
-
-def same_for_a_driver(entry: Entry) -> Key:
-    """Return all of *entry* that a driver's choice depends on."""
-    # Plain values only: they hash several times faster than the records themselves.
-    target = entry.capability
-    number = target and (target.major, target.minor, target.variant)
-    return (str(entry.content), number, entry.ptx_version, entry.new_abi, is_input(entry))
-
-
-def _by_module(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    module: list[Entry] = []
-    for entry in entries:
-        if module and not _together(module[0], entry):
-            yield module
-            module = []
-        module.append(entry)
-    if module:
-        yield module
-
-
-def _together(one: Entry, other: Entry) -> bool:
-    """Return whether both entries are of one module."""
-    if one.module is None or one.module != other.module:
-        return False
-    here, there = one.place, other.place
-    return (here.path, here.member, here.section) == (there.path, there.member, there.section)

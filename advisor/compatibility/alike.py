@@ -1,0 +1,71 @@
+"""Modules that hold the same, counted while their entries go by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.compatibility.fit import is_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gpuadvise.advisor.binaries.model import Entry
+
+# What a driver's choice depends on.
+Key = tuple[object, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Alike:
+    """*count* modules of one path with the same entries in the same order; *module* is one."""
+
+    path: str
+    keys: tuple[Key, ...]
+    module: list[Entry]
+    count: int = 0
+    sizes: list[int]
+
+
+def alike_modules(entries: Iterable[Entry]) -> Iterable[Alike]:
+    """Return the modules of *entries*; those of one must follow each other, as readers do."""
+    found: dict[object, Alike] = {}
+    for module in _by_module(entries):
+        place = module[0].place
+        path = place.member or place.path
+        keys = tuple(map(same_for_a_driver, module))
+        alike = found.get((path, keys))
+        if alike is None:
+            alike = Alike(path=path, keys=keys, module=module, sizes=[0] * len(module))
+            found[path, keys] = alike
+        alike.count += 1
+        for index, entry in enumerate(module):
+            alike.sizes[index] += entry.size
+    return found.values()
+
+
+def same_for_a_driver(entry: Entry) -> Key:
+    """Return all of *entry* that a driver's choice depends on."""
+    # Plain values only: they hash several times faster than the records themselves.
+    target = entry.capability
+    number = target and (target.major, target.minor, target.variant)
+    return (entry.content.value, number, entry.ptx_version, entry.new_abi, is_input(entry))
+
+
+def _by_module(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    module: list[Entry] = []
+    for entry in entries:
+        if module and not _together(module[0], entry):
+            yield module
+            module = []
+        module.append(entry)
+    if module:
+        yield module
+
+
+def _together(one: Entry, other: Entry) -> bool:
+    """Return whether both entries are of one module."""
+    if one.module is None or one.module != other.module:
+        return False
+    here, there = one.place, other.place
+    return (here.path, here.member, here.section) == (there.path, there.member, there.section)
