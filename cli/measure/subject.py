@@ -56,9 +56,9 @@ def sample_fields(sample: Sample) -> dict[str, float | int]:
 
 
 def spread_cell(sample: Sample) -> Cell:
-    """Return the spread of *sample* as a share of its median."""
+    """Return the difference of the longest and the shortest run, to the picosecond."""
     tone = Tone.POOR if sample.spread > UNSTEADY else Tone.FAINT
-    return Cell(f"{show_seconds(sample.high - sample.low)} of {sample.n}", tone)
+    return Cell(f"{show_seconds(round(sample.high - sample.low, 12))} in {sample.n} runs", tone)
 
 
 def ratio_cell(ratio: float | None) -> Cell:
