@@ -59,12 +59,19 @@ def _seconds(facts: Facts) -> float | None:
 def _outcomes(rule: Rule, known: Mapping[str, Any]) -> Sequence[Advice | Passed | Failed]:
     try:
         verdict = rule.check(**{name: known.get(name) for name in rule.parameters})
-    except Exception as error:  # a broken rule must not silence the others
+    except (Exception, SystemExit) as error:  # a broken rule must not silence the others
         return (Failed(error=f"{type(error).__name__}: {error}"),)
     if isinstance(verdict, Passed) or verdict == ():
         return (PASSED,)
     found = (verdict,) if isinstance(verdict, Advice) else verdict
+    if not _is_advice(found):
+        return (Failed(error="check() answered neither Advice, a tuple of them nor PASSED"),)
     return [_placed(advice, known.get("kernel")) for advice in found]
+
+
+def _is_advice(found: object) -> bool:
+    """Return whether a rule answered what it may: a user's own is checked by nobody else."""
+    return isinstance(found, tuple) and all(isinstance(each, Advice) for each in found)
 
 
 def _placed(advice: Advice, kernel: str | None) -> Advice:

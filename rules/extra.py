@@ -6,18 +6,20 @@ They are Python and run as such, so they are loaded only when they are asked for
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.prose import inert, quoted
-from gpuadvise.rules.model import Rule
+from gpuadvise.rules.model import Citation, Examples, Kind, Priority, Rule, Threshold, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 GROUP = "gpuadvise.rules"
+_KEBAB = "[a-z0-9]+(-[a-z0-9]+)*"
 
 
 def with_own(rules: Sequence[Rule], sources: Iterable[str]) -> tuple[Rule, ...]:
@@ -49,7 +51,7 @@ def _rule_in(file: Path) -> Rule:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever the user's module raises is about that file
+    except (Exception, SystemExit) as error:  # whatever the module raises is about that file
         raise BadInput(
             f"{inert(str(file))} cannot be loaded: {type(error).__name__}: {error}."
         ) from None
@@ -67,7 +69,7 @@ def _installed(name: str) -> list[Rule]:
         )
     try:
         rules = chosen[0].load()
-    except Exception as error:  # as above: about that package
+    except (Exception, SystemExit) as error:  # as above: about that package
         raise BadInput(
             f"The entry point {quoted(name)} cannot be loaded: {type(error).__name__}: {error}."
         ) from None
@@ -78,6 +80,9 @@ def _installed(name: str) -> list[Rule]:
 def _checked(rule: object, place: str) -> Rule:
     if not isinstance(rule, Rule):
         raise BadInput(f"{place} has no RULE made by gpuadvise.rules.model.Rule.")
+    for name, sound in _SOUND.items():
+        if not sound(getattr(rule, name)):
+            raise BadInput(f"{place}: {name} of its RULE cannot be used.", hint=_EXAMPLE)
     known = Facts.__annotations__
     strange = [name for name in (*rule.parameters, *rule.either) if name not in known]
     if strange:
@@ -86,3 +91,35 @@ def _checked(rule: object, place: str) -> Rule:
             hint="docs/adding-a-rule.md lists the facts.",
         )
     return rule
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _all(kind: type) -> Callable[[object], bool]:
+    def sound(value: object) -> bool:
+        return isinstance(value, tuple) and all(isinstance(item, kind) for item in value)
+
+    return sound
+
+
+def _cited(value: object) -> bool:
+    return bool(value) and _all(Citation)(value)
+
+
+# What the rest relies on: nothing checks the types of a user's module before it runs.
+_EXAMPLE = "docs/adding-a-rule.md shows a rule from top to bottom."
+_SOUND: dict[str, Callable[[object], bool]] = {
+    "id": lambda value: _text(value) and re.fullmatch(_KEBAB, str(value)) is not None,
+    "title": _text,
+    "topic": lambda value: isinstance(value, Topic),
+    "priority": lambda value: isinstance(value, Priority),
+    "kinds": _all(Kind),
+    "why": _text,
+    "when": _text,
+    "citations": _cited,
+    "thresholds": _all(Threshold),
+    "either": _all(str),
+    "examples": lambda value: isinstance(value, Examples),
+}

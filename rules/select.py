@@ -16,26 +16,33 @@ if TYPE_CHECKING:
 
 
 def selected(
-    rules: Sequence[Rule], select: Iterable[str] = (), ignore: Iterable[str] = ()
+    rules: Sequence[Rule],
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    *,
+    place: str = "--",
 ) -> tuple[Rule, ...]:
     """Return the *rules* that a name in *select* picks (all, if empty) and none in *ignore*.
 
-    A name is a rule's id, a topic or a priority. Raises BadInput for any other.
+    A name is a rule's id, a topic or a priority. Raises BadInput for any other; *place* is what
+    stands before ``select`` and ``ignore`` where they were written.
     """
-    wanted, unwanted = tuple(select), _picked(rules, ignore)
-    chosen = _picked(rules, wanted) if wanted else {rule.id for rule in rules}
+    wanted, unwanted = tuple(select), _picked(rules, ignore, f"{place}ignore")
+    chosen = _picked(rules, wanted, f"{place}select") if wanted else {rule.id for rule in rules}
     return tuple(rule for rule in rules if rule.id in chosen and rule.id not in unwanted)
 
 
-def _picked(rules: Sequence[Rule], names: Iterable[str]) -> frozenset[str]:
-    return frozenset(rule.id for name in names for rule in _named(rules, name))
+def _picked(rules: Sequence[Rule], names: Iterable[str], where: str) -> frozenset[str]:
+    return frozenset(rule.id for name in names for rule in _named(rules, name, where))
 
 
-def _named(rules: Sequence[Rule], name: str) -> list[Rule]:
+def _named(rules: Sequence[Rule], name: str, where: str) -> list[Rule]:
     picked = [rule for rule in rules if name in (rule.id, rule.topic, rule.priority)]
     if picked or name in (*Topic, *Priority):
         return picked
-    raise BadInput(f"{quoted(name)} is no rule, topic or priority.", hint=_hint(rules, name))
+    raise BadInput(
+        f"{where}: {quoted(name)} is no rule, topic or priority.", hint=_hint(rules, name)
+    )
 
 
 def _hint(rules: Sequence[Rule], name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.description.lists import texts
@@ -29,6 +29,7 @@ class Settings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fail_on: str | None = None
+    file: str = "gpuadvise.toml"  # where they stand, for messages
 
 
 _TABLE = Table(
@@ -57,7 +58,7 @@ def read_settings(folder: Path) -> Settings:
 
 def _settings(path: Path, table: object) -> Settings:
     try:
-        return _TABLE.value(table, ())  # type: ignore[no-any-return]
+        return replace(_TABLE.value(table, ()), file=path.name)  # type: ignore[no-any-return]
     except Fault as fault:
         key = f"{fault.path[-1]}: " if fault.path else ""
         raise BadInput(f"{path.name}: {key}{fault.message}", hint=fault.hint) from None

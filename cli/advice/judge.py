@@ -35,7 +35,8 @@ class Judge:
         """Return what the rules say about *kernel*, its own selection applied."""
         rules = self.rules
         if kernel.select or kernel.ignore:
-            rules = selected(rules, kernel.select, kernel.ignore)
+            place = f"kernel {quoted(kernel.facts.kernel or '')}: "
+            rules = selected(rules, kernel.select, kernel.ignore, place=place)
         return run(rules, kernel.facts)
 
     def news(self, report: Report) -> tuple[Finding, ...]:

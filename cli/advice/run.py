@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.settings_file import Settings
     from gpuadvise.cli.formats import Output
-    from gpuadvise.rules.model import Priority
+    from gpuadvise.rules.model import Priority, Rule
 
 _OUTPUT = ("format", "get")
 
@@ -78,19 +78,25 @@ class Call:
 
     def judge(self, settings: Settings) -> Judge:
         """Return the rules to run: the user's own included, those not wanted left out."""
-        rules = with_own(RULES, self.many("rules"))
-        select = self.many("select") or settings.select
         saved = self.given.get("baseline")
-        return Judge(
-            rules=selected(rules, select, (*settings.ignore, *self.many("ignore"))),
-            known=baseline(saved) if saved else frozenset(),
-        )
+        return Judge(rules=self._rules(settings), known=baseline(saved) if saved else frozenset())
+
+    def _rules(self, settings: Settings) -> tuple[Rule, ...]:
+        """Return the rules that options and settings leave; --select stands instead of theirs."""
+        every, place = with_own(RULES, self.many("rules")), f"{settings.file}: "
+        select = self.many("select")
+        chosen = selected(every, select, self.many("ignore"))
+        theirs = selected(every, () if select else settings.select, settings.ignore, place=place)
+        kept = {rule.id for rule in theirs}
+        return tuple(rule for rule in chosen if rule.id in kept)
 
 
 def advise(call: Call, output: Output) -> Exit:
     """Run the rules over the evidence of *call* and print what they say."""
     settings = read_settings(Path.cwd())
-    limit = threshold("--fail-on", call.given.get("fail_on") or settings.fail_on)
+    asked = call.given.get("fail_on")
+    option = "--fail-on" if asked else f"{settings.file}: fail_on"
+    limit = threshold(option, asked or settings.fail_on)
     judge, evidence = call.judge(settings), call.evidence()
     if output.format in (Format.NDJSON, Format.CSV) and evidence.files and not output.fields:
         return _streamed(evidence, judge, limit, output.format)
@@ -144,7 +150,12 @@ def _rows(
             note(" ".join(filter(None, (kernel.error.message, kernel.error.hint))))
             worst.append(Exit.BAD_INPUT)
             continue
-        report = judge.report(kernel)
+        try:
+            report = judge.report(kernel)
+        except BadInput as refused:  # the kernel's own selection
+            note(" ".join(filter(None, (refused.message, refused.hint))))
+            worst.append(Exit.BAD_INPUT)
+            continue
         findings = judge.news(report)
         one = Advised(rules=judge.rules, reports=(report,), findings=findings)
         if (code := exit_code(one, limit)) not in worst:

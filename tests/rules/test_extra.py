@@ -83,6 +83,15 @@ def test_without_the_option_nothing_is_loaded(folder: Path, cli, monkeypatch) ->
         ("RULE = 3", "has no RULE made by gpuadvise.rules.model.Rule."),
         (OWN.replace("(grid:", "(grit:"), 'check() asks for "grit", which is no fact.'),
         (OWN.replace("huge-grid", "partial-warp"), 'there is already a rule "partial-warp".'),
+        ("raise SystemExit(0)", "cannot be loaded: SystemExit: 0."),
+        (OWN.replace("huge-grid", "Huge Grid"), "id of its RULE cannot be used."),
+        (OWN.replace("huge-grid", "huge-grid\\n"), "id of its RULE cannot be used."),
+        (OWN.replace('"Loop instead"', "3"), "title of its RULE cannot be used."),
+        (OWN.replace("Topic.EXECUTION", "'house'"), "topic of its RULE cannot be used."),
+        (OWN.replace("Priority.LOW", "'urgent'"), "priority of its RULE cannot be used."),
+        (OWN.replace("(Kind.LAUNCH,)", "[Kind.LAUNCH]"), "kinds of its RULE cannot be used."),
+        (OWN.replace('guide("11.3")', "()"), "citations of its RULE cannot be used."),
+        (OWN.replace("examples=Examples", "examples=dict"), "examples of its RULE cannot be used."),
     ],
 )
 def test_a_rule_that_cannot_be_used_is_named_with_its_file(
@@ -123,3 +132,23 @@ def test_a_package_that_breaks(monkeypatch) -> None:
     with pytest.raises(BadInput) as caught:
         with_own((), ["house"])
     assert 'The entry point "house" cannot be loaded' in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("raise SystemExit(0)", "SystemExit: 0"),
+        ("return 5", "check() answered neither Advice, a tuple of them nor PASSED"),
+        ("return (5,)", "check() answered neither Advice, a tuple of them nor PASSED"),
+        ("return None", "check() answered neither Advice, a tuple of them nor PASSED"),
+    ],
+)
+def test_an_own_rule_that_breaks_does_not_silence_ours(
+    answer: str, message: str, tmp_path: Path, cli, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(OWN.replace("return PASSED", answer))
+    ran = cli("advise", "--block", "33", "--grid", "9", "--gpu", "h200", "--rules", ".", "--all")
+    assert ran.code == 3
+    assert "[partial-warp]" in ran.out
+    assert f"The rule huge-grid broke: {message}" in ran.out
