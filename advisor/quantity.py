@@ -157,6 +157,15 @@ def show_share(share: float) -> str:
     return f"{_short(share * 100)} %"
 
 
+def show_number(value: float) -> str:
+    """Return *value* with three digits, and no exponent where people read it so: ``1,510``."""
+    if value >= _LONG or value < 1:
+        return f"{value:.3g}"
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if digits else text
+
+
 def _decimal(
     value: float, units: tuple[tuple[str, float], ...], least: str, least_scale: float = 1.0
 ) -> str:

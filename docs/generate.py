@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.supply import HOW
+from gpuadvise.advisor.quantity import show_number
 from gpuadvise.rules.explain import explain, needs_of
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority, Topic
@@ -104,7 +105,7 @@ def _example(shown: Shown) -> Iterator[str]:
         if gain and gain.upper_bound > 1:
             yield from (
                 ">",
-                f"> **Can win** at most {gain.upper_bound:.3g}x {gain.kind}: {gain.how}.",
+                f"> **Can win** at most {show_number(gain.upper_bound)}x {gain.kind}: {gain.how}.",
             )
 
 

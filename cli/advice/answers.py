@@ -39,6 +39,11 @@ class Advised:
         priorities = [finding.rule.priority for finding in self.findings]
         return {str(priority): priorities.count(priority) for priority in Priority}
 
+    @property
+    def known(self) -> int:
+        """How many findings the baseline has already."""
+        return sum(len(report.findings) for report in self.reports) - len(self.findings)
+
     @cached_property
     def failures(self) -> list[tuple[str, str]]:
         """Rules that broke, each with its reason, once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.quantity import show_number
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.cli.devices import device_line
 from gpuadvise.rules.model import Priority
@@ -37,12 +38,18 @@ def blocks(advised: Advised) -> Iterator[Block]:
 
 def _headline(advised: Advised) -> str:
     counts = [f"{count} {word}" for word, count in advised.counts.items() if count]
-    found = and_list(counts) if counts else f"nothing to change, say {_judges(advised)}"
+    found = and_list(counts) if counts else _nothing(advised)
     if len(advised.reports) == 1:
         report = advised.reports[0]
         on = f" on {device_line(report.device)}" if report.device else ""
         return f"{report.kernel or 'This kernel'}{on}: {found}"
     return f"{plural(len(advised.reports), 'kernel')}: {found}"
+
+
+def _nothing(advised: Advised) -> str:
+    if advised.known:
+        return f"nothing new, {plural(advised.known, 'finding')} in the baseline"
+    return f"nothing to change, say {_judges(advised)}"
 
 
 def _judges(advised: Advised) -> str:
@@ -64,7 +71,7 @@ def _finding(number: int, finding: Finding, *, many: bool) -> Iterator[Block]:
     yield Line(f"Do: {advice.action}", indent=_INDENT)
     if advice.gain and advice.gain.upper_bound > 1:
         gain = advice.gain
-        bound = f"Can win at most {gain.upper_bound:.3g}x {gain.kind}: {gain.how}."
+        bound = f"Can win at most {show_number(gain.upper_bound)}x {gain.kind}: {gain.how}."
         yield Line(bound, indent=_INDENT)
     source = rule.citations[0]
     yield Line(f"Says: {source.document}, {source.section}", Tone.FAINT, _INDENT)
@@ -76,6 +83,8 @@ def _footer(advised: Advised, hidden: Sequence[Finding]) -> Iterator[Block]:
         yield Line(note)
     if hidden:
         yield Line(f"{plural(len(hidden), 'more finding')}: --all shows them.")
+    if advised.known and advised.findings:
+        yield Line(f"{plural(advised.known, 'finding')} of the baseline left out.")
     for rule, error in advised.failures:
         yield Line(f"The rule {rule} broke: {error}", Tone.BAD)
     yield from _lacking(advised)
@@ -95,6 +104,8 @@ def _lacking(advised: Advised) -> Iterator[Block]:
     yield Heading("Not evaluated")
     for entry in lacking:
         yield Line(f"{entry['rule']}: {entry['how']}", Tone.FAINT)
+    yield Line("")
+    yield Line("`gpuadvise rules ID` shows a description with which a rule works.", Tone.FAINT)
 
 
 def _profiler(advised: Advised) -> Iterator[Block]:

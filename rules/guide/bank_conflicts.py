@@ -8,7 +8,7 @@ from gpuadvise.advisor.facts.patterns import in_words, pattern_of
 from gpuadvise.advisor.memory.banks import Conflicts, bank_conflicts
 from gpuadvise.advisor.memory.layouts import smallest_stride_padding
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
     Advice,
@@ -88,7 +88,7 @@ def _padding(access: Access, device: Device) -> str:
 def _profiled(efficiency: float) -> Advice:
     return Advice(
         message=(
-            f"The profile counts {1 / max(efficiency, 1e-3):.3g} shared-memory passes for each "
+            f"The profile counts {show_number(1 / max(efficiency, 1e-3))} shared-memory passes for each "
             f"one that the accesses need ({show_share(efficiency)})."
         ),
         action=(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.peaks import arithmetic, other_peaks, peak
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.advisor.quantity import show_flops
+from gpuadvise.advisor.quantity import show_flops, show_number
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
 from gpuadvise.rules.evidence import derived, told
 from gpuadvise.rules.model import (
@@ -45,8 +45,8 @@ def check(device: Device, roofline: Roofline, work: Work) -> Verdict:
     faster = _faster(device, work)
     return Advice(
         message=(
-            f"{roofline.intensity:.3g} FLOP per byte is at or above the ridge point of "
-            f"{roofline.ridge:.3g}: the {work.dtype} units, {show_flops(roofline.peak)}, set the "
+            f"{show_number(roofline.intensity)} FLOP per byte is at or above the ridge point of "
+            f"{show_number(roofline.ridge)}: the {work.dtype} units, {show_flops(roofline.peak)}, set the "
             "limit."
         ),
         action=_units(faster),

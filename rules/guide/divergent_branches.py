@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.quantity import show_number
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
     Advice,
@@ -46,7 +47,7 @@ def _words(seen: Observation) -> tuple[str, str]:
 
 def _profiled(active: float) -> Advice:
     return Advice(
-        message=f"On average {active:.3g} of {WARP} lanes work when an instruction executes.",
+        message=f"On average {show_number(active)} of {WARP} lanes work when an instruction executes.",
         action=(
             "Find the branches in the profile (ncu --page source, column Thread instructions "
             "executed), then let conditions change only between warps or sort the data so that "

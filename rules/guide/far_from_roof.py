@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.quantity import show_flops, show_share
+from gpuadvise.advisor.quantity import show_flops, show_number, show_share
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import (
@@ -33,7 +33,7 @@ def check(roofline: Roofline) -> Verdict:
     return Advice(
         message=(
             f"The kernel reaches {show_flops(roofline.achieved or 0.0)}, {show_share(share)} of "
-            f"the {show_flops(roofline.attainable)} that its {roofline.intensity:.3g} FLOP per "
+            f"the {show_flops(roofline.attainable)} that its {show_number(roofline.intensity)} FLOP per "
             "byte allow."
         ),
         action=(

@@ -61,7 +61,11 @@ RULE = Rule(
     recommendation=True,
     why="A function made for the case is both faster and more accurate.",
     when="Device code calls pow with a small constant exponent, exp2 or exp10 through pow, sin and cos of one argument, trigonometry of a multiple of pi, or 1 / sqrt.",
-    citations=guide("12.1.9", "11.1.5"),
+    citations=(
+        *guide("12.1.9", "11.1.5"),
+        *guide("12.1.6", "11.1.2"),
+        *guide("12.1.8", "11.1.4"),
+    ),
     check=check,
     examples=Examples(
         fires={

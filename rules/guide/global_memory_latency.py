@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -37,7 +37,7 @@ def check(stalls: Mapping[str, float], reuse: Reuse) -> Verdict:
         return PASSED
     return Advice(
         message=(
-            f"Of {total:.3g} cycles that a warp waits per instruction, {waiting:.3g} "
+            f"Of {show_number(total)} cycles that a warp waits per instruction, {show_number(waiting)} "
             f"({show_share(waiting / total)}) are for global memory, and each byte is read "
             f"{reuse.factor:g} times by its block."
         ),

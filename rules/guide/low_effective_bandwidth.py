@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.memory.bandwidth import attainable_with_ecc
-from gpuadvise.advisor.quantity import show_rate, show_seconds, show_share
+from gpuadvise.advisor.quantity import show_number, show_rate, show_seconds, show_share
 from gpuadvise.rules.evidence import derived, told
 from gpuadvise.rules.model import (
     PASSED,
@@ -28,24 +28,28 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Traffic, Work
 
 POOR = 0.6
+# Bytes that full bandwidth would move faster than an empty kernel runs say nothing about memory.
+SHORTEST = 2e-6
 
 
 def check(
     device: Device,
     traffic: Traffic,
     memory_bandwidth: float,
+    concurrent: bool | None = None,
     profile: Profile | None = None,
     work: Work | None = None,
 ) -> Verdict:
     """Advise when effective bandwidth is below 60 % and no compute unit is known to be busy."""
     most = attainable_with_ecc(device, memory_bandwidth)
-    ratio = traffic.rate / most
+    ratio, moved = traffic.rate / most, traffic.read_bytes + traffic.written_bytes
+    if concurrent or moved / most < SHORTEST:
+        return PASSED
     if ratio >= POOR or busy(profile, device=device, work=work):
         return PASSED
     return Advice(
         message=(
-            f"The kernel moves {(traffic.read_bytes + traffic.written_bytes) / 1e9:.3g} GB in "
-            f"{show_seconds(traffic.seconds)}: {show_rate(traffic.rate)}, "
+            f"The kernel moves {_size(moved)} in {show_seconds(traffic.seconds)}: {show_rate(traffic.rate)}, "
             f"{show_share(ratio)} of the {show_rate(most)} of {device.name}. "
             "Copies reach 85 % to 92 %."
         ),
@@ -65,6 +69,11 @@ def check(
     )
 
 
+def _size(count: int) -> str:
+    """Return *count* bytes in powers of 1000, as rates are given."""
+    return f"{show_number(count / 1e9)} GB" if count >= 1e9 else f"{show_number(count / 1e6)} MB"
+
+
 RULE = Rule(
     id="low-effective-bandwidth",
     title="Raise effective bandwidth",
@@ -74,8 +83,8 @@ RULE = Rule(
     recommendation=True,
     why="A kernel that only moves data is as good as its share of the theoretical bandwidth.",
     when=(
-        "Bytes read and written per second are below 60 % of the theoretical bandwidth, and no "
-        "compute unit is known to be busy."
+        "Bytes read and written per second are below 60 % of the theoretical bandwidth, nothing "
+        "runs beside the kernel, and no compute unit is known to be busy."
     ),
     thresholds=(
         Threshold(
@@ -83,6 +92,12 @@ RULE = Rule(
             value=POOR,
             unit="share",
             source="bands of `gpuadvise bandwidth`: below 40 % bad, 60 % poor, 80 % fair",
+        ),
+        Threshold(
+            name="shortest",
+            value=SHORTEST,
+            unit="s at full bandwidth",
+            source="our judgement: an empty kernel takes 1 to 2 us",
         ),
     ),
     citations=guide("9.2", "8.2"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.quantity import show_flops
+from gpuadvise.advisor.quantity import show_flops, show_number
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import (
@@ -40,15 +40,15 @@ def check(roofline: Roofline, work: Work) -> Verdict:
         return PASSED  # at its roof; or limited by something else: far-from-roof
     return Advice(
         message=(
-            f"{roofline.intensity:.3g} FLOP per byte is below the ridge point of "
-            f"{roofline.ridge:.3g}: memory allows {show_flops(roofline.attainable)} of the "
+            f"{show_number(roofline.intensity)} FLOP per byte is below the ridge point of "
+            f"{show_number(roofline.ridge)}: memory allows {show_flops(roofline.attainable)} of the "
             f"{show_flops(roofline.peak)} peak ({work.dtype})."
         ),
         action=(
             f"Move fewer bytes: fuse this kernel with its neighbours so that intermediate results "
             f"stay in registers, reuse data from shared memory, or store narrower types (half the "
-            f"bytes: {2 * roofline.intensity:.3g} FLOP per byte; a quarter: "
-            f"{4 * roofline.intensity:.3g}). More arithmetic speed would change nothing."
+            f"bytes: {show_number(2 * roofline.intensity)} FLOP per byte; a quarter: "
+            f"{show_number(4 * roofline.intensity)}). More arithmetic speed would change nothing."
         ),
         evidence=(
             derived("arithmetic intensity", roofline.intensity, "FLOP/byte"),

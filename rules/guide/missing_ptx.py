@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Content
+from gpuadvise.advisor.compatibility.targets import number
 from gpuadvise.advisor.facts.code import entries_of
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
@@ -20,14 +21,14 @@ def check(code: Survey) -> Verdict:
     sass = [e.capability for e in entries if e.content is Content.SASS and e.capability]
     ptx = [e.capability for e in entries if e.content is Content.PTX and e.capability]
     plain = [target for target in ptx if not target.variant]
-    if not sass or (plain and max(plain) >= max(sass)):
+    if not sass or (plain and max(map(number, plain)) >= max(map(number, sass))):
         return PASSED
     newest = max(sass)
-    number = f"{newest.major}{newest.minor}"
+    digits = f"{newest.major}{newest.minor}"
     known = f"the newest PTX is {max(plain).target}" if plain else "there is no portable PTX"
     return Advice(
         message=f"The newest machine code is for {newest.target}, but {known.replace('sm_', 'compute_')}.",
-        action=f"Add -gencode arch=compute_{number},code=compute_{number} to the build.",
+        action=f"Add -gencode arch=compute_{digits},code=compute_{digits} to the build.",
         evidence=(
             derived("newest machine code", newest.target),
             derived("newest portable PTX", max(plain).target if plain else "(none)"),
@@ -43,7 +44,7 @@ RULE = Rule(
     kinds=(Kind.BINARY,),
     why="A driver compiles PTX for GPUs that did not exist when the program was built.",
     when="The newest target of the program comes as machine code only.",
-    citations=guide("15.3", "15.3"),
+    citations=guide("17.3", "15.3"),
     check=check,
     examples=Examples(
         fires={"code": ["sm_80", "sm_90"]},

@@ -20,18 +20,23 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timing import Traffic
 
 CLOSE = 0.005
 _NAMES = {1: "kilo", 2: "mega", 3: "giga", 4: "tera"}
 
 
-def check(traffic: Traffic, memory_bandwidth: float | None = None) -> Verdict:
+def check(
+    traffic: Traffic, memory_bandwidth: float | None = None, device: Device | None = None
+) -> Verdict:
     """Advise when a rate was divided by powers of 1024, or exceeds what the memory can do."""
     power = _binary_power(traffic)
     if power:
         return _mixed(traffic, power)
-    if memory_bandwidth is not None and traffic.rate > memory_bandwidth:
+    if memory_bandwidth is None or (device and _cached(traffic, device)):
+        return PASSED
+    if traffic.rate > memory_bandwidth:
         return _impossible(traffic, memory_bandwidth)
     return PASSED
 
@@ -45,6 +50,11 @@ def _binary_power(traffic: Traffic) -> int | None:
             if abs(ratio / wanted - 1) < CLOSE:
                 return power
     return None
+
+
+def _cached(traffic: Traffic, device: Device) -> bool:
+    """Return whether L2 can hold it all: then no byte needs to come from device memory."""
+    return traffic.read_bytes + traffic.written_bytes <= (device.l2_bytes or 0)
 
 
 def _mixed(traffic: Traffic, power: int) -> Advice:
@@ -94,7 +104,7 @@ RULE = Rule(
     why="A wrong unit or count spoils every comparison: 177.6 GB/s and 165.4 GiB/s are the same rate.",
     when=(
         "A reported rate differs from bytes / time by a power of 1.024 (within 0.5 %), or bytes / "
-        "time exceed the theoretical bandwidth."
+        "time exceed the theoretical bandwidth although they do not fit in L2."
     ),
     thresholds=(
         Threshold(

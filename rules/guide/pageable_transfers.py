@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.timing import HostMemory
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
-from gpuadvise.advisor.transfers.copies import copy_seconds, latency_share
+from gpuadvise.advisor.transfers.copies import Direction, copy_seconds, latency_share
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
@@ -76,7 +76,8 @@ def _advice(copy: Transfer, link: LinkModel) -> Advice:
     pageable = copy.memory is HostMemory.PAGEABLE
     times = f" {copy.count:,} times" if copy.count > 1 else ""
     verb = "take" if copy.seconds is not None else "take about"
-    known = "from or to pageable memory " if pageable else ""
+    end = "from" if copy.direction is Direction.H2D else "to"
+    known = f"{end} pageable memory " if pageable else ""
     return Advice(
         message=(
             f"{show_bytes(copy.bytes)} ({copy.direction}){times} {known}{verb} "

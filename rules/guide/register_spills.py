@@ -23,7 +23,7 @@ from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.steps import occupancy_change
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.facts.code import Compiled
+    from gpuadvise.advisor.facts.code import Compiled, LaunchBounds
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
 
@@ -33,10 +33,11 @@ def check(
     spill_requests: float | None = None,
     compiled: Compiled | None = None,
     occupancy: Occupancy | None = None,
+    launch_bounds: LaunchBounds | None = None,
 ) -> Verdict:
     """Advise when registers spill, or when a stack frame holds local arrays."""
     if spill_bytes:
-        return _spills(spill_bytes, compiled, occupancy)
+        return _spills(spill_bytes, compiled, occupancy, launch_bounds)
     if spill_requests:
         return _requests(spill_requests)
     if stack_bytes and spill_bytes is not None:
@@ -46,7 +47,12 @@ def check(
     return PASSED
 
 
-def _spills(spill: int, compiled: Compiled | None, occupancy: Occupancy | None) -> Advice:
+def _spills(
+    spill: int,
+    compiled: Compiled | None,
+    occupancy: Occupancy | None,
+    bounds: LaunchBounds | None,
+) -> Advice:
     bound = "up to " if compiled and not compiled.spills_exact else ""
     return Advice(
         message=(
@@ -54,8 +60,8 @@ def _spills(spill: int, compiled: Compiled | None, occupancy: Occupancy | None) 
             "for values that did not fit the registers it was allowed."
         ),
         action=(
-            "Allow more registers (raise -maxrregcount or lower the blocks in "
-            f"__launch_bounds__), or shorten the life of values{_price(spill, occupancy)}. From "
+            f"Allow more registers ({_allowed(bounds)}), or shorten the life of "
+            f"values{_price(spill, occupancy)}. From "
             'CUDA 13.0 on, asm volatile(".pragma \\"enable_smem_spilling\\";") at the start of the '
             "kernel makes it spill to shared memory first."
         ),
@@ -65,6 +71,14 @@ def _spills(spill: int, compiled: Compiled | None, occupancy: Occupancy | None) 
             ),
         ),
     )
+
+
+def _allowed(bounds: LaunchBounds | None) -> str:
+    """Return the change that lets the compiler use more registers."""
+    if bounds and bounds.blocks and bounds.blocks > 1:
+        now, then = bounds.blocks, bounds.blocks - 1
+        return f"write __launch_bounds__({bounds.threads}, {then}) instead of {now} blocks"
+    return "raise -maxrregcount or lower the blocks in __launch_bounds__"
 
 
 def _price(spill: int, occupancy: Occupancy | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.scaling import amdahl, amdahl_limit, gustafson, needed_parallel
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
@@ -60,12 +60,12 @@ def _seen(scaling: Scaling, reached: float) -> str:
     if scaling.grows:
         return (
             f"With {show_share(part)} of the run time parallel, {plural(n, 'processor')} speed a "
-            f"problem that grows with the machine up by {reached:.3g}x."
+            f"problem that grows with the machine up by {show_number(reached)}x."
         )
-    most = "without limit" if part == 1 else f"{amdahl_limit(part):.3g}x with any number"
+    most = "without limit" if part == 1 else f"{show_number(amdahl_limit(part))}x with any number"
     return (
         f"With {show_share(part)} of the run time parallel, {plural(n, 'processor')} give "
-        f"{reached:.3g}x, and {most} is the most."
+        f"{show_number(reached)}x, and {most} is the most."
     )
 
 
@@ -75,7 +75,7 @@ def _needed(scaling: Scaling) -> str:
         return (
             f"Move more of the sequential {show_share(1 - part)} to the GPU before you speed up "
             f"kernels: it takes longer than the parallel part does on {plural(n, 'processor')}. "
-            f"If the problem grows with the machine, expect {gustafson(part, n):.3g}x."
+            f"If the problem grows with the machine, expect {show_number(gustafson(part, n))}x."
         )
     needed = needed_parallel(target, n)
     if needed is None:

@@ -69,7 +69,7 @@ RULE = Rule(
             source="guide 11.1: more is not always better",
         ),
     ),
-    citations=guide("11.1", "10.5"),
+    citations=(*guide("11.3", "10.5"), *guide("11.1", "10.1")),
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "regs": 40, "block": 256},

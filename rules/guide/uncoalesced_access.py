@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.patterns import best_remedy, coalesced, in_words, pattern_of
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
     Advice,
@@ -27,8 +27,14 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.access import Access
     from gpuadvise.advisor.memory.coalescing import Access as Cost
+    from gpuadvise.advisor.memory.remedies import Remedy
 
 USED = 0.8
+# What "neighbouring lanes, neighbouring elements" comes down to in code.
+_HOW = (
+    " Let threadIdx.x run along the fastest index, keep one array per field instead of an array "
+    "of structures, or load whole rows into shared memory and pick from there."
+)
 
 
 def check(
@@ -57,19 +63,25 @@ def _described(access: Access, device: Device) -> Advice | None:
             f"{plural(moved, 'sector')} of 32 bytes and uses {cost.bytes_used:,} of "
             f"{moved * SECTOR:,} bytes ({show_share(used)})."
         ),
-        action=(
-            f"{better.how.rstrip('.')}: {show_share(better.efficiency)} of the bytes moved "
-            "are then used."
-            if better
-            else "Read through shared memory: load rows with neighbouring threads on "
-            f"neighbouring words ({cost.ideal_sectors} sectors), then gather there."
-        ),
+        action=_remedy(better) if better else _gather(cost.ideal_sectors),
         evidence=_evidence(cost),
         gain=Gain(
             kind="global memory traffic",
             upper_bound=moved / cost.ideal_sectors,
             how=f"sectors moved / needed = {moved} / {cost.ideal_sectors}",
         ),
+    )
+
+
+def _remedy(better: Remedy) -> str:
+    then = f"{better.how.rstrip('.')}: {show_share(better.efficiency)} of the bytes moved are used."
+    return then + _HOW if better.name == "contiguous" else then
+
+
+def _gather(ideal: int) -> str:
+    return (
+        "Read through shared memory: load rows with neighbouring threads on neighbouring words "
+        f"({ideal} sectors), then gather there."
     )
 
 
@@ -83,7 +95,7 @@ def _evidence(cost: Cost) -> tuple[Evidence, ...]:
 def _profiled(efficiency: float) -> Advice:
     return Advice(
         message=(
-            f"The profile counts {1 / efficiency:.3g} sectors moved for each sector that global "
+            f"The profile counts {show_number(1 / efficiency)} sectors moved for each sector that global "
             f"loads and stores need ({show_share(efficiency)} used)."
             if efficiency
             else "The profile counts sectors moved of which 0 were needed."

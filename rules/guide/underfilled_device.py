@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.profile import Profile
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.grid import Waves
 
 IDLE = 0.2
 
@@ -38,6 +39,8 @@ def check(
     sm_count: int,
     grid: tuple[int, int, int],
     occupancy: Occupancy,
+    concurrent: bool | None = None,
+    elements: int | None = None,
     profile: Profile | None = None,
     traffic: Traffic | None = None,
     work: Work | None = None,
@@ -45,13 +48,16 @@ def check(
     """Advise when a fifth or more of the block slots of all waves stay empty."""
     blocks = math.prod(grid)
     filled = waves(occupancy, sm_count, blocks)
-    if filled is None or 1 - filled.tail_efficiency < IDLE:
+    if concurrent or filled is None or 1 - filled.tail_efficiency < IDLE:
         return PASSED
     if busy(profile, traffic, device, work):
         return PASSED
     return Advice(
         message=_seen(device, sm_count, blocks, filled.wave_size, filled.waves),
-        action=_more(sm_count, filled.wave_size, filled.waves),
+        action=(
+            _batch(elements, filled.wave_size * occupancy.launch.threads)
+            or _more(sm_count, filled.wave_size, filled.waves)
+        ),
         evidence=(
             given("blocks in the grid", blocks, "blocks"),
             told(device, "sm_count", "SMs", sm_count, "SMs"),
@@ -62,7 +68,7 @@ def check(
         gain=Gain(
             kind="kernel throughput",
             upper_bound=1 / filled.tail_efficiency,
-            how=f"ceil(waves) / waves = {math.ceil(filled.waves)} / {filled.waves:.2f}",
+            how=f"block slots / blocks = {_slots(filled):,} / {blocks:,}",
         ),
     )
 
@@ -85,10 +91,25 @@ def _seen(device: Device, sm_count: int, blocks: int, wave: int, count: float) -
     )
 
 
+def _slots(filled: Waves) -> int:
+    return math.ceil(filled.waves) * filled.wave_size
+
+
+def _batch(elements: int | None, threads: int) -> str | None:
+    """Return what to do when the problem itself is too small for the device."""
+    if elements is None or elements >= threads:
+        return None
+    return (
+        f"The {elements:,} elements are fewer than the {threads:,} threads that fit at once: "
+        "batch several such problems into one launch, or run other kernels beside this one in "
+        "their own streams (and say so with --concurrent)."
+    )
+
+
 def _more(sm_count: int, wave: int, count: float) -> str:
     if count < 1:
         return (
-            f"Launch at least {wave:,} blocks ({sm_count} SMs x {wave // sm_count} blocks): give "
+            f"Launch at least {wave:,} blocks ({sm_count} SMs x {plural(wave // sm_count, 'block')}): give "
             "each thread less work, split a reduction, or run other kernels beside this one in "
             "their own streams. Thousands of blocks also fill future GPUs."
         )
@@ -107,8 +128,8 @@ RULE = Rule(
     kinds=(Kind.LAUNCH, Kind.DEVICE),
     why="An SM without a block does nothing until the grid ends.",
     when=(
-        "At least 20 % of the block slots in all waves of the grid are empty, and no unit is "
-        "known to be busy."
+        "At least 20 % of the block slots in all waves of the grid are empty, nothing runs beside "
+        "the kernel, and no unit is known to be busy."
     ),
     thresholds=(
         Threshold(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.remedies import padded_pitch, row_sectors
 from gpuadvise.advisor.memory.transactions import SECTOR
+from gpuadvise.advisor.quantity import show_number
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     Advice,
@@ -36,7 +37,7 @@ def _advice(access: Access) -> Advice:
     return Advice(
         message=(
             f'Rows of "{access.name}" are {row:,} bytes wide, no multiple of {SECTOR}: a warp '
-            f"touches {now:.3g} sectors on average instead of {then:.3g}."
+            f"touches {show_number(now)} sectors on average instead of {show_number(then)}."
         ),
         action=(
             f"Pad each row to {pitch:,} bytes, or allocate with cudaMallocPitch() (which pads "
@@ -49,7 +50,7 @@ def _advice(access: Access) -> Advice:
         gain=Gain(
             kind="global memory traffic",
             upper_bound=max(1.0, now / then),
-            how=f"sectors now / then = {now:.3g} / {then:.3g}",
+            how=f"sectors now / then = {show_number(now)} / {show_number(then)}",
         ),
     )
 

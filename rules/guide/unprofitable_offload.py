@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.quantity import show_seconds
+from gpuadvise.advisor.quantity import show_number, show_seconds
 from gpuadvise.rules.evidence import given
 from gpuadvise.rules.model import (
     PASSED,
@@ -64,7 +64,7 @@ def _intensity(offload: Offload) -> str:
     if offload.operations is None or offload.elements is None:
         return ""
     ratio = offload.operations / offload.elements
-    return f" Each transferred element is used in {ratio:.3g} operations."
+    return f" Each transferred element is used in {show_number(ratio)} operations."
 
 
 RULE = Rule(

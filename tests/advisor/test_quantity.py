@@ -48,6 +48,16 @@ def test_an_ambiguous_kilobyte_is_refused_with_both_readings() -> None:
 @pytest.mark.parametrize(
     ("shown", "text"),
     [
+        (quantity.show_number(1510.4), "1,510"),
+        (quantity.show_number(100), "100"),
+        (quantity.show_number(99.96), "100"),
+        (quantity.show_number(28.35), "28.4"),
+        (quantity.show_number(1.28), "1.28"),
+        (quantity.show_number(2.0), "2"),
+        (quantity.show_number(0), "0"),
+        (quantity.show_number(1 / 12), "0.0833"),
+        (quantity.show_number(4e-6), "4e-06"),
+        (quantity.show_number(3e12), "3e+12"),
         (quantity.show_seconds(1e-12), "0.001 ns"),
         (quantity.show_seconds(4e-15), "4e-06 ns"),
         (quantity.show_seconds(0), "0 ns"),

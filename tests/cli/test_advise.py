@@ -181,6 +181,9 @@ def test_settings_of_the_folder(name: str, text: str, somewhere: Path, cli) -> N
         ("ignore = 3\n", 'error: gpuadvise.toml: ignore: "3" is not a list of texts.'),
         ("ingore = []\n", 'error: gpuadvise.toml: ingore: "ingore" is not a key of this table.'),
         ("= 3\n", 'error: "gpuadvise.toml" cannot be used: Invalid statement'),
+        ('select = ["hihg"]\n', 'error: gpuadvise.toml: select: "hihg" is no rule, topic or'),
+        ('ignore = ["lwo"]\n', 'error: gpuadvise.toml: ignore: "lwo" is no rule, topic or'),
+        ('fail_on = "hihg"\n', 'error: gpuadvise.toml: fail_on: "hihg" is not a priority.'),
     ],
 )
 def test_settings_that_cannot_be_used(text: str, message: str, somewhere: Path, cli) -> None:
@@ -188,6 +191,26 @@ def test_settings_that_cannot_be_used(text: str, message: str, somewhere: Path, 
     ran = cli("advise", *FIRST)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(message)
+
+
+def test_a_selection_stands_instead_of_that_of_the_settings(somewhere: Path, cli) -> None:
+    (somewhere / "gpuadvise.toml").write_text('select = ["high"]\nignore = ["tiny-blocks"]\n')
+    ran = cli("advise", "--block", "33", "--gpu", "h200", "--format", "json", "--select", "medium")
+    assert rules_in(ran.out) == ["partial-warp"]
+
+
+def test_a_selection_of_a_kernel_that_is_none(stdin, cli) -> None:
+    line = json.dumps({"name": "blur", "block": 33, "gpu": "h200", "select": ["hihg"]})
+    message = 'kernel "blur": select: "hihg" is no rule, topic or priority.'
+    stdin(line)
+    ran = cli("advise", "-")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == f"error: {message}\nhint: Did you mean high?\n"
+    stdin(line + "\n" + json.dumps({"block": 33, "gpu": "h200"}))
+    ran = cli("advise", "-", "--format", "ndjson")
+    assert ran.code == 2
+    assert ran.err == f"note: {message} Did you mean high?\n"
+    assert '"rule":"partial-warp"' in ran.out
 
 
 def test_a_pyproject_without_settings_is_none_of_ours(somewhere: Path, cli) -> None:
@@ -202,6 +225,16 @@ def test_a_baseline_leaves_only_what_is_new(somewhere: Path, cli) -> None:
         "advise", "--block", "33", "--gpu", "h200", "--format", "json", "--baseline", "old.json"
     )
     assert rules_in(new.out) == ["partial-warp", "tiny-blocks"]
+
+
+def test_a_baseline_is_named_where_it_hides_findings(somewhere: Path, cli) -> None:
+    (somewhere / "old.json").write_text(cli("advise", *FIRST, "--format", "json").out)
+    ran = cli("advise", *FIRST, "--baseline", "old.json", "--fail-on", "low")
+    assert ran.code == 0
+    assert "catalogue): nothing new, 7 findings in the baseline\n" in ran.out
+    more = cli("advise", *FIRST, "--launch-bounds", "512,9", "--baseline", "old.json")
+    assert "1. MEDIUM" in more.out
+    assert "7 findings of the baseline left out.\n" in more.out
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"findings": 3}', '{"findings": [{}]}', None])

@@ -110,11 +110,28 @@ def test_rules_do_not_contradict_each_other(regs: int, block: int, grid: int, gp
 
 
 @settings(max_examples=100, deadline=None)
-@given(scale=st.integers(2, 50), seconds=st.floats(1e-6, 1e-2))
+@given(scale=st.integers(2, 50), seconds=st.floats(1e-5, 1e-1))
 def test_a_longer_run_of_the_same_rate_gets_the_same_advice(scale: int, seconds: float) -> None:
     def found(factor: int) -> set[str]:
-        size = 10**7 * factor
+        size = 10**8 * factor  # more than L2 holds: what a cache serves has no such roof
         traffic = {"read": size, "write": size, "time": seconds * factor}
         return {f.rule.id for f in report({"gpu": "h200", "traffic": traffic}).findings}
 
     assert found(1) == found(scale)
+
+
+def test_a_problem_that_is_too_small_is_not_told_to_launch_more_blocks() -> None:
+    kernel = {"gpu": "h200", "regs": 24, "block": 1024, "grid": 1}
+    [small] = [f for f in report({**kernel, "elements": 1000}).findings if "fill" in f.rule.title]
+    assert small.advice.action.startswith("The 1,000 elements are fewer than the 270,336 threads")
+    [large] = [f for f in report({**kernel, "elements": 10**6}).findings if "fill" in f.rule.title]
+    assert large.advice.action.startswith("Launch at least 264 blocks (132 SMs x 2 blocks)")
+    assert large.advice.gain is not None
+    assert large.advice.gain.how == "block slots / blocks = 264 / 1"
+
+
+def test_spills_under_launch_bounds_name_the_bounds_to_write() -> None:
+    kernel = {"gpu": "h200", "compiled": {"spill_stores": 8, "spill_loads": 8, "stack": 8}}
+    result = report({**kernel, "launch_bounds": [512, 2], "block": 512})
+    [found] = [f for f in result.findings if f.rule.id == "register-spills"]
+    assert "__launch_bounds__(512, 1) instead of 2 blocks" in found.advice.action
