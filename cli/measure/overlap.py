@@ -15,6 +15,7 @@ from gpuadvise.advisor.backends.measure.overlap import (
     Staged,
     measure_overlap,
 )
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.transfers.link_model import default_link_model
 from gpuadvise.advisor.transfers.overlap import stage
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _label(staged: Staged) -> str:
-    return f"{staged.mix.name}, {staged.streams} streams"
+    return f"{staged.mix.name}, {plural(staged.streams, 'stream')}"
 
 
 def found(
