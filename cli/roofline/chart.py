@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from itertools import cycle
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,9 @@ def save(kernels: Sequence[Placed], title: str, path: str) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise Unavailable("--plot needs the package matplotlib.", hint=_HINT) from None
+    except ValueError as error:  # its settings are read at import
+        hint = "$MPLBACKEND or a matplotlibrc file may be wrong."
+        raise Unavailable(f"matplotlib cannot start: {inert(str(error))}", hint=hint) from None
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.add_subplot(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
     axes.set_title(_literal(title))
@@ -73,7 +77,8 @@ def save(kernels: Sequence[Placed], title: str, path: str) -> None:
     axes.legend()
     axes.grid(visible=True, which="both", alpha=0.2)
     try:
-        figure.savefig(os.fspath(path))
+        with warnings.catch_warnings(action="ignore"):  # letters that its fonts lack
+            figure.savefig(os.fspath(path))
     except OSError as error:
         raise BadInput(f"--plot: {quoted(path)} cannot be written: {error.strerror}.") from None
 

@@ -167,6 +167,21 @@ def test_more_than_the_roof(cli) -> None:
     assert "More than the roof: " not in cli(*args, "1ms").out
 
 
+def test_settings_of_matplotlib_that_are_wrong(process, tmp_path: Path) -> None:
+    args = ["--gpu", "h200", "--flops", "1", "--bytes", "1", "--plot", str(tmp_path / "roof.svg")]
+    ran = process("roofline", *args, MPLBACKEND="no such thing")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith("error: matplotlib cannot start: ")
+
+
+def test_names_in_any_script(process, tmp_path: Path) -> None:
+    toml = tmp_path / "kernel.toml"
+    work = '[kernel.work]\nflops = 1e9\nbytes = "1GB"\ndtype = "fp32"\n'
+    toml.write_text(f'[[kernel]]\nname = "\ucee4\ub110"\n{work}', encoding="utf-8")
+    args = ["--gpu", "h200", "--describe", str(toml), "--plot", str(tmp_path / "roof.svg")]
+    assert process("roofline", *args).err == ""
+
+
 def test_a_threshold(cli) -> None:
     args = ["roofline", "--gpu", "h200", "--flops", "1e9", "--bytes", "12GB", "--time", "5ms"]
     assert "% of the roof is below --fail-under 80 %" in cli(*args, "--fail-under", "80%").err
