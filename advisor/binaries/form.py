@@ -11,6 +11,15 @@ from gpuadvise.advisor.binaries.host import DOS_MAGIC
 _ZIP = b"PK\x03\x04"
 ARCHIVE = b"!<arch>\n"
 THIN_ARCHIVE = b"!<thin>\n"
+# What starts with these is unpacked by other tools: images packed whole have no container left.
+_PACKED = (
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zXZ\0",
+    b"\x28\xb5\x2f\xfd",
+    b"7z\xbc\xaf",
+    b"\xed\xab\xee\xdb",
+)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -22,6 +31,7 @@ class Form(StrEnum):
     FATBIN = "fatbin"
     ARCHIVE = "archive"
     ZIP = "zip"
+    PACKED = "packed"  # gzip, bzip2, xz, zstd, 7-zip or rpm, whatever is in it
     TEXT = "text"
     OTHER = "other"  # searched for containers all the same
 
@@ -36,6 +46,8 @@ def form_of(head: bytes) -> Form:
         return Form.ARCHIVE
     if head.startswith(_ZIP):
         return Form.ZIP
+    if head.startswith(_PACKED):
+        return Form.PACKED
     if head.startswith(_UTF16) or b"\0" not in head:
         return Form.TEXT
     return Form.HOST if head.startswith(DOS_MAGIC) else Form.OTHER

@@ -11,6 +11,7 @@ from gpuadvise.advisor.binaries.source import kept, opened
 from gpuadvise.advisor.binaries.span import Damaged, FileSpan
 from gpuadvise.advisor.binaries.want import Want
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +62,11 @@ def _read(file: BinaryIO, span: FileSpan, place: Place, want: Want) -> Iterator[
 
                 file.seek(0)
                 yield from read_text(file, place, want)
+            case Form.PACKED:
+                raise BadInput(
+                    f"{quoted_path(place.path)} is packed as a whole.",
+                    hint="Unpack it, and name the libraries in it.",
+                )
             case Form.CUBIN | Form.HOST | Form.FATBIN | Form.OTHER:
                 yield from _image(form, span, place, want)
             case other:

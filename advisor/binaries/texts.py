@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _SNIFFED = 1 << 20
 _PTX = re.compile(r"\s*\.version\s+\d")
 _REPORT = re.compile(r'"ID",')
+_POINTER = "version https://git-lfs.github.com/"
 _LISTING = re.compile(r"\s{0,8}Resource usage:")
 
 
@@ -47,11 +48,16 @@ def read_text(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
     for item in _listed(head, file, place):
         nothing = False
         yield item
+    if nothing and head and head[0][0].startswith(_POINTER):
+        raise BadInput(
+            f"{quoted_path(place.path)} only points to a file that Git keeps elsewhere.",
+            hint="git lfs pull fetches it.",
+        )
     if nothing:
         raise BadInput(
             f"{quoted_path(place.path)} is text, but no PTX, build log, cuobjdump listing or "
             "Nsight Compute CSV.",
-            hint="A build log needs the compiler's -Xptxas -v.",
+            hint="Compile source code first; a build log needs the compiler's -Xptxas -v.",
         )
 
 

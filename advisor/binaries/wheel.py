@@ -6,6 +6,7 @@ import shutil
 import zipfile
 import zlib
 from dataclasses import dataclass
+from os import SEEK_END
 from pathlib import PurePosixPath
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING
@@ -29,6 +30,7 @@ _SUFFIXES = (
     ".so", ".pyd", ".dll", ".exe", ".dylib", ".a", ".lib", ".o", ".obj", ".cubin", ".fatbin",
     ".bin", ".ptx",
 )  # fmt: skip
+_CONDA = ".tar.zst"  # what a conda package keeps its files in
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -60,8 +62,12 @@ def read_members(file: BinaryIO) -> Iterator[Unzipped | Damaged]:
         members = [info for info in archive.infolist() if _may_hold_code(info)]
     except _BROKEN as error:
         raise Damaged(f"Its table of contents cannot be read: {error}.") from None
-    left = _MOST_TOTAL
+    # Members that share their packed bytes could unpack to far more than the file allows.
+    left = min(_MOST_TOTAL, _MOST_TIMES * file.seek(0, SEEK_END) + _SLACK)
     for info in members:
+        if info.filename.endswith(_CONDA):
+            yield Damaged(f"{info.filename} is packed as a whole: unpack it first.")
+            continue
         left -= info.file_size
         most = min(_MOST_MEMBER, _MOST_TIMES * info.compress_size + _SLACK)
         if info.file_size > most or left < 0:
@@ -81,4 +87,9 @@ def _may_hold_code(info: zipfile.ZipInfo) -> bool:
     path = PurePosixPath(info.filename)
     if info.is_dir() or info.file_size < _LEAST:
         return False
-    return path.suffix.lower() in _SUFFIXES or ".so." in path.name or not path.suffix
+    known = (".so.", _CONDA)
+    return (
+        path.suffix.lower() in _SUFFIXES
+        or any(part in path.name for part in known)
+        or not path.suffix
+    )

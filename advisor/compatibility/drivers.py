@@ -70,8 +70,8 @@ def why_unsupported(gpu: Capability, driver: Driver) -> str | None:
     """Return why *driver* cannot work with *gpu* at all; None when it can."""
     first = FIRST_CUDA.get(number(gpu))
     if first and driver.cuda < first:
-        return f"{gpu} needs a driver for {show_driver(first)}; this one is for {driver}"
+        return f"compute capability {gpu} needs a driver for {show_driver(first)}; this is {driver}"
     last = last_driver(number(gpu))
     if last and driver.cuda > last:
-        return f"drivers after CUDA {show(last)} no longer support {gpu}; this one is for {driver}"
+        return f"drivers after CUDA {show(last)} no longer support {gpu}; this is {driver}"
     return None

@@ -121,10 +121,7 @@ def why_toolkit_is_too_new(toolkit: Version, driver: Driver | None) -> str | Non
     needs = (toolkit[0], 0)
     if driver is None or driver.cuda >= needs or toolkit[0] < _FIRST_COMPATIBLE_MAJOR:
         return None
-    return (
-        f"machine code of a {toolkit[0]}.x toolkit needs {show_driver(needs)}; "
-        f"this one is for {driver}"
-    )
+    return f"machine code of a {toolkit[0]}.x toolkit needs {show_driver(needs)}; this is {driver}"
 
 
 def _ptx(entry: Entry, gpu: Capability, driver: Driver | None) -> tuple[Outcome, str]:
@@ -147,4 +144,4 @@ def why_ptx_is_too_new(entry: Entry, driver: Driver | None) -> str | None:
     if driver.cuda >= (needs or AFTER_NEWEST):
         return None
     wanted = show_driver(needs) if needs else f"a driver after CUDA {show(NEWEST.cuda)}"
-    return f"PTX {show(entry.ptx_version)} needs {wanted}; this one is for {driver}"
+    return f"PTX {show(entry.ptx_version)} needs {wanted}; this is {driver}"

@@ -15,6 +15,7 @@ from gpuadvise.advisor.compatibility.survey import Survey, survey
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli.args import named
+from gpuadvise.cli.damage import damage_notes, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Item
 
 STDIN = "-"
-# Enough to see what is wrong; the rest is counted.
-_MOST_NOTES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +37,7 @@ class Held:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to say about the damage beside the answer."""
-        shown = [f"{_where(each)}: {each.message}" for each in self.damage[:_MOST_NOTES]]
-        more = len(self.damage) - len(shown)
-        return (*shown, f"{more:,} more damaged parts.") if more else tuple(shown)
+        return damage_notes(self.damage)
 
 
 def held_by(paths: Sequence[str]) -> Held:
@@ -49,12 +46,15 @@ def held_by(paths: Sequence[str]) -> Held:
     found = survey(_entries(paths, damage))
     name = _called(paths)
     if not found.loadable and set(found.unloadable) <= {Content.STUB}:
+        if damage:
+            raise unreadable(quoted(name), damage)
         only = ", only empty images that compilers leave behind" if found.unloadable else ""
         raise BadInput(
             f"{quoted(name)} holds no device code{only}.",
-            hint=damage[0].message if damage else "Python and C++ libraries may keep it in others.",
+            hint="Python and C++ libraries may keep it in others.",
         )
-    return Held(name=name, survey=found, damage=tuple(damage))
+    whole = f"What can be read of {name}" if damage else name
+    return Held(name=whole, survey=found, damage=tuple(damage))
 
 
 def _called(paths: Sequence[str]) -> str:
@@ -82,12 +82,6 @@ def _items(path: str) -> Iterator[Item]:
     if path == STDIN:
         return read_stream(sys.stdin.buffer, "standard input", want)
     return read(path, want)
-
-
-def _where(damage: Damage) -> str:
-    place = damage.place
-    parts = [place.path, place.member, place.section]
-    return "!".join(part for part in parts if part)
 
 
 def driver_for(text: str | None, choice: Choice) -> Driver | None:

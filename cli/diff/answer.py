@@ -9,6 +9,7 @@ from gpuadvise.advisor.binaries.residency import Residencies
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.resource_diff.change import Status, changes
 from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.damage import damage_notes
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.diff import github, words
 from gpuadvise.cli.diff.gather import Build, gathered
@@ -85,7 +86,7 @@ def _echo(old: Asked, new: Asked, gate: Gate) -> dict[str, Any]:
 
 
 def _notes(old: Build, new: Build, *, by_target: bool) -> list[str]:
-    notes = [f"{each.place.path}: {each.message}" for each in (*old.damage, *new.damage)[:5]]
+    notes = [*damage_notes((*old.damage, *new.damage))]
     if by_target and old.targets and new.targets and not old.targets & new.targets:
         notes.append(
             f"The builds have no target in common ({and_list(sorted(old.targets))}; "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.compatibility.targets import number
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
+from gpuadvise.cli.damage import unreadable
 from gpuadvise.cli.kernels.gather import Gatherer
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def gathered(asked: Asked, gpu: Capability | None) -> Build:
     if not gatherer.seen.kernels and not gatherer.seen.entries:
         name = quoted_path(asked.files[0])
         if gatherer.seen.damage:
-            raise BadInput(f"{name} cannot be read. {gatherer.seen.damage[0].message}")
+            raise unreadable(name, gatherer.seen.damage)
         raise BadInput(f"There are no kernels in {name}.")
     chosen = kernels if gpu is None else _nearest(kernels)
     return Build(kernels=tuple(chosen), damage=tuple(gatherer.seen.damage))

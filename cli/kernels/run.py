@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.binaries.names import can_demangle
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, plural, quoted_path
+from gpuadvise.advisor.prose import and_list, quoted_path
 from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
@@ -123,9 +124,11 @@ def _kernels(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> _Listin
     check = _checked(asked, found, choice) if asked.driver_check else None
 
     def blocks() -> Sequence[Block]:
-        from gpuadvise.cli.kernels.page import kernels_page
+        from gpuadvise.cli.kernels.page import kernels_page, nothing_page
 
         more = [block for part in (advice, check) if part for block in part.blocks()]
+        if not found:
+            return [*nothing_page(asked, choice, gatherer.seen), *more]
         return [*kernels_page(choice, found, listed), *more]
 
     return _Listing(listed, blocks, advice, check)
@@ -174,24 +177,16 @@ def _refuse_nothing(gatherer: Gatherer) -> None:
         return
     names = and_list([quoted_path(path) for path in gatherer.asked.files], "or")
     if seen.damage:
-        raise BadInput(f"{names} cannot be read. {seen.damage[0].message}")
+        raise unreadable(names, seen.damage)
     raise BadInput(f"There is no device code in {names}.")
 
 
 def _notes(gatherer: Gatherer) -> list[str]:
     seen = gatherer.seen
-    notes = [f"{_where(damage)}: {damage.message}" for damage in seen.damage[:3]]
-    if len(seen.damage) > len(notes):
-        notes.append(f"{plural(len(seen.damage) - 3, 'more part')} cannot be read.")
+    notes = [*damage_notes(seen.damage)]
     if seen.kernels and not can_demangle():
         notes.append("Names stay mangled: install gpuadvise[binaries].")
     return notes
-
-
-def _where(damage: Any) -> str:
-    place = damage.place
-    name = place.path if place.member is None else f"{place.path}!{place.member}"
-    return name if place.offset is None else f"{name} at byte {place.offset:,}"
 
 
 def _exit(gatherer: Gatherer) -> Exit:

@@ -276,6 +276,36 @@ def test_a_damaged_wheel_lists_the_rest(cli, inside: Path, tmp_path: Path) -> No
     assert {part["member"] for part in damage} == {"cut.fatbin"}
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--arch 70", "There is no code with kernels to list; --list shows what there is."),
+        ("--filter nosuch", "--filter leaves none of 2 kernels."),
+        ("--filter nosuch --gpu a100-sxm-80gb", "--gpu and --filter leave none of 2 kernels."),
+        ("--cc 7.5", "compute capability 7.5 would load none of this code: gpuadvise compat says"),
+    ],
+)
+def test_an_empty_list_says_why(options: str, sentence: str, cli, inside: Path) -> None:
+    ran = cli("kernels", "80.cubin", *options.split())
+    assert ran.code == 0
+    assert ran.out.startswith(sentence)
+    assert ran.out.count("\n") == 1
+
+
+def test_a_log_for_another_gpu_and_device_functions_alone(cli, tmp_path: Path) -> None:
+    log = tmp_path / "build.log"
+    log.write_text(
+        "ptxas info    : Compiling entry function 'k' for 'sm_80'\n"
+        "ptxas info    : Used 40 registers\n"
+    )
+    assert cli("kernels", str(log), "--cc", "9.0").out == "--cc leaves none of 1 kernel.\n"
+    source = tmp_path / "f.ptx"
+    source.write_text(".version 8.7\n.target sm_80\n.address_size 64\n.func helper() { ret; }\n")
+    tool("ptxas", "-c", "-arch=sm_80", source, "-o", tmp_path / "f.cubin")
+    ran = cli("kernels", str(tmp_path / "f.cubin"))
+    assert ran.out == "No kernel, but 1 device function: --functions lists them.\n"
+
+
 @pytest.mark.parametrize("form", ["text", "ndjson", "json"])
 @pytest.mark.parametrize(
     ("content", "sentence"),
@@ -285,6 +315,9 @@ def test_a_damaged_wheel_lists_the_rest(cli, inside: Path, tmp_path: Path) -> No
         (b"\x7fELF" + bytes(200), "no device code"),
         (b"PK\x03\x04" + bytes(200), "cannot be read"),
         (bytes(5000), "no device code"),
+        (b"\x1f\x8b\x08\0" + bytes(500), "is packed as a whole"),
+        (b"BZh9" + bytes(500), "is packed as a whole"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "git lfs pull"),
     ],
 )
 def test_files_that_hold_nothing(content: bytes, sentence: str, form: str, cli, tmp_path) -> None:

@@ -36,14 +36,14 @@ def test_what_is_no_driver_is_refused(text: str) -> None:
 def test_a_driver_older_than_the_gpu_is_named() -> None:
     why = why_unsupported(parse_capability("12.0"), parse_driver("550.54.14"))
     assert why == (
-        "12.0 needs a driver for CUDA 12.8 (driver 570 or later); "
-        "this one is for driver 550.54.14, CUDA 12.4"
+        "compute capability 12.0 needs a driver for CUDA 12.8 (driver 570 or later); "
+        "this is driver 550.54.14, CUDA 12.4"
     )
 
 
 def test_a_driver_that_dropped_the_gpu_is_named() -> None:
     why = why_unsupported(parse_capability("6.1"), parse_driver("13.1"))
-    assert why == "drivers after CUDA 13.0 no longer support 6.1; this one is for CUDA 13.1"
+    assert why == "drivers after CUDA 13.0 no longer support 6.1; this is CUDA 13.1"
 
 
 def test_a_driver_that_knows_the_gpu_is_no_obstacle() -> None:

@@ -52,7 +52,7 @@ CASES = [
         "12.4",
         "fails",
         "X does not run on G: it holds machine code for sm_80 and PTX for compute_80, and "
-        "PTX 8.8 needs CUDA 12.9 (driver 575 or later); this one is for CUDA 12.4.",
+        "PTX 8.8 needs CUDA 12.9 (driver 575 or later); this is CUDA 12.4.",
     ),
     (
         "sass:90a ptx:90a@8.0",
@@ -68,15 +68,15 @@ CASES = [
         "13.5",
         "fails",
         "X does not run on G: it holds PTX for compute_120, and "
-        "PTX 9.9 needs a driver after CUDA 13.5; this one is for CUDA 13.5.",
+        "PTX 9.9 needs a driver after CUDA 13.5; this is CUDA 13.5.",
     ),
     (
         "sass:120",
         "12.0",
         "550.54.14",
         "fails",
-        "X does not run on G: 12.0 needs a driver for CUDA 12.8 (driver 570 or later); "
-        "this one is for driver 550.54.14, CUDA 12.4.",
+        "X does not run on G: compute capability 12.0 needs a driver for CUDA 12.8 (driver 570 or later); "
+        "this is driver 550.54.14, CUDA 12.4.",
     ),
     (
         "lto:90 | lto:80",
@@ -124,7 +124,7 @@ CASES = [
         "12.4",
         "runs",
         "X runs on G in part: 1 of 2 code modules has machine code for it and 1 cannot be used "
-        "(PTX 8.8 needs CUDA 12.9 (driver 575 or later); this one is for CUDA 12.4).",
+        "(PTX 8.8 needs CUDA 12.9 (driver 575 or later); this is CUDA 12.4).",
     ),
     (
         "sass:90+ sass:100+",
@@ -132,7 +132,7 @@ CASES = [
         "12.9",
         "fails",
         "X does not run on G: it holds machine code for sm_90 and sm_100, and machine code of a "
-        "13.x toolkit needs CUDA 13.0 (driver 580 or later); this one is for CUDA 12.9.",
+        "13.x toolkit needs CUDA 13.0 (driver 580 or later); this is CUDA 12.9.",
     ),
     (
         "sass:80 ptx:80@8.4",
@@ -140,7 +140,7 @@ CASES = [
         "11.8",
         "fails",
         "X does not run on G: it holds machine code for sm_80 and PTX for compute_80, and machine "
-        "code of a 12.x toolkit needs CUDA 12.0 (driver 525 or later); this one is for CUDA 11.8.",
+        "code of a 12.x toolkit needs CUDA 12.0 (driver 525 or later); this is CUDA 11.8.",
     ),
     (
         "sass:80 ptx:80@8.4",

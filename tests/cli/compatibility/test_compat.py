@@ -179,8 +179,26 @@ def test_damage_is_said_beside_the_answer(cli, fatbin, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-100])
     ran = cli("compat", str(path), "--cc", "9.0")
     assert ran.code == 3  # what could be read is answered, but something could not
-    assert ran.out.startswith("lib.fatbin runs on")
-    assert ran.err.startswith("note: ")
+    assert ran.out.startswith("What can be read of lib.fatbin runs on")
+    assert ran.err.startswith(f"note: {path} at byte ")
+
+
+def test_a_download_that_broke_off_is_no_library_without_code(cli, tmp_path: Path) -> None:
+    path = tmp_path / "libfoo.so"
+    path.write_bytes(b"\x7fELF\x02\x01" + bytes(34) + b"\xff\xff" + bytes(200))
+    ran = cli("compat", str(path), "--cc", "9.0")
+    assert ran.code == 2
+    assert ran.err.startswith('error: "libfoo.so" cannot be read. ')
+    assert ran.err.endswith("hint: Is the copy or download complete?\n")
+
+
+def test_conda_packages_are_to_be_unpacked(cli, tmp_path: Path) -> None:
+    path = tmp_path / "foo.conda"
+    with zipfile.ZipFile(path, "w") as package:
+        package.writestr("pkg-foo-1.0.tar.zst", b"\x28\xb5\x2f\xfd" + bytes(200))
+    ran = cli("compat", str(path), "--cc", "9.0")
+    assert ran.code == 2
+    assert "pkg-foo-1.0.tar.zst is packed as a whole: unpack it first." in ran.err
 
 
 @pytest.mark.parametrize(

@@ -83,3 +83,27 @@ def test_damage_in_a_member_of_an_archive(library: bytes) -> None:
     (damage,) = (item for item in found if isinstance(item, Damage))
     assert damage.place.member == "a.a!one.o"
     assert any(isinstance(item, Kernel) for item in found)
+
+
+def test_members_that_share_their_bytes_do_not_unpack_without_end(
+    library: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gpuadvise.advisor.binaries import wheel as reader
+
+    monkeypatch.setattr(reader, "_SLACK", len(library))
+    monkeypatch.setattr(reader, "_MOST_TIMES", 2)
+    data = bytearray(wheel(zipfile.ZIP_STORED, **{f"m{n}__so": library for n in range(9)}))
+    first = data.index(b"PK\x01\x02")
+    start = data.index(b"PK\x03\x04", 4)
+    directory = bytearray(data[first:])
+    at = 0
+    while (at := directory.find(b"PK\x01\x02", at)) >= 0:
+        directory[at + 42 : at + 46] = bytes(4)  # every member is the first one
+        directory[at + 46 : at + 48] = b"m0"
+        at += 4
+    end = directory.rfind(b"PK\x05\x06")
+    directory[end + 16 : end + 20] = start.to_bytes(4, "little")
+    found = items(bytes(data[:start] + directory))
+    damage = [item.message for item in found if isinstance(item, Damage)]
+    assert len(damage) > 5
+    assert all("claims to unpack" in text or "Overlapped" in text for text in damage)
