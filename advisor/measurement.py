@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,12 @@ class Sample:
     def spread(self) -> float:
         """(most - least) / median: how far the repetitions disagree."""
         return (self.high - self.low) / self.median if self.median else 0.0
+
+    def less(self, seconds: float) -> Sample:
+        """Return the sample with *seconds* taken off each repetition."""
+        return replace(
+            self, median=self.median - seconds, low=self.low - seconds, high=self.high - seconds
+        )
 
 
 def sample(seconds: Sequence[float]) -> Sample:

@@ -59,6 +59,10 @@ class SimulatedGpu:
         """Things handed out and not given back."""
         return len(self._held)
 
+    def now(self) -> float:
+        """Return the seconds that a host would see which takes no time itself."""
+        return self._clock
+
     def _hand_out(self, thing: Any) -> tuple[int]:
         self._next += 1
         self._held[self._next] = thing

@@ -22,21 +22,21 @@ THREADS = 256  # per block: the guide's starting range is 128 to 256
 # that the last warps of a kernel still keep their schedulers busy.
 # fma: independent chains of fused multiply-adds, for the attainable rate of the units.
 SOURCE = """
-#define FIRST (blockIdx.x * (long)blockDim.x * 4 + threadIdx.x)
+#define FIRST (blockIdx.x * (long)blockDim.x * 8 + threadIdx.x)
 template <typename T> __device__ void load_words(T* out, const T* in, long stride, long offset) {
-    T word[4];
+    T word[8];
 #pragma unroll
-    for (int k = 0; k < 4; ++k) word[k] = in[(FIRST + k * blockDim.x) * stride + offset];
+    for (int k = 0; k < 8; ++k) word[k] = in[(FIRST + k * blockDim.x) * stride + offset];
     bool never = true;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) never = never && *(float*)&word[k] == 1.25e-38f;
+    for (int k = 0; k < 8; ++k) never = never && *(float*)&word[k] == 1.25e-38f;
     if (never) out[0] = word[0];
 }
 template <typename T> __device__ void store_words(T* out, long stride, long offset) {
     T word;
     for (int k = 0; k < sizeof(T) / 4; ++k) ((float*)&word)[k] = threadIdx.x + k;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) out[(FIRST + k * blockDim.x) * stride + offset] = word;
+    for (int k = 0; k < 8; ++k) out[(FIRST + k * blockDim.x) * stride + offset] = word;
 }
 #define MOVES(N, T) \\
 extern "C" __global__ void load##N(T* o, const T* i, long s, long f) { load_words(o, i, s, f); } \\
@@ -67,7 +67,7 @@ template <typename T> __device__ void chains(T* out, long rounds) {
 extern "C" __global__ void fma32(float* out, long rounds) { chains(out, rounds); }
 extern "C" __global__ void fma64(double* out, long rounds) { chains(out, rounds); }
 """
-WORDS_PER_THREAD = 4  # of the load and store kernels
+WORDS_PER_THREAD = 8  # of the load and store kernels
 WORK_WORD = 16  # bytes that `work` moves at once
 FLOPS_PER_ROUND = 64 * 4 * 2  # per thread of fma32 and fma64
 

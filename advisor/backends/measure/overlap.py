@@ -95,22 +95,26 @@ class _Job:
         self.host = session.pinned_bytes(mix.bytes)
         self.device = session.device_bytes(mix.bytes, like=self.host)
         self.streams = [session.stream() for _ in range(max(STREAMS))]
-        self.ends = [session.event() for _ in self.streams]
         self.parts, self.rounds = self._alone()
 
     def staged(self, counts: Sequence[int]) -> Iterator[Staged]:
+        lag = self._lag()
         for count in counts:
             operations = self._operations(count)
-            issue = partial(_issue, operations)
-            ends = self.ends[:count]
-            seconds, host = self.session.issued(issue, self.streams[0], ends, self.repeats)
+            done, issued = self.session.watched(partial(_issue, operations), self.repeats)
             yield Staged(
                 mix=self.mix,
                 streams=count,
-                seconds=seconds,
-                issue_cost=host.median / (len(operations) - count),
+                seconds=done.less(lag),
+                issue_cost=issued.median / len(operations),
                 parts=self.parts,
             )
+
+    def _lag(self) -> float:
+        """Return by how much the host knows later that one stream is done than its events."""
+        issue = partial(_issue, self._operations(1))
+        known, _ = self.session.watched(issue, self.repeats)
+        return known.median - self.session.timed(issue, self.streams[:1], self.repeats).median
 
     def _alone(self) -> tuple[Parts, int]:
         lone = self.streams[:1]
@@ -134,19 +138,16 @@ class _Job:
         return max(1, round(few + (seconds - short) / per_round))
 
     def _operations(self, count: int) -> list[Callable[[], None]]:
-        """Return the operations of *count* pieces, each with the record of its end."""
+        """Return the operations of *count* pieces, depth first."""
         chunk = -(-self.mix.bytes // count // GRANULARITY) * GRANULARITY
         edges = [min(i * chunk, self.mix.bytes) for i in range(count + 1)]
         operations: list[Callable[[], None]] = []
-        for start, end, stream, done in zip(
-            edges, edges[1:], self.streams, self.ends, strict=False
-        ):
+        for start, end, stream in zip(edges, edges[1:], self.streams, strict=False):
             rounds = max(1, round(self.rounds * (end - start) / self.mix.bytes))
             operations.append(self._h2d(start, end - start, stream))
             operations.append(self._kernel(start, end - start, rounds, stream))
             if self.mix.copy_back:
                 operations.append(self._d2h(start, end - start, stream))
-            operations.append(partial(call, "cuEventRecord", done, stream))
         return operations
 
     def _h2d(self, start: int, size: int, stream: Any) -> Callable[[], None]:

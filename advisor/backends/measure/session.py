@@ -120,40 +120,36 @@ class Session:
 
     def timed(self, work: Callable[[], None], streams: Sequence[Any], repeats: int) -> Sample:
         """Return the device seconds of *work*, from its start to the end of all *streams*."""
-        ends = [self.event() for _ in streams]
-
-        def to_the_end() -> None:
-            work()
-            for end, stream in zip(ends, streams, strict=True):
-                call("cuEventRecord", end, stream)
-
-        return self.issued(to_the_end, streams[0], ends, repeats)[0]
-
-    def issued(
-        self, work: Callable[[], None], first: Any, ends: Sequence[Any], repeats: int
-    ) -> tuple[Sample, Sample]:
-        """Return the device seconds of *work*, and the host's seconds for issuing it.
-
-        The clock starts in stream *first* and stops at the latest of the events *ends*, which
-        *work* records itself: recorded afterwards they would time the host, not the device.
-        """
-        start = self.event()
+        start, ends = self.event(), [self.event() for _ in streams]
+        rounds = []
         with undisturbed():
-            rounds = [self._round(work, first, start, ends) for _ in range(WARM_UPS + repeats)]
-        device, host = zip(*rounds[WARM_UPS:], strict=True)
-        return sample(device), sample(host)
+            for _ in range(WARM_UPS + repeats):
+                call("cuCtxSynchronize")
+                call("cuEventRecord", start, streams[0])
+                work()
+                for end, stream in zip(ends, streams, strict=True):
+                    call("cuEventRecord", end, stream)
+                call("cuCtxSynchronize")
+                elapsed = (float(call("cuEventElapsedTime", start, end)) for end in ends)
+                rounds.append(max(elapsed) * 1e-3)
+        return sample(rounds[WARM_UPS:])
 
-    def _round(
-        self, work: Callable[[], None], first: Any, start: Any, ends: Sequence[Any]
-    ) -> tuple[float, float]:
-        call("cuCtxSynchronize")
-        call("cuEventRecord", start, first)
-        began = time.perf_counter()
-        work()
-        host = time.perf_counter() - began
-        call("cuCtxSynchronize")
-        device = max(float(call("cuEventElapsedTime", start, end)) for end in ends) * 1e-3
-        return device, host
+    def watched(self, work: Callable[[], None], repeats: int) -> tuple[Sample, Sample]:
+        """Return the host's seconds until *work* is done, and until it is issued.
+
+        For work over many streams: an event in each of them would cost the device as much as
+        a small copy.
+        """
+        done, issued = [], []
+        with undisturbed():
+            for _ in range(WARM_UPS + repeats):
+                call("cuCtxSynchronize")
+                start = time.perf_counter()
+                work()
+                issued.append(time.perf_counter() - start)
+                call("cuCtxSynchronize")
+                done.append(time.perf_counter() - start)
+        return sample(done[WARM_UPS:]), sample(issued[WARM_UPS:])
 
 
 class Scope:

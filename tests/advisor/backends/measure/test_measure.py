@@ -25,7 +25,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> SimulatedGpu:
     simulated = SimulatedGpu()
     monkeypatch.setattr(calls, "driver", lambda: simulated)
     monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.driver", lambda: simulated)
-    still = SimpleNamespace(perf_counter=lambda: 0.0)  # the simulated host takes no time
+    still = SimpleNamespace(perf_counter=simulated.now)  # the simulated host takes no time
     monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.time", still)
     return simulated
 
@@ -60,7 +60,7 @@ def test_every_pattern_is_measured_once(gpu: SimulatedGpu, quick: bool) -> None:
     assert {access.pattern.move for access in accesses} == set(Move)
     unit = accesses[0]
     assert unit.rate == unit.moved / unit.seconds.median
-    assert unit.moved % (4 * 1024) == 0
+    assert unit.moved % (4 * 2048) == 0
     assert gpu.used == 0
 
 
