@@ -135,6 +135,10 @@ class SimulatedGpu:
         self._held[event][0] = self._held[stream].now
         return ()
 
+    def _cuStreamWaitEvent(self, stream: int, event: int, flags: int) -> tuple[()]:
+        self._held[stream].now = max(self._held[stream].now, self._held[event][0])
+        return ()
+
     def _cuEventElapsedTime(self, start: int, end: int) -> tuple[float]:
         return ((self._held[end][0] - self._held[start][0]) * 1e3,)
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.measure.session import Session
 
 _REPEATS = 15
-# Copies up to this size show the latency, copies from that size on the rate.
-_SMALL = 4096
+# Copies from this size on show the rate.
 _LARGE = 16 << 20
 # Pieces as staging has them; small ones take a link long enough for the host to keep up.
 _PIECE_SIZES = (1 << 20, 8 << 20)
@@ -36,7 +35,7 @@ def calibrated(session: Session, copies: Sequence[Copy]) -> LinkModel:
     pieces = {size: _piece_seconds(session, size) for size in _PIECE_SIZES}
     costs = issue_costs(session)
     properties = session.properties()
-    rate, latency = _rate(copies, CopyKind.PINNED_H2D), _latency(copies)
+    rate, latency = _rate(copies, CopyKind.PINNED_H2D), _piece_latency(session)
     slowdown, duplex_latency = _duplex(pieces, rate, latency)
     return LinkModel(
         h2d_rate=rate,
@@ -72,12 +71,29 @@ def _duplex(pieces: dict[int, float], rate: float, latency: float) -> tuple[floa
     return slowdown, max(0.0, few - small * per_byte - latency)
 
 
-def _latency(copies: Sequence[Copy]) -> float:
-    # The least: a slow moment of the host between the start and the copy is not the link's.
-    # Pageable copies do not count: small ones return before the link has moved them.
-    pinned = (CopyKind.PINNED_H2D, CopyKind.PINNED_D2H)
-    small = (copy for copy in copies if copy.bytes <= _SMALL and copy.kind in pinned)
-    return min(copy.seconds.low for copy in small)
+def _piece_latency(session: Session) -> float:
+    """Return the device's seconds for a piece of no size: copied in, and a minimal kernel.
+
+    All pieces are queued behind a busy kernel, so that the host's pace is not in it.
+    """
+    with session.scope():
+        kernels, first = Kernels(session), session.stream()
+        streams = [session.stream() for _ in range(_PIECES)]
+        memory, host = session.device_bytes(WORK_WORD), session.pinned_bytes(WORK_WORD)
+        busy = kernels.launcher("work", 1, first, memory, 1, _BUSY_ROUNDS)
+        launches = [kernels.launcher("work", 1, stream, memory, 1, 1) for stream in streams]
+        gate = session.event()
+
+        def queued() -> None:
+            busy()
+            call("cuEventRecord", gate, first)
+            for launch, stream in zip(launches, streams, strict=True):
+                call("cuStreamWaitEvent", stream, gate, 0)
+                call("cuMemcpyHtoDAsync", memory, host, WORK_WORD, stream)
+                launch()
+
+        alone = session.timed(busy, [first], _REPEATS).median
+        return max(0.0, session.timed(queued, [first, *streams], _REPEATS).median - alone) / _PIECES
 
 
 def _piece_seconds(session: Session, size: int) -> float:
