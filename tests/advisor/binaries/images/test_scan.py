@@ -37,7 +37,7 @@ def placed(filler: bytes, places: Iterable[int]) -> bytes:
 
 
 @pytest.mark.parametrize("filler", [b"\0", b"\xed", PATTERN[:7], b"\x90" + PATTERN])
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(places=st.sets(st.integers(0, SIZE // 8 - 1), max_size=6))
 def test_every_aligned_one_is_found(filler: bytes, places: set[int]) -> None:
     data = placed(filler, (8 * place for place in places))
