@@ -5,6 +5,7 @@ Nothing in that folder is edited by hand; a test compares it with what this prin
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from gpuadvise.advisor.quantity import show_number
 from gpuadvise.rules.explain import explain, needs_of
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.sources import old_guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,19 +23,9 @@ if TYPE_CHECKING:
     from gpuadvise.rules.model import Rule
 
 FOLDER = Path(__file__).parent / "rules"
-# What the guide says beside its rules, and why nothing decides it here.
-WITHOUT_A_RULE = {
-    "1 to 3": "who the guide is for, and how it is organised",
-    "5, 6": "where to begin: libraries, directives, exposing parallelism; a choice, not a fault",
-    "7.1, 7.3": "comparing results, floating-point differences: nothing tells a fault from a choice",
-    "9.1": "CPU and GPU timers: decided by reading sources, where such a rule will be added",
-    "10.1.4": "unified virtual addressing, peer access: needs copies between GPUs as evidence",
-    "10.4": "NUMA on coherent hosts: a setting of the host, not of a kernel or its GPU",
-    "11.1 (occupancy API)": "`gpuadvise occupancy` answers what that API answers",
-    "12.1.1": "the throughput table: `gpuadvise roofline` and scarce-fp64 use its peaks",
-    "14, 16": "what to ship and when: advice without a condition that could be checked",
-    "19, 20": "tools and compiler switches: named in the actions of other rules",
-}
+# Sections of both editions: what they are about, and rules or a reason beyond the citations.
+GUIDE = tomllib.loads((Path(__file__).parent / "sections.toml").read_text(encoding="utf-8"))
+SECTIONS = GUIDE["old"]
 MADE = "<!-- Written by docs/generate.py; do not edit. -->"
 
 
@@ -159,17 +151,32 @@ def _coverage() -> str:
     lines += _table(rule for rule in RULES if rule.recommendation)
     lines += ["", "## Every section that a rule rests on", ""]
     lines += ["Sections of the current guide (13), and of 7.5 in brackets.", ""]
-    lines += _table(sorted(RULES, key=lambda rule: _number(rule.citations[0].section)))
+    lines += _table(sorted(RULES, key=lambda rule: _number(_sections(rule).split(",")[0])))
     lines += ["", "## Sections without a rule", "", "| section | why |", "| --- | --- |"]
-    lines += [f"| {section} | {why} |" for section, why in WITHOUT_A_RULE.items()]
+    lines += [f"| {section} | {why} |" for section, why in GUIDE["without"].items()]
+    lines += ["", "## Chapters 8 to 16 of the 7.5 guide, section by section", ""]
+    lines += ["| section | about | rules |", "| --- | --- | --- |"]
+    lines += [
+        f"| {number} | {it['about']} | {_answer(number)} |" for number, it in SECTIONS.items()
+    ]
     return "\n".join(lines) + "\n"
 
 
+def rules_of(number: str) -> list[str]:
+    """Return the ids of the rules that rest on section *number* of the 7.5 guide."""
+    cited = old_guide(number)
+    citing = [rule.id for rule in RULES if cited in rule.citations]
+    return [*dict.fromkeys([*citing, *SECTIONS[number].get("rules", ())])]
+
+
+def _answer(number: str) -> str:
+    links = [f"[{name}]({name}.md)" for name in rules_of(number)]
+    return ", ".join(links) or f"none: {SECTIONS[number].get('none', '')}"
+
+
 def _table(rules: Iterable[Rule]) -> Iterator[str]:
-    yield from (
-        "| section | recommendation | rule | priority | evidence |",
-        "| --- | --- | --- | --- | --- |",
-    )
+    yield "| section | recommendation | rule | priority | evidence |"
+    yield "| --- | --- | --- | --- | --- |"
     for rule in rules:
         kinds = ", ".join(rule.kinds)
         link = f"[{rule.id}]({rule.id}.md)"
@@ -185,7 +192,7 @@ def _sections(rule: Rule) -> str:
 
 
 def _number(section: str) -> tuple[int, ...]:
-    parts = section.split(".")
+    parts = section.split(" ")[0].split(".")
     return tuple(int(part) if part.isdigit() else 99 for part in parts)
 
 

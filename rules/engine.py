@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.supply import HOW
 from gpuadvise.rules.conflicts import reconciled
-from gpuadvise.rules.lack import lacks, missing
+from gpuadvise.rules.lack import able_and_lacking, lacks, missing
 from gpuadvise.rules.model import PASSED, Advice, Failed, Location, Passed, Skipped
 from gpuadvise.rules.report import Line, Report, in_order
 
@@ -21,18 +20,15 @@ if TYPE_CHECKING:
 def run(rules: Iterable[Rule], facts: Facts) -> Report:
     """Return what *rules* say about *facts*: findings in order, and what was not evaluated."""
     known = _known(facts)
+    able, skipped = able_and_lacking(tuple(rules), frozenset(known))
     lines: list[Line] = []
-    skipped: list[Rule] = []
-    for rule in rules:
-        if lacks(rule, known):
-            skipped.append(rule)
-        else:
-            lines += [Line(rule=rule, outcome=outcome) for outcome in _outcomes(rule, known)]
+    for rule in able:
+        lines += [Line(rule=rule, outcome=outcome) for outcome in _outcomes(rule, known)]
     return Report(
         kernel=facts.kernel,
         device=facts.device,
         lines=in_order(reconciled(lines)),
-        skipped=tuple(skipped),
+        skipped=skipped,
         known=frozenset(known),
         seconds=_seconds(facts),
     )
@@ -77,4 +73,10 @@ def _is_advice(found: object) -> bool:
 def _placed(advice: Advice, kernel: str | None) -> Advice:
     if kernel is None or advice.location is not None:
         return advice
-    return replace(advice, location=Location(kernel=kernel))
+    return Advice(
+        message=advice.message,
+        action=advice.action,
+        evidence=advice.evidence,
+        gain=advice.gain,
+        location=Location(kernel=kernel),
+    )

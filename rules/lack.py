@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.supply import HOW
@@ -20,6 +20,16 @@ def lacks(rule: Rule, known: Collection[str]) -> bool:
     return not rule.required.issubset(known) or bool(
         either and not any(name in known for name in either)
     )
+
+
+# Kernels of one file are described alike: a handful of sets of facts.
+@lru_cache(maxsize=64)
+def able_and_lacking(
+    rules: tuple[Rule, ...], known: frozenset[str]
+) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    """Return those of *rules* that the facts named *known* suffice for, and the others."""
+    able = tuple(rule for rule in rules if not lacks(rule, known))
+    return able, tuple(rule for rule in rules if lacks(rule, known))
 
 
 def missing(rule: Rule, known: Collection[str]) -> tuple[Missing, ...]:

@@ -167,7 +167,8 @@ class Examples:
     edges: tuple[Given, Given] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Compared and hashed by identity: the engine keeps answers by rule, kernel after kernel.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
     """One recommendation of the guide, made decidable.
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.sources import OLD_GUIDE
+
 DOCS = Path(__file__).parent.parent.parent / "docs"
 SPEC = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
 assert SPEC is not None
@@ -32,3 +35,16 @@ def test_every_link_of_the_index_leads_somewhere() -> None:
     for name in ("README.md", "coverage.md"):
         for target in re.findall(r"\]\(([\w.-]+)\)", (DOCS / "rules" / name).read_text()):
             assert (DOCS / "rules" / target).exists(), target
+
+
+@pytest.mark.parametrize("number", generate.SECTIONS)
+def test_a_section_of_the_guide_has_rules_or_a_reason(number: str) -> None:
+    known = {rule.id for rule in RULES}
+    resting = generate.rules_of(number)
+    assert set(resting) <= known
+    assert bool(resting) != bool(generate.SECTIONS[number].get("none"))
+
+
+def test_no_section_that_a_rule_cites_is_left_out() -> None:
+    cited = {c.section for rule in RULES for c in rule.citations if c.document == OLD_GUIDE}
+    assert {number for number in cited if int(number.split(".")[0]) >= 8} <= set(generate.SECTIONS)
