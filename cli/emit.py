@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import and_list, inert, quoted
-from gpuadvise.cli.fields import bare_field
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.streams import abandon
 
@@ -77,6 +76,8 @@ def _say(kind: str, sentence: str) -> None:
 
 def _text(answer: Answer, output: Output) -> str | None:
     if output.fields:
+        from gpuadvise.cli.fields import bare_field
+
         return "".join(f"{bare_field(answer, path)}\n" for path in output.fields)
     if output.format in answer.documents:
         return answer.documents[output.format]()
