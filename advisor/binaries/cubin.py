@@ -17,7 +17,9 @@ from gpuadvise.advisor.binaries.model import (
     Place,
     Source,
 )
+from gpuadvise.advisor.binaries.reserve import split_smem
 from gpuadvise.advisor.binaries.span import Damaged
+from gpuadvise.advisor.binaries.stack import stack_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,12 +28,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.span import Span
     from gpuadvise.advisor.capability import Capability
 
-# Linked images for these and later SMs count 1 KiB for the driver as shared memory.
-_RESERVED_SINCE = 90
-_RESERVED = 1024
-_UNBOUNDED = 0xFFFFFFFF
-# These toolkits write 0 for recursion, too.
-_SILENT_SINCE, _SILENT_BEFORE = (12, 6), (13, 5)
+# From these on, the section of a function does not tell its registers.
+_RECORD_ONLY_SINCE = 90
 _NO_CAP = 255
 _REGISTERS_PER_SM = 65536  # every capability that ptxas bounds by min blocks
 _MOST_THREADS = 1024
@@ -104,7 +102,8 @@ def _kernel(make: partial[Kernel], layout: Layout, function: Function) -> Kernel
     name, entry = layout.symbol(index)
     facts = Facts(_records(layout, function), _WANTED)
     static, reserved = _shared(function, layout.identity)
-    stack, frame = layout.stacks.get(index), layout.frames.get(index)
+    stack, unbounded = stack_of(layout.stacks.get(index), layout.identity.toolkit)
+    frame = layout.frames.get(index)
     stores, loads, spills_are = _spills(layout, function, facts, frame)
     cap = facts.value(attributes.REGISTER_CAP)
     cap = cap if cap and cap < _NO_CAP else None
@@ -120,8 +119,8 @@ def _kernel(make: partial[Kernel], layout: Layout, function: Function) -> Kernel
         static_smem=static,
         reserved_smem=reserved,
         dynamic_smem=True if function.shared is not None and not static else None,
-        stack=None if stack == _UNBOUNDED else stack,
-        stack_unbounded=_unbounded(stack, layout.identity.toolkit),
+        stack=stack,
+        stack_unbounded=unbounded,
         frame=frame,
         spill_stores=stores,
         spill_loads=loads,
@@ -149,24 +148,15 @@ def _records(layout: Layout, function: Function) -> bytes:
 
 def _registers(layout: Layout, function: Function, symbol: int) -> int | None:
     count = layout.registers.get(symbol)
-    if count is None and layout.identity.sm < _RESERVED_SINCE:
+    if count is None and layout.identity.sm < _RECORD_ONLY_SINCE:
         # Hand-written code has no record. After device linking this field is stale, so it is second.
         count = function.text.info >> 24 or None
     return count
 
 
-def _shared(function: Function, identity: Identity) -> tuple[int, int]:
+def _shared(function: Function, identity: Identity) -> tuple[int | None, int | None]:
     size = function.shared or 0
-    if identity.linked and identity.sm >= _RESERVED_SINCE and size >= _RESERVED:
-        return size - _RESERVED, _RESERVED
-    return size, 0
-
-
-def _unbounded(stack: int | None, toolkit: tuple[int, int] | None) -> bool | None:
-    if stack is None or stack == _UNBOUNDED:
-        return stack == _UNBOUNDED or None
-    silent = toolkit is None or _SILENT_SINCE <= toolkit < _SILENT_BEFORE
-    return None if silent and not stack else False
+    return split_smem(size, identity.capability) if identity.linked else (size, 0)
 
 
 def _barriers(function: Function, facts: Facts, *, new_abi: bool) -> int:

@@ -55,12 +55,16 @@ def _parts(verdict: Verdict) -> str:
         parts.append(f"{jit:,} {'more' if runs else of} must be compiled by the driver")
     failing = verdict.total - runs - jit
     if failing:
-        parts.append(f"{failing:,} cannot be used ({_why_not(verdict)})")
+        parts.append(f"{failing:,} {_why_not(verdict, failing)}")
     return and_list(parts)
 
 
-def _why_not(verdict: Verdict) -> str:
-    return _too_new(verdict) or f"only {carried(_failing(verdict))}"
+def _why_not(verdict: Verdict, failing: int) -> str:
+    too_new = _too_new(verdict)
+    if too_new:
+        return f"cannot be used ({too_new})"
+    # Libraries carry whole families of kernels for one generation of GPUs alone: no fault.
+    return f"{'is' if failing == 1 else 'are'} for other GPUs only ({carried(_failing(verdict))})"
 
 
 def _failing(verdict: Verdict) -> list[Entry]:

@@ -108,7 +108,7 @@ CASES = [
         "runs",
         "X runs on G in part: 2 of 4 code modules have machine code for it, "
         "1 more must be compiled by the driver and "
-        "1 cannot be used (only machine code for sm_80).",
+        "1 is for other GPUs only (machine code for sm_80).",
     ),
     (
         "ptx:70 | sass:80",
@@ -116,7 +116,7 @@ CASES = [
         None,
         "jit",
         "X runs on G in part: 1 of 2 code modules must be compiled by the driver "
-        "and 1 cannot be used (only machine code for sm_80).",
+        "and 1 is for other GPUs only (machine code for sm_80).",
     ),
     (
         "sass:90 | ptx:90@8.8",

@@ -140,7 +140,7 @@ def test_members_of_a_wheel_are_told_apart(cli, fatbin, tmp_path: Path) -> None:
     ran = cli("compat", str(wheel), "--cc", "9.0")
     assert ran.out.splitlines()[0] == (
         "package-1.0-py3-none-any.whl runs on compute capability 9.0 in part: 1 of 2 code modules "
-        "has machine code for it and 1 cannot be used (only machine code for sm_80)."
+        "has machine code for it and 1 is for other GPUs only (machine code for sm_80)."
     )
     assert "package/old.so" in ran.out
     files = answer(cli, str(wheel), "--cc", "9.0")["files"]
