@@ -25,13 +25,15 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.description.reader import Described, DeviceFinder
 
 STDIN = "stdin"
+_LINES = (".ndjson", ".jsonl")
 
 
 def kernels_in(path: str, find: DeviceFinder) -> Iterable[Described | BadLine]:
     """Return the kernels that the file *path* (``-``: stdin) describes; NDJSON as it comes.
 
-    A name that ends in ``.toml`` is TOML; anything else is JSON, or NDJSON if its first line
-    is an object of its own. Raises BadInput for what cannot be read.
+    A name that ends in ``.toml`` is TOML, one in ``.ndjson`` or ``.jsonl`` NDJSON; anything else
+    is JSON, or NDJSON if its first line is an object of its own. Raises BadInput for what cannot
+    be read.
     """
     if path == "-":
         return _of_json(sys.stdin.buffer, STDIN, find)
@@ -47,7 +49,7 @@ def _of_file(path: str, find: DeviceFinder) -> Iterator[Described | BadLine]:
 
 def _of_json(file: IO[bytes], name: str, find: DeviceFinder) -> Iterable[Described | BadLine]:
     first = file.readline(LARGEST_LINE + 1)
-    if _stands_alone(first):
+    if name.endswith(_LINES) or _stands_alone(first):
         return from_lines(_lines(first, file, name), name, find)
     rest = file.read(LARGEST_DOCUMENT + 1 - len(first))
     return from_json(_text(_bounded(first + rest, name), name), name, find)

@@ -66,13 +66,17 @@ def from_lines(
     lines: Iterable[str], name: str, find: DeviceFinder
 ) -> Iterator[Described | BadLine]:
     """Yield what each NDJSON line describes, as it comes; empty lines are passed over."""
+    empty = True
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
+        empty = False
         try:
             yield _from_line(line, number, name, find)
         except BadInput as error:
             yield BadLine(line=number, error=error)
+    if empty:
+        yield BadLine(line=1, error=BadInput(f"{inert(name)}: no kernel is described."))
 
 
 def _from_line(line: str, number: int, name: str, find: DeviceFinder) -> Described:

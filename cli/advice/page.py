@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 TOP = 5
 _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
 _INDENT = 3
+# Names up to here stand before the title; instances of templates would push it out of sight.
+_SHORT = 60
 
 
 def blocks(advised: Advised) -> Iterator[Block]:
@@ -61,12 +63,15 @@ def _judges(advised: Advised) -> str:
 def _finding(number: int, finding: Finding, *, many: bool) -> Iterator[Block]:
     rule, advice = finding.rule, finding.advice
     kernel = advice.location.kernel if many and advice.location else None
-    name = f"{kernel}: " if kernel else ""
+    long = kernel is not None and len(kernel) > _SHORT
+    name = f"{kernel}: " if kernel and not long else ""
     yield Line("")
     yield Line(
         f"{number}. {rule.priority.upper()}  {name}{rule.title}  [{rule.id}]",
         _TONES[rule.priority],
     )
+    if long:
+        yield Line(f"in {kernel}", indent=_INDENT)
     yield Line(finding.message, indent=_INDENT)
     yield Line(f"Do: {advice.action}", indent=_INDENT)
     if advice.gain and advice.gain.upper_bound > 1:

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 def check(observations: tuple[Observation, ...], fp64_ratio: float | None = None) -> Verdict:
     """Advise at each place that the source reader marked."""
-    return advised(observations, RULE.id, _words, _ratio(fp64_ratio))
+    slow = _slow(fp64_ratio)
+    return advised(observations, RULE.id, lambda seen: _words(seen, slow), _ratio(fp64_ratio))
+
+
+def _slow(fp64_ratio: float | None) -> str:
+    """Return what double precision costs on the GPU, where that is known."""
+    if not fp64_ratio:
+        return ""
+    return f" This GPU runs double precision at 1/{1 / fp64_ratio:.0f} of the rate of float."
 
 
 def _ratio(fp64_ratio: float | None) -> tuple[Evidence, ...]:
@@ -24,9 +32,9 @@ def _ratio(fp64_ratio: float | None) -> tuple[Evidence, ...]:
     return (derived("FP64 rate / FP32 rate", fp64_ratio, "share"),)
 
 
-def _words(seen: Observation) -> tuple[str, str]:
+def _words(seen: Observation, slow: str) -> tuple[str, str]:
     return (
-        "a double operand in a float expression.",
+        f"a double operand in a float expression.{slow}",
         seen.detail.get(
             "replacement",
             "Write the literal with the suffix f (0.5f), and call the function that ends in f (sqrtf).",
@@ -47,6 +55,7 @@ RULE = Rule(
     check=check,
     examples=Examples(
         fires={
+            "gpu": "rtx-4090",
             "observations": [
                 {
                     "fault": "implicit-double",
@@ -55,7 +64,7 @@ RULE = Rule(
                     "column": 9,
                     "seen": "x * 0.5",
                 }
-            ]
+            ],
         },
         quiet={
             "observations": [

@@ -16,9 +16,9 @@ def check(mig: bool, device: Device) -> Verdict:
     """Advise when the device is a slice of a GPU."""
     if not mig:
         return PASSED
-    sms = f" with {device.sm_count} SMs" if device.sm_count else ""
+    sms = f" and has {device.sm_count} SMs of its own" if device.sm_count else ""
     return Advice(
-        message=f"{device.name} is 1 slice of a GPU{sms}: all answers here use the slice's own figures.",
+        message=f"{device.name} is 1 slice of a GPU{sms}: all answers here are about the slice.",
         action=(
             "Size grids for the slice, not for the whole GPU, and compare bandwidth with the "
             "slice's share; peer access and graphics are not available."

@@ -74,6 +74,33 @@ def test_a_line_that_never_ends(cli, tmp_path: Path, monkeypatch) -> None:
     assert "k.ndjson: a line is longer than 100 bytes." in ran.err
 
 
+@pytest.mark.parametrize("name", ["k.ndjson", "k.jsonl"])
+def test_a_first_line_that_is_none_does_not_stop_the_rest(name: str, cli, tmp_path: Path) -> None:
+    (tmp_path / name).write_text('{"blok": 32}\n\n{"block": 33, "gpu": "h200"}\n')
+    ran = cli("advise", name, "--format", "ndjson", "--select", "partial-warp")
+    assert ran.code == 2
+    assert ran.err.startswith(f'note: {name}:1:10: blok: "blok" is not a key of this table.')
+    assert ran.out.count("\n") == 1
+
+
+@pytest.mark.parametrize("form", ["text", "ndjson"])
+def test_lines_without_any_kernel(form: str, cli, tmp_path: Path) -> None:
+    (tmp_path / "k.ndjson").write_text("\n  \n")
+    ran = cli("advise", "k.ndjson", "--format", form)
+    assert (ran.code, ran.out) == (2, "")
+    assert "k.ndjson: no kernel is described.\n" in ran.err
+
+
+def test_a_long_name_stands_below_the_title(cli, tmp_path: Path) -> None:
+    name = "void reduce<" + "float, " * 20 + "4>"
+    (tmp_path / "k.toml").write_text(
+        f'defaults = {{ gpu = "h200", block = 33 }}\nkernel = [{{ name = "{name}" }}, {{ }}]\n'
+    )
+    ran = cli("advise", "k.toml", "--select", "partial-warp")
+    assert "\n1. MEDIUM  Make the block a multiple of 32 threads  [partial-warp]\n" in ran.out
+    assert f"\n   in {name}\n" in ran.out
+
+
 def test_a_profile_from_stdin(cli, monkeypatch) -> None:
     text = '"ID","Kernel Name","Block Size","Grid Size","Metric Name","Metric Value"\n'
     text += '"0","k","(33, 1, 1)","(1, 1, 1)","x","1"\n'
