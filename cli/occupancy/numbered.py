@@ -50,10 +50,13 @@ def arrivals(file: BufferedReader) -> Iterator[list[Numbered]]:
         numbered: list[Numbered] = []
         for line in whole:
             count += 1
-            numbered.append((count, None if skipping or len(line) > LONGEST else line))
+            if not skipping:
+                numbered.append((count, None if len(line) > LONGEST else line))
             skipping = False
         if len(rest) > LONGEST:
+            if not skipping:  # said at once: its end may never come
+                numbered.append((count + 1, None))
             rest, skipping = b"", True
         yield numbered
-    if rest or skipping:
-        yield [(count + 1, None if skipping else rest)]
+    if rest and not skipping:
+        yield [(count + 1, rest)]

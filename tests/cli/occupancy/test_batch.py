@@ -179,6 +179,20 @@ def test_standard_input_and_a_line_that_never_ends(cli, monkeypatch) -> None:
     ]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="the system has no endless file")
+def test_an_endless_first_line_ends_it(cli) -> None:
+    ran = cli(*BATCH, "/dev/zero", "--cc", "9.0")
+    assert (ran.code, ran.out) == (2, "")
+    assert "line 1: The line is longer" in ran.err
+
+
+def test_a_long_line_is_reported_once_and_its_tail_skipped(cli, saved) -> None:
+    long = "32,256," + "x" * 200_000
+    ran = cli(*BATCH, saved(f"regs,block,x\n{long}\n64,256,a\n{long}"), "--cc", "9.0")
+    assert (ran.code, len(ran.out.splitlines())) == (2, 2)
+    assert [line[:13] for line in ran.err.splitlines()] == ["error: line 2", "error: line 4"]
+
+
 def test_a_flag_that_is_neither_true_nor_false(cli, saved) -> None:
     ran = cli(*BATCH, saved("regs,block,no_opt_in\n32,256,maybe\n"), "--cc", "9.0")
     assert ran.code == 2
