@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
+    from gpuadvise.advisor.binaries.want import Want
+
 # Kernels travel as plain rows: pickling frozen dataclasses takes longer than reading them.
 _FIELDS = tuple(field.name for field in fields(Kernel))
 _row = attrgetter(*_FIELDS)
@@ -37,7 +39,7 @@ _Rows = list[tuple[Any, ...] | Damage]
 
 
 def read_apart(
-    steps: Iterable[Entry | Damage | Packed], path: str, processes: int
+    steps: Iterable[Entry | Damage | Packed], path: str, want: Want
 ) -> Iterator[Kernel | Entry | Damage]:
     """Yield *steps*, the payloads of the file at *path* as their kernels.
 
@@ -45,14 +47,17 @@ def read_apart(
     """
     waiting: deque[Entry | Damage | Future[_Rows]] = deque()
     with ProcessPoolExecutor(
-        processes, mp_context=get_context("spawn"), initializer=_open, initargs=(path,)
+        want.processes,
+        mp_context=get_context("spawn"),
+        initializer=_open,
+        initargs=(path, want.instructions),
     ) as pool:
         try:
             busy = 0
             for step in _errands(steps):
                 busy += isinstance(step, list)
                 waiting.append(pool.submit(_read, step) if isinstance(step, list) else step)
-                while busy > _ERRANDS * processes:
+                while busy > _ERRANDS * want.processes:
                     busy -= isinstance(waiting[0], Future)
                     yield from _told(waiting.popleft())
             while waiting:
@@ -100,11 +105,13 @@ class _Here:
 
     file: BinaryIO
     images: Images
+    instructions: bool
 
 
-def _open(path: str) -> None:
+def _open(path: str, instructions: bool) -> None:
     file = Path(path).open("rb", buffering=0)  # noqa: SIM115 - open while the process lives
     _Here.file = cast("BinaryIO", file)
+    _Here.instructions = instructions
     _Here.images = Images(FileSpan(_Here.file, Path(path).stat().st_size))
 
 
@@ -113,5 +120,7 @@ def _read(errand: list[Packed]) -> _Rows:
     return [
         item if isinstance(item, Damage) else _row(item)
         for packed in errand
-        for item in read_image(packed.entry, partial(images.open, packed))
+        for item in read_image(
+            packed.entry, partial(images.open, packed), instructions=_Here.instructions
+        )
     ]

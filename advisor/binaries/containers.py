@@ -32,14 +32,14 @@ def read_containers(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
     if want.processes > 1 and place.member is None and span.size >= _WORTH_PROCESSES:
         from gpuadvise.advisor.binaries.apart import read_apart
 
-        yield from read_apart(_steps(span, place, want), place.path, want.processes)
+        yield from read_apart(_steps(span, place, want), place.path, want)
         return
     from gpuadvise.advisor.binaries.ahead import Opened, unpacked_ahead  # listings need none
 
     images = Images(span.part(0, span.size))
     for step in unpacked_ahead(_steps(span, place, want), images.open):
         if isinstance(step, Opened):
-            yield from read_image(step.packed.entry, step.open)
+            yield from read_image(step.packed.entry, step.open, instructions=want.instructions)
         else:
             yield step
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries import attributes, elf, spills
+from gpuadvise.advisor.binaries import attributes, elf
 from gpuadvise.advisor.binaries.attributes import Facts
+from gpuadvise.advisor.binaries.kernel_code import counted, spills_of
 from gpuadvise.advisor.binaries.layout import Function, Layout, read_layout
 from gpuadvise.advisor.binaries.model import (
     Content,
@@ -50,11 +51,17 @@ _WANTED = frozenset(
 
 
 def read_cubin(
-    span: Span, place: Place, *, target: Capability | None = None, debug: bool = False
+    span: Span,
+    place: Place,
+    *,
+    target: Capability | None = None,
+    debug: bool = False,
+    instructions: bool = False,
 ) -> Iterator[Kernel | Damage]:
     """Yield the kernels and device functions of a cubin, and what of it is damaged.
 
     *target* and *debug* are what its container says, which knows more than the image.
+    *instructions* asks to count them.
     """
     try:
         layout = read_layout(span)
@@ -73,7 +80,8 @@ def read_cubin(
     )
     for function in layout.functions:
         try:
-            yield _kernel(make, layout, function)
+            kernel = _kernel(make, layout, function)
+            yield counted(kernel, layout, function) if instructions else kernel
             if function.repeated:
                 raise Damaged("Two sections describe the same function; the first was used.")
         except Damaged as damage:
@@ -104,7 +112,7 @@ def _kernel(make: partial[Kernel], layout: Layout, function: Function) -> Kernel
     static, reserved = _shared(function, layout.identity)
     stack, unbounded = stack_of(layout.stacks.get(index), layout.identity.toolkit)
     frame = layout.frames.get(index)
-    stores, loads, spills_are = _spills(layout, function, facts, frame)
+    stores, loads, spills_are = spills_of(layout, function, facts, frame)
     cap = facts.value(attributes.REGISTER_CAP)
     cap = cap if cap and cap < _NO_CAP else None
     block = facts.triple(attributes.MAX_THREADS)
@@ -171,23 +179,3 @@ def _min_blocks(block: tuple[int, int, int] | None, cap: int | None) -> int | No
     if not cap or not 0 < threads <= _MOST_THREADS:
         return None
     return _REGISTERS_PER_SM // (cap * threads) or None
-
-
-def _spills(
-    layout: Layout, function: Function, facts: Facts, frame: int | None
-) -> tuple[int | None, int | None, Exactness | None]:
-    """Return spill stores and loads in bytes, and how far to trust them."""
-    sm, toolkit = layout.identity.sm, layout.identity.toolkit
-    if layout.identity.debug or (frame is None and not facts.has(attributes.ANNOTATIONS)):
-        return None, None, None  # a debug build keeps its variables in memory anyway
-    annotations = facts.words(attributes.ANNOTATIONS)
-    if annotations:
-        code = elf.read_section(layout.span, function.text)
-        found = spills.annotated(annotations, code, sm)
-        if spills.may_be_cut(found, code, sm):
-            return *spills.local_traffic(code, sm), Exactness.UPPER_BOUND
-        return *found, Exactness.EXACT
-    if not frame or (toolkit and toolkit >= spills.ANNOTATED_SINCE):
-        return 0, 0, Exactness.EXACT
-    stores, loads = spills.local_traffic(elf.read_section(layout.span, function.text), sm)
-    return stores, loads, Exactness.UPPER_BOUND if stores or loads else Exactness.EXACT

@@ -97,8 +97,13 @@ def _unpacked(payload: bytes, compression: Compression, size: int) -> bytes:
     return unpack(payload, compression, size)
 
 
-def read_image(entry: Entry, opened: Callable[[], Span]) -> Iterator[Kernel | Damage]:
-    """Yield the kernels of one entry; raises Unavailable without the package to unpack it."""
+def read_image(
+    entry: Entry, opened: Callable[[], Span], *, instructions: bool = False
+) -> Iterator[Kernel | Damage]:
+    """Yield the kernels of one entry, their *instructions* counted on request.
+
+    Raises Unavailable without the package to unpack it.
+    """
     try:
         image = opened()
     except Damaged as damage:
@@ -112,4 +117,10 @@ def read_image(entry: Entry, opened: Callable[[], Span]) -> Iterator[Kernel | Da
         return
     from gpuadvise.advisor.binaries.cubin import read_cubin
 
-    yield from read_cubin(image, entry.place, target=entry.capability, debug=entry.debug)
+    yield from read_cubin(
+        image,
+        entry.place,
+        target=entry.capability,
+        debug=entry.debug,
+        instructions=instructions,
+    )

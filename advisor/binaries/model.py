@@ -106,6 +106,8 @@ class Kernel:
     param_bytes: int | None = None
     constant_banks: tuple[tuple[int, int], ...] | None = None  # (bank, bytes)
     code_bytes: int | None = None
+    instructions: int | None = None  # counted on request only, as the next
+    fp64_instructions: int | None = None
     toolkit: str | None = None  # that made the image, such as "12.8"
     debug: bool | None = None
 

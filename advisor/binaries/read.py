@@ -84,7 +84,7 @@ def _image(form: Form, span: FileSpan, place: Place, want: Want) -> Iterator[Ite
     entry = describe(span, place)
     yield entry
     if want.pick((entry,)):
-        yield from read_cubin(span, place)
+        yield from read_cubin(span, place, instructions=want.instructions)
 
 
 def _archive(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:

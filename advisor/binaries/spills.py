@@ -4,16 +4,17 @@ From toolkit 12.6 on an annotation names each spill instruction, and the widths 
 to what the compiler reports. Before that every access to local memory has to be counted, which
 is exact without local arrays and too much with them.
 
-Columns of bytes are looked up and combined whole, which is fast without any library: each
-instruction becomes one byte, its kind in the high half and its width code in the low half.
+Each instruction becomes one byte, its kind in the high half and its width code in the low half.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.binaries.columns import overlaid, table
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 ANNOTATED_SINCE = (12, 6)
 
@@ -25,21 +26,17 @@ _STORE, _LOAD, _OTHER = 0x50, 0xA0, 0x08
 _WIDTHS = (1, 1, 2, 2, 4, 8, 16)  # bytes by width code
 
 
-def _table(classify: Callable[[int], int]) -> bytes:
-    return bytes(classify(byte) for byte in range(256))
-
-
 # (byte of the instruction, its table). Wide: opcode 0x387 or 0x983 in the low 12 bits, width in
 # bits 73-75.
 _WIDE = (
-    (0, _table(lambda byte: {0x87: 0x10, 0x83: 0x20}.get(byte, _OTHER))),
-    (1, _table(lambda byte: {0x3: 0x40, 0x9: 0x80}.get(byte & 0xF, _OTHER))),
-    (9, _table(lambda byte: byte >> 1 & 7)),
+    (0, table(lambda byte: {0x87: 0x10, 0x83: 0x20}.get(byte, _OTHER))),
+    (1, table(lambda byte: {0x3: 0x40, 0x9: 0x80}.get(byte & 0xF, _OTHER))),
+    (9, table(lambda byte: byte >> 1 & 7)),
 )
 # Narrow: opcode 0xef50 or 0xef40 in the top 13 bits, width in bits 48-50.
 _NARROW = (
-    (6, _table(lambda byte: {0x50: _STORE, 0x40: _LOAD}.get(byte & 0xF8, _OTHER) | byte & 7)),
-    (7, _table(lambda byte: 0 if byte == 0xEF else _OTHER)),
+    (6, table(lambda byte: {0x50: _STORE, 0x40: _LOAD}.get(byte & 0xF8, _OTHER) | byte & 7)),
+    (7, table(lambda byte: 0 if byte == 0xEF else _OTHER)),
 )
 
 
@@ -51,9 +48,9 @@ def annotated(annotations: Sequence[int], code: bytes, sm: int) -> tuple[int, in
     wide = sm >= _WIDE_SM
     offsets = _offsets(annotations, len(code) - (16 if wide else 8))
     columns = []
-    for byte, table in _WIDE if wide else _NARROW:
+    for byte, lookup in _WIDE if wide else _NARROW:
         shifted = memoryview(code)[byte:]
-        columns.append(bytes(map(shifted.__getitem__, offsets)).translate(table))
+        columns.append(bytes(map(shifted.__getitem__, offsets)).translate(lookup))
     return _total(columns)
 
 
@@ -71,10 +68,10 @@ def may_be_cut(found: tuple[int, int], code: bytes, sm: int) -> bool:
 def local_traffic(code: bytes, sm: int) -> tuple[int, int]:
     """Return bytes of all local stores and loads: at most, spills are that many."""
     if sm >= _WIDE_SM:
-        return _total([code[byte::16].translate(table) for byte, table in _WIDE])
+        return _total([code[byte::16].translate(lookup) for byte, lookup in _WIDE])
     stores = loads = 0
     for first in (8, 16, 24):  # the first of every four words controls the scheduling
-        columns = [code[first + byte :: 32].translate(table) for byte, table in _NARROW]
+        columns = [code[first + byte :: 32].translate(lookup) for byte, lookup in _NARROW]
         more = _total(columns)
         stores, loads = stores + more[0], loads + more[1]
     return stores, loads
@@ -91,11 +88,7 @@ def _offsets(annotations: Sequence[int], last: int) -> Sequence[int]:
 
 
 def _total(columns: list[bytes]) -> tuple[int, int]:
-    size = min(map(len, columns))
-    merged = 0
-    for column in columns:
-        merged |= int.from_bytes(column[:size], "little")
-    kinds = merged.to_bytes(size, "little")
+    kinds = overlaid(columns)
     return _bytes(kinds, _STORE), _bytes(kinds, _LOAD)
 
 

@@ -21,12 +21,14 @@ class Want:
 
     *kernels*: False gives entries and damage only, and unpacks nothing but likely stubs.
     *processes*: how many may read the images of one large file, named by its path.
+    *instructions*: count them, and those in double precision.
     *chosen*: of the images and PTX programs of one module, those whose kernels are wanted; by
     default all images, or where there are none the PTX.
     """
 
     kernels: bool = True
     processes: int = 1
+    instructions: bool = False
     chosen: Callable[[tuple[Entry, ...]], tuple[Entry, ...]] | None = None
 
     def pick(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:

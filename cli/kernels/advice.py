@@ -82,6 +82,8 @@ def _report(one: Found, device: Device | None) -> Report | None:
             spill_store_bytes=kernel.spill_stores,
             spill_load_bytes=kernel.spill_loads,
             stack_bytes=kernel.stack,
+            instructions=kernel.instructions,
+            fp64_instructions=kernel.fp64_instructions,
             spills_exact=kernel.spills_are is Exactness.EXACT,
         ),
     )

@@ -55,7 +55,8 @@ class Gatherer:
 
     def kernels(self) -> Iterator[Kernel]:
         """Yield the kernels that were asked for, as they are read."""
-        for item in self._items(Want(chosen=self._chosen, processes=self.asked.jobs)):
+        want = Want(chosen=self._chosen, processes=self.asked.jobs, instructions=self.asked.advise)
+        for item in self._items(want):
             if isinstance(item, Kernel) and self._wanted(item):
                 yield item
 

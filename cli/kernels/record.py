@@ -43,6 +43,8 @@ def kernel_record(kernel: Kernel, residency: Residency) -> dict[str, Any]:
         "param_bytes": kernel.param_bytes,
         "constant_banks": _banks(kernel),
         "code_bytes": kernel.code_bytes,
+        "instructions": kernel.instructions,
+        "fp64_instructions": kernel.fp64_instructions,
         "linked": kernel.linked,
         "debug": kernel.debug,
         "toolkit": kernel.toolkit,

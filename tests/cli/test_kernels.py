@@ -430,3 +430,20 @@ def test_advice_on_a_library(cli) -> None:
 def test_several_processes(cli, inside: Path) -> None:
     alone = cli("kernels", "two.fatbin", "--format", "ndjson").out
     assert cli("kernels", "two.fatbin", "--format", "ndjson", "--jobs", "2").out == alone
+
+
+def test_scarce_double_precision_is_seen_in_the_code(cli, tmp_path: Path) -> None:
+    source = tmp_path / "double.ptx"
+    source.write_text(
+        ".version 8.7\n.target sm_80\n.address_size 64\n"
+        ".visible .entry _Z6doublePd(.param .u64 a)\n.maxntid 256, 1, 1\n{\n"
+        "  .reg .f64 %d<4>;\n  .reg .b64 %rd<3>;\n  ld.param.u64 %rd1, [a];\n"
+        "  ld.global.f64 %d1, [%rd1];\n"
+        + "  fma.rn.f64 %d1, %d1, %d1, %d1;\n" * 20
+        + "  st.global.f64 [%rd1], %d1;\n  ret;\n}\n"
+    )
+    path = str(tmp_path / "double.cubin")
+    tool("ptxas", "-arch=sm_80", source, "-o", path)
+    for gpu, expected in (("rtx4090", True), ("a100", False)):
+        out = cli("kernels", path, "--gpu", gpu, "--advise").out
+        assert ("[scarce-fp64]" in out) is expected, gpu

@@ -48,7 +48,7 @@ def test_what_one_of_them_does(file: str) -> None:
         span = FileSpan(handle, handle.seek(0, 2))
         steps = containers._steps(span, Place(path=file), Want())
         payload = next(step for step in steps if isinstance(step, Packed))
-    apart._open(file)
+    apart._open(file, instructions=False)
     rows = apart._read([payload])
     apart._Here.file.close()
     kernels = [item for item in read(file) if isinstance(item, Kernel)]
@@ -61,7 +61,7 @@ def test_a_process_that_dies_is_said(file: str) -> None:
         span = FileSpan(handle, handle.seek(0, 2))
         steps = containers._steps(span, Place(path=file), Want())
         with pytest.raises(Unavailable, match="A process that read images died"):
-            list(apart.read_apart(steps, file + "-is-not-there", 2))
+            list(apart.read_apart(steps, file + "-is-not-there", Want(processes=2)))
 
 
 def test_who_stops_listening_stops_the_processes(file: str) -> None:
