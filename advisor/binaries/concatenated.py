@@ -33,8 +33,14 @@ def split(
         raise Damaged(f"Its table of {count:,} images does not fit the header.", place.offset)
     rows = header[start : start + count * _PART.size]
     blob = whole.unpacked_size if whole.packed_size else whole.payload_size
+    left = blob
     for row in _PART.iter_unpack(rows):
         fields, part = _as_entry(row, whole)
+        left -= part[1]
+        if left < 0:  # real images lie one behind the other
+            raise Damaged(
+                "Its images overlap: together they are longer than their blob.", place.offset
+            )
         if sum(part) > blob:
             raise Damaged(
                 f"An image of it claims bytes {part[0]:,} to {sum(part):,}.", place.offset

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 
 # Images without code are 872 bytes (old ABI) or about 1,900 (new ABI), PTX without is 56.
 _MOST_STUB = {Content.SASS: 2500, Content.PTX: 256}
-# What makes PTX more than a header.
 # Packing makes what is tiny at most this much longer.
 _SLACK = 64
+# Images packed together are not unpacked for the sake of a stub beyond this.
+_MOST_SHARED = 1 << 24
+# Whole libraries unpack to four times their size; what unpacks to more than this wastes our time.
+_MOST_TIMES_FILE = 64
+_SLACK_FILE = 1 << 30
+# What makes PTX more than a header.
 _DEFINING = (b".entry", b".func", b".global", b".const")
 
 
@@ -32,6 +37,7 @@ class Images:
     def __init__(self, span: FileSpan) -> None:
         self._span = span
         self._kept: tuple[int, bytes] = (-1, b"")
+        self._left = _MOST_TIMES_FILE * span.size + _SLACK_FILE
 
     def open(self, packed: Packed) -> Span:
         """Return the payload as it was before packing; raises Damaged or Unavailable."""
@@ -58,6 +64,8 @@ class Images:
     def _is_stub(self, packed: Packed) -> bool:
         entry = packed.entry
         if packed.part is not None:
+            if packed.unpacked_size > _MOST_SHARED:
+                return False
             image = self.open(packed)
             return _is_empty(image.read(0, image.size), entry.content)
         payload = self._span.read(packed.at, packed.size)
@@ -71,8 +79,12 @@ class Images:
         return data
 
     def _unpacked(self, packed: Packed) -> bytes:
+        if self._left < 0:
+            raise Damaged("The images before it unpack to far more than such a file can hold.")
         payload = self._span.read(packed.at, packed.size)
-        return _unpacked(payload, packed.entry.compression, packed.unpacked_size)
+        data = _unpacked(payload, packed.entry.compression, packed.unpacked_size)
+        self._left -= len(data)
+        return data
 
 
 # A device link leaves the same few stubs behind in thousands of modules.

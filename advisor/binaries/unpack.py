@@ -11,7 +11,7 @@ from gpuadvise.advisor.errors import Unavailable
 # The largest image seen is 134 MB.
 MOST_UNPACKED = 1 << 30
 # LZ4 cannot do better than 255 to 1. The best of Zstandard seen in a library is 134 to 1.
-_MOST_TIMES = {Compression.LZ4: 255, Compression.ZSTD: 2000}
+_MOST_TIMES = {Compression.LZ4: 255, Compression.ZSTD: 500}
 _SLACK = 64
 # Making an unpacker takes longer than unpacking a stub, and two threads must not share one.
 _made = threading.local()

@@ -74,6 +74,8 @@ def nothing_page(asked: Asked, choice: Choice | None, seen: Seen) -> list[Block]
         text = f"{and_list(options)} {verb} none of {plural(seen.kernels, 'kernel')}."
     elif seen.kernels:
         text = f"No kernel, but {plural(seen.kernels, 'device function')}: --functions lists them."
+    elif seen.damage:
+        text = "No kernel could be read."
     elif choice:
         text = f"{choice.device.name} would load none of this code: gpuadvise compat says why."
     else:

@@ -138,6 +138,14 @@ def test_concatenated_images_are_listed_unpacked_or_not(
         pair for sm in ("80", "86", "90") for pair in kernels(read(str(assemble(f"sm_{sm}").path)))
     ]
     assert kernels(read(str(path))) == sorted(apart)
+    # A table that names the same bytes again and again.
+    table = 16 + 64 + 8
+    overlapping = bytearray(data)
+    for part in (1, 2):
+        row = table + 64 * part
+        overlapping[row + 4 : row + 12] = struct.pack("<II", 0, LAYOUT.unpack_from(data, 16)[13])
+    path.write_bytes(overlapping)
+    assert "overlap" in next(item.message for item in read(str(path)) if isinstance(item, Damage))
     # A table that names bytes outside the blob.
     forged = bytearray(data)
     struct.pack_into("<I", forged, 16 + 64 + 8 + 4, 2**31)

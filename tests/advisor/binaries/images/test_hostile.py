@@ -116,6 +116,19 @@ def test_forged_containers_end(words: list[int]) -> None:
     items(region(b"".join(struct.pack("<Q", word) for word in words)))
 
 
+def test_many_images_that_unpack_to_much_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpuadvise.advisor.binaries import images
+
+    monkeypatch.setattr(images, "_SLACK_FILE", 1 << 20)
+    size = 1 << 20
+    packed = zstandard.ZstdCompressor().compress(bytes(size)).ljust(size // 400, b"\0")
+    bomb = entry(packed, packed=len(packed), flags=0x8011, unpacked=size)
+    said = damage(region(*[bomb] * 9))
+    assert len(said) == 9
+    assert "unpack to far more than such a file can hold" in said[-1]
+    assert "unpack to far more" not in said[0]
+
+
 def test_truncation_at_every_hundredth(seeds: list[bytes]) -> None:
     for whole in seeds[:3]:
         for cut in range(1, len(whole), max(1, len(whole) // 100)):
