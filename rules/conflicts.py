@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Two rules whose actions cannot both be taken, and how to decide between them."""
+    """Two rules whose actions cannot both be taken, and how to decide between them.
+
+    *implied* says no more than *second* does, so that it is left out beside the two.
+    """
 
     first: str
     second: str
     decide: str
+    implied: str | None = None
 
 
 CONFLICTS = (
@@ -29,6 +33,7 @@ CONFLICTS = (
             "These pull in opposite directions: more registers end the spills, fewer raise "
             "occupancy. End the spills first, then compare the run times of both builds."
         ),
+        implied="low-occupancy",
     ),
     Conflict(
         first="unhidden-latency",
@@ -47,6 +52,7 @@ CONFLICTS = (
             "but shared memory already limits occupancy. Keep the tile if the traffic it saves "
             "shortens the run time."
         ),
+        implied="low-occupancy",
     ),
 )
 
@@ -63,7 +69,11 @@ def reconciled(lines: Sequence[Line]) -> list[Line]:
 
 def _merged(lines: list[Line], conflict: Conflict) -> list[Line]:
     other = next(line for line in lines if _is_advice(line, conflict.second))
-    kept = [line for line in lines if line is not other]
+    kept = [
+        line
+        for line in lines
+        if line is not other and not (conflict.implied and _is_advice(line, conflict.implied))
+    ]
     index = next(i for i, line in enumerate(kept) if _is_advice(line, conflict.first))
     kept[index] = _joined(kept[index], other, conflict.decide)
     return kept

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted
@@ -13,7 +14,7 @@ from gpuadvise.rules.model import Priority
 from gpuadvise.rules.select import selected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.description.reader import Described
     from gpuadvise.rules.model import Rule
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 # An answer of ten thousand kernels with a dozen findings each.
 _LARGEST_BASELINE = 256 * 2**20
-Known = frozenset[tuple[str, str | None, str | None]]
+Key: TypeAlias = tuple[str, str | None, str | None]  # rule, kernel, file
+# What a baseline says of each: lines move and numbers change, so it is counted as well.
+Known: TypeAlias = "Mapping[Key, tuple[str, ...]]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +32,7 @@ class Judge:
     """The rules that run for every kernel, and what is known already."""
 
     rules: tuple[Rule, ...]
-    known: Known = frozenset()
+    known: Known = field(default_factory=dict)
 
     def report(self, kernel: Described) -> Report:
         """Return what the rules say about *kernel*, its own selection applied."""
@@ -40,13 +43,25 @@ class Judge:
         return run(rules, kernel.facts)
 
     def news(self, report: Report) -> tuple[Finding, ...]:
-        """Return the findings of *report* that the baseline does not have."""
+        """Return the findings of *report* that the baseline does not have.
+
+        A rule that fires more often in one place than it did says something new; of its
+        findings those in the baseline's very words are the old ones.
+        """
         if not self.known:
             return report.findings
-        return tuple(finding for finding in report.findings if _key(finding) not in self.known)
+        others = [f for f in report.findings if f.message not in self.known.get(_key(f), ())]
+        left = Counter({key: len(messages) for key, messages in self.known.items()})
+        left.subtract(Counter(_key(f) for f in report.findings if f not in others))
+        new = []
+        for finding in others:
+            left[_key(finding)] -= 1
+            if left[_key(finding)] < 0:
+                new.append(finding)
+        return tuple(new)
 
 
-def _key(finding: Finding) -> tuple[str, str | None, str | None]:
+def _key(finding: Finding) -> Key:
     place = finding.advice.location
     return finding.rule.id, place.kernel if place else None, place.file if place else None
 
@@ -56,7 +71,11 @@ def baseline(path: str) -> Known:
     try:
         with open(path, "rb") as file:
             answer = json.loads(file.read(_LARGEST_BASELINE))
-        return frozenset(_saved_key(finding) for finding in answer["findings"])
+        found: dict[Key, tuple[str, ...]] = {}
+        for finding in answer["findings"]:
+            key = _saved_key(finding)
+            found[key] = (*found.get(key, ()), str(finding["message"]))
+        return found
     except OSError as error:
         raise BadInput(f"--baseline: {quoted(path)}: {error.strerror}.") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -65,7 +84,7 @@ def baseline(path: str) -> Known:
         ) from None
 
 
-def _saved_key(finding: dict[str, Any]) -> tuple[str, str | None, str | None]:
+def _saved_key(finding: dict[str, Any]) -> Key:
     place = finding["location"] or {}
     return str(finding["rule"]), place.get("kernel"), place.get("file")
 
@@ -87,14 +106,21 @@ def held_against(reports: Iterable[Report], limit: Priority | None) -> None:
     """
     if limit is None:
         return
-    urgent = [
-        line for report in reports for line in report.lines if line.rule.priority.rank <= limit.rank
-    ]
-    if not urgent:
-        raise BadInput(
-            f"--fail-on {limit}: no rule of that priority had its evidence.",
-            hint="Run without it and with --all: each rule then says what it needs.",
-        )
+    if not any(can_meet(report, limit) for report in reports):
+        raise nothing_held(limit)
+
+
+def nothing_held(limit: Priority) -> BadInput:
+    """Return the error of a threshold that nothing could meet."""
+    return BadInput(
+        f"--fail-on {limit}: no rule of that priority had its evidence.",
+        hint="Run without it and with --all: each rule then says what it needs.",
+    )
+
+
+def can_meet(report: Report, limit: Priority) -> bool:
+    """Return whether a rule as urgent as *limit* was evaluated for *report*."""
+    return any(line.rule.priority.rank <= limit.rank for line in report.lines)
 
 
 def met(findings: Iterable[Finding], limit: Priority | None) -> int:

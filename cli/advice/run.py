@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.cli.advice.answers import Advised, answer, exit_code, finding_row
+from gpuadvise.cli.advice.answers import Advised, answer
 from gpuadvise.cli.advice.gather import Evidence
 from gpuadvise.cli.advice.judge import Judge, baseline, held_against, met_note, ranked, threshold
 from gpuadvise.cli.advice.record import PLACES, given_flags
-from gpuadvise.cli.emit import emit, note, stream
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.advice.streamed import streamed
+from gpuadvise.cli.emit import emit
 from gpuadvise.cli.formats import Format
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import selected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from gpuadvise.advisor.backends.settings_file import Settings
+    from gpuadvise.cli.exits import Exit
     from gpuadvise.cli.formats import Output
     from gpuadvise.rules.model import Priority, Rule
 
@@ -79,7 +80,7 @@ class Call:
     def judge(self, settings: Settings) -> Judge:
         """Return the rules to run: the user's own included, those not wanted left out."""
         saved = self.given.get("baseline")
-        return Judge(rules=self._rules(settings), known=baseline(saved) if saved else frozenset())
+        return Judge(rules=self._rules(settings), known=baseline(saved) if saved else {})
 
     def _rules(self, settings: Settings) -> tuple[Rule, ...]:
         """Return the rules that options and settings leave; --select stands instead of theirs."""
@@ -99,7 +100,7 @@ def advise(call: Call, output: Output) -> Exit:
     limit = threshold(option, asked or settings.fail_on)
     judge, evidence = call.judge(settings), call.evidence()
     if output.format in (Format.NDJSON, Format.CSV) and evidence.files and not output.fields:
-        return _streamed(evidence, judge, limit, output.format)
+        return streamed(evidence, judge, limit, output.format)
     return _whole(call, evidence, judge, limit, output)
 
 
@@ -126,40 +127,3 @@ def _whole(
     source = next((file for file in files if file != "-"), None)
     notes = [*evidence.notes, *met_note(advised.findings, limit)]
     return emit(answer(advised, call.shown, limit, notes, source=source), output)
-
-
-def _streamed(evidence: Evidence, judge: Judge, limit: Priority | None, form: str) -> Exit:
-    """Print one row per finding as the kernels come; nothing is kept."""
-    from gpuadvise.cli.render import rows
-
-    worst = [Exit.RAN]
-    stream(rows.render(_rows(evidence, judge, limit, worst), form))
-    note(*evidence.notes)
-    return max(worst, key=_SEVERITY.index)
-
-
-# What an exit code says, from harmless to serious.
-_SEVERITY = (Exit.RAN, Exit.THRESHOLD, Exit.UNAVAILABLE, Exit.BAD_INPUT)
-
-
-def _rows(
-    evidence: Evidence, judge: Judge, limit: Priority | None, worst: list[Exit]
-) -> Iterator[dict[str, Any]]:
-    for kernel in evidence.kernels():
-        if isinstance(kernel, BadLine):
-            note(" ".join(filter(None, (kernel.error.message, kernel.error.hint))))
-            worst.append(Exit.BAD_INPUT)
-            continue
-        try:
-            report = judge.report(kernel)
-        except BadInput as refused:  # the kernel's own selection
-            note(" ".join(filter(None, (refused.message, refused.hint))))
-            worst.append(Exit.BAD_INPUT)
-            continue
-        findings = judge.news(report)
-        one = Advised(rules=judge.rules, reports=(report,), findings=findings)
-        if (code := exit_code(one, limit)) not in worst:
-            worst.append(code)
-        for rule, error in one.failures:
-            note(f"The rule {rule} broke: {error}")
-        yield from map(finding_row, findings)

@@ -227,6 +227,28 @@ def test_a_baseline_leaves_only_what_is_new(somewhere: Path, cli) -> None:
     assert rules_in(new.out) == ["partial-warp", "tiny-blocks"]
 
 
+def test_a_second_finding_in_the_same_place_is_new(stdin, somewhere: Path, cli) -> None:
+    first = {"name": "a[2 * i]", "word": 4, "stride": 2}
+    stdin(json.dumps({"name": "blur", "gpu": "h200", "accesses": [first]}))
+    (somewhere / "old.json").write_text(cli("advise", "-", "--format", "json").out)
+    moved = {"name": "a[3 * i]", "word": 4, "stride": 3}
+    stdin(json.dumps({"name": "blur", "gpu": "h200", "accesses": [moved]}))
+    ran = cli("advise", "-", "--format", "json", "--baseline", "old.json")
+    assert rules_in(ran.out) == []  # the same place, with other numbers
+    stdin(json.dumps({"name": "blur", "gpu": "h200", "accesses": [moved, first]}))
+    ran = cli("advise", "-", "--format", "json", "--baseline", "old.json")
+    [new] = json.loads(ran.out)["findings"]
+    assert "a[3 * i]" in new["message"]
+
+
+@pytest.mark.parametrize("form", ["text", "ndjson"])
+def test_a_threshold_that_nothing_could_meet(form: str, stdin, cli) -> None:
+    stdin(json.dumps({"sanitized": True}))
+    ran = cli("advise", "-", "--gpu", "h200", "--format", form, "--fail-on", "high")
+    assert (ran.code, ran.out) == (2, "")
+    assert "error: --fail-on high: no rule of that priority had its evidence.\n" in ran.err
+
+
 def test_a_baseline_is_named_where_it_hides_findings(somewhere: Path, cli) -> None:
     (somewhere / "old.json").write_text(cli("advise", *FIRST, "--format", "json").out)
     ran = cli("advise", *FIRST, "--baseline", "old.json", "--fail-on", "low")
