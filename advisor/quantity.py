@@ -34,6 +34,7 @@ _OPERATIONS = {
 _OPERATION_RATES = {
     f"{unit}{noun}/s": scale for unit, scale in _DECIMAL.items() for noun in ("FLOP", "OP")
 }
+_FLOPS = (("PFLOP/s", 1e15), ("TFLOP/s", 1e12), ("GFLOP/s", 1e9), ("MFLOP/s", 1e6))
 LARGEST_BYTES = 2**63 - 1
 # No time, rate or count is that far from one; products of such numbers stay finite.
 _BEYOND = 1e30
@@ -143,7 +144,7 @@ def show_seconds(time: float) -> str:
 
 def show_flops(rate: float) -> str:
     """Return *rate* in operations per second as ``66.9 TFLOP/s``."""
-    return _decimal(rate, (("PFLOP/s", 1e15), ("TFLOP/s", 1e12), ("GFLOP/s", 1e9)), "FLOP/s")
+    return _decimal(rate, _FLOPS, "FLOP/s")
 
 
 def show_operations(count: float) -> str:

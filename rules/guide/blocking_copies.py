@@ -22,7 +22,7 @@ def check(blocking_copies: int, transfers: tuple[Transfer, ...]) -> Verdict:
     return Advice(
         message=(
             f"{blocking_copies} of {plural(len(transfers), 'kind')} of copies block, the largest "
-            f"with {show_bytes(largest.bytes)} ({largest.direction}) {largest.count:,} times."
+            f"with {show_bytes(largest.bytes)} ({largest.direction}) {plural(largest.count, 'time')}."
         ),
         action=(
             "Replace cudaMemcpy by cudaMemcpyAsync from pinned memory, in a stream made with "

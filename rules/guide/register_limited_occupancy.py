@@ -51,7 +51,7 @@ def check(
     threads, blocks = occupancy.launch.threads, step.after.blocks_per_sm
     return Advice(
         message=(
-            f"{registers} registers x {threads} threads let an SM hold "
+            f"{registers} registers x {plural(threads, 'thread')} let an SM hold "
             f"{plural(occupancy.blocks_per_sm, 'block')} ({show_share(occupancy.occupancy)} "
             f"occupancy); with {step.to} registers it holds {blocks} "
             f"({show_share(step.after.occupancy)}){_together(step)}."

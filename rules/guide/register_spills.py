@@ -88,6 +88,8 @@ def _price(spill: int, occupancy: Occupancy | None) -> str:
     more = min(-(-spill // 8), occupancy.hardware.max_registers_per_thread)
     wanted = min(occupancy.launch.registers + more, occupancy.hardware.max_registers_per_thread)
     then = model(occupancy.hardware, replace(occupancy.launch, registers=wanted))
+    if not then.launchable:
+        return f"; {wanted} registers need blocks of fewer than {then.launch.threads:,} threads"
     return f"; at {wanted} registers {occupancy_change(occupancy, then)}"
 
 

@@ -34,8 +34,7 @@ def check(transfer_seconds: float, run_seconds: float) -> Verdict:
             f"{show_share(min(1.0, share))} of the run."
         ),
         action=(
-            f"Overlapping copies with the other {show_seconds(rest)} can hide at most "
-            f"{show_seconds(hidden)}. To win more, copy less: keep intermediate data on the "
+            f"{_overlap(rest, hidden)} To win more, copy less: keep intermediate data on the "
             "device, copy only what changed, use narrower types, and move a step to the device "
             "even if it runs badly there."
         ),
@@ -49,6 +48,16 @@ def check(transfer_seconds: float, run_seconds: float) -> Verdict:
         )
         if rest
         else None,
+    )
+
+
+def _overlap(rest: float, hidden: float) -> str:
+    """Return what overlapping can win; without other work there is nothing to hide behind."""
+    if not hidden:
+        return "Nothing else runs that copies could hide behind, except copies the other way."
+    return (
+        f"Overlapping copies with the other {show_seconds(rest)} can hide at most "
+        f"{show_seconds(hidden)}."
     )
 
 

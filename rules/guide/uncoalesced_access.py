@@ -81,7 +81,7 @@ def _remedy(better: Remedy) -> str:
 def _gather(ideal: int) -> str:
     return (
         "Read through shared memory: load rows with neighbouring threads on neighbouring words "
-        f"({ideal} sectors), then gather there."
+        f"({plural(ideal, 'sector')}), then gather there."
     )
 
 

@@ -27,11 +27,11 @@ def check(elements: int, launch: Launch, grid: tuple[int, int, int]) -> Verdict:
     )
     return Advice(
         message=(
-            f"{plural(blocks, 'block')} of {plural(launch.threads, 'thread')} are {threads:,} "
-            f"threads for {plural(elements, 'element')}: with one element per thread, {seen}."
+            f"{plural(blocks, 'block')} of {plural(launch.threads, 'thread')} give "
+            f"{plural(threads, 'thread')} for {plural(elements, 'element')}: with one element per thread, {seen}."
         ),
         action=(
-            f"Launch (n + {launch.threads - 1}) / {launch.threads} = {needed:,} blocks with the "
+            f"Launch (n + {launch.threads - 1}) / {launch.threads} = {plural(needed, 'block')} with the "
             "bounds check if (i < n), unless each thread takes several elements in a "
             "grid-stride loop."
         ),

@@ -100,7 +100,7 @@ def _batch(elements: int | None, threads: int) -> str | None:
     if elements is None or elements >= threads:
         return None
     return (
-        f"The {elements:,} elements are fewer than the {threads:,} threads that fit at once: "
+        f"{plural(elements, 'element')} for the {threads:,} threads that fit at once are too few: "
         "batch several such problems into one launch, or run other kernels beside this one in "
         "their own streams (and say so with --concurrent)."
     )

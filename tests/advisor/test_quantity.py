@@ -127,6 +127,7 @@ def test_any_text_is_a_size_or_bad_input(text: str) -> None:
         (quantity.show_seconds(12e-9), "12 ns"),
         (quantity.show_seconds(1.5), "1.5 s"),
         (quantity.show_flops(66.9e12), "66.9 TFLOP/s"),
+        (quantity.show_flops(31_395_228.3), "31.4 MFLOP/s"),
     ],
 )
 def test_what_people_read(shown: str, text: str) -> None:

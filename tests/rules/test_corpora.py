@@ -123,7 +123,9 @@ def test_a_longer_run_of_the_same_rate_gets_the_same_advice(scale: int, seconds:
 def test_a_problem_that_is_too_small_is_not_told_to_launch_more_blocks() -> None:
     kernel = {"gpu": "h200", "regs": 24, "block": 1024, "grid": 1}
     [small] = [f for f in report({**kernel, "elements": 1000}).findings if "fill" in f.rule.title]
-    assert small.advice.action.startswith("The 1,000 elements are fewer than the 270,336 threads")
+    assert small.advice.action.startswith(
+        "1,000 elements for the 270,336 threads that fit at once are too few: "
+    )
     [large] = [f for f in report({**kernel, "elements": 10**6}).findings if "fill" in f.rule.title]
     assert large.advice.action.startswith("Launch at least 264 blocks (132 SMs x 2 blocks)")
     assert large.advice.gain is not None
@@ -135,3 +137,17 @@ def test_spills_under_launch_bounds_name_the_bounds_to_write() -> None:
     result = report({**kernel, "launch_bounds": [512, 2], "block": 512})
     [found] = [f for f in result.findings if f.rule.id == "register-spills"]
     assert "__launch_bounds__(512, 1) instead of 2 blocks" in found.advice.action
+
+
+def test_registers_that_no_block_of_the_size_can_have_are_told() -> None:
+    compiled = {"spill_stores": 976, "spill_loads": 976, "stack": 448}
+    result = report({"gpu": "h200", "regs": 32, "block": 1024, "compiled": compiled})
+    [found] = [f for f in result.findings if f.rule.id == "register-spills"]
+    assert "; 255 registers need blocks of fewer than 1,024 threads. From" in found.advice.action
+
+
+def test_copies_beside_which_nothing_runs() -> None:
+    transfers = [{"direction": "h2d", "bytes": "1GiB", "memory": "pinned", "time": "20ms"}]
+    result = report({"gpu": "h200", "transfers": transfers, "total_time": "20ms"})
+    [found] = [f for f in result.findings if f.rule.id == "transfer-bound-run"]
+    assert found.advice.action.startswith("Nothing else runs that copies could hide behind,")
