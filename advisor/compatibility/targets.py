@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.prose import and_list
+
 if TYPE_CHECKING:
     from gpuadvise.advisor.capability import Capability
 
@@ -77,9 +79,10 @@ def why_sass_fails(target: Capability, gpu: Capability) -> str:
     if target.variant == "a":
         return f"{target.target} code runs on {target} only"
     if target.variant == "f":
-        return f"{target.target} code runs on its own family only"
+        return f"{target.target} code runs on {_family(built)} only"
     if built[0] != card[0]:
-        return f"{target.target} code runs on {target.major}.x only"
+        where = "{}.{}".format(*built) if built in EMBEDDED else f"{target.major}.x"
+        return f"{target.target} code runs on {where} only"
     if built > card:
         return f"{target.target} code needs {target} or later"
     embedded, other = (gpu, target) if card in EMBEDDED else (target, gpu)
@@ -92,5 +95,10 @@ def why_ptx_fails(target: Capability, gpu: Capability) -> str:
     if target.variant == "a":
         return f"{name} PTX compiles for {target} only"
     if target.variant == "f":
-        return f"{name} PTX compiles for its own family only"
+        return f"{name} PTX compiles for {_family(number(target))} only"
     return f"{name} PTX needs a GPU of {target} or later, not {gpu}"
+
+
+def _family(built: tuple[int, int]) -> str:
+    members = sorted({built, *_FAMILY.get(built, ())})
+    return and_list(["{}.{}".format(*member) for member in members])

@@ -87,7 +87,10 @@ def test_ptx(target: str, gpu: str, compiles: bool) -> None:
     ("target", "gpu", "words"),
     [
         ("sm_90a", "10.0", "sm_90a code runs on 9.0 only"),
-        ("sm_100f", "12.0", "sm_100f code runs on its own family only"),
+        ("sm_100f", "12.0", "sm_100f code runs on 10.0, 10.3 and 10.7 only"),
+        ("sm_121f", "12.0", "sm_121f code runs on 12.1 only"),
+        ("sm_87", "9.0", "sm_87 code runs on 8.7 only"),
+        ("sm_101", "10.0", "sm_101 code runs on 11.0 only"),
         ("sm_80", "9.0", "sm_80 code runs on 8.x only"),
         ("sm_89", "8.6", "sm_89 code needs 8.9 or later"),
         ("sm_86", "8.7", "8.7 is a Tegra part: it does not share machine code with 8.6"),
@@ -101,7 +104,8 @@ def test_the_reason_names_the_rule(target: str, gpu: str, words: str) -> None:
 def test_the_reason_for_ptx_names_the_rule() -> None:
     old = parse_capability("8.6")
     assert why_ptx_fails(parse_capability("sm_90a"), old) == "compute_90a PTX compiles for 9.0 only"
-    assert "its own family" in why_ptx_fails(parse_capability("sm_100f"), old)
+    family = why_ptx_fails(parse_capability("sm_120f"), old)
+    assert family == "compute_120f PTX compiles for 12.0 and 12.1 only"
     assert "needs a GPU of 9.0 or later, not 8.6" in why_ptx_fails(parse_capability("90"), old)
 
 
