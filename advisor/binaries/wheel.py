@@ -85,7 +85,7 @@ def read_members(file: BinaryIO) -> Iterator[Unzipped | Damaged]:
 
 def _may_hold_code(info: zipfile.ZipInfo) -> bool:
     path = PurePosixPath(info.filename)
-    if info.is_dir() or info.file_size < _LEAST:
+    if not info.filename or info.is_dir() or info.file_size < _LEAST:
         return False
     known = (".so.", _CONDA)
     return (

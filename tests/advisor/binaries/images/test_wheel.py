@@ -107,3 +107,8 @@ def test_members_that_share_their_bytes_do_not_unpack_without_end(
     damage = [item.message for item in found if isinstance(item, Damage)]
     assert len(damage) > 5
     assert all("claims to unpack" in text or "Overlapped" in text for text in damage)
+
+
+def test_a_member_without_a_name(library: bytes) -> None:
+    data = wheel(a__so=library).replace(b"a.so", b"\0.so")
+    assert items(data) == []
