@@ -24,9 +24,11 @@ LARGEST = 2**63 - 1
 
 
 def whole(low: int = 0, high: int = LARGEST) -> Reader:
-    """Return a reader of whole numbers from *low* to *high*."""
+    """Return a reader of whole numbers from *low* to *high*; 1e9 is one, as other tools write."""
 
     def read(value: object) -> int:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise BadInput(f"{shown(value)} is not a whole number from {low} to {high}.")
         return value

@@ -16,6 +16,7 @@ from gpuadvise.advisor.facts.access import Space
     ("read", "raw", "value"),
     [
         (v.whole(1, 5), 5, 5),
+        (v.size, 1e9, 1_000_000_000),
         (v.number(), 0, 0.0),
         (v.number(above=True), 1e-9, 1e-9),
         (v.size, "48KiB", 49152),
@@ -54,7 +55,9 @@ HUGE = 10**400
     ("read", "raw", "message"),
     [
         (v.whole(1, 5), 6, '"6" is not a whole number from 1 to 5.'),
-        (v.whole(1, 5), 2.0, '"2.0" is not a whole number from 1 to 5.'),
+        (v.whole(1, 5), 2.5, '"2.5" is not a whole number from 1 to 5.'),
+        (v.whole(), 1e300, "The number is not a whole number from 0 to"),
+        (v.whole(), float("nan"), '"nan" is not a whole number from 0 to'),
         (v.whole(1, 5), None, '"null" is not a whole number from 1 to 5.'),
         (v.whole(), HUGE, "The number is not a whole number from 0 to"),
         (v.whole(), -HUGE, "The negative number is not a whole number"),
@@ -84,7 +87,7 @@ HUGE = 10**400
         (lists.dims, "x" * 10**6, '"xxx'),
         (lists.dims, 2**31, '"2147483648" is not a size'),
     ],
-    ids=range(30),
+    ids=range(32),
 )
 def test_what_is_refused(read: v.Reader, raw: object, message: str) -> None:
     with pytest.raises(BadInput) as caught:
