@@ -27,6 +27,7 @@ class Seen:
 
     entries: int = 0
     kernels: int = 0  # before any filter
+    listed: int = 0  # kernels after it
     damage: list[Damage] = field(default_factory=list)
 
     def count(self, item: Item) -> None:
@@ -58,6 +59,7 @@ class Gatherer:
         want = Want(chosen=self._chosen, processes=self.asked.jobs, instructions=self.asked.advise)
         for item in self._items(want):
             if isinstance(item, Kernel) and self._wanted(item):
+                self.seen.listed += 1
                 yield item
 
     def _items(self, want: Want) -> Iterator[Item]:

@@ -13,8 +13,6 @@ from gpuadvise.cli.devices import device_line
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice
-    from gpuadvise.cli.kernels.asked import Asked
-    from gpuadvise.cli.kernels.gather import Seen
     from gpuadvise.cli.kernels.order import Found
 
 Record = dict[str, Any]
@@ -62,25 +60,6 @@ def _table(listed: list[Record]) -> Table:
 def _file(record: Record) -> str:
     path: str = record["member"] or record["file"]
     return path.rsplit("/", 1)[-1]
-
-
-def nothing_page(asked: Asked, choice: Choice | None, seen: Seen) -> list[Block]:
-    """Return why there is no kernel to list, as far as the question tells."""
-    device = {f"--{name}": value for name, value in asked.device.items()}
-    given = {**device, "--arch": asked.targets, "--filter": asked.pattern}
-    options = [name for name, value in given.items() if value]
-    if seen.kernels and options:
-        verb = "leaves" if len(options) == 1 else "leave"
-        text = f"{and_list(options)} {verb} none of {plural(seen.kernels, 'kernel')}."
-    elif seen.kernels:
-        text = f"No kernel, but {plural(seen.kernels, 'device function')}: --functions lists them."
-    elif seen.damage:
-        text = "No kernel could be read."
-    elif choice:
-        text = f"{choice.device.name} would load none of this code: gpuadvise compat says why."
-    else:
-        text = "There is no code with kernels to list; --list shows what there is."
-    return [Line(text, Tone.STRONG)]
 
 
 def _summary(found: list[Found]) -> str:

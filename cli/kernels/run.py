@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpuadvise.advisor.binaries.names import can_demangle
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, quoted_path
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
@@ -17,6 +14,7 @@ from gpuadvise.cli.kernels.gather import Gatherer
 from gpuadvise.cli.kernels.order import Found, in_order
 from gpuadvise.cli.kernels.progress import shown
 from gpuadvise.cli.kernels.record import damage_record, entry_record, kernel_record
+from gpuadvise.cli.kernels.remarks import READ, notes, refuse_nothing, why_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from gpuadvise.cli.kernels.driver_check import Checked
 
 _STREAMED = (Format.CSV, Format.NDJSON)
-_READ = (Format.TEXT, Format.MARKDOWN)
 _SCREEN = 40
 
 
@@ -62,8 +59,8 @@ def _streamed(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Exit:
         else (kernel_record(*found) for found in _found(asked, choice, gatherer))
     )
     stream(rows.render(islice(records, asked.limit or None), asked.output.format))
-    _refuse_nothing(gatherer)
-    note(*(choice.notes if choice else ()), *_notes(gatherer))
+    refuse_nothing(gatherer)
+    note(*(choice.notes if choice else ()), *notes(asked, choice, gatherer))
     return _exit(gatherer)
 
 
@@ -95,14 +92,14 @@ def _answer(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Answer:
         blocks=listing.blocks,
         findings=listing.advised.objects() if listing.advised else (),
         not_evaluated=listing.advised.not_evaluated if listing.advised else (),
-        notes=(*(choice.notes if choice else ()), *_notes(gatherer)),
+        notes=(*(choice.notes if choice else ()), *notes(asked, choice, gatherer)),
         exit=_exit(gatherer),
     )
 
 
 def _entries(asked: Asked, gatherer: Gatherer) -> _Listing:
     entries = list(shown(gatherer.entries()))
-    _refuse_nothing(gatherer)
+    refuse_nothing(gatherer)
     listed = [entry_record(entry) for entry in entries[: asked.limit or None]]
 
     def blocks() -> Sequence[Block]:
@@ -115,20 +112,21 @@ def _entries(asked: Asked, gatherer: Gatherer) -> _Listing:
 
 def _kernels(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> _Listing:
     found = in_order(list(shown(_found(asked, choice, gatherer))), asked.sort)
-    _refuse_nothing(gatherer)
+    refuse_nothing(gatherer)
     # A person reads one screen; making the fields of all kernels would double the time.
-    screen = asked.output.format in _READ and not asked.output.fields
+    screen = asked.output.format in READ and not asked.output.fields
     limit = _SCREEN if screen and asked.limit is None else asked.limit
     listed = [kernel_record(*one) for one in found[: limit or None]]
     advice = _advised(found, choice) if asked.advise else None
     check = _checked(asked, found, choice) if asked.driver_check else None
 
     def blocks() -> Sequence[Block]:
-        from gpuadvise.cli.kernels.page import kernels_page, nothing_page
+        from gpuadvise.cli.blocks import Line, Tone
+        from gpuadvise.cli.kernels.page import kernels_page
 
         more = [block for part in (advice, check) if part for block in part.blocks()]
         if not found:
-            return [*nothing_page(asked, choice, gatherer.seen), *more]
+            return [Line(why_nothing(asked, choice, gatherer.seen), Tone.STRONG), *more]
         return [*kernels_page(choice, found, listed), *more]
 
     return _Listing(listed, blocks, advice, check)
@@ -168,25 +166,6 @@ def _echo(asked: Asked) -> dict[str, Any]:
         "advise": asked.advise,
         "driver_check": asked.driver_check,
     }
-
-
-def _refuse_nothing(gatherer: Gatherer) -> None:
-    """Raise BadInput when no file holds any device code."""
-    seen = gatherer.seen
-    if seen.entries or seen.kernels:
-        return
-    names = and_list([quoted_path(path) for path in gatherer.asked.files], "or")
-    if seen.damage:
-        raise unreadable(names, seen.damage)
-    raise BadInput(f"There is no device code in {names}.")
-
-
-def _notes(gatherer: Gatherer) -> list[str]:
-    seen = gatherer.seen
-    notes = [*damage_notes(seen.damage)]
-    if seen.kernels and not can_demangle():
-        notes.append("Names stay mangled: install gpuadvise[binaries].")
-    return notes
 
 
 def _exit(gatherer: Gatherer) -> Exit:

@@ -290,6 +290,8 @@ def test_an_empty_list_says_why(options: str, sentence: str, cli, inside: Path) 
     assert ran.code == 0
     assert ran.out.startswith(sentence)
     assert ran.out.count("\n") == 1
+    for form in ("csv", "ndjson", "json"):
+        assert f"note: {sentence}" in cli("kernels", "80.cubin", *options.split(), "-f", form).err
 
 
 def test_a_log_for_another_gpu_and_device_functions_alone(cli, tmp_path: Path) -> None:
