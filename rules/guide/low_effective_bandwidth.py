@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Traffic, Work
 
 POOR = 0.6
-# Bytes that full bandwidth would move faster than an empty kernel runs say nothing about memory.
-SHORTEST = 2e-6
+# About 3 us of start and ramp-up keep whatever takes less than this below 60 % of any memory.
+SHORTEST = 5e-6
 
 
 def check(
@@ -97,7 +97,7 @@ RULE = Rule(
             name="shortest",
             value=SHORTEST,
             unit="s at full bandwidth",
-            source="our judgement: an empty kernel takes 1 to 2 us",
+            source="our judgement: 3 us of start and ramp-up keep what is shorter below 60 %",
         ),
     ),
     citations=guide("9.2", "8.2"),

@@ -25,15 +25,21 @@ from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.steps import steps_of, warps_gain
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Traffic
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.steps import NextStep
 
 
-def check(occupancy: Occupancy) -> Verdict:
+def check(
+    occupancy: Occupancy,
+    profile: Profile | None = None,
+    traffic: Traffic | None = None,
+) -> Verdict:
     """Advise the attribute call for dynamic memory beyond the default, or for a larger carveout."""
     needed = occupancy.needs_optin
-    if needed is not None:
-        return _optin(occupancy, needed)
+    if needed is not None:  # what was profiled or timed ran, so the call is there
+        return PASSED if profile or traffic else _optin(occupancy, needed)
     launch = occupancy.launch
     preferred = launch.carveout is not None or launch.cache is not CachePreference.NONE
     if not preferred or Resource.SHARED_MEMORY not in occupancy.limiters:
@@ -85,7 +91,10 @@ RULE = Rule(
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH, Kind.DEVICE),
     why="Beyond the default, a kernel gets shared memory only after it was asked for.",
-    when="A block uses more than 48 KiB without the opt-in attribute, or the carveout limits the blocks.",
+    when=(
+        "A block of a launch that is not known to have run uses more than 48 KiB without the opt-in "
+        "attribute, or the carveout limits the blocks."
+    ),
     thresholds=(
         Threshold(
             name="default limit",
