@@ -32,6 +32,12 @@ def selected(
     return tuple(rule for rule in rules if rule.id in chosen and rule.id not in unwanted)
 
 
+def both(rules: Sequence[Rule], others: Sequence[Rule]) -> tuple[Rule, ...]:
+    """Return those of *rules* that are among *others* as well."""
+    kept = {rule.id for rule in others}
+    return tuple(rule for rule in rules if rule.id in kept)
+
+
 def _picked(rules: Sequence[Rule], names: Iterable[str], where: str) -> frozenset[str]:
     return frozenset(rule.id for name in names for rule in _named(rules, name, where))
 

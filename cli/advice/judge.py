@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted
+from gpuadvise.cli.advice.baseline import new_among
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.model import Priority
-from gpuadvise.rules.select import selected
+from gpuadvise.rules.select import both, selected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.description.reader import Described
+    from gpuadvise.cli.advice.baseline import Key, Seen
     from gpuadvise.rules.model import Rule
     from gpuadvise.rules.report import Finding, Report
-
-# An answer of ten thousand kernels with a dozen findings each.
-_LARGEST_BASELINE = 256 * 2**20
-Key: TypeAlias = tuple[str, str | None, str | None]  # rule, kernel, file
-# What a baseline says of each: lines move and numbers change, so it is counted as well.
-Known: TypeAlias = "Mapping[Key, tuple[str, ...]]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,61 +26,24 @@ class Judge:
     """The rules that run for every kernel, and what is known already."""
 
     rules: tuple[Rule, ...]
-    known: Known = field(default_factory=dict)
+    every: tuple[Rule, ...]  # also those not selected: a kernel may name them
+    known: Mapping[Key, Seen] = field(default_factory=dict)
 
     def report(self, kernel: Described) -> Report:
         """Return what the rules say about *kernel*, its own selection applied."""
         rules = self.rules
         if kernel.select or kernel.ignore:
-            place = f"kernel {quoted(kernel.facts.kernel or '')}: "
-            rules = selected(rules, kernel.select, kernel.ignore, place=place)
+            rules = both(rules, self._wanted_by(kernel))
         return run(rules, kernel.facts)
 
+    def _wanted_by(self, kernel: Described) -> tuple[Rule, ...]:
+        name = kernel.facts.kernel
+        place = f"kernel {quoted(name)}: " if name else "kernel: "
+        return selected(self.every, kernel.select, kernel.ignore, place=place)
+
     def news(self, report: Report) -> tuple[Finding, ...]:
-        """Return the findings of *report* that the baseline does not have.
-
-        A rule that fires more often in one place than it did says something new; of its
-        findings those in the baseline's very words are the old ones.
-        """
-        if not self.known:
-            return report.findings
-        others = [f for f in report.findings if f.message not in self.known.get(_key(f), ())]
-        left = Counter({key: len(messages) for key, messages in self.known.items()})
-        left.subtract(Counter(_key(f) for f in report.findings if f not in others))
-        new = []
-        for finding in others:
-            left[_key(finding)] -= 1
-            if left[_key(finding)] < 0:
-                new.append(finding)
-        return tuple(new)
-
-
-def _key(finding: Finding) -> Key:
-    place = finding.advice.location
-    return finding.rule.id, place.kernel if place else None, place.file if place else None
-
-
-def baseline(path: str) -> Known:
-    """Return the findings of the saved answer *path*; raises BadInput naming the option."""
-    try:
-        with open(path, "rb") as file:
-            answer = json.loads(file.read(_LARGEST_BASELINE))
-        found: dict[Key, tuple[str, ...]] = {}
-        for finding in answer["findings"]:
-            key = _saved_key(finding)
-            found[key] = (*found.get(key, ()), str(finding["message"]))
-        return found
-    except OSError as error:
-        raise BadInput(f"--baseline: {quoted(path)}: {error.strerror}.") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise BadInput(
-            f"--baseline: {quoted(path)} is no answer of `gpuadvise advise --format json`."
-        ) from None
-
-
-def _saved_key(finding: dict[str, Any]) -> Key:
-    place = finding["location"] or {}
-    return str(finding["rule"]), place.get("kernel"), place.get("file")
+        """Return the findings of *report* that the baseline does not have."""
+        return new_among(report.findings, self.known) if self.known else report.findings
 
 
 def threshold(option: str, word: str | None) -> Priority | None:

@@ -10,15 +10,16 @@ from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli.advice.answers import Advised, answer
+from gpuadvise.cli.advice.baseline import baseline
 from gpuadvise.cli.advice.gather import Evidence
-from gpuadvise.cli.advice.judge import Judge, baseline, held_against, met_note, ranked, threshold
+from gpuadvise.cli.advice.judge import Judge, held_against, met_note, ranked, threshold
 from gpuadvise.cli.advice.record import PLACES, given_flags
 from gpuadvise.cli.advice.streamed import streamed
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.formats import Format
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.select import selected
+from gpuadvise.rules.select import both, selected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,17 +80,25 @@ class Call:
 
     def judge(self, settings: Settings) -> Judge:
         """Return the rules to run: the user's own included, those not wanted left out."""
-        saved = self.given.get("baseline")
-        return Judge(rules=self._rules(settings), known=baseline(saved) if saved else {})
+        saved, every = self.given.get("baseline"), with_own(RULES, self.many("rules"))
+        return Judge(
+            rules=self._rules(every, settings),
+            every=every,
+            known=baseline(saved) if saved else {},
+        )
 
-    def _rules(self, settings: Settings) -> tuple[Rule, ...]:
+    def _rules(self, every: tuple[Rule, ...], settings: Settings) -> tuple[Rule, ...]:
         """Return the rules that options and settings leave; --select stands instead of theirs."""
-        every, place = with_own(RULES, self.many("rules")), f"{settings.file}: "
-        select = self.many("select")
+        select, place = self.many("select"), f"{settings.file}: "
         chosen = selected(every, select, self.many("ignore"))
         theirs = selected(every, () if select else settings.select, settings.ignore, place=place)
-        kept = {rule.id for rule in theirs}
-        return tuple(rule for rule in chosen if rule.id in kept)
+        left = both(chosen, theirs)
+        if not left:
+            raise BadInput(
+                "No rule is left to run.",
+                hint=f"--select, --ignore and {settings.file} together exclude them all.",
+            )
+        return left
 
 
 def advise(call: Call, output: Output) -> Exit:

@@ -213,6 +213,19 @@ def test_a_selection_of_a_kernel_that_is_none(stdin, cli) -> None:
     assert '"rule":"partial-warp"' in ran.out
 
 
+def test_a_kernel_may_name_a_rule_that_does_not_run(stdin, cli) -> None:
+    stdin(json.dumps({"block": 33, "gpu": "h200", "ignore": ["tiny-blocks"]}))
+    ran = cli("advise", "-", "--select", "partial-warp", "--format", "json")
+    assert rules_in(ran.out) == ["partial-warp"]
+
+
+def test_settings_and_options_that_leave_no_rule(somewhere: Path, cli) -> None:
+    (somewhere / "gpuadvise.toml").write_text('ignore = ["tiny-blocks"]\n')
+    ran = cli("advise", "--block", "33", "--gpu", "h200", "--select", "tiny-blocks")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error: No rule is left to run.\nhint: --select, --ignore and gpu")
+
+
 def test_a_pyproject_without_settings_is_none_of_ours(somewhere: Path, cli) -> None:
     (somewhere / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     assert cli("advise", *FIRST).code == 0
