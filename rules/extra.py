@@ -5,6 +5,7 @@ They are Python and run as such, so they are loaded only when they are asked for
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
 import re
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
-from gpuadvise.advisor.prose import inert, quoted
+from gpuadvise.advisor.prose import and_list, inert, quoted
 from gpuadvise.rules.model import Citation, Examples, Kind, Priority, Rule, Threshold, Topic
 
 if TYPE_CHECKING:
@@ -88,9 +89,16 @@ def _checked(rule: object, place: str) -> Rule:
     if strange:
         raise BadInput(
             f"{place}: check() asks for {quoted(strange[0])}, which is no fact.",
-            hint="docs/adding-a-rule.md lists the facts.",
+            hint=_hint(strange[0], [*known]),
         )
     return rule
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name[:60], known, n=3, cutoff=0.6)
+    if near:
+        return f"Did you mean {and_list(near, 'or')}?"
+    return "docs/adding-a-rule.md lists the facts."
 
 
 def _text(value: object) -> bool:

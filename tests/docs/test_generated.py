@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.advisor.facts.supply import HOW
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.sources import OLD_GUIDE
 
@@ -48,3 +50,12 @@ def test_a_section_of_the_guide_has_rules_or_a_reason(number: str) -> None:
 def test_no_section_that_a_rule_cites_is_left_out() -> None:
     cited = {c.section for rule in RULES for c in rule.citations if c.document == OLD_GUIDE}
     assert {number for number in cited if int(number.split(".")[0]) >= 8} <= set(generate.SECTIONS)
+
+
+def test_the_facts_that_a_rule_may_ask_for_are_listed() -> None:
+    text = (DOCS / "adding-a-rule.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert rows == [
+        f"| `{name}` | `{kind.removesuffix(' | None')}` | {HOW[name]} |"
+        for name, kind in Facts.__annotations__.items()
+    ]

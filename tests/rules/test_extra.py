@@ -104,6 +104,17 @@ def test_a_rule_that_cannot_be_used_is_named_with_its_file(
     assert str(tmp_path / "own.py") in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [("grit", "Did you mean grid?"), ("zzzz", "docs/adding-a-rule.md lists the facts.")],
+)
+def test_a_fact_that_is_none_has_a_near_one(asked: str, hint: str, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN.replace("(grid:", f"({asked}:"))
+    with pytest.raises(BadInput) as caught:
+        with_own(RULES, [str(tmp_path)])
+    assert caught.value.hint == hint
+
+
 def test_a_folder_without_rules(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:
         with_own(RULES, [str(tmp_path)])
