@@ -45,13 +45,16 @@ def check(scaling: Scaling) -> Verdict:
             given("processors", n, "processors"),
             derived("speed-up", reached, "x"),
         ),
-        gain=None
-        if part in (0, 1)
-        else Gain(
-            kind="run time",
-            upper_bound=amdahl_limit(part) / amdahl(part, n),
-            how="1 / (1 - P) against 1 / ((1 - P) + P / N)",
-        ),
+        gain=_gain(min(n, scaling.target or n), reached),
+    )
+
+
+def _gain(goal: float, reached: float) -> Gain:
+    """Return the bound: *goal* is the target, but never more than there are processors."""
+    return Gain(
+        kind="run time",
+        upper_bound=max(1.0, goal / reached),
+        how=f"speed-up wanted / now = {show_number(goal)} / {show_number(reached)}",
     )
 
 

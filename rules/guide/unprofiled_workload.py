@@ -12,6 +12,7 @@ from gpuadvise.rules.sources import guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.profile import Profile
     from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Work
+    from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
 
 COMMAND = "ncu --set full --csv --page details ./app > report.csv"
@@ -23,11 +24,14 @@ def check(
     traffic: Traffic | None = None,
     work: Work | None = None,
     pipeline: Pipeline | None = None,
+    launched: Occupancy | None = None,
 ) -> Verdict:
     """Advise when a launch is described and neither a profile nor a time is known."""
     timed = work is not None and work.seconds is not None
     if profile or traffic or pipeline or timed:
         return PASSED
+    if launched is not None and not launched.launchable:
+        return PASSED  # there is nothing to profile before the launch succeeds
     return Advice(
         message=(
             f"Of this kernel only the launch ({plural(launch.threads, 'thread')} per block) is "
@@ -50,7 +54,7 @@ RULE = Rule(
     kinds=(Kind.PROFILE, Kind.TIMING),
     recommendation=True,
     why="Without a time nobody knows whether this kernel matters, or what it waits for.",
-    when="A launch is described, but no profile, no bandwidth figures and no times.",
+    when="A launch that can succeed is described, but no profile, no bandwidth figures and no times.",
     citations=guide("4.1.1", "3.1.1"),
     check=check,
     examples=Examples(

@@ -8,6 +8,7 @@ import pytest
 
 from gpuadvise.advisor.description.devices import from_catalogue
 from gpuadvise.advisor.description.reader import described
+from gpuadvise.advisor.scaling import amdahl
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 
@@ -156,3 +157,21 @@ def test_arithmetic_moves_to_units_for_numbers_of_its_kind() -> None:
     assert units("fp32").startswith(": tf32_tensor")
     assert "int8" not in units("bf16")
     assert "fp4" not in units("int8")
+
+
+@pytest.mark.parametrize(
+    ("scaling", "bound"),
+    [
+        ({"parallel": 0.75, "processors": 132, "target": 10}, 10 / amdahl(0.75, 132)),
+        ({"parallel": 0.75, "processors": 132}, 132 / amdahl(0.75, 132)),
+        ({"parallel": 0.75, "processors": 4, "target": 10}, 4 / amdahl(0.75, 4)),
+        ({"parallel": 1, "processors": 4, "target": 10}, 1),
+        ({"parallel": 0, "processors": 4, "target": 2}, 2),
+    ],
+)
+def test_parallelising_the_rest_wins_the_target_at_most(
+    scaling: dict[str, float], bound: float
+) -> None:
+    [found] = run(RULES, described({"scaling": scaling}, from_catalogue).facts).findings
+    assert found.advice.gain is not None
+    assert found.advice.gain.upper_bound == pytest.approx(bound)
