@@ -43,6 +43,9 @@ def command(
     carveout: Annotated[
         Text, _option("--carveout", "PERCENT", "Preferred shared-memory carveout.")
     ] = None,
+    cache: Annotated[
+        Text, _option("--cache", "PREFERENCE", "Before cc 7.0: shared, l1 or equal.")
+    ] = None,
     launch_bounds: Annotated[
         Text, _option("--launch-bounds", "T,B", "__launch_bounds__(T, B) to check.")
     ] = None,
@@ -86,6 +89,7 @@ def command(
             "nonportable_cluster": "true" if nonportable_cluster else None,
             "grid": grid,
             "carveout": carveout,
+            "cache": cache,
             "launch_bounds": launch_bounds,
             "no_opt_in": "true" if no_opt_in else None,
         },

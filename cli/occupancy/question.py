@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.occupancy.launch import Launch
+from gpuadvise.advisor.occupancy.launch import CachePreference, Launch
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.quantity import parse_bytes
 from gpuadvise.cli.args import block_dims, named, whole
@@ -101,6 +101,16 @@ def _carveout(label: str, text: str) -> Mapping[str, Any]:
     return {"carveout": percent}
 
 
+def _cache(label: str, text: str) -> Mapping[str, Any]:
+    word = text.strip().lower()
+    if word not in set(CachePreference):
+        raise BadInput(
+            f"{label}: {quoted(text)} is no cache preference.",
+            hint="Write none, shared, l1 or equal, as cudaFuncSetCacheConfig knows them.",
+        )
+    return {"cache": CachePreference(word)}
+
+
 def _bounds(label: str, text: str) -> Mapping[str, Any]:
     first, comma, second = text.partition(",")
     try:
@@ -131,6 +141,7 @@ PARSERS: dict[str, Callable[[str, str], Mapping[str, Any]]] = {
     "nonportable_cluster": lambda label, text: {"nonportable_cluster": _flag(label, text)},
     "grid": lambda label, text: {"grid_dim": block_dims(label, text)},
     "carveout": _carveout,
+    "cache": _cache,
     "launch_bounds": _bounds,
     "no_opt_in": lambda label, text: {"optin": not _flag(label, text)},
 }

@@ -66,6 +66,7 @@ def echo(asked: Question) -> dict[str, Any]:
         "nonportable_cluster": launch.nonportable_cluster,
         "grid": list(launch.grid_dim) if launch.grid_dim else None,
         "carveout": launch.carveout,
+        "cache": launch.cache,
         "launch_bounds": [launch.max_threads, asked.min_blocks] if launch.max_threads else None,
         "no_opt_in": not launch.optin,
     }

@@ -97,6 +97,15 @@ def test_a_carveout_where_there_is_none_is_pointed_out(cli) -> None:
     assert said not in cli(*args, "--cc", "7.0").out
 
 
+def test_a_cache_preference_decides_on_fermi(cli) -> None:
+    args = ("occupancy", "--cc", "2.0", "--regs", "20", "--block", "192", "--smem", "12K")
+    assert cli(*args, "--get", "blocks_per_sm").out == "4\n"
+    assert cli(*args, "--cache", "L1", "--get", "blocks_per_sm").out == "1\n"
+    ran = cli(*args, "--cache", "texture")
+    assert (ran.code, ran.out) == (2, "")
+    assert "Write none, shared, l1 or equal" in ran.err
+
+
 @pytest.mark.parametrize(("share", "code"), [("38%", 1), ("37.5%", 0), ("0.5", 1), ("0", 0)])
 def test_fail_under(cli, share: str, code: int) -> None:
     ran = cli(*H100, "--regs", "72", "--fail-under", share)
