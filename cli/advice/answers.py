@@ -115,7 +115,20 @@ def _result(advised: Advised) -> dict[str, Any]:
         **advised.counts,
         "note": order_note(advised.findings),
         "failures": [{"rule": rule, "error": error} for rule, error in advised.failures],
+        **({"profiler_rules": _profiler_rules(advised)} if advised.with_profiler_rules else {}),
     }
+
+
+def _profiler_rules(advised: Advised) -> list[dict[str, Any]]:
+    return [
+        {
+            "kernel": kernel,
+            "rule": rule.name,
+            "message": rule.message,
+            "estimated_speedup_percent": rule.estimated_speedup,
+        }
+        for kernel, rule in advised.profiler_rules
+    ]
 
 
 def finding_row(finding: Finding) -> dict[str, Any]:

@@ -107,10 +107,24 @@ def advise(call: Call, output: Output) -> Exit:
     asked = call.given.get("fail_on")
     option = "--fail-on" if asked else f"{settings.file}: fail_on"
     limit = threshold(option, asked or settings.fail_on)
+    _refuse_unheard(call, output)
     judge, evidence = call.judge(settings), call.evidence()
     if output.format in (Format.NDJSON, Format.CSV) and evidence.files and not output.fields:
         return streamed(evidence, judge, limit, output.format)
     return _whole(call, evidence, judge, limit, output)
+
+
+def _refuse_unheard(call: Call, output: Output) -> None:
+    """Raise BadInput where --with-ncu-rules would change nothing."""
+    if not call.given.get("with_ncu_rules"):
+        return
+    if not call.many("ncu"):
+        raise BadInput("--with-ncu-rules: there is no --ncu whose rules could be shown.")
+    if output.format not in (Format.TEXT, Format.MARKDOWN, Format.JSON):
+        raise BadInput(
+            f"--with-ncu-rules: {output.format} has no place for them.",
+            hint="Use text, markdown or json.",
+        )
 
 
 def _whole(

@@ -374,6 +374,34 @@ def test_library_gemms_at_low_occupancy_are_left_alone(page: str, cli) -> None:
     assert [finding for finding in gemms if finding["priority"] != "low"] == []
 
 
+def test_the_profilers_rules_are_data_as_well(cli, valid) -> None:
+    args = ("advise", "--ncu", str(RECORDED / "hand_details.csv"), "--format", "json")
+    assert "profiler_rules" not in json.loads(cli(*args).out)["result"]
+    document = json.loads(cli(*args, "--with-ncu-rules").out)
+    valid(document)
+    said = document["result"]["profiler_rules"]
+    assert {"CPIStall", "SOLBottleneck"} <= {rule["rule"] for rule in said}
+    assert any(rule["estimated_speedup_percent"] for rule in said)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--block", "32"), "--with-ncu-rules: there is no --ncu whose rules could be shown."),
+        (
+            ("--ncu", str(RECORDED / "hand_details.csv"), "--format", "sarif"),
+            "--with-ncu-rules: sarif has no place for them.",
+        ),
+    ],
+)
+def test_the_profilers_rules_are_not_dropped_in_silence(
+    args: tuple[str, ...], message: str, cli
+) -> None:
+    ran = cli("advise", *args, "--with-ncu-rules")
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+
+
 def test_the_profilers_own_rules_beside_ours(cli) -> None:
     ran = cli("advise", "--ncu", str(RECORDED / "noisy_details.csv"), "--with-ncu-rules")
     assert "The profiler's own rules, in its words" in ran.out
