@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.fault import RuntimeFailure
 from gpuadvise.advisor.occupancy.steps import next_steps
 from gpuadvise.advisor.occupancy.suggest import blocks_at
@@ -19,6 +20,28 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.fault import Fault
     from gpuadvise.advisor.occupancy.steps import NextStep
+
+
+# From half of the warps on, more of them seldom help: guide 11.3.
+LOW = 0.5
+
+
+def too_few_in_flight(occupancy: Occupancy, independent: float | None) -> bool:
+    """Return whether less is in flight than half of the warps with an instruction each.
+
+    *independent* instructions per thread hide latency like that many times the warps: guide 11.3.
+    """
+    return occupancy.launchable and occupancy.occupancy * (independent or 1) < LOW
+
+
+def costs_independence(occupancy: Occupancy, independent: float | None) -> str:
+    """Return the other side of fewer registers, where threads have *independent* instructions."""
+    if not independent or independent <= 1 or Resource.REGISTERS not in occupancy.limiters:
+        return ""
+    return (
+        f" Fewer registers may end the {independent:g} independent instructions per thread, which "
+        "hide latency as well: compare the run times of both builds."
+    )
 
 
 @lru_cache(maxsize=8)

@@ -20,15 +20,22 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import best_step, limiter_words, step_list, steps_of, warps_gain
+from gpuadvise.rules.steps import (
+    LOW,
+    best_step,
+    costs_independence,
+    limiter_words,
+    step_list,
+    steps_of,
+    too_few_in_flight,
+    warps_gain,
+)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.profile import Profile
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
-
-LOW = 0.5
 
 
 def check(
@@ -37,9 +44,10 @@ def check(
     profile: Profile | None = None,
     traffic: Traffic | None = None,
     work: Work | None = None,
+    independent_instructions: float | None = None,
 ) -> Verdict:
     """Advise when theoretical occupancy is below half and no unit is known to be busy."""
-    if not occupancy.launchable or occupancy.occupancy >= LOW:
+    if not too_few_in_flight(occupancy, independent_instructions):
         return PASSED
     if busy(profile, traffic, device, work):
         return PASSED
@@ -52,7 +60,7 @@ def check(
             f"warps, {show_share(occupancy.occupancy)} occupancy, limited by "
             f"{limiter_words(occupancy)}."
         ),
-        action=step_list(steps),
+        action=step_list(steps) + costs_independence(occupancy, independent_instructions),
         evidence=(
             derived("theoretical occupancy", occupancy.occupancy, "share"),
             derived("resident warps per SM", occupancy.warps_per_sm, "warps"),
@@ -73,7 +81,8 @@ RULE = Rule(
         "few warps hide little of the wait."
     ),
     when=(
-        "Theoretical occupancy is below 50 %, and neither a profile nor times show a unit at "
+        "Theoretical occupancy, times the independent instructions per thread where they are "
+        "known, is below 50 %, and neither a profile nor times show a unit at "
         "60 % of its peak or more."
     ),
     thresholds=(

@@ -22,7 +22,13 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import steps_of, warps_gain
+from gpuadvise.rules.steps import (
+    LOW,
+    costs_independence,
+    steps_of,
+    too_few_in_flight,
+    warps_gain,
+)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -30,8 +36,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.steps import NextStep
-
-LOW = 0.5
 
 
 def check(
@@ -41,9 +45,12 @@ def check(
     profile: Profile | None = None,
     traffic: Traffic | None = None,
     work: Work | None = None,
+    independent_instructions: float | None = None,
 ) -> Verdict:
     """Advise the next register step when registers limit a low occupancy."""
-    if occupancy.occupancy >= LOW or Resource.REGISTERS not in occupancy.limiters:
+    if not too_few_in_flight(occupancy, independent_instructions):
+        return PASSED
+    if Resource.REGISTERS not in occupancy.limiters:
         return PASSED
     step = next((s for s in steps_of(occupancy) if s.knob is Knob.REGISTERS), None)
     if step is None or busy(profile, traffic, device, work):
@@ -61,6 +68,7 @@ def check(
             f"-maxrregcount={step.to} (CUDA 12.4 and later also know __maxnreg__({step.to}), "
             "without launch bounds). Check with -Xptxas -v that it does not spill: "
             f"{plural(registers - step.to, 'register')} fewer may mean as many values in local memory."
+            f"{costs_independence(occupancy, independent_instructions)}"
         ),
         evidence=(
             given("registers per thread", registers, "registers"),
@@ -86,7 +94,7 @@ RULE = Rule(
     kinds=(Kind.LAUNCH, Kind.BINARY),
     why="Registers are given out in steps, so a few more than a step cost a whole block.",
     when=(
-        "Registers limit an occupancy below 50 %, fewer would win a block, and no unit is known "
+        "Registers limit an occupancy below 50 % (times the independent instructions per thread), fewer would win a block, and no unit is known "
         "to be busy."
     ),
     thresholds=(

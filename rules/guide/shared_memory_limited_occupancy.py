@@ -22,15 +22,13 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import steps_of, warps_gain
+from gpuadvise.rules.steps import LOW, steps_of, too_few_in_flight, warps_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.profile import Profile
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
-
-LOW = 0.5
 
 
 def check(
@@ -39,9 +37,12 @@ def check(
     profile: Profile | None = None,
     traffic: Traffic | None = None,
     work: Work | None = None,
+    independent_instructions: float | None = None,
 ) -> Verdict:
     """Advise the bytes to cut when shared memory limits a low occupancy."""
-    if occupancy.occupancy >= LOW or Resource.SHARED_MEMORY not in occupancy.limiters:
+    if not too_few_in_flight(occupancy, independent_instructions):
+        return PASSED
+    if Resource.SHARED_MEMORY not in occupancy.limiters:
         return PASSED
     steps = {step.knob: step for step in steps_of(occupancy)}
     step = steps.get(Knob.SHARED_MEMORY)
@@ -79,7 +80,7 @@ RULE = Rule(
     kinds=(Kind.LAUNCH, Kind.BINARY),
     why="An SM divides its shared memory among whole blocks and leaves the rest unused.",
     when=(
-        "Shared memory limits an occupancy below 50 %, fewer bytes would win a block, and no "
+        "Shared memory limits an occupancy below 50 % (times the independent instructions per thread), fewer bytes would win a block, and no "
         "unit is known to be busy."
     ),
     thresholds=(

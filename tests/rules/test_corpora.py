@@ -151,3 +151,14 @@ def test_copies_beside_which_nothing_runs() -> None:
     result = report({"gpu": "h200", "transfers": transfers, "total_time": "20ms"})
     [found] = [f for f in result.findings if f.rule.id == "transfer-bound-run"]
     assert found.advice.action.startswith("Nothing else runs that copies could hide behind,")
+
+
+def test_cutting_registers_names_the_independent_instructions_that_it_may_cost() -> None:
+    kernel = {"gpu": "h200", "regs": 168, "block": 256, "ilp": 3}
+    found = {f.rule.id: f.advice.action for f in report(kernel).findings}
+    for rule in ("low-occupancy", "register-limited-occupancy"):
+        assert "may end the 3 independent instructions per thread" in found[rule]
+    plenty = {f.rule.id for f in report({**kernel, "ilp": 4}).findings}
+    assert not {"low-occupancy", "register-limited-occupancy"} & plenty
+    alone = {f.rule.id: f.advice.action for f in report({**kernel, "ilp": 1}).findings}
+    assert "independent" not in alone["low-occupancy"]
