@@ -80,6 +80,8 @@ def _said(before: Launch, after: Launch) -> str:
 def _words(name: str, value: object) -> str:
     if name == "block_dim":
         return f"launch blocks of {_shape(value)} threads" if value else ""
+    if name == "cluster_dim" and value == (1, 1, 1):
+        return "launch without clusters"
     return _WORDS[name].replace("{}", _shape(value))
 
 

@@ -102,7 +102,7 @@ def _bounds(case: Case) -> Iterator[str]:
 
 
 def _cluster(case: Case) -> Iterator[str]:
-    if case.clusters is not None:
+    if case.clusters is not None and case.found.launchable:
         yield (
             f"At most {case.clusters:,} clusters are resident: an upper bound, since a cluster "
             "stays in one GPC and their sizes differ from chip to chip; "

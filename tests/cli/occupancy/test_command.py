@@ -97,6 +97,14 @@ def test_a_carveout_where_there_is_none_is_pointed_out(cli) -> None:
     assert said not in cli(*args, "--cc", "7.0").out
 
 
+def test_a_cluster_that_cannot_be_is_mended_in_words(cli) -> None:
+    old = cli("occupancy", "--cc", "8.0", "--regs", "32", "--block", "256", "--cluster", "2").out
+    assert "Launch without clusters." in old
+    odd = cli(*H100, "--regs", "32", "--cluster", "4", "--grid", "30").out
+    assert "Launch a grid of 32 blocks." in odd
+    assert "resident" not in odd
+
+
 def test_a_cache_preference_decides_on_fermi(cli) -> None:
     args = ("occupancy", "--cc", "2.0", "--regs", "20", "--block", "192", "--smem", "12K")
     assert cli(*args, "--get", "blocks_per_sm").out == "4\n"
