@@ -169,7 +169,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         Cause.CLUSTER,
         CLUSTER,
         "2 blocks per cluster: this compute capability has no clusters, 1 too many.",
-        ["Use clusters of 1 blocks."],
+        ["Launch without clusters."],
     ),
     (
         "9.0",
