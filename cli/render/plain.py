@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 def render(blocks: Iterable[Block]) -> str:
     """Return *blocks* as text; each block ends its line."""
-    return "".join(f"{line}\n" for block in blocks for line in _lines(block))
+    return "".join(f"{_harmless(line)}\n" for block in blocks for line in _lines(block))
+
+
+def _harmless(line: str) -> str:
+    """Return *line* so that no continuous-integration log takes it for a command (``::error``)."""
+    return line.replace("::", r"\x3a:", 1) if line.lstrip().startswith("::") else line
 
 
 def drawing_lines(drawing: Drawing) -> list[str]:

@@ -175,6 +175,11 @@ def test_the_envelope(answer: Answer, capsys) -> None:
     ]  # fmt: skip
 
 
+def test_no_line_is_a_command_to_a_log() -> None:
+    assert plain.render([Line("  ::error::x")]) == "  \\x3a:error::x\n"
+    assert plain.render([Line("ns::kernel")]) == "ns::kernel\n"
+
+
 def test_plain_never_wraps_and_markdown_never_marks() -> None:
     assert plain.render([Line("x" * 500)]) == "x" * 500 + "\n"
     assert markdown.escaped("<b>|`") == "\\<b\\>\\|\\`"
