@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 GOLDEN = "--update-golden"
+
+# How long an example takes is for benchmarks/ to say; a busy machine must not fail a property.
+settings.register_profile("untimed", settings(), deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
