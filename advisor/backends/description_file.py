@@ -67,7 +67,7 @@ def _stands_alone(line: bytes) -> bool:
 def _lines(first: bytes, file: IO[bytes], name: str) -> Iterator[str]:
     line = first
     while line:
-        yield line.decode("utf-8", errors="replace")
+        yield line.decode("utf-8", errors="surrogateescape")  # reported with the line's number
         if len(line) > LARGEST_LINE and not line.endswith(b"\n"):
             raise BadInput(f"{name}: a line is longer than {LARGEST_LINE:,} bytes.")
         line = file.readline(LARGEST_LINE + 1)

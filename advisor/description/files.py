@@ -83,12 +83,23 @@ def _from_line(line: str, number: int, name: str, find: DeviceFinder) -> Describ
     where = f"{inert(name)}:{number}"
     if len(line) > LARGEST_LINE:
         raise BadInput(f"{where}: a line longer than {LARGEST_LINE:,} characters.")
+    if not _is_text(line):
+        raise BadInput(f"{where}: the line is not UTF-8.")
     raw = _loads(line.rstrip(), where)
     try:
         return described(raw, find)
     except Fault as fault:
         _, column = in_json(line, fault.path)
         raise BadInput(f"{where}:{column}: {_at(fault)}", hint=fault.hint) from None
+
+
+def _is_text(line: str) -> bool:
+    """Return whether *line* holds no byte that decoding had to carry along."""
+    try:
+        line.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _loads(text: str, where: str) -> Any:

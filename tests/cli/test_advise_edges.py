@@ -83,6 +83,18 @@ def test_a_first_line_that_is_none_does_not_stop_the_rest(name: str, cli, tmp_pa
     assert ran.out.count("\n") == 1
 
 
+def test_a_line_that_is_not_utf_8_is_told_and_the_rest_answered(cli, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = b'{"block": 100, "name": "a"}\n{"block": 100, "name": "\xff"}\n{"block": 100, "name": "c"}\n'
+    (tmp_path / "k.ndjson").write_bytes(lines)
+    ran = cli(
+        "advise", "k.ndjson", "--gpu", "h200", "--format", "ndjson", "--select", "partial-warp"
+    )
+    assert ran.code == 2
+    assert "k.ndjson:2: the line is not UTF-8." in ran.err
+    assert [json.loads(line)["kernel"] for line in ran.out.splitlines()] == ["a", "c"]
+
+
 @pytest.mark.parametrize("form", ["text", "ndjson"])
 def test_lines_without_any_kernel(form: str, cli, tmp_path: Path) -> None:
     (tmp_path / "k.ndjson").write_text("\n  \n")
