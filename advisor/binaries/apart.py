@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import fields
 from functools import partial
 from multiprocessing import get_context
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from gpuadvise.advisor.binaries.entries import Packed
 from gpuadvise.advisor.binaries.images import Images, read_image
@@ -28,14 +26,11 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.want import Want
 
-# Kernels travel as plain rows: pickling frozen dataclasses takes longer than reading them.
-_FIELDS = tuple(field.name for field in fields(Kernel))
-_row = attrgetter(*_FIELDS)
 # Unpacked bytes of one errand, and errands that may be under way for each process.
 _ERRAND = 1 << 24
 _ERRANDS = 3
 
-_Rows = list[tuple[Any, ...] | Damage]
+_Rows = list[Kernel | Damage]
 
 
 def read_apart(
@@ -93,11 +88,7 @@ def _told(step: Entry | Damage | Future[_Rows]) -> Iterator[Kernel | Entry | Dam
     if not isinstance(step, Future):
         yield step
         return
-    for row in step.result():
-        if isinstance(row, Damage):
-            yield row
-        else:
-            yield Kernel(**dict(zip(_FIELDS, row, strict=True)))
+    yield from step.result()
 
 
 class _Here:
@@ -118,7 +109,7 @@ def _open(path: str, instructions: bool) -> None:
 def _read(errand: list[Packed]) -> _Rows:
     images = _Here.images
     return [
-        item if isinstance(item, Damage) else _row(item)
+        item
         for packed in errand
         for item in read_image(
             packed.entry, partial(images.open, packed), instructions=_Here.instructions

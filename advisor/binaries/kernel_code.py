@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries import attributes, elf, spills
@@ -20,7 +19,7 @@ def counted(kernel: Kernel, layout: Layout, function: Function) -> Kernel:
     found = count(elf.read_section(layout.span, function.text), layout.identity.sm)
     if found is None:
         return kernel
-    return replace(kernel, instructions=found[0], fp64_instructions=found[1])
+    return kernel._replace(instructions=found[0], fp64_instructions=found[1])
 
 
 def spills_of(

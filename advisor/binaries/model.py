@@ -68,12 +68,11 @@ class Place(NamedTuple):
         return Place(self.path, self.member, self.section, offset, self.line)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kernel:
+class Kernel(NamedTuple):
     """Resources of one kernel or device function; ``None`` means the file does not say.
 
     Names are as in the file: mangled, not checked for control characters. Bytes of stack and
-    spills are per thread, of shared memory per block.
+    spills are per thread, of shared memory per block. A tuple for the reason that ``Place`` is.
     """
 
     name: str

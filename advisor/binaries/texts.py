@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -75,7 +74,7 @@ def _listed(head: list[tuple[str, int]], file: BinaryIO, place: Place) -> Iterat
 def read_program(payload: bytes, place: Place) -> Iterator[Kernel]:
     """Yield the kernels of a container's PTX program."""
     items = read_ptx(read_pieces(io.BytesIO(digest(payload))), place)
-    return (replace(item, place=place) for item in items if isinstance(item, Kernel))
+    return (item._replace(place=place) for item in items if isinstance(item, Kernel))
 
 
 def _head(pieces: Iterator[tuple[str, int]]) -> list[tuple[str, int]]:
