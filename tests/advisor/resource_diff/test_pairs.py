@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +21,7 @@ def kernel(name: str = "k", target: str | None = "90", **fields: object) -> Kern
         registers=32,
         static_smem=0,
     )
-    return dataclasses.replace(made, **fields)
+    return made._replace(**fields)
 
 
 def statuses(old: list[Kernel], new: list[Kernel], **options: int) -> dict[str, str]:
