@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from gpuadvise.advisor.binaries.fatbin import Region, read_region
 from gpuadvise.advisor.binaries.host import Sections, read_sections
 from gpuadvise.advisor.binaries.images import Images, read_image
+from gpuadvise.advisor.binaries.lone import lone_entries
 from gpuadvise.advisor.binaries.model import Damage
 from gpuadvise.advisor.binaries.scan import Scan
 from gpuadvise.advisor.binaries.span import Damaged
@@ -54,14 +55,33 @@ def _steps(span: FileSpan, place: Place, want: Want) -> Iterator[Entry | Damage 
         sections = Sections([])
     inputs = not sections.loaded()
     try:
+        if not want.kernels:
+            yield from _listed(span, place, sections)
+            return
         for region in _regions(span, place, sections):
             yield from region.damage
             for one in region.packed:
                 yield one.entry
-            if want.kernels:
-                yield from _wanted(region.packed, want, inputs=inputs)
+            yield from _wanted(region.packed, want, inputs=inputs)
     except Damaged as damage:  # the file ends early, or shrank
         yield Damage(place=place.at(damage.offset), message=damage.message)
+
+
+def _listed(span: FileSpan, place: Place, sections: Sections) -> Iterator[Entry | Damage]:
+    images = Images(span)
+    scan = Scan(span, sections.barren())
+    end = until = 0
+    while (at := scan.next(end)) is not None:
+        if at >= until:
+            place = place._replace(section=sections.at(at))
+            until = sections.until(at) or span.size
+        region = read_region(span, at, place)
+        yield from region.damage
+        for one in region.packed:
+            yield images.marked(one).entry
+        end = region.end
+        if len(region.packed) == 1:
+            end = yield from lone_entries(span, images, end, min(until, scan.until), place)
 
 
 def _regions(span: FileSpan, place: Place, sections: Sections) -> Iterator[Region]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.binaries.model import Compression, Content, Entry
 from gpuadvise.advisor.capability import Capability
@@ -68,25 +68,42 @@ class Packed(NamedTuple):
     part: tuple[int, int] | None = None  # offset and size in a payload that several share
 
 
-def entry_of(fields: Fields, header: bytes, place: Place, module: int) -> Entry:
-    """Return what an entry's *header* says about it."""
-    kind = _kind(fields.kind, fields.flags, fields.arch, (fields.major, fields.minor))
-    stored = kind.compression is Compression.NONE
-    return Entry(
-        content=kind.content,
-        place=place,
-        capability=kind.capability,
-        size=fields.packed_size or fields.payload_size,
-        compression=kind.compression,
-        unpacked_size=fields.payload_size if stored else fields.unpacked_size,
-        ptx_version=kind.ptx_version,
-        new_abi=kind.new_abi,
-        identifier=text_in(header, fields.name_at, fields.name_size),
-        options=None if kind.content is Content.SASS else _options(header, fields.extra_at),
-        debug=kind.debug,
-        link_input=place.section == LINK_INPUT,
-        module=module,
+# What _make does, without its Python frame: libraries have ten thousands of entries.
+as_fields = partial(tuple.__new__, Fields)
+_as_packed = partial(tuple.__new__, Packed)
+_as_entry = partial(tuple.__new__, Entry)
+
+
+def entry_of(fields: tuple[Any, ...], header: bytes, place: Place, module: int) -> Entry:
+    """Return what an entry's *header* says about it, *fields* being the ``Fields`` in it."""
+    kind, _, _, payload, packed, extra_at, minor, major, arch, name_at, size, flags, _, most = (
+        fields
     )
+    content, capability, compression, ptx_version, new_abi, debug = _kind(
+        kind, flags, arch, major, minor
+    )
+    return _as_entry(
+        (
+            content,
+            place,
+            capability,
+            packed or payload,
+            compression,
+            payload if compression is Compression.NONE else most,
+            ptx_version,
+            new_abi,
+            text_in(header, name_at, size) if name_at else None,
+            _options(header, extra_at) if extra_at and content is not Content.SASS else None,
+            debug,
+            place.section == LINK_INPUT,
+            module,
+        )
+    )
+
+
+def packed_as(entry: Entry, at: int) -> Packed:
+    """Return *entry* with its payload, which it has to itself, at *at*."""
+    return _as_packed((entry, at, entry.size, entry.unpacked_size or 0, None))
 
 
 class _Kind(NamedTuple):
@@ -101,7 +118,8 @@ class _Kind(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _kind(kind: int, flags: int, arch: int, version: tuple[int, int]) -> _Kind:
+def _kind(kind: int, flags: int, arch: int, major: int, minor: int) -> _Kind:
+    version = (major, minor)
     content = _CONTENT.get(kind, Content.UNKNOWN)
     return _Kind(
         content=content,

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.entries import CONCATENATED, LAYOUT, Fields, Packed, entry_of
+from gpuadvise.advisor.binaries.entries import CONCATENATED, LAYOUT, as_fields, entry_of, packed_as
 from gpuadvise.advisor.binaries.model import Damage, Place
 from gpuadvise.advisor.binaries.span import Damaged
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.binaries.entries import Packed
     from gpuadvise.advisor.binaries.span import Span
 
 # Magic number, version 1, header of 16 bytes: what every region starts with.
 PATTERN = b"\x50\xed\x55\xba\x01\x00\x10\x00"
 
-_REGION = struct.Struct("<8sQ")
+REGION = struct.Struct("<8sQ")
 _MOST_HEADER = 1 << 22
 # Longer than nearly every entry's header, which is then read with one call.
 _HEAD = 256
 _MOST_ENTRIES = 100_000
 
 
-@dataclass(slots=True, kw_only=True)
 class Region:
     """What one region holds, and where to look for the next."""
 
-    end: int
-    packed: list[Packed] = field(default_factory=list)
-    damage: list[Damage] = field(default_factory=list)
+    __slots__ = ("damage", "end", "packed")
+
+    def __init__(self, end: int) -> None:
+        self.end = end
+        self.packed: list[Packed] = []
+        self.damage: list[Damage] = []
 
 
 def read_region(span: Span, at: int, place: Place) -> Region:
@@ -37,28 +39,29 @@ def read_region(span: Span, at: int, place: Place) -> Region:
 
     Raises Damaged when the span has no room for a region's header.
     """
-    _, size = _REGION.unpack(span.read(at, _REGION.size))
-    end = at + _REGION.size + size
-    region = Region(end=min(end, span.size))
+    head = span.read(at, max(REGION.size, min(_HEAD, span.size - at)))
+    _, size = REGION.unpack_from(head)
+    end = at + REGION.size + size
+    region = Region(min(end, span.size))
     if end > span.size:
         text = f"A container claims {size:,} bytes; the file ends {end - span.size:,} bytes early."
         region.damage.append(Damage(place=place.at(at), message=text))
     try:
-        _fill(region, span, at, place)
+        _fill(region, span, at, place, head[REGION.size :])
     except Damaged as damage:
         where = place.at(damage.offset)
         region.damage.append(Damage(place=where, message=f"An entry is damaged. {damage.message}"))
-        region.end = max(at + _REGION.size, damage.offset or 0)
+        region.end = max(at + REGION.size, damage.offset or 0)
     return region
 
 
-def _fill(region: Region, span: Span, start: int, place: Place) -> None:
-    at = start + _REGION.size
+def _fill(region: Region, span: Span, start: int, place: Place, head: bytes) -> None:
+    at = start + REGION.size
     while at + LAYOUT.size <= region.end:
         if len(region.packed) >= _MOST_ENTRIES:
             raise Damaged(f"The container holds more than {_MOST_ENTRIES:,} entries.", at)
-        head = span.read(at, min(_HEAD, region.end - at))
-        fields = Fields._make(LAYOUT.unpack_from(head))
+        head = head or span.read(at, min(_HEAD, region.end - at))
+        fields = as_fields(LAYOUT.unpack_from(head))
         header, payload = fields.header_size, fields.payload_size
         if not LAYOUT.size <= header <= _MOST_HEADER or at + header + payload > region.end:
             text = f"It claims {header:,} bytes of header and {payload:,} of payload."
@@ -71,10 +74,7 @@ def _fill(region: Region, span: Span, start: int, place: Place) -> None:
 
             region.packed.extend(split(fields, head, at + header, place.at(at), start))
         else:
-            region.packed.append(_packed(fields, head, at + header, place.at(at), start))
+            entry = entry_of(fields, head, place.at(at), start)
+            region.packed.append(packed_as(entry, at + header))
         at += header + payload
-
-
-def _packed(fields: Fields, header: bytes, at: int, place: Place, module: int) -> Packed:
-    entry = entry_of(fields, header, place, module)
-    return Packed(entry=entry, at=at, size=entry.size, unpacked_size=entry.unpacked_size or 0)
+        head = b""

@@ -50,6 +50,15 @@ class Sections:
             return None
         return self._pieces[index].name
 
+    def until(self, offset: int) -> int | None:
+        """Return up to where what ``at`` says of *offset* holds; None: to the end of the file."""
+        index = bisect_right(self._starts, offset)
+        following = self._starts[index] if index < len(self._starts) else None
+        end = self._pieces[index - 1].end if index else offset
+        if offset >= end or (following is not None and following < end):
+            return following
+        return end
+
     def loaded(self) -> bool:
         """Return whether there is a section of images that the program loads."""
         return any(piece.name == _LOADED for piece in self._pieces)

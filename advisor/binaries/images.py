@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # Images without code are 872 bytes (old ABI) or about 1,900 (new ABI), PTX without is 56.
 _MOST_STUB = {Content.SASS: 2500, Content.PTX: 256}
+MOST_STUB = max(_MOST_STUB.values())
 # Packing makes what is tiny at most this much longer.
 _SLACK = 64
 # Images packed together are not unpacked for the sake of a stub beyond this.
@@ -52,7 +53,10 @@ class Images:
     def marked(self, packed: Packed) -> Packed:
         """Return *packed*, its entry marked as a stub when there is no code behind it."""
         entry = packed.entry
-        size, most = entry.unpacked_size or 0, _MOST_STUB.get(entry.content, -1)
+        size = entry.unpacked_size or 0
+        if size > MOST_STUB:
+            return packed  # without looking for its kind: nearly all are larger
+        most = _MOST_STUB.get(entry.content, -1)
         if size > most or entry.size > most + _SLACK:
             return packed
         try:

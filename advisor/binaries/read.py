@@ -132,8 +132,11 @@ def _limited(items: Iterator[Item]) -> Iterator[Item]:
     """Yield *items*, but no endless list of damage."""
     damaged = 0
     for item in items:
-        damaged += isinstance(item, Damage)
-        if not isinstance(item, Damage) or damaged < _MOST_DAMAGE:
+        if not isinstance(item, Damage):
+            yield item
+            continue
+        damaged += 1
+        if damaged < _MOST_DAMAGE:
             yield item
         elif damaged == _MOST_DAMAGE:
             yield Damage(place=item.place, message="There is more damage, which is not listed.")
