@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Source
@@ -12,13 +13,26 @@ from gpuadvise.advisor.catalogue.capabilities import limits_of
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.occupancy.suggest import sizes
+from gpuadvise.advisor.occupancy.suggest import helper_block
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.limits import Limits
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
+# Of a kernel; everything else leaves its occupancy as it is.
+_WHAT_DECIDES = attrgetter(
+    "entry",
+    "source",
+    "capability",
+    "registers",
+    "static_smem",
+    "barriers",
+    "max_block",
+    "required_block",
+    "launched_block",
+    "launched_dynamic_smem",
+)
 NO_BLOCK = "no block of any size can start"
 
 
@@ -32,9 +46,12 @@ class BlockFrom(StrEnum):
     BEST = "best"  # nothing states it: the block that keeps most threads resident
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Residency:
-    """One kernel's occupancy, or the *reason* why it has none."""
+    """One kernel's occupancy, or the *reason* why it has none; shared by kernels that are alike.
+
+    Compared by identity, since hashing the whole of one costs more than working it out.
+    """
 
     block_threads: int | None = None
     block_from: BlockFrom | None = None
@@ -57,22 +74,11 @@ class Residencies:
 
     def of(self, kernel: Kernel) -> Residency:
         """Return the occupancy of *kernel*."""
-        threads, block_from = self._block(kernel)
-        key = (
-            kernel.entry,
-            kernel.source is Source.PTX,
-            kernel.capability,
-            kernel.registers,
-            kernel.static_smem,
-            kernel.barriers,
-            threads,
-            block_from,
-            kernel.max_threads,
-            kernel.launched_dynamic_smem,
-        )
-        if key not in self._known:
-            self._known[key] = self._answer(kernel, threads, block_from)
-        return self._known[key]
+        key = _WHAT_DECIDES(kernel)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._answer(kernel, *self._block(kernel))
+        return known
 
     def _block(self, kernel: Kernel) -> tuple[int | None, BlockFrom]:
         if self.block is not None:
@@ -119,27 +125,14 @@ def _own_limits(kernel: Kernel) -> Limits:
 
 
 def _resident(limits: Limits, launch: Launch, block_from: BlockFrom) -> Residency:
-    if block_from is BlockFrom.BEST:
-        best = _best(limits, launch)
-        if best is None:
-            return Residency(reason=NO_BLOCK)
-        found = best
-    else:
-        found = occupancy(limits, launch)
+    found = (
+        helper_block(limits, launch) if block_from is BlockFrom.BEST else occupancy(limits, launch)
+    )
+    if found is None:
+        return Residency(reason=NO_BLOCK)
     return Residency(
         block_threads=found.launch.threads,
         block_from=block_from,
         occupancy=found,
         reason=found.reason,
     )
-
-
-def _best(limits: Limits, launch: Launch) -> Occupancy | None:
-    """Return the largest block that keeps most threads resident, as the runtime's helper does."""
-    best: Occupancy | None = None
-    for result in sizes(limits, launch):
-        if result.threads_per_sm > (best.threads_per_sm if best else 0):
-            best = result
-            if result.threads_per_sm == limits.max_threads_per_sm:
-                break
-    return best

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _CLOSED_MAJOR = 9
 
 
+@cache
 def limits_of(capability: Capability) -> tuple[Limits, bool]:
     """Return the limits of *capability*, and whether they are only those of an older one.
 

@@ -91,7 +91,7 @@ def _wants_checks(limits: Limits, launch: Launch) -> bool:
     return bool(
         launch.block_dim
         or launch.grid_dim
-        or launch.max_threads
+        or launch.threads > (launch.max_threads or launch.threads)
         or launch.cluster_dim != (1, 1, 1)
         or launch.barriers > limits.named_barriers_per_block
     )

@@ -38,12 +38,7 @@ def suggest_block(limits: Limits, launch: Launch) -> Suggestion | None:
 
     Shared memory is taken as constant, whatever the block size. ``None`` when no block starts.
     """
-    helper = None
-    for result in sizes(limits, launch):
-        if result.threads_per_sm > (helper.threads_per_sm if helper else 0):
-            helper = result
-        if helper and helper.threads_per_sm == limits.max_threads_per_sm:
-            break
+    helper = helper_block(limits, launch)
     if helper is None:
         return None
     guide = [
@@ -53,6 +48,24 @@ def suggest_block(limits: Limits, launch: Launch) -> Suggestion | None:
         and result.warps_per_sm >= helper.warps_per_sm
     ]
     return Suggestion(helper=helper, guide=tuple(reversed(guide)))
+
+
+def helper_block(limits: Limits, launch: Launch) -> Occupancy | None:
+    """Return the answer for the largest block that keeps most threads resident, if any starts.
+
+    The block of *launch* is not looked at.
+    """
+    least = occupancy(limits, replace(launch, threads=1, block_dim=None))
+    if not least.launchable:
+        return None  # nor does a larger block
+    best, most = 1, 0
+    for size in whole_warps(limits, launch):
+        resident = size * blocks_at(least, size)
+        if resident > most:
+            best, most = size, resident
+        if most == limits.max_threads_per_sm:
+            break
+    return occupancy(limits, replace(launch, threads=best, block_dim=None))
 
 
 def _of_the_guide(limits: Limits, threads: int) -> bool:

@@ -22,7 +22,7 @@ from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.record import record
 from gpuadvise.advisor.occupancy.registers import blocks as blocks_by_registers
 from gpuadvise.advisor.occupancy.steps import next_steps
-from gpuadvise.advisor.occupancy.suggest import blocks_at, suggest_block
+from gpuadvise.advisor.occupancy.suggest import blocks_at, helper_block, sizes, suggest_block
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.limits import Limits
@@ -176,6 +176,13 @@ def test_suggested_sizes_are_as_good_as_any(limits: Limits, launch: Launch) -> N
         assert 128 <= other.launch.threads <= 256
         assert other.launch.threads % 32 == 0
         assert other.warps_per_sm >= best.warps_per_sm
+
+
+@given(capabilities, launches())
+def test_the_helpers_block_is_the_largest_of_the_best(limits: Limits, launch: Launch) -> None:
+    starting = [result for result in sizes(limits, launch) if result.launchable]
+    best = max(starting, key=lambda result: result.threads_per_sm, default=None)  # largest first
+    assert helper_block(limits, launch) == best
 
 
 @given(capabilities, launches())
