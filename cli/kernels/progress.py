@@ -22,11 +22,13 @@ def shown(items: Iterable[T]) -> Iterator[T]:
         yield from items
         return
     due, written = time.monotonic() + _PATIENCE, False
-    for count, item in enumerate(items, 1):
-        yield item
-        now = time.monotonic()
-        if now >= due:
-            print(f"{_CLEAR}reading: {count:,}", end="", file=sys.stderr, flush=True)
-            due, written = now + _PERIOD, True
-    if written:
-        print(_CLEAR, end="", file=sys.stderr, flush=True)
+    try:
+        for count, item in enumerate(items, 1):
+            yield item
+            now = time.monotonic()
+            if now >= due:
+                print(f"{_CLEAR}reading: {count:,}", end="", file=sys.stderr, flush=True)
+                due, written = now + _PERIOD, True
+    finally:
+        if written:
+            print(_CLEAR, end="", file=sys.stderr, flush=True)

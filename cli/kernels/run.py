@@ -13,17 +13,19 @@ from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.gather import Gatherer
 from gpuadvise.cli.kernels.order import Found, in_order
 from gpuadvise.cli.kernels.progress import shown
-from gpuadvise.cli.kernels.record import damage_record, entry_record, kernel_record
+from gpuadvise.cli.kernels.record import ENTRY, KERNEL, damage_record
 from gpuadvise.cli.kernels.remarks import READ, notes, refuse_nothing, why_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.kernels.advice import Advised
     from gpuadvise.cli.kernels.asked import Asked
     from gpuadvise.cli.kernels.driver_check import Checked
+    from gpuadvise.cli.render.form import Form
 
 _STREAMED = (Format.CSV, Format.NDJSON)
 _SCREEN = 40
@@ -43,25 +45,33 @@ def run(asked: Asked) -> Exit:
     choice = asked.choice()
     gatherer = Gatherer(asked, choice.device.capability if choice else None)
     _refuse_rows(asked)
-    if asked.output.format in _STREAMED and not asked.output.fields and asked.sort is None:
+    if asked.output.format in _STREAMED and not asked.output.fields:
         return _streamed(asked, choice, gatherer)
     return emit(_answer(asked, choice, gatherer), asked.output)
 
 
 def _streamed(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Exit:
-    from itertools import islice
-
-    from gpuadvise.cli.render import rows
-
-    records: Iterator[dict[str, Any]] = (
-        (entry_record(entry) for entry in gatherer.entries())
-        if asked.entries_only
-        else (kernel_record(*found) for found in _found(asked, choice, gatherer))
-    )
-    stream(rows.render(islice(records, asked.limit or None), asked.output.format))
-    refuse_nothing(gatherer)
+    if asked.entries_only:
+        lines = _lines(ENTRY, _entries(gatherer), asked)
+    else:
+        found = _found(asked, choice, gatherer)
+        lines = _lines(
+            KERNEL, in_order(list(shown(found)), asked.sort) if asked.sort else found, asked
+        )
+    stream(lines)
     note(*(choice.notes if choice else ()), *notes(asked, choice, gatherer))
     return _exit(gatherer)
+
+
+def _lines(form: Form, listed: Iterable[object], asked: Asked) -> Iterator[str]:
+    from itertools import islice
+
+    return form.lines(islice(listed, asked.limit or None), asked.output.format)
+
+
+def _entries(gatherer: Gatherer) -> Iterator[Entry]:
+    yield from gatherer.entries()
+    refuse_nothing(gatherer)
 
 
 def _found(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Iterator[Found]:
@@ -72,11 +82,16 @@ def _found(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Iterator[
         block=asked.block,
         dynamic_smem=asked.dynamic_smem,
     )
-    return (Found(kernel, residencies.of(kernel)) for kernel in gatherer.kernels())
+    for kernel in gatherer.kernels():
+        yield Found(kernel, residencies.of(kernel))
+    refuse_nothing(gatherer)
 
 
 def _answer(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Answer:
-    listing = _entries(asked, gatherer) if asked.entries_only else _kernels(asked, choice, gatherer)
+    if asked.entries_only:
+        listing = _entry_listing(asked, gatherer)
+    else:
+        listing = _kernel_listing(asked, choice, gatherer)
     return Answer(
         command="kernels",
         device=device_block(choice.device) if choice else None,
@@ -88,7 +103,6 @@ def _answer(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Answer:
             "damage": [damage_record(damage) for damage in gatherer.seen.damage],
             "driver_check": listing.checked.fields() if listing.checked else None,
         },
-        rows=listing.records,
         blocks=listing.blocks,
         findings=listing.advised.objects() if listing.advised else (),
         not_evaluated=listing.advised.not_evaluated if listing.advised else (),
@@ -97,10 +111,9 @@ def _answer(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Answer:
     )
 
 
-def _entries(asked: Asked, gatherer: Gatherer) -> _Listing:
-    entries = list(shown(gatherer.entries()))
-    refuse_nothing(gatherer)
-    listed = [entry_record(entry) for entry in entries[: asked.limit or None]]
+def _entry_listing(asked: Asked, gatherer: Gatherer) -> _Listing:
+    entries = list(shown(_entries(gatherer)))
+    listed = [ENTRY.record(entry) for entry in entries[: asked.limit or None]]
 
     def blocks() -> Sequence[Block]:
         from gpuadvise.cli.kernels.entries_page import entries_page
@@ -110,13 +123,12 @@ def _entries(asked: Asked, gatherer: Gatherer) -> _Listing:
     return _Listing(listed, blocks)
 
 
-def _kernels(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> _Listing:
+def _kernel_listing(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> _Listing:
     found = in_order(list(shown(_found(asked, choice, gatherer))), asked.sort)
-    refuse_nothing(gatherer)
     # A person reads one screen; making the fields of all kernels would double the time.
     screen = asked.output.format in READ and not asked.output.fields
     limit = _SCREEN if screen and asked.limit is None else asked.limit
-    listed = [kernel_record(*one) for one in found[: limit or None]]
+    listed = [KERNEL.record(one) for one in found[: limit or None]]
     advice = _advised(found, choice) if asked.advise else None
     check = _checked(asked, found, choice) if asked.driver_check else None
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.occupancy.result import flat
+from gpuadvise.cli.render.json import compact
 from gpuadvise.cli.render.rows import PLAIN, Lines, cell
 
 if TYPE_CHECKING:
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     # From the user's columns and the fields of the result to a line.
     Writer = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
 
-# One encoder for all lines: json.dumps makes a new one for each.
-_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
-
 
 def writer(name: str) -> Writer:
     """Return what writes the lines of ``csv`` or ``ndjson``."""
@@ -26,7 +23,7 @@ def writer(name: str) -> Writer:
 
 
 def _json_line(kept: Mapping[str, Any], record: Mapping[str, Any]) -> str:
-    return _ENCODER.encode({**kept, **record}) + "\n"
+    return compact({**kept, **record}) + "\n"
 
 
 class _CsvLines:

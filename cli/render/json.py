@@ -16,4 +16,8 @@ def render(answer: Answer) -> str:
 
 def compact(value: Any) -> str:
     """Return *value* as JSON on one line."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return _COMPACT.encode(value)
+
+
+# One for all lines: json.dumps makes a new one for each.
+_COMPACT = json.JSONEncoder(allow_nan=False, separators=(",", ":"))

@@ -180,6 +180,8 @@ def test_a_launch_that_cannot_start_comes_first(cli, inside: Path) -> None:
 )
 def test_orders(sort: str, cli, inside: Path) -> None:
     rows = cli("kernels", "two.fatbin", "--sort", sort, "--format", "ndjson").out.splitlines()
+    first = cli("kernels", "two.fatbin", "--sort", sort, "--limit", "1", "-f", "ndjson").out
+    assert first.splitlines() == rows[:1]
     kernels = [json.loads(row) for row in rows]
     assert len(kernels) == 4
     field = {"smem": "static_smem", "code": "code_bytes", "name": "demangled"}.get(sort, sort)
@@ -294,6 +296,22 @@ def test_an_empty_list_says_why(options: str, sentence: str, cli, inside: Path) 
         assert f"note: {sentence}" in cli("kernels", "80.cubin", *options.split(), "-f", form).err
 
 
+@pytest.mark.parametrize("options", [(), ("--list",), ("--sort", "name")])
+def test_an_empty_table_has_its_header(options: tuple[str, ...], cli, inside: Path) -> None:
+    whole = cli("kernels", "80.cubin", *options, "-f", "csv").out
+    empty = cli("kernels", "80.cubin", *options, "--arch", "70", "-f", "csv")
+    assert (empty.code, empty.out) == (0, whole.partition("\n")[0] + "\n")
+    assert cli("kernels", "80.cubin", *options, "--arch", "70", "-f", "ndjson").out == ""
+
+
+@pytest.mark.parametrize("form", ["csv", "ndjson"])
+def test_a_file_that_cannot_be_read_costs_no_row_of_the_others(form, cli, inside: Path) -> None:
+    alone = cli("kernels", "two.fatbin", "-f", form)
+    ran = cli("kernels", "two.fatbin", "nosuch.cubin", "-f", form)
+    assert ran.code == 2
+    assert ran.out == alone.out
+
+
 def test_a_log_for_another_gpu_and_device_functions_alone(cli, tmp_path: Path) -> None:
     log = tmp_path / "build.log"
     log.write_text(
@@ -308,7 +326,7 @@ def test_a_log_for_another_gpu_and_device_functions_alone(cli, tmp_path: Path) -
     assert ran.out == "No kernel, but 1 device function: --functions lists them.\n"
 
 
-@pytest.mark.parametrize("form", ["text", "ndjson", "json"])
+@pytest.mark.parametrize("form", ["text", "csv", "ndjson", "json"])
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
