@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from gpuadvise.advisor.binaries.counted import Counts
 from gpuadvise.advisor.binaries.fatbin import Region, read_region
 from gpuadvise.advisor.binaries.host import Sections, read_sections
 from gpuadvise.advisor.binaries.images import Images, read_image
@@ -15,6 +16,7 @@ from gpuadvise.advisor.binaries.span import Damaged
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gpuadvise.advisor.binaries.counted import Counted
     from gpuadvise.advisor.binaries.entries import Packed
     from gpuadvise.advisor.binaries.model import Entry, Item, Place
     from gpuadvise.advisor.binaries.span import FileSpan
@@ -28,7 +30,8 @@ _WORTH_PROCESSES = 1 << 25
 def read_containers(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
     """Yield the entries, kernels and damage of every container in *span*, module by module."""
     if not want.kernels:
-        yield from cast("Iterator[Item]", _steps(span, place, want))
+        counts = Counts() if want.counted else None
+        yield from cast("Iterator[Item]", _listing(span, place, counts))
         return
     if want.processes > 1 and place.member is None and span.size >= _WORTH_PROCESSES:
         from gpuadvise.advisor.binaries.apart import read_apart
@@ -45,29 +48,23 @@ def read_containers(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
             yield step
 
 
-def _steps(span: FileSpan, place: Place, want: Want) -> Iterator[Entry | Damage | Packed]:
-    """Yield what lies in *span*, and payloads where their kernels are wanted."""
+def _listing(
+    span: FileSpan, place: Place, counts: Counts | None
+) -> Iterator[Entry | Counted | Damage]:
+    """Yield what lies in *span*, what is in *counts* as often as there only."""
+    sections, damage = _sections(span, place)
+    yield from damage
     try:
-        sections = read_sections(span)
-    except Damaged as damage:
-        text = f"The file's section table cannot be read. {damage.message}"
-        yield Damage(place=place.at(damage.offset), message=text)
-        sections = Sections([])
-    inputs = not sections.loaded()
-    try:
-        if not want.kernels:
-            yield from _listed(span, place, sections)
-            return
-        for region in _regions(span, place, sections):
-            yield from region.damage
-            for one in region.packed:
-                yield one.entry
-            yield from _wanted(region.packed, want, inputs=inputs)
-    except Damaged as damage:  # the file ends early, or shrank
-        yield Damage(place=place.at(damage.offset), message=damage.message)
+        yield from _listed(span, place, sections, counts)
+    except Damaged as early:  # the file ends early, or shrank
+        yield Damage(place=place.at(early.offset), message=early.message)
+    if counts is not None:
+        yield from counts.every()
 
 
-def _listed(span: FileSpan, place: Place, sections: Sections) -> Iterator[Entry | Damage]:
+def _listed(
+    span: FileSpan, place: Place, sections: Sections, counts: Counts | None
+) -> Iterator[Entry | Damage]:
     images = Images(span)
     scan = Scan(span, sections.barren())
     end = until = 0
@@ -81,7 +78,31 @@ def _listed(span: FileSpan, place: Place, sections: Sections) -> Iterator[Entry 
             yield images.marked(one).entry
         end = region.end
         if len(region.packed) == 1:
-            end = yield from lone_entries(span, images, end, min(until, scan.until), place)
+            limit = min(until, scan.until)
+            end = yield from lone_entries(span, images, end, limit, place, counts)
+
+
+def _sections(span: FileSpan, place: Place) -> tuple[Sections, list[Damage]]:
+    try:
+        return read_sections(span), []
+    except Damaged as damage:
+        text = f"The file's section table cannot be read. {damage.message}"
+        return Sections([]), [Damage(place=place.at(damage.offset), message=text)]
+
+
+def _steps(span: FileSpan, place: Place, want: Want) -> Iterator[Entry | Damage | Packed]:
+    """Yield what lies in *span*, and the payloads whose kernels are wanted."""
+    sections, damage = _sections(span, place)
+    yield from damage
+    inputs = not sections.loaded()
+    try:
+        for region in _regions(span, place, sections):
+            yield from region.damage
+            for one in region.packed:
+                yield one.entry
+            yield from _wanted(region.packed, want, inputs=inputs)
+    except Damaged as early:  # the file ends early, or shrank
+        yield Damage(place=place.at(early.offset), message=early.message)
 
 
 def _regions(span: FileSpan, place: Place, sections: Sections) -> Iterator[Region]:

@@ -11,26 +11,28 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.binaries.entries import CONCATENATED, LAYOUT, entry_of, packed_as
 from gpuadvise.advisor.binaries.fatbin import PATTERN, REGION
 from gpuadvise.advisor.binaries.images import MOST_STUB
-from gpuadvise.advisor.binaries.model import Place
+from gpuadvise.advisor.binaries.model import Entry, Place
 from gpuadvise.advisor.binaries.scan import ALIGNMENT, NEAR
 from gpuadvise.advisor.binaries.span import AHEAD
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from gpuadvise.advisor.binaries.counted import Counts
     from gpuadvise.advisor.binaries.images import Images
-    from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.binaries.span import Span
 
 _as_place = partial(tuple.__new__, Place)
+_MOST_HEADER = AHEAD - NEAR - REGION.size
 
 
 def lone_entries(
-    span: Span, images: Images, at: int, until: int, place: Place
+    span: Span, images: Images, at: int, until: int, place: Place, counts: Counts | None
 ) -> Generator[Entry, None, int]:
     """Yield the entries of containers from *at* on that hold just one and end before *until*.
 
-    Returns where the run ends, and the search for the next container goes on.
+    With *counts*, those that it has already are counted there instead. Returns where the run
+    ends, and the search for the next container goes on.
     """
     path, member, section, _, line = place
     at += -at % ALIGNMENT
@@ -39,20 +41,27 @@ def lone_entries(
         skipped = head.find(PATTERN, 0, NEAR)
         if skipped < 0 or skipped % ALIGNMENT:
             break
-        module = at + skipped
-        body = skipped + REGION.size
+        module, body = at + skipped, skipped + REGION.size
         _, size = REGION.unpack_from(head, skipped)
-        end = module + REGION.size + size
         fields = LAYOUT.unpack_from(head, body)
-        kind, _, header, payload, packed, *_ = fields
-        whole = header + payload == size and packed <= payload and end <= until
-        if not whole or not LAYOUT.size <= header <= AHEAD - body or kind == CONCATENATED:
+        end = module + REGION.size + size
+        if end > until or not _is_lone(fields, size):
             break
-        where = _as_place((path, member, section, module + REGION.size, line))
-        entry = entry_of(fields, head[body : body + header], where, module)
-        if (entry.unpacked_size or 0) > MOST_STUB:
-            yield entry
-        else:
-            yield images.marked(packed_as(entry, end - payload)).entry
         at = end + -end % ALIGNMENT
+        header = head[body : body + fields[2]]
+        if counts is not None and counts.counted(section, fields, header):
+            continue
+        where = _as_place((path, member, section, module + REGION.size, line))
+        entry = entry_of(fields, header, where, module)
+        if (entry.unpacked_size or 0) <= MOST_STUB:
+            entry = images.marked(packed_as(entry, end - fields[3])).entry
+        elif counts is not None:
+            counts.add(fields, header, entry)
+        yield entry
     return at
+
+
+def _is_lone(fields: tuple[int, ...], size: int) -> bool:
+    kind, _, header, payload, packed, *_ = fields
+    fits = header + payload == size and packed <= payload
+    return fits and LAYOUT.size <= header <= _MOST_HEADER and kind != CONCATENATED

@@ -20,6 +20,7 @@ class Want:
     """Which items a reader gives; entries are always given.
 
     *kernels*: False gives entries and damage only, and unpacks nothing but likely stubs.
+    *counted*: without kernels, entries that are as one before may come as ``Counted`` only.
     *processes*: how many may read the images of one large file, named by its path.
     *instructions*: count them, and those in double precision.
     *chosen*: of the images and PTX programs of one module, those whose kernels are wanted; by
@@ -27,6 +28,7 @@ class Want:
     """
 
     kernels: bool = True
+    counted: bool = False
     processes: int = 1
     instructions: bool = False
     chosen: Callable[[tuple[Entry, ...]], tuple[Entry, ...]] | None = None

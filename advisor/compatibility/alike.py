@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.binaries.counted import Counted
 from gpuadvise.advisor.compatibility.fit import is_input
 
 if TYPE_CHECKING:
@@ -27,10 +28,10 @@ class Alike:
     sizes: list[int]
 
 
-def alike_modules(entries: Iterable[Entry]) -> Iterable[Alike]:
+def alike_modules(entries: Iterable[Entry | Counted]) -> Iterable[Alike]:
     """Return the modules of *entries*; those of one must follow each other, as readers do."""
     found: dict[object, Alike] = {}
-    for module in _by_module(entries):
+    for module, count in _by_module(entries):
         place = module[0].place
         path = place.member or place.path
         keys = tuple(map(same_for_a_driver, module))
@@ -38,7 +39,7 @@ def alike_modules(entries: Iterable[Entry]) -> Iterable[Alike]:
         if alike is None:
             alike = Alike(path=path, keys=keys, module=module, sizes=[0] * len(module))
             found[path, keys] = alike
-        alike.count += 1
+        alike.count += count
         for index, entry in enumerate(module):
             alike.sizes[index] += entry.size
     return found.values()
@@ -52,15 +53,19 @@ def same_for_a_driver(entry: Entry) -> Key:
     return (entry.content.value, number, entry.ptx_version, entry.new_abi, is_input(entry))
 
 
-def _by_module(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+def _by_module(entries: Iterable[Entry | Counted]) -> Iterator[tuple[list[Entry], int]]:
+    """Yield modules and how many there are; the sizes are those of all of them together."""
     module: list[Entry] = []
     for entry in entries:
-        if module and not _together(module[0], entry):
-            yield module
+        if module and (isinstance(entry, Counted) or not _together(module[0], entry)):
+            yield module, 1
             module = []
-        module.append(entry)
+        if isinstance(entry, Counted):
+            yield [entry.entry._replace(size=entry.size)], entry.times
+        else:
+            module.append(entry)
     if module:
-        yield module
+        yield module, 1
 
 
 def _together(one: Entry, other: Entry) -> bool:

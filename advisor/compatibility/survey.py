@@ -18,6 +18,7 @@ from gpuadvise.advisor.compatibility.releases import cuda_for_ptx
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from gpuadvise.advisor.binaries.counted import Counted
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.compatibility.alike import Alike, Key
     from gpuadvise.advisor.compatibility.releases import Version
@@ -60,7 +61,7 @@ class Survey:
     holdings: tuple[Holding, ...]  # everything, by kind and target
 
 
-def survey(entries: Iterable[Entry]) -> Survey:
+def survey(entries: Iterable[Entry | Counted]) -> Survey:
     """Return what *entries* hold; those of one module must follow each other, as readers do."""
     loadable, inputs = _Kinds(), _Kinds()
     unloadable: Counter[Content] = Counter()

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.binaries.counted import Counted
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry
 from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.want import Want
@@ -63,10 +64,10 @@ def _called(paths: Sequence[str]) -> str:
     return "Standard input" if paths[0] == STDIN else os.path.basename(paths[0])
 
 
-def _entries(paths: Sequence[str], damage: list[Damage]) -> Iterator[Entry]:
+def _entries(paths: Sequence[str], damage: list[Damage]) -> Iterator[Entry | Counted]:
     for path in paths:
         for item in _items(path):
-            if isinstance(item, Entry):
+            if isinstance(item, Entry | Counted):
                 yield item
             elif isinstance(item, Damage):
                 damage.append(item)
@@ -77,8 +78,8 @@ def _entries(paths: Sequence[str], damage: list[Damage]) -> Iterator[Entry]:
                 )
 
 
-def _items(path: str) -> Iterator[Item]:
-    want = Want(kernels=False)
+def _items(path: str) -> Iterator[Item | Counted]:
+    want = Want(kernels=False, counted=True)
     if path == STDIN:
         return read_stream(sys.stdin.buffer, "standard input", want)
     return read(path, want)
