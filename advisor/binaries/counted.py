@@ -11,6 +11,8 @@ from gpuadvise.advisor.binaries.model import Compression, Entry
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gpuadvise.advisor.capability import Capability
+
 _PAYLOAD_SIZE, _PACKED_SIZE, _UNPACKED_SIZE = 3, 4, 13  # as ``entries.Fields`` has them
 
 
@@ -23,6 +25,11 @@ class Counted(NamedTuple):
     entry: Entry
     times: int
     size: int
+
+    @property
+    def capability(self) -> Capability | None:
+        """Their target."""
+        return self.entry.capability
 
 
 class Counts:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.binaries.counted import Counted
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpuadvise.advisor.binaries.model import Entry
+    from gpuadvise.advisor.capability import Capability
     from gpuadvise.cli.kernels.asked import Asked
 
-Record = dict[str, Any]
+Key = tuple[str, str, str, str]
 
 _ENTRY_COLUMNS = (
     Column("count", right=True),
@@ -23,44 +29,53 @@ _ENTRY_COLUMNS = (
     Column("bytes", right=True),
     Column("where"),
 )
-_IMAGES = (Content.SASS.value, Content.STUB.value)
+_IMAGES = (Content.SASS, Content.STUB)
+# Looked up for every entry, and only then put into words.
+_KIND = attrgetter(
+    "content", "capability", "compression", "place.path", "place.member", "place.section"
+)
 
 
-def entries_page(asked: Asked, records: list[Record]) -> list[Block]:
+def entries_page(asked: Asked, entries: Iterable[Entry | Counted]) -> list[Block]:
     """Return the entries, those of one kind counted together."""
-    counts: Counter[tuple[Any, ...]] = Counter()
-    sizes: Counter[tuple[Any, ...]] = Counter()
-    for record in records:
-        key = (record["content"], _target(record), record["compression"], _where(record, asked))
-        counts[key] += 1
-        sizes[key] += record["size"]
+    counts: Counter[Key] = Counter()
+    sizes: Counter[Key] = Counter()
+    for (content, target, compression, *place), (count, size) in _kinds(entries).items():
+        where = " ".join(part for part in place[len(asked.files) == 1 :] if part)
+        key = (content.value, _target(content, target), compression.value, where)
+        counts[key] += count
+        sizes[key] += size
     rows = sorted(counts, key=lambda key: (key[3], key[0], _target_order(key[1])))
     table = Table(
         columns=_ENTRY_COLUMNS,
         rows=tuple(
             (
                 Cell(f"{counts[key]:,}"),
-                Cell(key[0]),
-                Cell(key[1]),
-                Cell(key[2]),
+                *map(Cell, key[:3]),
                 Cell(show_bytes(sizes[key])),
                 Cell(key[3]),
             )
             for key in rows
         ),
     )
-    total = f"{plural(len(records), 'entry', 'entries')}, {show_bytes(sum(sizes.values()))}."
+    total = f"{plural(counts.total(), 'entry', 'entries')}, {show_bytes(sizes.total())}."
     return [Line(total, Tone.STRONG), *([table] if rows else [])]
 
 
-def _target(record: Record) -> str:
-    target: str = record["arch"] or "-"
-    return target if record["content"] in _IMAGES else target.replace("sm_", "compute_")
+def _kinds(entries: Iterable[Entry | Counted]) -> dict[Any, list[int]]:
+    """Return how many there are of each kind in each place, and their bytes together."""
+    kinds: dict[Any, list[int]] = {}
+    for one in entries:
+        entry, count, size = one if isinstance(one, Counted) else (one, 1, one.size)
+        kind = kinds.setdefault(_KIND(entry), [0, 0])
+        kind[0] += count
+        kind[1] += size
+    return kinds
 
 
-def _where(record: Record, asked: Asked) -> str:
-    file = record["file"] if len(asked.files) > 1 else None
-    return " ".join(part for part in (file, record["member"], record["section"]) if part)
+def _target(content: Content, capability: Capability | None) -> str:
+    target = capability.target if capability else "-"
+    return target if content in _IMAGES else target.replace("sm_", "compute_")
 
 
 def _target_order(target: str) -> tuple[int, str]:

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.binaries.counted import Counted
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Source
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.binaries.read import read, read_stream
@@ -30,12 +31,14 @@ class Seen:
     listed: int = 0  # kernels after it
     damage: list[Damage] = field(default_factory=list)
 
-    def count(self, item: Item) -> None:
+    def count(self, item: Item | Counted) -> None:
         """Take note of *item*."""
         if isinstance(item, Damage):
             self.damage.append(item)
         elif isinstance(item, Entry):
             self.entries += 1
+        elif isinstance(item, Counted):
+            self.entries += item.times
         else:
             self.kernels += 1
 
@@ -48,10 +51,10 @@ class Gatherer:
     gpu: Capability | None
     seen: Seen = field(default_factory=Seen)
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield the entries of every container."""
-        for item in self._items(Want(kernels=False)):
-            if isinstance(item, Entry) and self._asked_for(item.capability):
+    def entries(self, *, counted: bool = False) -> Iterator[Entry | Counted]:
+        """Yield the entries of every container; *counted*: of those alike some as a number."""
+        for item in self._items(Want(kernels=False, counted=counted)):
+            if isinstance(item, Entry | Counted) and self._asked_for(item.capability):
                 yield item
 
     def kernels(self) -> Iterator[Kernel]:
@@ -62,7 +65,7 @@ class Gatherer:
                 self.seen.listed += 1
                 yield item
 
-    def _items(self, want: Want) -> Iterator[Item]:
+    def _items(self, want: Want) -> Iterator[Item | Counted]:
         for path in self.asked.files:
             if path == STDIN:
                 alone = replace(want, processes=1)  # others cannot open what was piped in

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.binaries.counted import Counted
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.kernels.advice import Advised
@@ -69,8 +70,8 @@ def _lines(form: Form, listed: Iterable[object], asked: Asked) -> Iterator[str]:
     return form.lines(islice(listed, asked.limit or None), asked.output.format)
 
 
-def _entries(gatherer: Gatherer) -> Iterator[Entry]:
-    yield from gatherer.entries()
+def _entries(gatherer: Gatherer, *, counted: bool = False) -> Iterator[Entry | Counted]:
+    yield from gatherer.entries(counted=counted)
     refuse_nothing(gatherer)
 
 
@@ -112,15 +113,16 @@ def _answer(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Answer:
 
 
 def _entry_listing(asked: Asked, gatherer: Gatherer) -> _Listing:
-    entries = list(shown(_entries(gatherer)))
-    listed = [ENTRY.record(entry) for entry in entries[: asked.limit or None]]
+    people = asked.output.format in READ and not asked.output.fields
+    counted = people and not asked.limit
+    entries = list(shown(_entries(gatherer, counted=counted)))[: asked.limit or None]
 
     def blocks() -> Sequence[Block]:
         from gpuadvise.cli.kernels.entries_page import entries_page
 
-        return entries_page(asked, listed)
+        return entries_page(asked, entries)
 
-    return _Listing(listed, blocks)
+    return _Listing([] if people else list(map(ENTRY.record, entries)), blocks)
 
 
 def _kernel_listing(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> _Listing:
