@@ -109,7 +109,7 @@ def _archive(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
 def _zip(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
     from gpuadvise.advisor.binaries import wheel
 
-    for member in wheel.read_members(file):
+    for member in wheel.read_members(file, want.unpacking):
         if isinstance(member, Damaged):
             yield Damage(place=place, message=member.message)
             continue

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.model import Entry
 
+    Told = Callable[[str, int], None]
+
 _READABLE = (Content.SASS, Content.PTX)
 
 
@@ -23,6 +25,7 @@ class Want:
     *counted*: without kernels, entries that are as one before may come as ``Counted`` only.
     *processes*: how many may read the images of one large file, named by its path.
     *instructions*: count them, and those in double precision.
+    *unpacking*: called with the name of a wheel's member and its bytes so far.
     *chosen*: of the images and PTX programs of one module, those whose kernels are wanted; by
     default all images, or where there are none the PTX.
     """
@@ -31,6 +34,7 @@ class Want:
     counted: bool = False
     processes: int = 1
     instructions: bool = False
+    unpacking: Told | None = None
     chosen: Callable[[tuple[Entry, ...]], tuple[Entry, ...]] | None = None
 
     def pick(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:

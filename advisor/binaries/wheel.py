@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
+    from gpuadvise.advisor.binaries.want import Told
+
 # The largest library in a wheel seen is 1.1 GB.
 _MOST_MEMBER = 8 << 30
 _MOST_TOTAL = 32 << 30
@@ -26,6 +27,7 @@ _MOST_TIMES = 200
 _SLACK = 1 << 26
 _LEAST = 64  # an ELF header
 _IN_MEMORY = 1 << 24  # larger members go to a temporary file
+_PIECE = 1 << 20
 _SUFFIXES = (
     ".so", ".pyd", ".dll", ".exe", ".dylib", ".a", ".lib", ".o", ".obj", ".cubin", ".fatbin",
     ".bin", ".ptx",
@@ -52,10 +54,10 @@ class Unzipped:
     size: int
 
 
-def read_members(file: BinaryIO) -> Iterator[Unzipped | Damaged]:
+def read_members(file: BinaryIO, told: Told | None = None) -> Iterator[Unzipped | Damaged]:
     """Yield the members of a zip file that may hold device code, and what is damaged.
 
-    Raises Damaged when it is no zip file after all.
+    *told* is called while a member is unpacked. Raises Damaged when it is no zip file after all.
     """
     try:
         archive = zipfile.ZipFile(file)
@@ -75,12 +77,22 @@ def read_members(file: BinaryIO) -> Iterator[Unzipped | Damaged]:
             continue
         with SpooledTemporaryFile(max_size=_IN_MEMORY) as unpacked:
             try:
-                with archive.open(info) as member:
-                    shutil.copyfileobj(member, unpacked, 1 << 20)
+                for size in _copied(archive, info, unpacked):
+                    if told:
+                        told(info.filename, size)
             except _BROKEN as error:
                 yield Damaged(f"{info.filename} cannot be unpacked: {error}.")
                 continue
             yield Unzipped(name=info.filename, file=unpacked, size=unpacked.tell())
+
+
+def _copied(archive: zipfile.ZipFile, info: zipfile.ZipInfo, to: IO[bytes]) -> Iterator[int]:
+    """Unpack a member, and yield how many bytes it has been so far."""
+    size = 0
+    with archive.open(info) as member:
+        while piece := member.read(_PIECE):
+            size += to.write(piece)
+            yield size
 
 
 def _may_hold_code(info: zipfile.ZipInfo) -> bool:

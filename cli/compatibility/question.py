@@ -17,6 +17,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli.args import named
 from gpuadvise.cli.damage import damage_notes, unreadable
+from gpuadvise.cli.kernels.progress import Progress, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,8 +66,10 @@ def _called(paths: Sequence[str]) -> str:
 
 
 def _entries(paths: Sequence[str], damage: list[Damage]) -> Iterator[Entry | Counted]:
+    progress = Progress()
+    want = Want(kernels=False, counted=True, unpacking=progress.unpacking)
     for path in paths:
-        for item in _items(path):
+        for item in shown(_items(path, want), progress):
             if isinstance(item, Entry | Counted):
                 yield item
             elif isinstance(item, Damage):
@@ -78,8 +81,7 @@ def _entries(paths: Sequence[str], damage: list[Damage]) -> Iterator[Entry | Cou
                 )
 
 
-def _items(path: str) -> Iterator[Item | Counted]:
-    want = Want(kernels=False, counted=True)
+def _items(path: str, want: Want) -> Iterator[Item | Counted]:
     if path == STDIN:
         return read_stream(sys.stdin.buffer, "standard input", want)
     return read(path, want)

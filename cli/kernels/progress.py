@@ -6,6 +6,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, TypeVar
 
+from gpuadvise.advisor.prose import inert
+from gpuadvise.advisor.quantity import show_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -13,22 +16,50 @@ T = TypeVar("T")
 
 _PATIENCE = 1.0  # seconds without a word
 _PERIOD = 0.25
+_LONGEST = 60  # of a name
 _CLEAR = "\r\x1b[K"
 
 
-def shown(items: Iterable[T]) -> Iterator[T]:
+class Progress:
+    """One line on a terminal's stderr, written over, once a second has passed."""
+
+    def __init__(self) -> None:
+        self.watched = sys.stderr.isatty()
+        self._due = time.monotonic() + _PATIENCE
+        self._written = False
+
+    def reading(self, count: int) -> None:
+        """Say that *count* things have been read."""
+        if self._is_due():
+            self._say(f"reading: {count:,}")
+
+    def unpacking(self, name: str, size: int) -> None:
+        """Say that *size* bytes of a file called *name* have been unpacked."""
+        if self._is_due():
+            self._say(f"unpacking {inert(name.rpartition('/')[2][:_LONGEST])}: {show_bytes(size)}")
+
+    def end(self) -> None:
+        """Clear the line."""
+        if self._written:
+            print(_CLEAR, end="", file=sys.stderr, flush=True)
+
+    def _is_due(self) -> bool:
+        return self.watched and time.monotonic() >= self._due
+
+    def _say(self, text: str) -> None:
+        print(f"{_CLEAR}{text}", end="", file=sys.stderr, flush=True)
+        self._due, self._written = time.monotonic() + _PERIOD, True
+
+
+def shown(items: Iterable[T], progress: Progress | None = None) -> Iterator[T]:
     """Yield *items*; when they take more than a second, count them on a terminal's stderr."""
-    if not sys.stderr.isatty():
+    progress = progress or Progress()
+    if not progress.watched:
         yield from items
         return
-    due, written = time.monotonic() + _PATIENCE, False
     try:
         for count, item in enumerate(items, 1):
             yield item
-            now = time.monotonic()
-            if now >= due:
-                print(f"{_CLEAR}reading: {count:,}", end="", file=sys.stderr, flush=True)
-                due, written = now + _PERIOD, True
+            progress.reading(count)
     finally:
-        if written:
-            print(_CLEAR, end="", file=sys.stderr, flush=True)
+        progress.end()
