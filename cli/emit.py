@@ -105,7 +105,7 @@ def _rendered(answer: Answer, name: str) -> str:
             from gpuadvise.cli.render import markdown
 
             return markdown.render(answer.blocks())
-    accepted = [str(known) for known in Format] + sorted(answer.documents)
+    accepted = list(dict.fromkeys([*map(str, Format), *sorted(answer.documents)]))
     raise BadInput(
         f"--format {quoted(name)} is not a format of {answer.command}.",
         hint=f"Use {and_list(accepted, 'or')}.",

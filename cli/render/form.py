@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.cli.formats import Format
-from gpuadvise.cli.render.json import compact
+from gpuadvise.cli.render.json import MEMBER_START, OBJECT_INDENT, compact, member
 from gpuadvise.cli.render.rows import cell
 
 if TYPE_CHECKING:
@@ -66,16 +66,17 @@ class Form:
         first = list(islice(left, 1))
         if name == Format.CSV:
             yield ",".join(self.names) + "\n"
-        lines = self._lines(chain(first, left), name)
+        lines = self.texts(chain(first, left), name)
         yield from islice(lines, 1)
         yield from _together(lines)
 
-    def _lines(self, things: Iterable[Any], name: str) -> Iterator[str]:
-        make, before, after = _STYLES[name]
-        texts = [_Texts(each, make) for each in self._fields]
-        keys = self._keys
+    def texts(self, things: Iterable[Any], name: str) -> Iterator[str]:
+        """Yield each record as a line of ``csv`` or ``ndjson``, or an object inside of ``json``."""
+        style = _STYLES[name]
+        texts = [_Texts(each, style) for each in self._fields]
+        keys, join = self._keys, style.between.join
         for thing in things:
-            yield before + ",".join(map(getitem, texts, keys(thing))) + after
+            yield style.before + join(map(getitem, texts, keys(thing))) + style.after
 
 
 def _together(lines: Iterator[str]) -> Iterator[str]:
@@ -95,13 +96,13 @@ def _together(lines: Iterator[str]) -> Iterator[str]:
 class _Texts(dict[Any, str]):
     """The texts of some fields, by the value of the attribute that they follow from."""
 
-    def __init__(self, fields: Fields, text: Callable[[Iterable[tuple[str, Any]]], str]) -> None:
+    def __init__(self, fields: Fields, style: _Style) -> None:
         super().__init__()
-        self._fields, self._text, self._kept = fields, text, 0
+        self._fields, self._style, self._kept = fields, style, 0
 
     def __missing__(self, key: Any) -> str:
-        names, values = self._fields.names, self._fields.values(key)
-        text = self._text(zip(names, values, strict=True))
+        values = self._fields.values(key)
+        text = self._style.between.join(map(self._style.field, self._fields.names, values))
         self._kept += len(text) + _OVERHEAD
         if self._kept > _MOST_KEPT:
             self.clear()
@@ -110,24 +111,32 @@ class _Texts(dict[Any, str]):
         return text
 
 
-def _members(fields: Iterable[tuple[str, Any]]) -> str:
-    return ",".join([f"{compact(name)}:{compact(value)}" for name, value in fields])
+class _Style(NamedTuple):
+    """How a format writes a field, and what it puts around and between the fields of a record."""
+
+    field: Callable[[str, Any], str]
+    before: str
+    between: str
+    after: str
 
 
-def _cells(fields: Iterable[tuple[str, Any]]) -> str:
-    return ",".join([_quoted(cell(value)) for _, value in fields])
+def _member(name: str, value: Any) -> str:
+    return f"{compact(name)}:{compact(value)}"
 
 
-def _quoted(value: Any) -> str:
+def _cell(_: str, value: Any) -> str:
     """Return a cell as csv.writer makes it, which takes 10 ns for each letter of a name."""
-    if value is None:
+    inert = cell(value)
+    if inert is None:
         return ""
-    text = str(value)
+    text = str(inert)
     return '"' + text.replace('"', '""') + '"' if "," in text or '"' in text else text
 
 
-# What makes the text of some fields, and what stands around a row.
-_STYLES: dict[str, tuple[Callable[..., str], str, str]] = {
-    Format.CSV: (_cells, "", "\n"),
-    Format.NDJSON: (_members, "{", "}\n"),
+_STYLES: dict[str, _Style] = {
+    Format.CSV: _Style(_cell, "", ",", "\n"),
+    Format.NDJSON: _Style(_member, "{", ",", "}\n"),
+    Format.JSON: _Style(
+        member, OBJECT_INDENT + "{" + MEMBER_START, "," + MEMBER_START, f"\n{OBJECT_INDENT}}}"
+    ),
 }

@@ -6,12 +6,37 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gpuadvise.cli.answer import Answer
+
+# Where the objects of a list in the result stand, and their fields.
+OBJECT_INDENT = " " * 6
+MEMBER_START = "\n" + " " * 8
+_LIST_END = " " * 4
 
 
 def render(answer: Answer) -> str:
     """Return the envelope, indented, with a final line end."""
     return json.dumps(answer.envelope(), indent=2, allow_nan=False) + "\n"
+
+
+def render_with(answer: Answer, name: str, objects: Iterable[str]) -> str:
+    """Return the envelope with *objects* in the list *name* of its result, which is empty.
+
+    They are texts as ``Form.texts`` makes them: no other text is a key, since quotes are escaped.
+    """
+    head, key, tail = render(answer).partition(f'"{name}": [')
+    listed = ",\n".join(objects)
+    return f"{head}{key}\n{listed}\n{_LIST_END}{tail}" if listed else head + key + tail
+
+
+def member(name: str, value: Any) -> str:
+    """Return a field of an object in a list of the result, as ``render`` writes it."""
+    if not isinstance(value, list | tuple | dict):
+        return f"{compact(name)}: {compact(value)}"
+    text = json.dumps(value, indent=2, allow_nan=False)
+    return f"{compact(name)}: {text.replace(chr(10), MEMBER_START)}"
 
 
 def compact(value: Any) -> str:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.render import form as module
-from gpuadvise.cli.render import rows
+from gpuadvise.cli.render import json, rows
 from gpuadvise.cli.render.form import Fields, Form, same
 
 
@@ -53,6 +54,18 @@ THINGS = st.builds(
 def test_the_lines_are_those_of_the_records(name: str, things: list[Thing]) -> None:
     wanted = "".join(rows.render(map(FORM.record, things), name))
     assert "".join(FORM.lines(things, name)) == wanted
+
+
+def _answer(listed: list[object], name: str) -> Answer:
+    given = {"filter": name, "listed": None}
+    result = {"first": [], "listed": listed, "more": {"listed": []}}
+    return Answer(command="x", device=None, input=given, result=result, blocks=lambda: ())
+
+
+@given(things=st.lists(THINGS, max_size=5), name=TEXTS | st.just('"listed": ['))
+def test_an_answer_with_the_texts_is_that_with_the_records(things: list[Thing], name: str) -> None:
+    made = json.render_with(_answer([], name), "listed", FORM.texts(things, "json"))
+    assert made == json.render(_answer(list(map(FORM.record, things)), name))
 
 
 def test_none_have_a_header_alone() -> None:

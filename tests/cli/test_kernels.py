@@ -362,6 +362,7 @@ def test_files_that_hold_nothing(content: bytes, sentence: str, form: str, cli, 
         (("--jobs", "0"), "--jobs"),
         (("--gpu", "h100", "--cc", "9.0"), "two devices"),
         (("-", "-"), "only once"),
+        (("--format", "xml"), "Use text, json, csv, ndjson or markdown.\n"),
     ],
 )
 def test_mistakes(args: tuple[str, ...], sentence: str, cli, inside: Path) -> None:
