@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Format(StrEnum):
@@ -16,8 +16,7 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class Output(NamedTuple):
     """How the user wants the answer: a format, or single fields."""
 
     format: str = Format.TEXT

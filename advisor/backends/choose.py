@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.backends.presence import driver_present
 from gpuadvise.advisor.errors import BadInput, Unavailable
@@ -28,8 +27,7 @@ class Depth(StrEnum):
     TELEMETRY = "telemetry"  # facts, and what it does now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(NamedTuple):
     """The chosen device; *notes* are for stderr.
 
     *gpu* and *machine* are there if the device is live or recorded.
@@ -97,7 +95,7 @@ def _warned(choice: Choice) -> Choice:
         f"Compute capability {capability} is not known: its limits are taken from "
         f"{nearest_documented(capability)}, the nearest older one."
     )
-    return replace(choice, notes=(*choice.notes, said))
+    return choice._replace(notes=(*choice.notes, said))
 
 
 def _named(option: str, name: str) -> Device:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.model import Content
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 _READABLE = (Content.SASS, Content.PTX)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Want:
+class Want(NamedTuple):
     """Which items a reader gives; entries are always given.
 
     *kernels*: False gives entries and damage only, and unpacks nothing but likely stubs.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.counted import Counted
@@ -17,15 +16,17 @@ if TYPE_CHECKING:
 Key = tuple[object, ...]
 
 
-@dataclass(slots=True, kw_only=True)
 class Alike:
     """*count* modules of one path with the same entries in the same order; *module* is one."""
 
-    path: str
-    keys: tuple[Key, ...]
-    module: list[Entry]
-    count: int = 0
-    sizes: list[int]
+    __slots__ = ("count", "keys", "module", "path", "sizes")
+
+    def __init__(self, path: str, keys: tuple[Key, ...], module: list[Entry]) -> None:
+        self.path = path
+        self.keys = keys
+        self.module = module
+        self.count = 0
+        self.sizes = [0] * len(module)
 
 
 def alike_modules(entries: Iterable[Entry | Counted]) -> Iterable[Alike]:
@@ -37,7 +38,7 @@ def alike_modules(entries: Iterable[Entry | Counted]) -> Iterable[Alike]:
         keys = tuple(map(same_for_a_driver, module))
         alike = found.get((path, keys))
         if alike is None:
-            alike = Alike(path=path, keys=keys, module=module, sizes=[0] * len(module))
+            alike = Alike(path, keys, module)
             found[path, keys] = alike
         alike.count += count
         for index, entry in enumerate(module):

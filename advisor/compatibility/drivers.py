@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.compatibility.releases import (
     FIRST_CUDA,
@@ -26,8 +25,7 @@ _FORM = re.compile(r"[rR]?(\d{1,3})(?:\.(\d{1,3}))?(?:\.\d{1,3})?", re.ASCII)
 _FIRST_BRANCH = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Driver:
+class Driver(NamedTuple):
     """A driver by the newest CUDA version it supports; *version* is its own number if known."""
 
     cuda: Version

@@ -41,7 +41,7 @@ def _best(verdict: Verdict) -> str:
     reasons: Counter[str] = Counter()
     for judged in verdict.modules:
         if judged.outcome is verdict.outcome and judged.reason:
-            reasons[judged.reason] += judged.modules.count
+            reasons[judged.reason] += judged.modules.times
     return reasons.most_common(1)[0][0]
 
 

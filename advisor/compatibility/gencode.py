@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.compatibility.releases import FIRST_CUDA, last_toolkit
 from gpuadvise.advisor.compatibility.targets import number
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.compatibility.releases import Version
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fix:
+class Fix(NamedTuple):
     """How to build for a GPU: nvcc options, the same for CMake and PyTorch extensions."""
 
     gencode: tuple[str, ...]

@@ -7,13 +7,12 @@ of drivers for minor-version compatibility). CUDA 12.7 was a driver release with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Version = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class Release(NamedTuple):
     """One CUDA release; *branch* is the first driver branch that supports it in full."""
 
     cuda: Version

@@ -6,8 +6,7 @@ A library has thousands of modules and few kinds of them: each kind is judged on
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.capability import Capability
@@ -27,13 +26,12 @@ if TYPE_CHECKING:
 LOADABLE = frozenset({Content.SASS, Content.PTX})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Modules:
-    """*count* modules of one file or member that hold the same; *entries* are one's, each once."""
+class Modules(NamedTuple):
+    """*times* modules of one file or member that hold the same; *entries* are one's, each once."""
 
     path: str
     entries: tuple[Entry, ...]
-    count: int
+    times: int
 
     @property
     def toolkit(self) -> Version | None:
@@ -42,17 +40,15 @@ class Modules:
         return cuda_for_ptx(max(versions)) if versions else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
-    """*count* entries that are the same to a driver, *entry* being one; *size* stored bytes."""
+class Holding(NamedTuple):
+    """*times* entries that are the same to a driver, *entry* being one; *size* stored bytes."""
 
     entry: Entry
-    count: int
+    times: int
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class Survey(NamedTuple):
     """The device code of a file: what a driver could load, and the entries of all the rest."""
 
     loadable: tuple[Modules, ...]
@@ -101,7 +97,7 @@ class _Kinds:
 
     def modules(self) -> tuple[Modules, ...]:
         return tuple(
-            Modules(path=path, entries=distinct, count=self._counts[key])
+            Modules(path=path, entries=distinct, times=self._counts[key])
             for key, (path, distinct) in self._kinds.items()
         )
 
@@ -122,7 +118,7 @@ class _Tally:
 
     def holdings(self) -> tuple[Holding, ...]:
         found = [
-            Holding(entry=entry, count=self._counts[key], size=self._sizes[key])
+            Holding(entry=entry, times=self._counts[key], size=self._sizes[key])
             for key, entry in self._first.items()
         ]
         return tuple(sorted(found, key=_order))

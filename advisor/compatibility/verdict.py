@@ -6,8 +6,7 @@ for different GPUs has an answer for each, and its own answer is the best of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.compatibility.drivers import why_unsupported
 from gpuadvise.advisor.compatibility.fit import Outcome, fit, why_toolkit_is_too_new
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 _BETTER = (Outcome.RUNS, Outcome.JIT, Outcome.FAILS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class Judged(NamedTuple):
     """Modules that hold the same, and what the driver makes of them.
 
     *reason* says why they run; when they fail, why this driver is too old for what would fit
@@ -39,8 +37,7 @@ class Judged:
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What becomes of a file's device code.
 
     *modules* are those that a driver could load; *blocked* says why it would load none of
@@ -57,13 +54,13 @@ class Verdict:
     @property
     def total(self) -> int:
         """How many modules a driver could load."""
-        return sum(judged.modules.count for judged in self.modules)
+        return sum(judged.modules.times for judged in self.modules)
 
     def count(self, outcome: Outcome) -> int:
         """Return how many modules have *outcome*."""
         if self.blocked:
             return self.total if outcome is Outcome.FAILS else 0
-        return sum(judged.modules.count for judged in self.modules if judged.outcome is outcome)
+        return sum(judged.modules.times for judged in self.modules if judged.outcome is outcome)
 
 
 def judge(survey: Survey, gpu: Capability, driver: Driver | None = None) -> Verdict:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.counted import Counted
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(NamedTuple):
     """The device code of the files, under the name they go by, and what could not be read."""
 
     name: str
@@ -95,4 +93,4 @@ def driver_for(text: str | None, choice: Choice) -> Driver | None:
     known = machine and (machine.cuda_version or machine.driver_version)
     if not machine or not known:
         return None
-    return replace(parse_driver(known), version=machine.driver_version)
+    return parse_driver(known)._replace(version=machine.driver_version)

@@ -69,7 +69,7 @@ def files(verdict: Verdict) -> list[dict[str, Any]]:
     counts: dict[str, Counter[Outcome]] = {}
     for judged in verdict.modules:
         outcome = Outcome.FAILS if verdict.blocked else judged.outcome
-        counts.setdefault(judged.modules.path, Counter())[outcome] += judged.modules.count
+        counts.setdefault(judged.modules.path, Counter())[outcome] += judged.modules.times
     return [
         {
             "file": path,
@@ -89,7 +89,7 @@ def entry_fields(holding: Holding, verdict: Verdict) -> dict[str, Any]:
         "target": _target(entry),
         "ptx_version": show(entry.ptx_version) if entry.ptx_version else None,
         "first_toolkit": show(NEW_ABI_CUDA) if made_by_newer(entry) else None,
-        "count": holding.count,
+        "count": holding.times,
         "bytes": holding.size,
         "link_input": entry.link_input,
         "verdict": str(Outcome.FAILS if verdict.blocked else one.outcome),

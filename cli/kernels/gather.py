@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.counted import Counted
@@ -68,7 +68,7 @@ class Gatherer:
     def _items(self, want: Want) -> Iterator[Item | Counted]:
         for path in self.asked.files:
             if path == STDIN:
-                alone = replace(want, processes=1)  # others cannot open what was piped in
+                alone = want._replace(processes=1)  # others cannot open what was piped in
                 items = read_stream(sys.stdin.buffer, "standard input", alone)
             else:
                 items = read(path, want)
