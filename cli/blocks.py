@@ -56,10 +56,14 @@ class Facts(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A table column; numbers are set to the right."""
+    """A table column; numbers are set to the right.
+
+    A column *below* holds names, which stand below the other cells where these leave little room.
+    """
 
     title: str
     right: bool = False
+    below: bool = False
 
 
 class Table(NamedTuple):

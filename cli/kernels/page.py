@@ -29,7 +29,7 @@ _KERNEL_COLUMNS = (
     Column("spills", right=True),
     Column("block", right=True),
     Column("arch"),
-    Column("kernel"),
+    Column("kernel", below=True),
 )
 _LIMITERS = {"shared_memory": "shared memory"}
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 
 # Narrower terminals leave fewer than some 25 characters to each of values and remarks.
 _COLUMNS_FIT = 80
+
+# Fewer characters than this break most names of kernels into three lines or more.
+_ROOM_FOR_NAMES = 40
+_GAP = 2  # between columns
 
 # COLUMNS=0 would leave nothing of an answer.
 _NARROWEST = 20
@@ -57,7 +63,7 @@ def _block(block: Block) -> RenderableType:
         case Facts():
             return _FactsGrid(block)
         case Table():
-            return _table(block)
+            return _TableGrid(block)
         case Drawing():
             return Text("\n".join(drawing_lines(block)), no_wrap=True)
         case other:
@@ -88,8 +94,49 @@ def _facts(facts: Facts, *, stacked: bool) -> RichTable:
     return grid
 
 
+@dataclass(frozen=True)
+class _TableGrid:
+    """A table; a column *below* gets lines of its own where it would be narrow."""
+
+    table: Table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        table = self.table
+        at = next((at for at, column in enumerate(table.columns) if column.below), None)
+        if at is not None:
+            widths = _widths(table)
+            left = options.max_width - sum(widths) + widths[at]
+            if 0 <= left < min(_ROOM_FOR_NAMES, widths[at]):
+                yield from _with_names(_table(_without(table, at)), table, at, console)
+                return
+        yield _table(table)
+
+
+def _widths(table: Table) -> list[int]:
+    titles = [column.title for column in table.columns]
+    rows = ([cell.text for cell in row] for row in table.rows)
+    return [
+        _GAP + max(map(cell_len, map(inert, column))) for column in zip(titles, *rows, strict=True)
+    ]
+
+
+def _without(table: Table, at: int) -> Table:
+    rows = tuple([row[:at] + row[at + 1 :] for row in table.rows])
+    return Table(table.columns[:at] + table.columns[at + 1 :], rows)
+
+
+def _with_names(rest: RichTable, whole: Table, at: int, console: Console) -> RenderResult:
+    """Yield the lines of *rest*, which takes one for each row, with the name below each."""
+    names = [Text(inert(whole.columns[at].title), "bold"), *[_cell(row[at]) for row in whole.rows]]
+    for line, name in zip(console.render_lines(rest, pad=False), names, strict=True):
+        yield from line
+        yield Segment.line()
+        name.overflow = "fold"
+        yield Padding(name, (0, 0, 0, 2), expand=False)
+
+
 def _table(table: Table) -> RichTable:
-    rich = RichTable(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    rich = RichTable(box=None, padding=(0, _GAP, 0, 0), header_style="bold")
     for column in table.columns:
         rich.add_column(
             inert_text(column.title),

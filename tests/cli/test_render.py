@@ -109,6 +109,34 @@ def test_a_narrow_terminal_costs_no_letters(width: int) -> None:
     )
 
 
+NAMED = Table(
+    columns=(Column("regs", right=True), Column("kernel", below=True), Column("file")),
+    rows=tuple((Cell(f"{count}"), Cell("k" * count), Cell("libfoo.so")) for count in (32, 128)),
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (15, 2 + 11 + 43),  # not even the others fit: all is broken as it comes
+        (40, 2 * 3 + 3),  # a line for each name, and the longest takes four
+        (56, 2 * 3 + 2),
+        (60, 1 + 1 + 4),  # forty characters beside the others
+        (200, 1 + 1 + 1),
+    ],
+)
+def test_names_stand_below_where_little_room_is_left(width: int, lines: int) -> None:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(terminal.render([NAMED]))
+    shown = console.file.getvalue()
+    assert len(shown.splitlines()) == lines
+    assert shown.count("k") == 1 + 32 + 128
+    if width == 40:
+        head, title, row, name = (line.rstrip() for line in shown.splitlines()[:4])
+        assert (head, title) == ("regs  file", "  kernel")
+        assert (row, name) == ("  32  libfoo.so", "  " + "k" * 32)
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [
