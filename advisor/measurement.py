@@ -30,6 +30,12 @@ class Sample:
             self, median=self.median - seconds, low=self.low - seconds, high=self.high - seconds
         )
 
+    def each(self, count: int) -> Sample:
+        """Return the sample of one of *count* equal parts of each repetition."""
+        return replace(
+            self, median=self.median / count, low=self.low / count, high=self.high / count
+        )
+
 
 def sample(seconds: Sequence[float]) -> Sample:
     """Return *seconds* (one or more) as one sample."""

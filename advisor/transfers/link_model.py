@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 class LinkModel:
     """How copies and launches of one machine behave: bytes/s, seconds, factors, counts.
 
-    A copy takes ``copy_latency + bytes / rate``, a piece of a kernel ``kernel_latency`` and
-    its share of the rest. Both directions of the link at once slow each other down by
-    ``duplex_slowdown``, and each copy then takes ``duplex_latency`` more. The host issues
-    operations one after another and spends ``copy_cost`` on each copy and ``launch_cost`` on each
-    launch. ``engines`` is the driver's asyncEngineCount.
+    A copy takes ``copy_latency + bytes / rate``, a piece of a kernel its share of the kernel's
+    time and then ``kernel_latency`` until its end, while the next one may run already. Both
+    directions of the link at once slow each other down by ``duplex_slowdown``, and each copy
+    then takes ``duplex_latency`` more. The host issues operations one after another and spends
+    ``copy_cost`` on each copy and ``launch_cost`` on each launch. ``engines`` is the driver's
+    asyncEngineCount.
     """
 
     h2d_rate: float
@@ -48,8 +49,8 @@ class LinkModel:
 # Measured on a H200 (PCIe 5 x16) with pinned memory: a 1 to 4 KiB copy takes 3.3 to 4.7 us,
 # and 64 KiB to 16 MiB fit 3.8 us + bytes / rate.
 COPY_LATENCY = 3.8e-6
-# Shortest time a kernel occupies the device, and what the host spends per copy and launch.
-KERNEL_LATENCY = 2.5e-6
+# What the shortest kernel adds to the copy it waits for, and the host's time per copy and launch.
+KERNEL_LATENCY = 7e-6
 COPY_COST = 2.7e-6  # 11 us per copy, launch and copy back, from Python
 LAUNCH_COST = 6e-6
 # 16 MiB to 1 GiB each way at once took 1.09 to 1.2 times one way (4 runs), and copies of 1 to

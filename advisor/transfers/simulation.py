@@ -40,13 +40,17 @@ class Span:
 
 @dataclass(slots=True, kw_only=True)
 class _Operation:
-    """An operation, what is left of it, and the one its stream must finish before it."""
+    """An operation, what is left of it, and the one its stream must finish before it.
+
+    Its engine is free again ``drain`` before its end.
+    """
 
     engine: Engine
     piece: int
     issued: float
     fixed: float
     moving: float
+    drain: float
     before: _Operation | None = None
     start: float = inf
     end: float = inf
@@ -91,12 +95,15 @@ def _operations(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list
             if stage is None:
                 continue
             issued += model.launch_cost if engine is Engine.KERNEL else model.copy_cost
+            # The next stream's blocks start while the last ones of a kernel finish.
+            drains = engine is Engine.KERNEL and model.engines > 0 and stage.moving > 0
             operation = _Operation(
                 engine=engine,
                 piece=number,
                 issued=issued,
-                fixed=stage.fixed,
+                fixed=0.0 if drains else stage.fixed,
                 moving=stage.moving,
+                drain=stage.fixed if drains else 0.0,
                 before=last.get(number % streams),
             )
             last[number % streams] = operation
@@ -137,7 +144,7 @@ def _advance(
         operation = running[number]
         _progress(operation, (then - now) / paces[number], end <= then)
         if not operation.fixed and not operation.moving:
-            operation.end = then
+            operation.end = then + operation.drain
             del running[number]
     return then
 

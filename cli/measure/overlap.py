@@ -70,9 +70,26 @@ def predicted_seconds(staged: Staged, model: LinkModel) -> float:
     return stage(work, here, staged.streams, granularity=GRANULARITY).seconds
 
 
+def _in_place(model: LinkModel, staged: Staged) -> LinkModel:
+    """Return *model* with the rates that the copies of *staged* alone had in the same rounds."""
+    size, parts = staged.mix.bytes, staged.parts
+    model = replace(model, h2d_rate=_rate(size, parts.h2d.median, model.copy_latency))
+    if parts.d2h is None or parts.both is None:
+        return model
+    model = replace(model, d2h_rate=_rate(size, parts.d2h.median, model.copy_latency))
+    # Two halves each way, as the calibration has it for pieces.
+    fixed = 2 * (model.copy_latency + model.duplex_latency)
+    slowdown = (parts.both.median - fixed) * min(model.h2d_rate, model.d2h_rate) / size
+    return replace(model, duplex_slowdown=max(1.0, slowdown))
+
+
+def _rate(size: int, seconds: float, latency: float) -> float:
+    return size / max(seconds - latency, seconds / 2)
+
+
 def _row(staged: Staged, model: LinkModel) -> dict[str, Any]:
-    expected = predicted_seconds(staged, model)
     parts = staged.parts
+    expected = predicted_seconds(staged, _in_place(model, staged))
     return {
         "mix": staged.mix.name,
         "bytes": staged.mix.bytes,
@@ -83,6 +100,7 @@ def _row(staged: Staged, model: LinkModel) -> dict[str, Any]:
         "kernel_seconds": parts.kernel.median,
         "issue_cost": staged.issue_cost,
         "d2h_seconds": parts.d2h.median if parts.d2h else None,
+        "both_seconds": parts.both.median if parts.both else None,
         "expected": expected,
         "ratio": staged.seconds.median / expected,
     }

@@ -26,7 +26,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> SimulatedGpu:
     monkeypatch.setattr(calls, "driver", lambda: simulated)
     monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.driver", lambda: simulated)
     still = SimpleNamespace(perf_counter=simulated.now)  # the simulated host takes no time
-    monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.time", still)
+    monkeypatch.setattr("gpuadvise.advisor.backends.measure.turns.time", still)
     device = find("h200-sxm")
     live = Choice(device=device, gpu=Gpu(device=device, identity=Identity(cuda_index=0)))
     monkeypatch.setattr(measure, "choose", lambda **given: live)

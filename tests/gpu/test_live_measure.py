@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from statistics import median
 
 import pytest
 
@@ -62,10 +61,10 @@ def test_overlap_is_predicted(cli) -> None:
         print(row)
     assert result["median_error"] <= 0.05
     assert result["worst_error"] <= 0.15
-    errors = [abs(best["expected"] / best["seconds"] - 1) for best in result["best"]]
+    errors = sorted(abs(best["expected"] / best["seconds"] - 1) for best in result["best"])
     print("best times:", " ".join(f"{error:.1%}" for error in errors))
-    # A busy host moves single jobs by more: docs/validation.md has the figures.
-    assert median(errors) <= 0.03, errors
+    # One job of ten may meet a busy moment of the host: docs/validation.md has the figures.
+    assert errors[-2] <= 0.03, errors
 
 
 def test_attained_rates_stay_below_the_peak(cli) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.backends.measure.calls import call
 from gpuadvise.advisor.backends.measure.copies import Copy, CopyKind
 from gpuadvise.advisor.backends.measure.issue import issue_costs
-from gpuadvise.advisor.backends.measure.kernels import WORK_WORD, Kernels, Launcher
+from gpuadvise.advisor.backends.measure.kernels import THREADS, Kernels
+from gpuadvise.advisor.backends.measure.turns import by_clock, in_turns
 from gpuadvise.advisor.transfers.link_model import LinkModel
 
 if TYPE_CHECKING:
@@ -17,37 +18,37 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.measure.session import Session
 
-_REPEATS = 15
+_REPEATS = 61
 # Copies from this size on show the rate.
 _LARGE = 16 << 20
-# Pieces as staging has them; small ones take a link long enough for the host to keep up.
-_PIECE_SIZES = (1 << 20, 8 << 20)
+# A piece that takes a link long enough for the host to keep up.
+_PIECE = 1 << 20
 _PIECES = 16
-# Rounds of a kernel that keeps the device busy while shorter ones queue up behind it.
-_BUSY_ROUNDS = 200_000
-_QUEUED = 33
+_FEW_PIECES = 4
+_PIECES_BACK = 6
+# Bytes cut into few and into many pieces.
+_CUT = 16 << 20
+# Bytes of a copy that takes longer than the host needs to launch what waits for it.
+_AWAITED = 4 << 20
 
 
 def calibrated(session: Session, copies: Sequence[Copy]) -> LinkModel:
     """Return the link model that *copies* and a few launches of this machine show."""
-    with session.scope():
-        kernel_latency = _kernel_latency(session)
-    pieces = {size: _piece_seconds(session, size) for size in _PIECE_SIZES}
     costs = issue_costs(session)
     properties = session.properties()
-    rate, latency = _rate(copies, CopyKind.PINNED_H2D), _piece_latency(session)
-    slowdown, duplex_latency = _duplex(pieces, rate, latency)
+    rate = _rate(copies, CopyKind.PINNED_H2D)
+    slowdown = _slowdown(copies, rate)
     return LinkModel(
         h2d_rate=rate,
         d2h_rate=_rate(copies, CopyKind.PINNED_D2H),
         pageable_h2d_rate=_rate(copies, CopyKind.PAGEABLE_H2D),
         pageable_d2h_rate=_rate(copies, CopyKind.PAGEABLE_D2H),
-        copy_latency=latency,
-        kernel_latency=kernel_latency,
+        copy_latency=_piece_latency(session),
+        kernel_latency=_kernel_latency(session),
         copy_cost=costs.copy,
         launch_cost=costs.launch,
         duplex_slowdown=slowdown,
-        duplex_latency=duplex_latency,
+        duplex_latency=_duplex_latency(session, slowdown, rate),
         engines=properties.async_engines,
         source=f"measured on {properties.name}",
     )
@@ -63,81 +64,75 @@ def _rate(copies: Sequence[Copy], kind: CopyKind) -> float:
     return median(copy.rate for copy in _large(copies, kind))
 
 
-def _duplex(pieces: dict[int, float], rate: float, latency: float) -> tuple[float, float]:
-    """Return the slow-down of bytes and what each piece costs more, by a line through *pieces*."""
-    (small, few), (large, many) = sorted(pieces.items())
-    per_byte = (many - few) / (large - small)
-    slowdown = max(1.0, per_byte * rate)
-    return slowdown, max(0.0, few - small * per_byte - latency)
+def _slowdown(copies: Sequence[Copy], rate: float) -> float:
+    """Return how much longer a large copy at *rate* takes while one comes back.
+
+    Of the repetition that others disturbed least: traffic both ways is what they slow down most.
+    """
+    both = _large(copies, CopyKind.PINNED_BOTH)
+    return max(1.0, min(copy.seconds.low / copy.bytes for copy in both) * rate)
 
 
 def _piece_latency(session: Session) -> float:
-    """Return the device's seconds for a piece of no size: copied in, and a minimal kernel.
-
-    All pieces are queued behind a busy kernel, so that the host's pace is not in it.
-    """
-    with session.scope():
-        kernels, first = Kernels(session), session.stream()
-        streams = [session.stream() for _ in range(_PIECES)]
-        memory, host = session.device_bytes(WORK_WORD), session.pinned_bytes(WORK_WORD)
-        busy = kernels.launcher("work", 1, first, memory, 1, _BUSY_ROUNDS)
-        launches = [kernels.launcher("work", 1, stream, memory, 1, 1) for stream in streams]
-        gate = session.event()
-
-        def queued() -> None:
-            busy()
-            call("cuEventRecord", gate, first)
-            for launch, stream in zip(launches, streams, strict=True):
-                call("cuStreamWaitEvent", stream, gate, 0)
-                call("cuMemcpyHtoDAsync", memory, host, WORK_WORD, stream)
-                launch()
-
-        alone = session.timed(busy, [first], _REPEATS).median
-        return max(0.0, session.timed(queued, [first, *streams], _REPEATS).median - alone) / _PIECES
-
-
-def _piece_seconds(session: Session, size: int) -> float:
-    """Return the seconds that one piece more takes: copied in, launched over, copied back."""
+    """Return the device's seconds that one piece more takes, of the same bytes: a copy, a launch."""
     with session.scope():
         kernels, streams = Kernels(session), [session.stream() for _ in range(_PIECES)]
-        host = session.pinned_bytes(size)
-        device = session.device_bytes(size, like=host)
+        host = session.pinned_bytes(_CUT)
+        device = session.device_bytes(_CUT, like=host)
         launches = [kernels.launcher("work", 1, stream, device, 1, 1) for stream in streams]
 
-        def staged(count: int) -> None:
+        def copied(count: int) -> None:
             for launch, stream in zip(launches[:count], streams, strict=False):
-                call("cuMemcpyHtoDAsync", device, host, size, stream)
+                call("cuMemcpyHtoDAsync", device, host, _CUT // count, stream)
                 launch()
-                call("cuMemcpyDtoHAsync", host, device, size, stream)
 
-        half = _PIECES // 2
-        few, many = (
-            session.timed(partial(staged, count), streams[:count], _REPEATS)
-            for count in (half, _PIECES)
+        (few, _), (many, _) = in_turns(
+            [by_clock(partial(copied, count)) for count in (_FEW_PIECES, _PIECES)], _REPEATS
         )
-    # A slow moment of the host is most of a small piece's time, and little of a large one's.
-    if size == _PIECE_SIZES[0]:
-        return (many.low - few.low) / half
-    return (many.median - few.median) / half
+    return max(0.0, many.median - few.median) / (_PIECES - _FEW_PIECES)
+
+
+def _duplex_latency(session: Session, slowdown: float, rate: float) -> float:
+    """Return the seconds that a piece costs more when pieces are copied back meanwhile.
+
+    Few pieces, as staging has them, for most of it comes with the first.
+    """
+    with session.scope():
+        streams = [session.stream() for _ in range(_PIECES_BACK)]
+        host = session.pinned_bytes(_PIECE)
+        device = session.device_bytes(_PIECE, like=host)
+
+        def staged(count: int, back: bool) -> None:
+            for stream in streams[:count]:
+                call("cuMemcpyHtoDAsync", device, host, _PIECE, stream)
+                if back:
+                    call("cuMemcpyDtoHAsync", host, device, _PIECE, stream)
+
+        trials = [
+            by_clock(partial(staged, count, back))
+            for back in (False, True)
+            for count in (1, _PIECES_BACK)
+        ]
+        one, few, one_back, few_back = (done.median for done, _ in in_turns(trials, _REPEATS))
+    more = ((few_back - one_back) - (few - one)) / (_PIECES_BACK - 1)
+    return max(0.0, more - (slowdown - 1) * _PIECE / rate)
 
 
 def _kernel_latency(session: Session) -> float:
-    """Return the device's seconds for a minimal kernel."""
-    kernels, stream = Kernels(session), session.stream()
-    memory = session.device_bytes(WORK_WORD)
-    busy = kernels.launcher("work", 1, stream, memory, 1, _BUSY_ROUNDS)
-    return _queued_seconds(session, busy, kernels.launcher("work", 1, stream, memory, 1, 1), stream)
+    """Return what the shortest kernel that fills the device adds to the copy it waits for."""
+    with session.scope():
+        kernels, stream = Kernels(session), session.stream()
+        host = session.pinned_bytes(_AWAITED)
+        device = session.device_bytes(_AWAITED, like=host)
+        blocks = session.properties().grid(THREADS)
+        launch = kernels.launcher("work", blocks, stream, device, 1, 1)
 
+        def copied() -> None:
+            call("cuMemcpyHtoDAsync", device, host, _AWAITED, stream)
 
-def _queued_seconds(session: Session, busy: Launcher, launch: Launcher, stream: object) -> float:
-    """Return the device's seconds for *launch*, queued behind *busy* so that no host is in it."""
-
-    def queue(count: int) -> None:
-        busy()
-        for _ in range(count):
+        def followed() -> None:
+            copied()
             launch()
 
-    few, many = (
-        session.timed(partial(queue, count), [stream], _REPEATS).median for count in (1, _QUEUED)
-    )
-    return max(0.0, (many - few) / (_QUEUED - 1))
+        (alone, _), (both, _) = in_turns([by_clock(copied), by_clock(followed)], _REPEATS)
+    return max(0.0, both.median - alone.median)

@@ -8,7 +8,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.measure.calls import call
-from gpuadvise.advisor.backends.measure.session import WARM_UPS, fill
+from gpuadvise.advisor.backends.measure.session import fill
+from gpuadvise.advisor.backends.measure.turns import WARM_UPS
 from gpuadvise.advisor.measurement import Sample, sample
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.measure.calls import call
 from gpuadvise.advisor.backends.measure.kernels import WORK_WORD, Kernels
-from gpuadvise.advisor.backends.measure.session import undisturbed
+from gpuadvise.advisor.backends.measure.turns import undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

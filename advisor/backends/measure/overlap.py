@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.measure.calls import call
 from gpuadvise.advisor.backends.measure.kernels import THREADS, WORK_WORD, Kernels
+from gpuadvise.advisor.backends.measure.turns import by_clock, in_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.backends.measure.session import Session
+    from gpuadvise.advisor.backends.measure.turns import Trial
     from gpuadvise.advisor.measurement import Sample
 
 STREAMS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
@@ -20,7 +22,10 @@ QUICK_STREAMS = (1, 2, 4, 8, 16)
 MIB = 1 << 20
 # Pieces begin on pages: copies from odd addresses are slower by a few per cent.
 GRANULARITY = 4096
-_REPEATS = 15
+# Copies alone are repeated up to this, for which the time of an event is nothing.
+_LONG = 64 * MIB
+_REPEATS = 31
+_MOST_TIMES = 4
 _QUICK_REPEATS = 5
 
 
@@ -50,11 +55,15 @@ QUICK_MIXES = tuple(mix for mix in MIXES if mix.name in {"balanced", "small"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The stages of a mix, each alone: seconds of the copies and of the whole kernel."""
+    """The stages of a mix, each alone: seconds of the copies and of the whole kernel.
+
+    *both* are the copies both ways at once; it and *d2h* are None without a copy back.
+    """
 
     h2d: Sample
     kernel: Sample
-    d2h: Sample | None
+    d2h: Sample | None = None
+    both: Sample | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +87,14 @@ def measure_overlap(session: Session, *, quick: bool = False) -> Iterator[Staged
         if 4 * mix.bytes > session.free_bytes():
             continue
         with session.scope():
-            yield from _Job(session, mix, _QUICK_REPEATS if quick else _REPEATS).staged(
+            yield from _Job(session, mix, _repeats(mix, quick)).staged(
                 QUICK_STREAMS if quick else STREAMS
             )
+
+
+def _repeats(mix: Mix, quick: bool) -> int:
+    """Return the rounds of *mix*: more of short ones, which a late microsecond changes more."""
+    return (_QUICK_REPEATS if quick else _REPEATS) * min(_LONG // mix.bytes or 1, _MOST_TIMES)
 
 
 class _Job:
@@ -88,43 +102,61 @@ class _Job:
 
     def __init__(self, session: Session, mix: Mix, repeats: int) -> None:
         self.session, self.mix, self.repeats = session, mix, repeats
-        properties = session.properties()
         # Every piece fills the device, so that pieces never share it and time divides exactly.
-        self.blocks = properties.sm_count * properties.threads_per_sm // THREADS
+        self.blocks = session.properties().grid(THREADS)
         self.kernels = Kernels(session)
         self.host = session.pinned_bytes(mix.bytes)
         self.device = session.device_bytes(mix.bytes, like=self.host)
         self.streams = [session.stream() for _ in range(max(STREAMS))]
-        self.parts, self.rounds = self._alone()
+        self.times = max(1, _LONG // mix.bytes)
+        copy = session.timed(self._h2d(0, mix.bytes, self.streams[0]), self.streams[:1], repeats)
+        self.rounds = self._rounds(copy.median * mix.balance)
 
     def staged(self, counts: Sequence[int]) -> Iterator[Staged]:
-        lag = self._lag()
-        for count in counts:
-            operations = self._operations(count)
-            done, issued = self.session.watched(partial(_issue, operations), self.repeats)
+        """Yield the mix over *counts* streams, the first of them 1, all measured in turns."""
+        work = [self._operations(count) for count in counts]
+        lone = self.session.by_events(partial(_issue, work[0]), self.streams[:1])
+        rows = [by_clock(partial(_issue, operations)) for operations in work]
+        found = in_turns([lone, *rows, *self._alone()], self.repeats)
+        (known,), staged, alone = found[0], found[1 : 1 + len(rows)], found[1 + len(rows) :]
+        parts = self._parts(*(stage for (stage,) in alone))
+        # By how much later than its events the host knows that one stream is done.
+        lag = staged[0][0].median - known.median
+        for count, operations, (done, issued) in zip(counts, work, staged, strict=True):
             yield Staged(
                 mix=self.mix,
                 streams=count,
                 seconds=done.less(lag),
                 issue_cost=issued.median / len(operations),
-                parts=self.parts,
+                parts=parts,
             )
 
-    def _lag(self) -> float:
-        """Return by how much the host knows later that one stream is done than its events."""
-        issue = partial(_issue, self._operations(1))
-        known, _ = self.session.watched(issue, self.repeats)
-        return known.median - self.session.timed(issue, self.streams[:1], self.repeats).median
+    def _alone(self) -> list[Trial]:
+        """Return the trials of the stages: kernel and copy, and with a copy back it and both."""
+        one, other = self.streams[:2]
+        whole, half = self.mix.bytes, self.mix.bytes // 2
+        kernel = [self._kernel(0, whole, self.rounds, one)]
+        copies = [[self._h2d(0, whole, one)]]
+        if self.mix.copy_back:
+            there = [self._h2d(0, half, one), self._h2d(half, half, one)]
+            back = [self._d2h(half, half, other), self._d2h(0, half, other)]
+            crossed = [one for pair in zip(there, back, strict=True) for one in pair]
+            copies += [[self._d2h(0, whole, one)], crossed]
+        trials = [self.session.by_events(partial(_issue, kernel), [one])]
+        for operations in copies:
+            often = partial(_issue, operations * self.times)
+            trials.append(self.session.by_events(often, [one, other]))
+        return trials
 
-    def _alone(self) -> tuple[Parts, int]:
-        lone = self.streams[:1]
-        h2d = self.session.timed(self._h2d(0, self.mix.bytes, lone[0]), lone, self.repeats)
-        d2h = self.session.timed(self._d2h(0, self.mix.bytes, lone[0]), lone, self.repeats)
-        rounds = self._rounds(h2d.median * self.mix.balance)
-        kernel = self.session.timed(
-            self._kernel(0, self.mix.bytes, rounds, lone[0]), lone, self.repeats
+    def _parts(
+        self, kernel: Sample, h2d: Sample, d2h: Sample | None = None, both: Sample | None = None
+    ) -> Parts:
+        return Parts(
+            kernel=kernel,
+            h2d=h2d.each(self.times),
+            d2h=d2h and d2h.each(self.times),
+            both=both and both.each(self.times),
         )
-        return Parts(h2d=h2d, kernel=kernel, d2h=d2h if self.mix.copy_back else None), rounds
 
     def _rounds(self, seconds: float) -> int:
         """Return the kernel's rounds that take *seconds*, from two trial lengths."""

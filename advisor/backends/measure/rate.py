@@ -36,7 +36,7 @@ class Rate:
 def measure_rates(session: Session, *, quick: bool = False) -> Iterator[Rate]:
     """Yield the attained FLOP/s of each type on the ordinary (not tensor) units."""
     properties = session.properties()
-    blocks = properties.sm_count * properties.threads_per_sm // THREADS
+    blocks = properties.grid(THREADS)
     with session.scope():
         kernels, stream = Kernels(session), session.stream()
         out = session.device_bytes(8)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from gpuadvise.advisor.backends.measure.calls import call, driver, give_back
-from gpuadvise.advisor.measurement import Sample, sample
+from gpuadvise.advisor.backends.measure.turns import in_turns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-# Rounds thrown away: first touches, clock ramps, lazy loading.
-WARM_UPS = 2
+    from gpuadvise.advisor.backends.measure.turns import Trial
+    from gpuadvise.advisor.measurement import Sample
+
 # Random bytes repeated over a buffer: memory systems may be faster on zeros than on real data.
 _PATTERN = 1 << 20
 
@@ -29,6 +29,10 @@ class Properties:
     l2_bytes: int
     async_engines: int
     threads_per_sm: int
+
+    def grid(self, threads: int) -> int:
+        """Return how many blocks of *threads* fill the device once."""
+        return self.sm_count * self.threads_per_sm // threads
 
 
 class Session:
@@ -118,38 +122,24 @@ class Session:
         """Return a context manager: what is made inside is freed at its end."""
         return Scope(self)
 
+    def by_events(self, work: Callable[[], None], streams: Sequence[Any]) -> Trial:
+        """Return the trial of the device's seconds from *work*'s start to the end of *streams*."""
+        start, ends = self.event(), [self.event() for _ in streams]
+
+        def trial() -> tuple[float]:
+            call("cuCtxSynchronize")
+            call("cuEventRecord", start, streams[0])
+            work()
+            for end, stream in zip(ends, streams, strict=True):
+                call("cuEventRecord", end, stream)
+            call("cuCtxSynchronize")
+            return (max(float(call("cuEventElapsedTime", start, end)) for end in ends) * 1e-3,)
+
+        return trial
+
     def timed(self, work: Callable[[], None], streams: Sequence[Any], repeats: int) -> Sample:
         """Return the device seconds of *work*, from its start to the end of all *streams*."""
-        start, ends = self.event(), [self.event() for _ in streams]
-        rounds = []
-        with undisturbed():
-            for _ in range(WARM_UPS + repeats):
-                call("cuCtxSynchronize")
-                call("cuEventRecord", start, streams[0])
-                work()
-                for end, stream in zip(ends, streams, strict=True):
-                    call("cuEventRecord", end, stream)
-                call("cuCtxSynchronize")
-                elapsed = (float(call("cuEventElapsedTime", start, end)) for end in ends)
-                rounds.append(max(elapsed) * 1e-3)
-        return sample(rounds[WARM_UPS:])
-
-    def watched(self, work: Callable[[], None], repeats: int) -> tuple[Sample, Sample]:
-        """Return the host's seconds until *work* is done, and until it is issued.
-
-        For work over many streams: an event in each of them would cost the device as much as
-        a small copy.
-        """
-        done, issued = [], []
-        with undisturbed():
-            for _ in range(WARM_UPS + repeats):
-                call("cuCtxSynchronize")
-                start = time.perf_counter()
-                work()
-                issued.append(time.perf_counter() - start)
-                call("cuCtxSynchronize")
-                done.append(time.perf_counter() - start)
-        return sample(done[WARM_UPS:]), sample(issued[WARM_UPS:])
+        return in_turns([self.by_events(work, streams)], repeats)[0][0]
 
 
 class Scope:
@@ -166,20 +156,6 @@ class Scope:
     def __exit__(self, *exc: object) -> None:
         inner, self._session._owned = self._session._owned, self._outer
         inner.close()
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Keep the garbage collector out of what is timed."""
-    import gc
-
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def fill(address: int, size: int) -> None:

@@ -26,7 +26,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> SimulatedGpu:
     monkeypatch.setattr(calls, "driver", lambda: simulated)
     monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.driver", lambda: simulated)
     still = SimpleNamespace(perf_counter=simulated.now)  # the simulated host takes no time
-    monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.time", still)
+    monkeypatch.setattr("gpuadvise.advisor.backends.measure.turns.time", still)
     return simulated
 
 
