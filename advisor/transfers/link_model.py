@@ -53,10 +53,10 @@ COPY_LATENCY = 3.8e-6
 KERNEL_LATENCY = 7e-6
 COPY_COST = 2.7e-6  # 11 us per copy, launch and copy back, from Python
 LAUNCH_COST = 6e-6
-# 16 MiB to 1 GiB each way at once took 1.09 to 1.2 times one way (4 runs), and copies of 1 to
-# 4 MiB about 3.5 us on top of that.
-DUPLEX_SLOWDOWN = 1.12
-DUPLEX_LATENCY = 3.5e-6
+# Copies of 2 to 16 MiB each way at once took 1.09 to 1.12 times one way, 1.2 times where others
+# disturbed them, and six pieces of 1 MiB 1.5 to 3.3 us each on top of that (6 runs).
+DUPLEX_SLOWDOWN = 1.10
+DUPLEX_LATENCY = 2.2e-6
 # Pageable copies go through a staging buffer at the processor's pace; measured on that host.
 PAGEABLE_H2D_RATE = 7e9
 PAGEABLE_D2H_RATE = 17e9

@@ -77,8 +77,7 @@ def _in_place(model: LinkModel, staged: Staged) -> LinkModel:
     if parts.d2h is None or parts.both is None:
         return model
     model = replace(model, d2h_rate=_rate(size, parts.d2h.median, model.copy_latency))
-    # Two halves each way, as the calibration has it for pieces.
-    fixed = 2 * (model.copy_latency + model.duplex_latency)
+    fixed = parts.pieces * (model.copy_latency + model.duplex_latency)
     slowdown = (parts.both.median - fixed) * min(model.h2d_rate, model.d2h_rate) / size
     return replace(model, duplex_slowdown=max(1.0, slowdown))
 

@@ -24,6 +24,9 @@ MIB = 1 << 20
 GRANULARITY = 4096
 # Copies alone are repeated up to this, for which the time of an event is nothing.
 _LONG = 64 * MIB
+# Copies both ways are cut as staging cuts them.
+_MOST_CROSSED = 16
+_LEAST_CROSSED = 2 * MIB
 _REPEATS = 31
 _MOST_TIMES = 4
 _QUICK_REPEATS = 5
@@ -57,13 +60,15 @@ QUICK_MIXES = tuple(mix for mix in MIXES if mix.name in {"balanced", "small"})
 class Parts:
     """The stages of a mix, each alone: seconds of the copies and of the whole kernel.
 
-    *both* are the copies both ways at once; it and *d2h* are None without a copy back.
+    *both* are the copies both ways at once, in *pieces* each way; it and *d2h* are None without a
+    copy back.
     """
 
     h2d: Sample
     kernel: Sample
     d2h: Sample | None = None
     both: Sample | None = None
+    pieces: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +114,7 @@ class _Job:
         self.device = session.device_bytes(mix.bytes, like=self.host)
         self.streams = [session.stream() for _ in range(max(STREAMS))]
         self.times = max(1, _LONG // mix.bytes)
+        self.pieces = min(_MOST_CROSSED, mix.bytes // _LEAST_CROSSED)
         copy = session.timed(self._h2d(0, mix.bytes, self.streams[0]), self.streams[:1], repeats)
         self.rounds = self._rounds(copy.median * mix.balance)
 
@@ -134,19 +140,27 @@ class _Job:
     def _alone(self) -> list[Trial]:
         """Return the trials of the stages: kernel and copy, and with a copy back it and both."""
         one, other = self.streams[:2]
-        whole, half = self.mix.bytes, self.mix.bytes // 2
-        kernel = [self._kernel(0, whole, self.rounds, one)]
-        copies = [[self._h2d(0, whole, one)]]
+        kernel = [self._kernel(0, self.mix.bytes, self.rounds, one)]
+        copies = [[self._h2d(0, self.mix.bytes, one)]]
         if self.mix.copy_back:
-            there = [self._h2d(0, half, one), self._h2d(half, half, one)]
-            back = [self._d2h(half, half, other), self._d2h(0, half, other)]
-            crossed = [one for pair in zip(there, back, strict=True) for one in pair]
-            copies += [[self._d2h(0, whole, one)], crossed]
+            copies += [[self._d2h(0, self.mix.bytes, one)], self._crossed(one, other)]
         trials = [self.session.by_events(partial(_issue, kernel), [one])]
         for operations in copies:
             often = partial(_issue, operations * self.times)
             trials.append(self.session.by_events(often, [one, other]))
         return trials
+
+    def _crossed(self, one: Any, other: Any) -> list[Callable[[], None]]:
+        """Return copies both ways at once, each half of the bytes in while the other comes back.
+
+        In pieces: large copies both ways meet disturbances that staged ones never see.
+        """
+        size = self.mix.bytes // self.pieces
+        starts = range(0, self.mix.bytes, size)
+        operations: list[Callable[[], None]] = []
+        for there, back in zip(starts, [*starts[len(starts) // 2 :], *starts], strict=False):
+            operations += [self._h2d(there, size, one), self._d2h(back, size, other)]
+        return operations
 
     def _parts(
         self, kernel: Sample, h2d: Sample, d2h: Sample | None = None, both: Sample | None = None
@@ -156,6 +170,7 @@ class _Job:
             h2d=h2d.each(self.times),
             d2h=d2h and d2h.each(self.times),
             both=both and both.each(self.times),
+            pieces=self.pieces,
         )
 
     def _rounds(self, seconds: float) -> int:
