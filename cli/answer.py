@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise import __version__
 from gpuadvise.cli.exits import Exit
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from gpuadvise.cli.blocks import Block
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     """What a command found.
 
     ``result`` is the JSON contract; ``rows`` are what CSV and NDJSON list (``None``: the
@@ -32,7 +31,7 @@ class Answer:
     findings: Sequence[Mapping[str, Any]] = ()
     not_evaluated: Sequence[Mapping[str, Any]] = ()
     notes: Sequence[str] = ()  # for stderr
-    documents: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    documents: Mapping[str, Callable[[], str]] = MappingProxyType({})
     exit: Exit = Exit.RAN
 
     def envelope(self) -> dict[str, Any]:

@@ -101,6 +101,12 @@ def entry_of(fields: tuple[Any, ...], header: bytes, place: Place, module: int) 
     )
 
 
+def as_stub(packed: Packed) -> Packed:
+    """Return *packed* with its entry marked as a stub."""
+    entry = _as_entry((Content.STUB, *packed.entry[1:]))  # in a tenth of the time of _replace
+    return _as_packed((entry, *packed[1:]))
+
+
 def packed_as(entry: Entry, at: int) -> Packed:
     """Return *entry* with its payload, which it has to itself, at *at*."""
     return _as_packed((entry, at, entry.size, entry.unpacked_size or 0, None))

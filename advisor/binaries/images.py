@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.elf import has_code
+from gpuadvise.advisor.binaries.entries import as_stub
 from gpuadvise.advisor.binaries.model import Compression, Content, Damage, Kernel
 from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
 from gpuadvise.advisor.binaries.unpack import unpack
@@ -63,7 +64,7 @@ class Images:
             stub = self._is_stub(packed)
         except (Damaged, Unavailable):
             return packed  # reading it will say so
-        return packed._replace(entry=entry._replace(content=Content.STUB)) if stub else packed
+        return as_stub(packed) if stub else packed
 
     def _is_stub(self, packed: Packed) -> bool:
         entry = packed.entry

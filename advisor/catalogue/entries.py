@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.catalogue.capabilities import architecture_of, limits_of
@@ -16,8 +15,7 @@ from gpuadvise.advisor.device import Device, Origin
 _FILE = "gpus.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """One GPU of the catalogue: its facts, and every name it is known by."""
 
     device: Device

@@ -55,6 +55,11 @@ def test_unaligned_ones_are_none() -> None:
     assert found(placed(b"\0", [4, 4099, SIZE - 9])) == []
 
 
+@pytest.mark.parametrize("size", range(1, 8))
+def test_a_piece_may_end_within_a_word(size: int) -> None:
+    assert found(bytes(4096) + PATTERN + bytes(800) + PATTERN[:size]) == [4096]
+
+
 def test_what_is_skipped_is_not_searched() -> None:
     data = placed(b"\0", [0, 800, 808, 1600, SIZE - 8])
     assert found(data, [(4, 812), (1500, 1700)]) == [0, SIZE - 8]
