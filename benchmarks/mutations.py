@@ -18,8 +18,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.model import Damage
+from gpuadvise.advisor.binaries.counted import Counted
+from gpuadvise.advisor.binaries.model import Damage, Entry
 from gpuadvise.advisor.binaries.read import read_stream
+from gpuadvise.advisor.binaries.want import Want
 from gpuadvise.advisor.errors import BadInput
 
 if TYPE_CHECKING:
@@ -100,7 +102,17 @@ def outcome(data: bytes) -> str:
         items = list(read_stream(io.BytesIO(data), "case"))
     except BadInput:
         return "refused"
+    _list(data, sum(isinstance(item, Entry) for item in items))
     return "damaged" if any(isinstance(item, Damage) for item in items) else "read"
+
+
+def _list(data: bytes, entries: int) -> None:
+    """Read *data* as a listing does, which must find as many *entries*."""
+    items = read_stream(io.BytesIO(data), "case", Want(kernels=False, counted=True))
+    for item in items:
+        entries -= item.times if isinstance(item, Counted) else isinstance(item, Entry)
+    if entries:
+        raise AssertionError(f"A listing finds {-entries:+,} entries.")
 
 
 def main() -> int:
