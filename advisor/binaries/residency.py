@@ -58,6 +58,16 @@ class Residency:
     occupancy: Occupancy | None = None
     reason: str | None = None
 
+    @property
+    def share(self) -> float | None:
+        """The occupancy, 0 to 1; None when it has none."""
+        return None if self.occupancy is None else self.occupancy.occupancy
+
+    @property
+    def stuck(self) -> bool:
+        """Whether it cannot be launched as asked."""
+        return self.occupancy is not None and not self.occupancy.launchable
+
 
 @dataclass(slots=True, kw_only=True)
 class Residencies:

@@ -18,18 +18,6 @@ class Found(NamedTuple):
     residency: Residency
 
     @property
-    def share(self) -> float | None:
-        """The occupancy, 0 to 1; None when it has none."""
-        occupancy = self.residency.occupancy
-        return None if occupancy is None else occupancy.occupancy
-
-    @property
-    def stuck(self) -> bool:
-        """Whether it cannot be launched as asked."""
-        occupancy = self.residency.occupancy
-        return occupancy is not None and not occupancy.launchable
-
-    @property
     def spilled(self) -> int:
         """Bytes that a thread spills and reads back."""
         return (self.kernel.spill_stores or 0) + (self.kernel.spill_loads or 0)
@@ -42,9 +30,9 @@ def in_order(found: list[Found], name: str | None) -> list[Found]:
 
 def _matters(one: Found) -> tuple[Any, ...]:
     """Return the key of: cannot start, spills, little occupancy, many registers."""
-    share = one.share
+    share = one.residency.share
     return (
-        not one.stuck,
+        not one.residency.stuck,
         -one.spilled,
         2.0 if share is None else share,
         -(one.kernel.registers or 0),
@@ -59,7 +47,7 @@ def _name(one: Found) -> str:
 
 
 def _occupancy(one: Found) -> float:
-    share = one.share
+    share = one.residency.share
     return 2.0 if share is None else share
 
 

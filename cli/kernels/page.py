@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.binaries.model import Source
@@ -77,13 +78,18 @@ def _summary(found: list[Found]) -> str:
 
 def _counts(found: list[Found]) -> list[str]:
     """Return what is worth counting of what is known."""
-    stuck = sum(one.stuck for one in found)
+    alike = Counter([one.residency for one in found])  # a hundredth of the properties to look up
+    stuck = sum(count for residency, count in alike.items() if residency.stuck)
     parts = [f"{stuck:,} cannot start"] if stuck else []
     if any(one.kernel.spill_stores is not None for one in found):
         parts.append(f"{sum(one.spilled > 0 for one in found):,} spill")
-    shares = [one.share for one in found if not one.stuck and one.share is not None]
+    shares = [
+        (residency.share, count)
+        for residency, count in alike.items()
+        if not residency.stuck and residency.share is not None
+    ]
     if shares:
-        low = sum(share < _LOW for share in shares)
+        low = sum(count for share, count in shares if share < _LOW)
         parts.append(f"{low:,} below {show_share(_LOW)} occupancy")
     return parts
 
