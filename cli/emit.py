@@ -100,7 +100,7 @@ def _rendered(answer: Answer, name: str) -> str:
         case Format.CSV | Format.NDJSON:
             from gpuadvise.cli.render import rows
 
-            return "".join(rows.render(rows.of(answer), name))
+            return "".join(rows.render(rows.of(answer), name, answer.columns))
         case Format.MARKDOWN:
             from gpuadvise.cli.render import markdown
 

@@ -82,6 +82,7 @@ def answer(
         input=given,
         result=_result(advised),
         rows=[finding_row(finding) for finding in advised.findings],
+        columns=FINDING_COLUMNS,
         findings=findings,
         not_evaluated=advised.not_evaluated,
         blocks=lambda: tuple(blocks(advised)),
@@ -131,20 +132,37 @@ def _profiler_rules(advised: Advised) -> list[dict[str, Any]]:
     ]
 
 
+FINDING_COLUMNS = (
+    "kernel",
+    "rule",
+    "topic",
+    "priority",
+    "title",
+    "message",
+    "action",
+    "gain",
+    "gain_kind",
+    "file",
+    "line",
+    "section",
+)
+
+
 def finding_row(finding: Finding) -> dict[str, Any]:
     """Return *finding* as one row of CSV or NDJSON."""
     advice, place = finding.advice, finding.advice.location
-    return {
-        "kernel": place.kernel if place else None,
-        "rule": finding.rule.id,
-        "topic": str(finding.rule.topic),
-        "priority": str(finding.rule.priority),
-        "title": finding.rule.title,
-        "message": finding.message,
-        "action": advice.action,
-        "gain": advice.gain.upper_bound if advice.gain else None,
-        "gain_kind": advice.gain.kind if advice.gain else None,
-        "file": place.file if place else None,
-        "line": place.line if place else None,
-        "section": finding.rule.citations[0].section,
-    }
+    values = (
+        place.kernel if place else None,
+        finding.rule.id,
+        str(finding.rule.topic),
+        str(finding.rule.priority),
+        finding.rule.title,
+        finding.message,
+        advice.action,
+        advice.gain.upper_bound if advice.gain else None,
+        advice.gain.kind if advice.gain else None,
+        place.file if place else None,
+        place.line if place else None,
+        finding.rule.citations[0].section,
+    )
+    return dict(zip(FINDING_COLUMNS, values, strict=True))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.cli.advice.answers import Advised, exit_code, finding_row
+from gpuadvise.cli.advice.answers import FINDING_COLUMNS, Advised, exit_code, finding_row
 from gpuadvise.cli.advice.judge import can_meet, nothing_held
 from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit
@@ -42,7 +42,7 @@ def streamed(evidence: Evidence, judge: Judge, limit: Priority | None, form: str
     from gpuadvise.cli.render import rows
 
     tally = _Tally(limit=limit)
-    stream(rows.render(_rows(evidence, judge, tally), form))
+    stream(rows.render(_rows(evidence, judge, tally), form, FINDING_COLUMNS))
     note(*evidence.notes)
     if limit is not None and not tally.held and tally.worst is not Exit.BAD_INPUT:
         raise nothing_held(limit)

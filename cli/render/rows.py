@@ -9,7 +9,7 @@ from gpuadvise.cli.formats import Format
 from gpuadvise.cli.render.json import compact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.cli.answer import Answer
 
@@ -25,27 +25,34 @@ def of(answer: Answer) -> Iterable[Mapping[str, Any]]:
     return [answer.result] if answer.rows is None else answer.rows
 
 
-def render(rows: Iterable[Mapping[str, Any]], name: str) -> Iterator[str]:
-    """Yield the lines of *rows* as ``csv`` (with a header) or ``ndjson``."""
+def render(
+    rows: Iterable[Mapping[str, Any]], name: str, columns: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield the lines of *rows* as ``csv`` (with a header) or ``ndjson``.
+
+    The header is that of the first row, or *columns* where there is none.
+    """
     if name == Format.NDJSON:
         yield from (compact(row) + "\n" for row in rows)
     else:
-        yield from _csv(rows)
+        yield from _csv(rows, columns)
 
 
-def _csv(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
     import csv
 
     lines = Lines()
     writer = csv.writer(lines, lineterminator="\n")
-    columns: list[str] | None = None
+    header: list[str] | None = None
     for row in rows:
-        if columns is None:
-            columns = list(row)
-            writer.writerow(columns)
-        writer.writerow([cell(row.get(column)) for column in columns])
+        if header is None:
+            header = list(row)
+            writer.writerow(header)
+        writer.writerow([cell(row.get(column)) for column in header])
         yield from lines
         lines.clear()
+    if header is None and columns:
+        yield ",".join(columns) + "\n"
 
 
 def cell(value: Any) -> Any:

@@ -346,6 +346,14 @@ def test_csv_has_one_row_per_finding(kernels: str, cli) -> None:
     assert rows[0]["priority"] == "high"
 
 
+@pytest.mark.parametrize("args", [("-",), ("--gpu", "h200", "--block", "32")])
+def test_no_finding_leaves_the_header(args: tuple[str, ...], kernels: str, stdin, cli) -> None:
+    stdin('{"gpu": "h200", "block": 32}\n')
+    ran = cli("advise", *args, "--select", "partial-warp", "--format", "csv")
+    assert ran.code == 0
+    assert ran.out == cli("advise", kernels, "--format", "csv").out.partition("\n")[0] + "\n"
+
+
 def test_a_bad_line_stops_an_answer_that_cannot_be_cut(stdin, cli) -> None:
     stdin('{"block": 32}\n{\n')
     ran = cli("advise", "-", "--gpu", "h200")

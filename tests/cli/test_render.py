@@ -79,6 +79,14 @@ def test_an_empty_list_of_rows_is_an_empty_file(capsys) -> None:
     assert capsys.readouterr().out == ""
 
 
+def test_an_empty_list_of_rows_has_the_header_of_known_columns(capsys) -> None:
+    empty = Answer("x", None, {}, {}, lambda: (), rows=(), columns=("a", "b"))
+    emit.emit(empty, Output(format="csv"))
+    emit.emit(empty, Output(format="ndjson"))
+    emit.emit(empty._replace(rows=[{"c": 1}]), Output(format="csv"))
+    assert capsys.readouterr().out == "a,b\nc\n1\n"
+
+
 def test_the_result_is_the_row_where_none_are_listed(capsys) -> None:
     lone = Answer(command="x", device=None, input={}, result={"a": 1}, blocks=lambda: ())
     emit.emit(lone, Output(format="csv"))
