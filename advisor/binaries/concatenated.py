@@ -45,7 +45,7 @@ def split(
             raise Damaged(
                 f"An image of it claims bytes {part[0]:,} to {sum(part):,}.", place.offset
             )
-        entry = entry_of(fields, header, place, module)
+        entry = entry_of(fields, header, place, place.offset or 0, module)
         yield Packed(
             entry=entry._replace(
                 compression=compression_of(whole), size=part[1], unpacked_size=part[1]

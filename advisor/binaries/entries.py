@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from gpuadvise.advisor.binaries.model import Compression, Content, Entry
+from gpuadvise.advisor.binaries.model import Compression, Content, Entry, Place
 from gpuadvise.advisor.capability import Capability
-
-if TYPE_CHECKING:
-    from gpuadvise.advisor.binaries.model import Place
 
 _PAIR = struct.Struct("<II")
 _LONGEST_TEXT = 1 << 16
@@ -69,13 +66,14 @@ class Packed(NamedTuple):
 
 
 # What _make does, without its Python frame: libraries have ten thousands of entries.
-as_fields = partial(tuple.__new__, Fields)
 _as_packed = partial(tuple.__new__, Packed)
 _as_entry = partial(tuple.__new__, Entry)
+_as_place = partial(tuple.__new__, Place)
 
 
-def entry_of(fields: tuple[Any, ...], header: bytes, place: Place, module: int) -> Entry:
-    """Return what an entry's *header* says about it, *fields* being the ``Fields`` in it."""
+def entry_of(fields: tuple[Any, ...], header: bytes, within: Place, at: int, module: int) -> Entry:
+    """Return what the *header* at *at* says about its entry, *fields* being the ``Fields`` in it."""
+    path, member, section, _, line = within
     kind, _, _, payload, packed, extra_at, minor, major, arch, name_at, size, flags, _, most = (
         fields
     )
@@ -85,7 +83,7 @@ def entry_of(fields: tuple[Any, ...], header: bytes, place: Place, module: int) 
     return _as_entry(
         (
             content,
-            place,
+            _as_place((path, member, section, at, line)),
             capability,
             packed or payload,
             compression,
@@ -95,7 +93,7 @@ def entry_of(fields: tuple[Any, ...], header: bytes, place: Place, module: int) 
             text_in(header, name_at, size) if name_at else None,
             _options(header, extra_at) if extra_at and content is not Content.SASS else None,
             debug,
-            place.section == LINK_INPUT,
+            section == LINK_INPUT,
             module,
         )
     )

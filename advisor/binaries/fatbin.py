@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.entries import CONCATENATED, LAYOUT, as_fields, entry_of, packed_as
+from gpuadvise.advisor.binaries.entries import CONCATENATED, LAYOUT, Fields, entry_of, packed_as
 from gpuadvise.advisor.binaries.model import Damage, Place
 from gpuadvise.advisor.binaries.span import Damaged
 
@@ -61,20 +61,21 @@ def _fill(region: Region, span: Span, start: int, place: Place, head: bytes) -> 
         if len(region.packed) >= _MOST_ENTRIES:
             raise Damaged(f"The container holds more than {_MOST_ENTRIES:,} entries.", at)
         head = head or span.read(at, min(_HEAD, region.end - at))
-        fields = as_fields(LAYOUT.unpack_from(head))
-        header, payload = fields.header_size, fields.payload_size
+        fields = LAYOUT.unpack_from(head)
+        kind, _, header, payload, packed, *_ = fields
         if not LAYOUT.size <= header <= _MOST_HEADER or at + header + payload > region.end:
             text = f"It claims {header:,} bytes of header and {payload:,} of payload."
             raise Damaged(text, at)
-        if fields.packed_size > payload:
-            raise Damaged(f"It claims {fields.packed_size:,} of {payload:,} bytes.", at)
+        if packed > payload:
+            raise Damaged(f"It claims {packed:,} of {payload:,} bytes.", at)
         head = head[:header] if header <= len(head) else span.read(at, header)
-        if fields.kind == CONCATENATED:
+        if kind == CONCATENATED:
             from gpuadvise.advisor.binaries.concatenated import split  # few files have any
 
-            region.packed.extend(split(fields, head, at + header, place.at(at), start))
+            whole = Fields._make(fields)
+            region.packed.extend(split(whole, head, at + header, place.at(at), start))
         else:
-            entry = entry_of(fields, head, place.at(at), start)
+            entry = entry_of(fields, head, place, at, start)
             region.packed.append(packed_as(entry, at + header))
         at += header + payload
         head = b""

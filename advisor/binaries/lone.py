@@ -5,13 +5,11 @@ Only what is as it should be is read here: whatever else there is ends the run.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.entries import CONCATENATED, LAYOUT, entry_of, packed_as
 from gpuadvise.advisor.binaries.fatbin import PATTERN, REGION
 from gpuadvise.advisor.binaries.images import MOST_STUB
-from gpuadvise.advisor.binaries.model import Entry, Place
 from gpuadvise.advisor.binaries.scan import ALIGNMENT, NEAR
 from gpuadvise.advisor.binaries.span import AHEAD
 
@@ -20,9 +18,9 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.counted import Counts
     from gpuadvise.advisor.binaries.images import Images
+    from gpuadvise.advisor.binaries.model import Entry, Place
     from gpuadvise.advisor.binaries.span import Span
 
-_as_place = partial(tuple.__new__, Place)
 _MOST_HEADER = AHEAD - NEAR - REGION.size
 
 
@@ -34,7 +32,7 @@ def lone_entries(
     With *counts*, those that it has already are counted there instead. Returns where the run
     ends, and the search for the next container goes on.
     """
-    path, member, section, _, line = place
+    section = place.section
     at += -at % ALIGNMENT
     while at + AHEAD <= until:
         head = span.read(at, AHEAD)
@@ -51,8 +49,7 @@ def lone_entries(
         header = head[body : body + fields[2]]
         if counts is not None and counts.counted(section, fields, header):
             continue
-        where = _as_place((path, member, section, module + REGION.size, line))
-        entry = entry_of(fields, header, where, module)
+        entry = entry_of(fields, header, place, module + REGION.size, module)
         if (entry.unpacked_size or 0) <= MOST_STUB:
             entry = images.marked(packed_as(entry, end - fields[3])).entry
         elif counts is not None:
