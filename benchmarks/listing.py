@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 RUNS = 11
 CUOBJDUMP = Path(sysconfig.get_path("purelib"), "nvidia", "cu13", "bin", "cuobjdump")
-PROGRAM = (sys.executable, "-m", "gpuadvise")
+PROGRAM = (str(Path(sysconfig.get_path("scripts"), "gpuadvise")),)
 MINIMAL = (
     "import typer; app = typer.Typer(add_completion=False); app.command()(lambda: None); app()"
 )
