@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.capability import Capability
 
+# cuFFT has 22 in its 18,236 entries. A file of forged names must not fill the memory.
+_MOST_KINDS = 10_000
 _PAYLOAD_SIZE, _PACKED_SIZE, _UNPACKED_SIZE = 3, 4, 13  # as ``entries.Fields`` has them
 
 
@@ -50,7 +52,8 @@ class Counts:
 
     def add(self, fields: tuple[Any, ...], header: bytes, entry: Entry) -> None:
         """Count those that follow and are as *entry*."""
-        self._found[_key(entry.place.section, fields, header)] = _Count(entry)
+        if len(self._found) < _MOST_KINDS:
+            self._found[_key(entry.place.section, fields, header)] = _Count(entry)
 
     def every(self) -> Iterator[Counted]:
         """Yield what was counted."""

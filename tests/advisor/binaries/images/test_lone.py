@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpuadvise.advisor.binaries import counted
 from gpuadvise.advisor.binaries.counted import Counted
 from gpuadvise.advisor.binaries.entries import LAYOUT
 from gpuadvise.advisor.binaries.fatbin import PATTERN
@@ -110,6 +111,14 @@ def test_many_that_are_alike_come_as_one_and_a_number(tmp_path: Path, packed: in
         (firsts[2], 29),
     }
     assert len(list(read(str(path), LIST))) == 100
+
+
+def test_only_so_many_kinds_are_kept_to_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counted, "_MOST_KINDS", 2)
+    kinds = [region(entry(kind, 0x2011, 4000)) for kind in (8, 2, 8, 2, 128)]
+    found = listed(bytes(8) + b"".join(kinds * 10) + bytes(3000), COUNT)
+    assert sum(item.times for item in found if isinstance(item, Counted)) == 37
+    assert sum(isinstance(item, Entry) for item in found) == 13
 
 
 def test_what_a_section_holds_ends_with_it_or_with_the_next() -> None:
