@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from gpuadvise.advisor.binaries.ahead import opened
 from gpuadvise.advisor.binaries.entries import Packed
-from gpuadvise.advisor.binaries.images import Images, read_image
+from gpuadvise.advisor.binaries.images import Images
 from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel
 from gpuadvise.advisor.binaries.span import FileSpan
+from gpuadvise.advisor.binaries.together import read_together
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _ERRAND = 1 << 24
 _ERRANDS = 3
 
-_Rows = list[Kernel | Damage]
+_Rows = list[Kernel | Entry | Damage]
 
 
 def read_apart(
@@ -107,11 +108,5 @@ def _open(path: str, instructions: bool) -> None:
 
 
 def _read(errand: list[Packed]) -> _Rows:
-    images = _Here.images
-    return [
-        item
-        for packed in errand
-        for item in read_image(
-            packed.entry, partial(images.open, packed), instructions=_Here.instructions
-        )
-    ]
+    steps = [opened(packed, _Here.images.open) for packed in errand]
+    return list(read_together(steps, arrays=True, instructions=_Here.instructions))

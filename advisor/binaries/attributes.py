@@ -22,8 +22,8 @@ BARRIERS = 0x4C
 REGISTER_RECONFIGURED = 0x54
 ANNOTATIONS = 0x55
 
-_BYTE = 2
-_SIZED = 4
+BYTE = 2
+SIZED = 4
 _PARAMETER = 0x000C1704  # one per kernel parameter, half of all records
 
 
@@ -45,14 +45,14 @@ def walk(records: bytes, kept: frozenset[int]) -> list[tuple[int, int, tuple[int
             at += 3
             continue
         attribute = word >> 8 & 0xFF
-        if word & 0xFF == _SIZED:
+        if word & 0xFF == SIZED:
             start, at = at, at + (word >> 18)
             if at > end or word & 0x30000:
                 break
             if attribute in kept:
                 found.append((attribute, 0, tuple(words[start:at])))
         elif attribute in kept:
-            value = word >> 16 & (0xFF if word & 0xFF == _BYTE else 0xFFFF)
+            value = word >> 16 & (0xFF if word & 0xFF == BYTE else 0xFFFF)
             found.append((attribute, value, ()))
     return found
 

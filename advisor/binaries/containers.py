@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from gpuadvise.advisor.binaries.counted import Counts
 from gpuadvise.advisor.binaries.fatbin import Region, read_region
 from gpuadvise.advisor.binaries.host import Sections, read_sections
-from gpuadvise.advisor.binaries.images import Images, read_image
+from gpuadvise.advisor.binaries.images import Images
 from gpuadvise.advisor.binaries.lone import lone_entries
 from gpuadvise.advisor.binaries.model import Damage
 from gpuadvise.advisor.binaries.scan import Scan
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Starting processes takes longer than reading less than this.
 _WORTH_PROCESSES = 1 << 25
+# So does loading numpy.
+_WORTH_ARRAYS = 1 << 25
 
 
 def read_containers(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
@@ -38,14 +40,13 @@ def read_containers(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
 
         yield from read_apart(_steps(span, place, want), place.path, want)
         return
-    from gpuadvise.advisor.binaries.ahead import Opened, unpacked_ahead  # listings need none
+    from gpuadvise.advisor.binaries.ahead import unpacked_ahead  # listings need none
+    from gpuadvise.advisor.binaries.together import read_together
 
     images = Images(span.part(0, span.size))
-    for step in unpacked_ahead(_steps(span, place, want), images.open):
-        if isinstance(step, Opened):
-            yield from read_image(step.packed.entry, step.open, instructions=want.instructions)
-        else:
-            yield step
+    arrays = span.size >= _WORTH_ARRAYS
+    for steps in unpacked_ahead(_steps(span, place, want), images):
+        yield from read_together(steps, arrays=arrays, instructions=want.instructions)
 
 
 def _listing(

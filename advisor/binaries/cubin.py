@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.capability import Capability
 
 # From these on, the section of a function does not tell its registers.
-_RECORD_ONLY_SINCE = 90
-_NO_CAP = 255
+RECORD_ONLY_SINCE = 90
+NO_CAP = 255
 _REGISTERS_PER_SM = 65536  # every capability that ptxas bounds by min blocks
 _MOST_THREADS = 1024
-_MOST_INFO = 1 << 22
-_WANTED = frozenset(
+MOST_INFO = 1 << 22
+WANTED = frozenset(
     {
         attributes.MAX_THREADS,
         attributes.REQUIRED_THREADS,
@@ -75,7 +75,7 @@ def read_cubin(
         place=place,
         capability=target or identity.capability,
         linked=identity.linked,
-        toolkit="{}.{}".format(*identity.toolkit) if identity.toolkit else None,
+        toolkit=identity.release,
         debug=debug or identity.debug,
     )
     for function in layout.functions:
@@ -108,16 +108,16 @@ def describe(span: Span, place: Place) -> Entry:
 def _kernel(make: partial[Kernel], layout: Layout, function: Function) -> Kernel:
     index = function.text.info & 0xFFFFFF
     name, entry = layout.symbol(index)
-    facts = Facts(_records(layout, function), _WANTED)
+    facts = Facts(_records(layout, function), WANTED)
     static, reserved = _shared(function, layout.identity)
     stack, unbounded = stack_of(layout.stacks.get(index), layout.identity.toolkit)
     frame = layout.frames.get(index)
     stores, loads, spills_are = spills_of(layout, function, facts, frame)
     cap = facts.value(attributes.REGISTER_CAP)
-    cap = cap if cap and cap < _NO_CAP else None
+    cap = cap if cap and cap < NO_CAP else None
     block = facts.triple(attributes.MAX_THREADS)
     required = facts.triple(attributes.REQUIRED_THREADS)
-    min_blocks = _min_blocks(required or block, cap)
+    min_blocks = min_blocks_of(required or block, cap)
     return make(
         name=name,
         entry=entry,
@@ -149,14 +149,14 @@ def _kernel(make: partial[Kernel], layout: Layout, function: Function) -> Kernel
 def _records(layout: Layout, function: Function) -> bytes:
     if function.info is None:
         return b""
-    if function.info.size > _MOST_INFO:
+    if function.info.size > MOST_INFO:
         raise Damaged(f"Its attributes claim {function.info.size:,} bytes.", function.info.offset)
     return elf.read_section(layout.span, function.info)
 
 
 def _registers(layout: Layout, function: Function, symbol: int) -> int | None:
     count = layout.registers.get(symbol)
-    if count is None and layout.identity.sm < _RECORD_ONLY_SINCE:
+    if count is None and layout.identity.sm < RECORD_ONLY_SINCE:
         # Hand-written code has no record. After device linking this field is stale, so it is second.
         count = function.text.info >> 24 or None
     return count
@@ -173,7 +173,7 @@ def _barriers(function: Function, facts: Facts, *, new_abi: bool) -> int:
     return function.text.flags >> 20 & 0x7F
 
 
-def _min_blocks(block: tuple[int, int, int] | None, cap: int | None) -> int | None:
+def min_blocks_of(block: tuple[int, int, int] | None, cap: int | None) -> int | None:
     """Return the blocks per SM that explain a register cap; None when there is nothing to explain."""
     threads = block[0] * block[1] * block[2] if block else 0
     if not cap or not 0 < threads <= _MOST_THREADS:

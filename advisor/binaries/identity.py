@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.span import Span
 
 _OLD_ABI = 0x33
-_NEW_ABI = 0x41
+NEW_ABI = 0x41
 _OLD_SPECIFIC = 0x800
 _NEW_SPECIFIC = 0x8
 _DEBUG_BUILD = 0x0B  # top byte of the flags, new ABI
 
 _SECTION_NOTE = 7
 _SECTION_COMPAT = 0x70000086
+SECTIONS = (_SECTION_NOTE, _SECTION_COMPAT)  # kinds that say something
 _COMPAT_SPECIFIC = 9
 _RELEASE = re.compile(rb"release (\d{1,3}\.\d{1,3})")
 _ARCH = re.compile(rb"sm_(\d{2,3})([af]?)")
-_MOST_NOTES = 1 << 16
+MOST_NOTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +45,19 @@ class Identity:
         """The SM number, such as 90."""
         return self.capability.major * 10 + self.capability.minor
 
+    @property
+    def release(self) -> str | None:
+        """The toolkit, such as ``12.8``."""
+        return "{}.{}".format(*self.toolkit) if self.toolkit else None
+
 
 def identify(image: Span, header: Header, sections: list[Section], names: bytes) -> Identity:
     """Return what a cubin was made for; raises Damaged when it is no cubin we know."""
     if header.machine != elf.MACHINE_CUDA:
         raise Damaged("It is an ELF file, but not for a GPU.", 18)
-    if header.os_abi not in (_OLD_ABI, _NEW_ABI):
+    if header.os_abi not in (_OLD_ABI, NEW_ABI):
         raise Damaged(f"Its ABI {header.os_abi:#x} is not known.", 7)
-    new = header.os_abi == _NEW_ABI
+    new = header.os_abi == NEW_ABI
     notes = _notes(image, sections) if new else b""
     sm = header.flags >> 8 & 0xFF if new else header.flags & 0xFF
     return Identity(
@@ -81,7 +87,7 @@ def _variant(
 def _specific(image: Span, sections: list[Section]) -> bool:
     # Toolkit 13 no longer sets the flag; a compatibility record says it.
     for section in sections:
-        if section.type == _SECTION_COMPAT and section.size <= _MOST_NOTES:
+        if section.type == _SECTION_COMPAT and section.size <= MOST_NOTES:
             records = walk(elf.read_section(image, section), frozenset({_COMPAT_SPECIFIC}))
             return any(value == 1 for _, value, _ in records)
     return False
@@ -91,7 +97,7 @@ def _notes(image: Span, sections: list[Section]) -> bytes:
     return b"".join(
         elf.read_section(image, section)
         for section in sections
-        if section.type == _SECTION_NOTE and section.size <= _MOST_NOTES
+        if section.type == _SECTION_NOTE and section.size <= MOST_NOTES
     )
 
 

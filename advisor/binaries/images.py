@@ -9,7 +9,7 @@ from gpuadvise.advisor.binaries.elf import has_code
 from gpuadvise.advisor.binaries.entries import as_stub
 from gpuadvise.advisor.binaries.model import Compression, Content, Damage, Kernel
 from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
-from gpuadvise.advisor.binaries.unpack import unpack
+from gpuadvise.advisor.binaries.unpack import believable, unpack, unpack_into
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.entries import Packed
     from gpuadvise.advisor.binaries.model import Entry
-    from gpuadvise.advisor.binaries.span import FileSpan, Span
+    from gpuadvise.advisor.binaries.span import FileSpan, Image, Span
 
 # Images without code are 872 bytes (old ABI) or about 1,900 (new ABI), PTX without is 56.
 _MOST_STUB = {Content.SASS: 2500, Content.PTX: 256}
@@ -41,10 +41,17 @@ class Images:
         self._kept: tuple[int, bytes] = (-1, b"")
         self._left = _MOST_TIMES_FILE * span.size + _SLACK_FILE
 
-    def open(self, packed: Packed) -> Span:
-        """Return the payload as it was before packing; raises Damaged or Unavailable."""
+    def open(self, packed: Packed, into: memoryview | None = None) -> Image:
+        """Return the payload as it was before packing; raises Damaged or Unavailable.
+
+        It may lie in *into* then, which has its size where ``reusable`` says so.
+        """
         if packed.entry.compression is Compression.NONE and packed.part is None:
             return self._span.part(packed.at, packed.size)
+        if into is not None and len(into) == packed.unpacked_size:
+            unpack_into(self._payload(packed), into)
+            self._left -= len(into)
+            return MemorySpan(into)
         whole = self._whole(packed)
         if packed.part is None:
             return MemorySpan(whole)
@@ -84,12 +91,22 @@ class Images:
         return data
 
     def _unpacked(self, packed: Packed) -> bytes:
-        if self._left < 0:
-            raise Damaged("The images before it unpack to far more than such a file can hold.")
-        payload = self._span.read(packed.at, packed.size)
+        payload = self._payload(packed)
         data = _unpacked(payload, packed.entry.compression, packed.unpacked_size)
         self._left -= len(data)
         return data
+
+    def _payload(self, packed: Packed) -> bytes:
+        if self._left < 0:
+            raise Damaged("The images before it unpack to far more than such a file can hold.")
+        # A part of its own, because several threads may be at it.
+        return self._span.part(packed.at, packed.size).read(0, packed.size)
+
+
+def reusable(packed: Packed) -> int:
+    """Return the bytes of memory that *packed* can be unpacked into, 0 when it needs its own."""
+    zstd = packed.entry.compression is Compression.ZSTD and packed.part is None
+    return packed.unpacked_size if zstd and believable(packed.size, packed.unpacked_size) else 0
 
 
 # A device link leaves the same few stubs behind in thousands of modules.

@@ -9,9 +9,15 @@ from gpuadvise.advisor.binaries.instructions import count
 from gpuadvise.advisor.binaries.model import Exactness
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuadvise.advisor.binaries.attributes import Facts
+    from gpuadvise.advisor.binaries.identity import Identity
     from gpuadvise.advisor.binaries.layout import Function, Layout
     from gpuadvise.advisor.binaries.model import Kernel
+
+    # Bytes of stores and of loads, and how far to trust them.
+    Spills = tuple[int | None, int | None, Exactness | None]
 
 
 def counted(kernel: Kernel, layout: Layout, function: Function) -> Kernel:
@@ -22,21 +28,28 @@ def counted(kernel: Kernel, layout: Layout, function: Function) -> Kernel:
     return kernel._replace(instructions=found[0], fp64_instructions=found[1])
 
 
-def spills_of(
-    layout: Layout, function: Function, facts: Facts, frame: int | None
-) -> tuple[int | None, int | None, Exactness | None]:
+def spills_of(layout: Layout, function: Function, facts: Facts, frame: int | None) -> Spills:
     """Return spill stores and loads in bytes, and how far to trust them."""
-    sm, toolkit = layout.identity.sm, layout.identity.toolkit
-    if layout.identity.debug or (frame is None and not facts.has(attributes.ANNOTATIONS)):
+    identity = layout.identity
+    if identity.debug or (frame is None and not facts.has(attributes.ANNOTATIONS)):
         return None, None, None  # a debug build keeps its variables in memory anyway
     annotations = facts.words(attributes.ANNOTATIONS)
+    if not annotations and (not frame or annotates(identity)):
+        return 0, 0, Exactness.EXACT
+    return spilled(annotations, elf.read_section(layout.span, function.text), identity.sm)
+
+
+def annotates(identity: Identity) -> bool:
+    """Return whether the toolkit of an image would have annotated spills."""
+    return bool(identity.toolkit and identity.toolkit >= spills.ANNOTATED_SINCE)
+
+
+def spilled(annotations: Sequence[int], code: bytes, sm: int) -> Spills:
+    """Return the spills in *code*, by its *annotations* or else as all local traffic."""
     if annotations:
-        code = elf.read_section(layout.span, function.text)
         found = spills.annotated(annotations, code, sm)
         if spills.may_be_cut(found, code, sm):
             return *spills.local_traffic(code, sm), Exactness.UPPER_BOUND
         return *found, Exactness.EXACT
-    if not frame or (toolkit and toolkit >= spills.ANNOTATED_SINCE):
-        return 0, 0, Exactness.EXACT
-    stores, loads = spills.local_traffic(elf.read_section(layout.span, function.text), sm)
+    stores, loads = spills.local_traffic(code, sm)
     return stores, loads, Exactness.UPPER_BOUND if stores or loads else Exactness.EXACT

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.span import Span
 
 _PROGBITS = 1
-_SYMBOLS = 2
+SYMBOLS = 2
 _NOBITS = 8
-_INFO = 0x70000000
+INFO = 0x70000000
 _SHARED_RELOCATABLE = 0x7000000A
-_SHARED_KINDS = (_NOBITS, _SHARED_RELOCATABLE)
-_CONSTANT_0 = 0x70000064
-_CONSTANT_BANKS = 18
-_WRITABLE = 0x1
+SHARED_KINDS = (_NOBITS, _SHARED_RELOCATABLE)
+CONSTANT_0 = 0x70000064
+CONSTANT_BANKS = 18
+WRITABLE = 0x1
 
-_SHARED_NAME = b".nv.shared."
-_CONSTANT_NAME = b".nv.constant"
+SHARED_NAME = b".nv.shared."
+CONSTANT_NAME = b".nv.constant"
 _SYMBOL = struct.Struct("<IBBHQQ")
-_ENTRY = 0x10  # in a symbol's st_other
+ENTRY = 0x10  # in a symbol's st_other
 # The longest mangled name seen in a library is 2,489 characters.
-_LONGEST_NAME = 1 << 14
-_TOTALS = frozenset({FRAME_SIZE, MIN_STACK_SIZE, REGISTER_COUNT})
+LONGEST_NAME = 1 << 14
+TOTALS = frozenset({FRAME_SIZE, MIN_STACK_SIZE, REGISTER_COUNT})
 
 
 @dataclass(slots=True)
@@ -68,9 +68,9 @@ class Layout:
         if (index + 1) * _SYMBOL.size > len(self.symbols):
             raise Damaged(f"A function has symbol {index:,}, which does not exist.")
         name, _, other, *_ = _SYMBOL.unpack_from(self.symbols, index * _SYMBOL.size)
-        text = elf.text_at(self.strings, name, _LONGEST_NAME)
+        text = elf.text_at(self.strings, name, LONGEST_NAME)
         self.span.charge(len(text))
-        return text, bool(other & _ENTRY)
+        return text, bool(other & ENTRY)
 
 
 def read_layout(raw: Span) -> Layout:
@@ -88,12 +88,12 @@ def read_layout(raw: Span) -> Layout:
     by_attribute = {REGISTER_COUNT: registers, FRAME_SIZE: frames, MIN_STACK_SIZE: stacks}
     for section in sections:
         function = functions.get(section.info)
-        if section.type == _INFO:
+        if section.type == INFO:
             if function is not None:
                 function.repeated |= function.info is not None
                 function.info = function.info or section
             elif not section.info:
-                for attribute, _, words in walk(elf.read_section(span, section), _TOTALS):
+                for attribute, _, words in walk(elf.read_section(span, section), TOTALS):
                     if len(words) > 1:
                         by_attribute[attribute][words[0]] = words[1]
         elif function is not None:
@@ -120,7 +120,7 @@ def _functions(sections: list[Section]) -> dict[int, Function]:
 
 def _symbols(span: Budgeted, sections: list[Section]) -> tuple[bytes, bytes]:
     for section in sections:
-        if section.type == _SYMBOLS:
+        if section.type == SYMBOLS:
             if section.link >= len(sections):
                 raise Damaged(f"Its symbol names are in section {section.link:,}.")
             strings = sections[section.link]
@@ -132,20 +132,20 @@ def _attach(function: Function, section: Section, names: bytes) -> None:
     kind = section.type
     if kind == _PROGBITS:
         _attach_named(function, section, names)
-    elif kind in _SHARED_KINDS:
-        if names.startswith(_SHARED_NAME, section.name):
+    elif kind in SHARED_KINDS:
+        if names.startswith(SHARED_NAME, section.name):
             _share(function, section)
-    elif 0 <= (bank := kind - _CONSTANT_0) < _CONSTANT_BANKS:
+    elif 0 <= (bank := kind - CONSTANT_0) < CONSTANT_BANKS:
         function.constants.append((bank, section.size))
 
 
 def _attach_named(function: Function, section: Section, names: bytes) -> None:
     start = section.name
-    if names.startswith(_CONSTANT_NAME, start):
-        bank = names[start + len(_CONSTANT_NAME) : start + len(_CONSTANT_NAME) + 2].rstrip(b".")
+    if names.startswith(CONSTANT_NAME, start):
+        bank = names[start + len(CONSTANT_NAME) : start + len(CONSTANT_NAME) + 2].rstrip(b".")
         if bank.isdigit():
             function.constants.append((int(bank), section.size))
-    elif section.flags & _WRITABLE and names.startswith(_SHARED_NAME, start):
+    elif section.flags & WRITABLE and names.startswith(SHARED_NAME, start):
         _share(function, section)
 
 

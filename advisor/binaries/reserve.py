@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 # From cc 9.0 on a linked image counts these bytes, which the driver needs, with the user's.
 # Seen in every image of sm_90 to sm_121 made by toolkits 11.8 to 13.5.
 RESERVED = 1024
-_FIRST_MAJOR = 9
+FIRST_MAJOR = 9
 
 
 def split_smem(size: int, target: Capability | None) -> tuple[int | None, int | None]:
@@ -22,5 +22,5 @@ def split_smem(size: int, target: Capability | None) -> tuple[int | None, int | 
         return size, 0
     if target is None:
         return None, None
-    reserved = RESERVED if target.major >= _FIRST_MAJOR else 0
+    reserved = RESERVED if target.major >= FIRST_MAJOR else 0
     return size - reserved, reserved

@@ -81,6 +81,10 @@ class FileSpan:
         self._block_at = offset
         return self._block[:size]
 
+    def view(self) -> memoryview:
+        """Return all bytes; raises Damaged when they are not there."""
+        return memoryview(self.read(0, self.size))
+
     def _fetch(self, offset: int, size: int) -> bytes:
         data = self._read_at(size, self._start + offset)
         if len(data) != size:
@@ -105,6 +109,19 @@ class MemorySpan:
         check(offset, size, self.size)
         return bytes(self._data[offset : offset + size])
 
+    def view(self) -> memoryview:
+        """Return all bytes, not copied."""
+        return self._data
+
+
+# What an entry of a container opens as.
+Image = FileSpan | MemorySpan
+
+
+def budget(size: int) -> int:
+    """Return how many bytes of work an image of *size* bytes is worth."""
+    return _BUDGET_TIMES * size + _BUDGET_PLUS
+
 
 class Budgeted:
     """A span that refuses to be read many times over, whatever its headers ask for."""
@@ -112,7 +129,7 @@ class Budgeted:
     def __init__(self, span: Span) -> None:
         self.size = span.size
         self._span = span
-        self._left = _BUDGET_TIMES * span.size + _BUDGET_PLUS
+        self._left = budget(span.size)
 
     def read(self, offset: int, size: int) -> bytes:
         """Return exactly *size* bytes from *offset*; raises Damaged when they are not there."""

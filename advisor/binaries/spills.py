@@ -18,24 +18,25 @@ if TYPE_CHECKING:
 
 ANNOTATED_SINCE = (12, 6)
 
-_MOST_ANNOTATIONS = 1 << 13  # 8 bytes each, in a record of at most 65,535
-_SPILL = 1  # the annotation of one instruction; its payload is the byte offset
-_WIDE_SM = 70  # from here on instructions are 16 bytes, before that 8
+MOST_ANNOTATIONS = 1 << 13  # 8 bytes each, in a record of at most 65,535
+SPILL = 1  # the annotation of one instruction; its payload is the byte offset
+WIDE_SM = 70  # from here on instructions are 16 bytes, before that 8
 
-_STORE, _LOAD, _OTHER = 0x50, 0xA0, 0x08
-_WIDTHS = (1, 1, 2, 2, 4, 8, 16)  # bytes by width code
+STORE, LOAD, _OTHER = 0x50, 0xA0, 0x08
+WIDTHS = (1, 1, 2, 2, 4, 8, 16)  # bytes by width code
 
 
 # (byte of the instruction, its table). Wide: opcode 0x387 or 0x983 in the low 12 bits, width in
 # bits 73-75.
-_WIDE = (
-    (0, table(lambda byte: {0x87: 0x10, 0x83: 0x20}.get(byte, _OTHER))),
+LOW_BYTES = (0x87, 0x83)
+WIDE = (
+    (0, table(lambda byte: dict(zip(LOW_BYTES, (0x10, 0x20), strict=True)).get(byte, _OTHER))),
     (1, table(lambda byte: {0x3: 0x40, 0x9: 0x80}.get(byte & 0xF, _OTHER))),
     (9, table(lambda byte: byte >> 1 & 7)),
 )
 # Narrow: opcode 0xef50 or 0xef40 in the top 13 bits, width in bits 48-50.
 _NARROW = (
-    (6, table(lambda byte: {0x50: _STORE, 0x40: _LOAD}.get(byte & 0xF8, _OTHER) | byte & 7)),
+    (6, table(lambda byte: {0x50: STORE, 0x40: LOAD}.get(byte & 0xF8, _OTHER) | byte & 7)),
     (7, table(lambda byte: 0 if byte == 0xEF else _OTHER)),
 )
 
@@ -45,10 +46,10 @@ def annotated(annotations: Sequence[int], code: bytes, sm: int) -> tuple[int, in
 
     *annotations* are pairs of a kind and, for a spill, the byte offset of the instruction.
     """
-    wide = sm >= _WIDE_SM
+    wide = sm >= WIDE_SM
     offsets = _offsets(annotations, len(code) - (16 if wide else 8))
     columns = []
-    for byte, lookup in _WIDE if wide else _NARROW:
+    for byte, lookup in WIDE if wide else _NARROW:
         shifted = memoryview(code)[byte:]
         columns.append(bytes(map(shifted.__getitem__, offsets)).translate(lookup))
     return _total(columns)
@@ -60,15 +61,15 @@ def may_be_cut(found: tuple[int, int], code: bytes, sm: int) -> bool:
     Their length has 16 bits: of 8192 annotations and more, assemblers write what is left over
     after whole 8192 (seen with 12.9 to 13.5). Each one missing is a byte or more of local traffic.
     """
-    if len(code) < _MOST_ANNOTATIONS * (16 if sm >= _WIDE_SM else 8):
+    if len(code) < MOST_ANNOTATIONS * (16 if sm >= WIDE_SM else 8):
         return False
-    return sum(local_traffic(code, sm)) - sum(found) >= _MOST_ANNOTATIONS
+    return sum(local_traffic(code, sm)) - sum(found) >= MOST_ANNOTATIONS
 
 
 def local_traffic(code: bytes, sm: int) -> tuple[int, int]:
     """Return bytes of all local stores and loads: at most, spills are that many."""
-    if sm >= _WIDE_SM:
-        return _total([code[byte::16].translate(lookup) for byte, lookup in _WIDE])
+    if sm >= WIDE_SM:
+        return _total([code[byte::16].translate(lookup) for byte, lookup in WIDE])
     stores = loads = 0
     for first in (8, 16, 24):  # the first of every four words controls the scheduling
         columns = [code[first + byte :: 32].translate(lookup) for byte, lookup in _NARROW]
@@ -80,8 +81,8 @@ def local_traffic(code: bytes, sm: int) -> tuple[int, int]:
 def _offsets(annotations: Sequence[int], last: int) -> Sequence[int]:
     """Return the offsets of spill instructions, up to *last* and to any other annotation."""
     kinds, offsets = annotations[::2], annotations[1::2]
-    if kinds.count(_SPILL) != len(kinds):
-        offsets = offsets[: next(i for i, kind in enumerate(kinds) if kind != _SPILL)]
+    if kinds.count(SPILL) != len(kinds):
+        offsets = offsets[: next(i for i, kind in enumerate(kinds) if kind != SPILL)]
     if max(offsets, default=0) > last:
         return [offset for offset in offsets if offset <= last]
     return offsets
@@ -89,8 +90,8 @@ def _offsets(annotations: Sequence[int], last: int) -> Sequence[int]:
 
 def _total(columns: list[bytes]) -> tuple[int, int]:
     kinds = overlaid(columns)
-    return _bytes(kinds, _STORE), _bytes(kinds, _LOAD)
+    return _bytes(kinds, STORE), _bytes(kinds, LOAD)
 
 
 def _bytes(kinds: bytes, kind: int) -> int:
-    return sum(width * kinds.count(kind | code) for code, width in enumerate(_WIDTHS))
+    return sum(width * kinds.count(kind | code) for code, width in enumerate(WIDTHS))

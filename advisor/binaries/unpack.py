@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Compression
 from gpuadvise.advisor.binaries.span import Damaged
 from gpuadvise.advisor.errors import Unavailable
+
+if TYPE_CHECKING:
+    from zstandard import ZstdDecompressor
 
 # The largest image seen is 134 MB.
 MOST_UNPACKED = 1 << 30
@@ -23,13 +27,38 @@ def unpack(payload: bytes, compression: Compression, size: int) -> bytes:
     Raises Damaged when it is not what it claims, Unavailable when the package that reads this
     compression is not installed.
     """
-    most = min(MOST_UNPACKED, _MOST_TIMES.get(compression, 0) * len(payload) + _SLACK)
-    if size > most:
+    if not believable(len(payload), size, compression):
         raise Damaged(f"It claims to unpack {len(payload):,} bytes to {size:,}.")
     data = _lz4(payload, size) if compression is Compression.LZ4 else _zstd(payload, size)
-    if len(data) != size:
-        raise Damaged(f"It unpacks to {len(data):,} bytes, not the {size:,} it claims.")
+    _expect(len(data), size)
     return data
+
+
+def unpack_into(payload: bytes, memory: memoryview) -> None:
+    """Fill *memory* with a Zstandard *payload* of exactly that size; raises as ``unpack`` does."""
+    try:
+        import zstandard
+    except ImportError:
+        raise _missing("Zstandard", "zstandard") from None
+    try:
+        announced = zstandard.frame_content_size(payload)
+        if announced != len(memory):  # unknown, or a lie: let the other way judge
+            memory[:] = unpack(payload, Compression.ZSTD, len(memory))
+            return
+        with _unpacker().stream_reader(payload) as reader:
+            _expect(reader.readinto(memory), len(memory))
+    except zstandard.ZstdError:
+        raise Damaged("Its Zstandard data are broken.") from None
+
+
+def believable(packed: int, size: int, compression: Compression = Compression.ZSTD) -> bool:
+    """Return whether *packed* bytes can hold *size* bytes."""
+    return size <= min(MOST_UNPACKED, _MOST_TIMES.get(compression, 0) * packed + _SLACK)
+
+
+def _expect(found: int, size: int) -> None:
+    if found != size:
+        raise Damaged(f"It unpacks to {found:,} bytes, not the {size:,} it claims.")
 
 
 def _lz4(payload: bytes, size: int) -> bytes:
@@ -53,11 +82,18 @@ def _zstd(payload: bytes, size: int) -> bytes:
         announced = zstandard.frame_content_size(payload)
         if announced not in (-1, size):
             raise Damaged(f"Its frame holds {announced:,} bytes, not the {size:,} it claims.")
-        if not hasattr(_made, "unpacker"):
-            _made.unpacker = zstandard.ZstdDecompressor(max_window_size=MOST_UNPACKED)
-        return bytes(_made.unpacker.decompress(payload, max_output_size=size))
+        return bytes(_unpacker().decompress(payload, max_output_size=size))
     except zstandard.ZstdError:
         raise Damaged("Its Zstandard data are broken.") from None
+
+
+def _unpacker() -> ZstdDecompressor:
+    import zstandard
+
+    if not hasattr(_made, "unpacker"):
+        _made.unpacker = zstandard.ZstdDecompressor(max_window_size=MOST_UNPACKED)
+    unpacker: ZstdDecompressor = _made.unpacker
+    return unpacker
 
 
 def _missing(name: str, package: str) -> Unavailable:

@@ -25,7 +25,7 @@ def test_without_annotations_all_local_traffic_is_counted(
     """What an image of a toolkit before 12.6 gives: the same code, no annotations."""
     assembled = assemble(target, old=True)
     monkeypatch.setattr(spills, "ANNOTATED_SINCE", (99, 0))
-    monkeypatch.setattr(cubin, "_WANTED", cubin._WANTED - {attributes.ANNOTATIONS})
+    monkeypatch.setattr(cubin, "WANTED", cubin.WANTED - {attributes.ANNOTATIONS})
     arrays = {"_Z11local_arrayPfi", "_Z16spills_and_arrayPdi", "_Z8printingi"}
     for name, kernel in kernels_of(assembled.path).items():
         said = (assembled.log[name]["stores"], assembled.log[name]["loads"])

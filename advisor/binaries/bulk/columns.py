@@ -1,0 +1,186 @@
+"""The fields of kernels as columns, from the records and sections of many images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpuadvise.advisor.binaries import attributes, cubin
+from gpuadvise.advisor.binaries.bulk.traffic import spills_in
+from gpuadvise.advisor.binaries.kernel_code import annotates
+from gpuadvise.advisor.binaries.model import Exactness
+from gpuadvise.advisor.binaries.reserve import FIRST_MAJOR, RESERVED
+from gpuadvise.advisor.binaries.stack import stack_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpuadvise.advisor.binaries.bulk.functions import Functions
+    from gpuadvise.advisor.binaries.bulk.records import Records
+    from gpuadvise.advisor.binaries.bulk.tables import Array, Tables
+    from gpuadvise.advisor.binaries.identity import Identity
+
+_UNKNOWN = -1
+
+Column = list[Any]
+
+
+@dataclass(slots=True)
+class Batch:
+    """What many images say: *facts* by function, *totals* and *identities* by image."""
+
+    tables: Tables
+    functions: Functions
+    identities: list[Identity]
+    facts: Records
+    totals: Records
+
+    @property
+    def image(self) -> Array:
+        """The image of each function."""
+        return self.tables.image[self.functions.text]
+
+    @property
+    def symbol(self) -> Array:
+        """The symbol of each function."""
+        return self.text("info") & 0xFFFFFF
+
+    def text(self, name: str) -> Array:
+        """Return a field of the code section of each function."""
+        return self.tables.sections[name][self.functions.text].astype(np.int64)
+
+    def each(self, values: Iterable[object], kind: type = bool) -> Array:
+        """Return what each function has of *values*, one of an image each."""
+        found: Array = np.fromiter(values, kind, len(self.identities))[self.image]
+        return found
+
+    def identity(self, lane: int) -> Identity:
+        """Return what the image of one function was made for."""
+        return self.identities[int(self.tables.image[self.functions.text[lane]])]
+
+    def code(self, lane: int) -> memoryview:
+        """Return the instructions of one function, which were found to be there."""
+        row = self.functions.text[lane]
+        start, size = (int(self.tables.sections[name][row]) for name in ("offset", "size"))
+        return self.tables.images[int(self.tables.image[row])][start : start + size]
+
+    def total(self, attribute: int) -> Array:
+        """Return what the records of the image say of each function, -1 for nothing."""
+        records = self.totals.of(attribute).with_words(2)
+        keys, wanted = records.lane << 32 | records.word(0), self.image << 32 | self.symbol
+        if not len(keys):
+            return np.full(len(wanted), _UNKNOWN)
+        order = np.argsort(keys, kind="stable")  # the last record of a function counts
+        at = np.searchsorted(keys[order], wanted, side="right") - 1
+        return np.where(keys[order][at] == wanted, records.word(1)[order][at], _UNKNOWN)
+
+    def fact(self, attribute: int, least_words: int = 0) -> Records:
+        """Return the first record of each function that has one."""
+        return self.facts.of(attribute).first().with_words(least_words)
+
+    def column(self, lanes: Array, values: Any) -> Column:
+        """Return *values* for the functions *lanes*, ``None`` for all others."""
+        found: Array = np.full(len(self.functions.text), None, object)
+        found[lanes] = values
+        column: Column = found.tolist()
+        return column
+
+    def known(self, values: Array) -> Column:
+        """Return *values*, ``None`` where they are -1."""
+        lanes = np.flatnonzero(values != _UNKNOWN)
+        return self.column(lanes, values[lanes])
+
+
+def registers(batch: Batch) -> Column:
+    """Return the registers of each function."""
+    found = batch.total(attributes.REGISTER_COUNT)
+    sm = batch.each((identity.sm for identity in batch.identities), int)
+    field = batch.text("info") >> 24
+    older = (found == _UNKNOWN) & (sm < cubin.RECORD_ONLY_SINCE) & (field > 0)
+    return batch.known(np.where(older, field, found))
+
+
+def shared(batch: Batch) -> tuple[Column, Column, Column]:
+    """Return the user's bytes, the reserved ones, and whether dynamic ones are declared."""
+    rows = batch.functions.shared
+    size = np.where(rows >= 0, batch.tables.sections["size"][rows].astype(np.int64), 0)
+    newer = (identity.capability.major >= FIRST_MAJOR for identity in batch.identities)
+    linked = batch.each(identity.linked for identity in batch.identities)
+    reserved = np.where((size >= RESERVED) & linked & batch.each(newer), RESERVED, 0)
+    dynamic = np.flatnonzero((rows >= 0) & (size == reserved))
+    return (size - reserved).tolist(), reserved.tolist(), batch.column(dynamic, True)
+
+
+def stacks(batch: Batch) -> tuple[Column, Column]:
+    """Return the stack of each function, and whether it has no bound."""
+    one = cache(stack_of)
+    toolkits = [identity.toolkit for identity in batch.identities]
+    sizes = batch.total(attributes.MIN_STACK_SIZE).tolist()
+    found = [
+        one(None if size == _UNKNOWN else size, toolkits[image])
+        for size, image in zip(sizes, batch.image.tolist(), strict=True)
+    ]
+    return [stack for stack, _ in found], [unbounded for _, unbounded in found]
+
+
+def spills(batch: Batch, frame: Array) -> tuple[Column, Column, Column]:
+    """Return stores, loads and exactness; refuses images whose code is not there."""
+    notes = batch.fact(attributes.ANNOTATIONS)
+    noted, counts, at = (np.full(len(frame), _UNKNOWN) for _ in range(3))
+    noted[notes.lane], counts[notes.lane], at[notes.lane] = 1, notes.count, notes.at
+    debug = batch.each(identity.debug for identity in batch.identities)
+    silent = ~batch.each(map(annotates, batch.identities))
+    judged = ~debug & ((frame != _UNKNOWN) | (noted > 0))
+    coded = judged & ((counts > 0) | ((frame > 0) & silent))
+    rows = batch.functions.text
+    coded[coded] = batch.tables.readable(rows[coded])
+    stores, loads, exact = (batch.column(judged, value) for value in (0, 0, Exactness.EXACT))
+    for lane in np.flatnonzero(coded).tolist():
+        annotations = notes.words[at[lane] : at[lane] + max(0, counts[lane])]
+        found = spills_in(batch.code(lane), annotations, batch.identity(lane).sm)
+        stores[lane], loads[lane], exact[lane] = found
+    return stores, loads, exact
+
+
+def caps(batch: Batch) -> Column:
+    """Return the register cap of each function."""
+    records = batch.fact(attributes.REGISTER_CAP)
+    real = (records.value > 0) & (records.value < cubin.NO_CAP)
+    return batch.column(records.lane[real], records.value[real])
+
+
+def triples(batch: Batch, attribute: int) -> Column:
+    """Return the first three words of the record of each function."""
+    records = batch.fact(attribute, 3)
+    found: Column = [None] * len(batch.functions.text)
+    words = np.stack([records.word(number) for number in range(3)], 1).tolist()
+    for lane, triple in zip(records.lane.tolist(), words, strict=True):
+        found[lane] = tuple(triple)
+    return found
+
+
+def values(batch: Batch, attribute: int) -> Array:
+    """Return the value of the record of each function, 0 without one."""
+    found = np.zeros(len(batch.functions.text), np.int64)
+    records = batch.fact(attribute)
+    found[records.lane] = records.value
+    return found
+
+
+def barriers(batch: Batch) -> Column:
+    """Return the named barriers of each function."""
+    new = batch.each(identity.new_abi for identity in batch.identities)
+    counted = batch.text("flags") >> 20 & 0x7F
+    found: Column = np.where(new, values(batch, attributes.BARRIERS), counted).tolist()
+    return found
+
+
+def constants(batch: Batch) -> Column:
+    """Return the constant banks of each function, sorted."""
+    found: Column = [()] * len(batch.functions.text)
+    for lane, bank, size in batch.functions.constants.tolist():
+        found[lane] += ((bank, size),)
+    return found

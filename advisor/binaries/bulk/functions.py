@@ -1,0 +1,122 @@
+"""Whose sections are whose: the functions of many images, found by index as ``layout`` does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpuadvise.advisor.binaries import elf, layout
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.binaries.bulk.tables import Array, Tables
+
+_DIGITS = (ord("0"), ord("9"))
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """All functions, in the order of their code: section rows of each, -1 where it has none.
+
+    *constants* are rows of (function, bank, bytes), sorted.
+    """
+
+    text: Array
+    info: Array
+    shared: Array
+    constants: Array
+    totals: Array  # section rows of records about whole images
+
+
+def read_functions(tables: Tables) -> Functions:
+    """Return the functions of all images; refuses those where two sections claim to be one."""
+    sections = tables.sections
+    kind, flags = sections["type"], sections["flags"]
+    text = tables.alive(
+        np.flatnonzero((kind == elf.SECTION_PROGBITS) & (flags & elf.FLAG_EXECUTABLE > 0))
+    )
+    owner = _owners(tables, text)
+    infos = tables.alive(np.flatnonzero(kind == layout.INFO))
+    named = np.flatnonzero((owner >= 0) & (kind != layout.INFO))
+    names = _Names(tables, named)
+    shares = np.isin(kind[named], layout.SHARED_KINDS)
+    written = (kind[named] == elf.SECTION_PROGBITS) & (flags[named] & layout.WRITABLE > 0)
+    shared = named[(shares | written) & names.start_with(layout.SHARED_NAME)]
+    return Functions(
+        text=text,
+        info=_claimed(tables, owner, infos[owner[infos] >= 0], len(text)),
+        shared=_claimed(tables, owner, shared, len(text)),
+        constants=_constants(tables, owner, named, names),
+        totals=infos[(owner[infos] < 0) & (sections["info"][infos] == 0)],
+    )
+
+
+def _owners(tables: Tables, text: Array) -> Array:
+    """Return which function each section says it belongs to, -1 for none."""
+    number = np.full(len(tables.sections), -1, np.int64)
+    number[text] = np.arange(len(text))
+    index = tables.sections["info"].astype(np.int64)
+    known = (index < tables.count[tables.image]) & ~tables.refused[tables.image]
+    return np.where(known, number[np.where(known, tables.first[tables.image] + index, 0)], -1)
+
+
+def _claimed(tables: Tables, owner: Array, rows: Array, functions: int) -> Array:
+    """Return the one of *rows* that each function owns; refuses images where it owns several."""
+    tables.refuse(
+        tables.image[rows[np.bincount(owner[rows], minlength=functions)[owner[rows]] > 1]]
+    )
+    found = np.full(functions, -1, np.int64)
+    found[owner[rows]] = rows
+    return found
+
+
+def _constants(tables: Tables, owner: Array, named: Array, names: _Names) -> Array:
+    kind = tables.sections["type"][named].astype(np.int64)
+    bank = kind - layout.CONSTANT_0
+    bank[(bank < 0) | (bank >= layout.CONSTANT_BANKS)] = -1
+    written = (kind == elf.SECTION_PROGBITS) & names.start_with(layout.CONSTANT_NAME)
+    bank[written] = names.number_at(len(layout.CONSTANT_NAME))[written]
+    rows, bank = named[bank >= 0], bank[bank >= 0]
+    size = tables.sections["size"][rows].astype(np.int64)
+    order = np.lexsort((size, bank, owner[rows]))
+    return np.stack((owner[rows], bank, size), 1)[order]
+
+
+class _Names:
+    """The first bytes of the names of some sections."""
+
+    _LENGTH = 16
+
+    def __init__(self, tables: Tables, rows: Array) -> None:
+        index = np.array([header.names_index if header else 0 for header in tables.headers])
+        alive = np.flatnonzero(~tables.refused)
+        tables_at = tables.first[alive] + index[alive]
+        tables_at = tables_at[tables.readable(tables_at)]
+        text, starts = tables.joined(tables_at)
+        texts = np.frombuffer(text + bytes(self._LENGTH), np.uint8)
+        sizes = tables.sections["size"][tables_at].astype(np.int64)
+        owners = tables.image[tables_at]
+        # A name that the end of the file cuts off is for the other reader.
+        last = texts[starts + np.maximum(sizes - 1, 0)]
+        tables.refuse(owners[(sizes == 0) | (last != 0)])
+        begins, ends = (np.zeros(len(tables.images), np.int64) for _ in range(2))
+        begins[owners], ends[owners] = starts, sizes
+        name = tables.sections["name"][rows].astype(np.int64)
+        image = tables.image[rows]
+        at = begins[image] + np.minimum(name, ends[image])
+        self._bytes = texts[at[:, None] + np.arange(self._LENGTH)]
+
+    def start_with(self, prefix: bytes) -> Array:
+        """Return which names start with *prefix*."""
+        expected = np.frombuffer(prefix, np.uint8)
+        found: Array = (self._bytes[:, : len(prefix)] == expected).all(1)
+        return found
+
+    def number_at(self, position: int) -> Array:
+        """Return the number of one digit and a full stop, or of two, at *position*; -1 for none."""
+        first, second = (self._bytes[:, position + i].astype(np.int64) for i in range(2))
+        low, high = _DIGITS
+        digits = [(low <= byte) & (byte <= high) for byte in (first, second)]
+        one = np.where(digits[0] & (second == ord(".")), first - low, -1)
+        return np.where(digits[0] & digits[1], (first - low) * 10 + second - low, one)

@@ -1,0 +1,111 @@
+"""The ``.nv.info`` records of many sections walked side by side, as ``attributes.walk`` does one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpuadvise.advisor.binaries import attributes
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.binaries.bulk.tables import Array, Tables
+
+# From here on fewer sections are left than a step of all of them is worth.
+_FEW = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The kept records of some sections: *lane* says whose each one is.
+
+    *value* is that of a record without words; its words are *count* from *at* on in *words*.
+    """
+
+    words: Array
+    lane: Array
+    attribute: Array
+    value: Array
+    at: Array
+    count: Array
+
+    def of(self, attribute: int) -> Records:
+        """Return the records of one attribute, in their order."""
+        return self._where(self.attribute == attribute)
+
+    def with_words(self, least: int) -> Records:
+        """Return the records with *least* words and more."""
+        return self._where(self.count >= least)
+
+    def first(self) -> Records:
+        """Return the first record of each lane."""
+        return self._where(np.unique(self.lane, return_index=True)[1])
+
+    def word(self, number: int) -> Array:
+        """Return one word of each record, as signed numbers wide enough."""
+        words: Array = self.words[self.at + number].astype(np.int64)
+        return words
+
+    def _where(self, rows: Array) -> Records:
+        fields = (self.lane, self.attribute, self.value, self.at, self.count)
+        return Records(self.words, *(field[rows] for field in fields))
+
+
+def read_records(tables: Tables, rows: Array, lanes: Array, kept: frozenset[int]) -> Records:
+    """Return the kept records of section *rows*, each row's of its own lane."""
+    there = tables.readable(rows)
+    rows, lanes = rows[there], lanes[there]
+    joined, starts = tables.joined(rows)
+    words = np.frombuffer(joined, "<u4")
+    tables.refuse(tables.image[rows[starts % 4 > 0]])
+    begin = starts // 4
+    whose, at = _walked(words, begin, begin + tables.sections["size"][rows].astype(np.int64) // 4)
+    found = words[at]
+    wanted = np.isin(np.arange(256), list(kept))[found >> 8 & 0xFF]
+    whose, at, found = whose[wanted], at[wanted], found[wanted]
+    sized = found & 0xFF == attributes.SIZED
+    wide = np.where(found & 0xFF == attributes.BYTE, 0xFF, 0xFFFF)
+    return Records(
+        words=words,
+        lane=lanes[whose],
+        attribute=(found >> 8 & 0xFF).astype(np.int64),
+        value=np.where(sized, 0, found >> 16 & wide).astype(np.int64),
+        at=at + 1,
+        count=np.where(sized, found >> 18, 0).astype(np.int64),
+    )
+
+
+def _walked(words: Array, begin: Array, end: Array) -> tuple[Array, Array]:
+    """Return lane and place of every record that is whole, those of a lane in their order."""
+    steps = np.where(words & 0xFF == attributes.SIZED, words >> 18, 0).astype(np.int64) + 1
+    # No compiler writes a length that is no multiple of four: nothing after it is believed.
+    steps[(words & 0xFF == attributes.SIZED) & (words & 0x30000 > 0)] = len(words) + 1
+    lanes = np.flatnonzero(begin < end)
+    at, ends = begin[lanes], end[lanes]
+    whose, places = [lanes[:0]], [at[:0]]
+    while len(lanes) > _FEW:
+        then = at + steps[at]
+        whose.append(lanes)
+        places.append(at)
+        on = then < ends
+        if not on.all():
+            lanes, then, ends = lanes[on], then[on], ends[on]
+        at = then
+    for one, start, stop in zip(lanes.tolist(), at.tolist(), ends.tolist(), strict=True):
+        alone = _walked_alone(steps, start, stop)
+        whose.append(np.full(len(alone), one))
+        places.append(np.array(alone, np.int64))
+    lane, place = np.concatenate(whose), np.concatenate(places)
+    whole = place + steps[place] <= end[lane]
+    return lane[whole], place[whole]
+
+
+def _walked_alone(steps: Array, at: int, end: int) -> list[int]:
+    own = steps[at:end].tolist()
+    found = []
+    place = 0
+    while place < len(own):
+        found.append(at + place)
+        place += own[place]
+    return found

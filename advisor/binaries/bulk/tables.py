@@ -1,0 +1,132 @@
+"""The section tables of many images as one array, and the bytes of sections side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from gpuadvise.advisor.binaries import elf
+from gpuadvise.advisor.binaries.span import Damaged, MemorySpan, budget
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[Any]"
+
+_SECTION = np.dtype(
+    {
+        "names": ["name", "type", "flags", "offset", "size", "link", "info"],
+        "formats": ["<u4", "<u4", "<u8", "<u8", "<u8", "<u4", "<u4"],
+        "offsets": [0, 4, 8, 24, 32, 40, 44],
+        "itemsize": 64,
+    }
+)
+# What is joined begins at a multiple of this and is followed by as many zeros at least, so that
+# looking a few bytes past an end finds none of the next.
+_APART = 16
+_ZEROS = bytes(2 * _APART)
+# Sections without bytes in the file may claim any size; these fit a signed number.
+_LARGEST = 1 << 62
+
+
+@dataclass(slots=True)
+class Tables:
+    """The sections of all *images*, one after the other.
+
+    *image* tells whose each one is, *first* and *count* where those of an image are. An image
+    that is *refused* has something that only the reader of single images may judge.
+    """
+
+    images: list[memoryview]
+    headers: list[elf.Header | None]
+    sections: Array
+    image: Array
+    first: Array
+    count: Array
+    refused: Array
+    left: Array  # bytes that may still be read, by image
+
+    def refuse(self, images: Array) -> None:
+        """Leave *images* to the reader of single ones."""
+        self.refused[images] = True
+
+    def alive(self, rows: Array) -> Array:
+        """Return those of the section *rows* whose image is not refused."""
+        return rows[~self.refused[self.image[rows]]]
+
+    def readable(self, rows: Array) -> Array:
+        """Return which section *rows* are bytes of their file; refuses the images of all others."""
+        found = self.sections[rows]
+        whole = np.array([len(image) for image in self.images], np.uint64)[self.image[rows]]
+        fits = (found["offset"] <= whole) & (found["size"] <= whole - found["offset"])
+        fits &= found["type"] != elf.SECTION_NOBITS
+        self.refuse(self.image[rows[~fits]])
+        self.left -= np.bincount(
+            self.image[rows[fits]], found["size"][fits], len(self.images)
+        ).astype(np.int64)
+        self.refuse(self.left < 0)
+        return ~self.refused[self.image[rows]]
+
+    def joined(self, rows: Array) -> tuple[bytes, Array]:
+        """Return the bytes of *readable* section rows, and where in them each starts.
+
+        All from the first to the last of an image come along, for compilers put what is alike
+        side by side. Zeros follow those of each image, whose first byte lies on a multiple of 16.
+        """
+        if not len(rows):
+            return b"", rows
+        image = self.image[rows]
+        start = self.sections["offset"][rows].astype(np.int64)
+        end = start + self.sections["size"][rows].astype(np.int64)
+        begins = np.diff(image, prepend=-1) != 0
+        firsts, group = np.flatnonzero(begins), np.cumsum(begins) - 1
+        low, high = np.minimum.reduceat(start, firsts), np.maximum.reduceat(end, firsts)
+        padded = ((high - low) // _APART + 2) * _APART
+        parts: list[memoryview | bytes] = []
+        columns = (image[firsts], low, high, padded)
+        for one, begin, stop, width in zip(*(column.tolist() for column in columns), strict=True):
+            parts += (self.images[one][begin:stop], _ZEROS[: width - stop + begin])
+        return b"".join(parts), (np.cumsum(padded) - padded - low)[group] + start
+
+
+def read_tables(images: Sequence[memoryview]) -> Tables:
+    """Return the section tables of *images*."""
+    headers = [_header(image) for image in images]
+    tables = [_table(image, header) for image, header in zip(images, headers, strict=True)]
+    count = np.array([len(table) // _SECTION.itemsize for table in tables], np.int64)
+    sections = np.frombuffer(b"".join(tables), _SECTION)
+    image = np.repeat(np.arange(len(images)), count)
+    refused = count == 0
+    refused[image[sections["size"] > _LARGEST]] = True
+    return Tables(
+        images=list(images),
+        headers=headers,
+        sections=sections,
+        image=image,
+        first=np.cumsum(count) - count,
+        count=count,
+        refused=refused,
+        # Half of it, so that whatever the other reader would call too much comes to it.
+        left=np.array([budget(len(image)) // 2 for image in images], np.int64),
+    )
+
+
+def _header(image: memoryview) -> elf.Header | None:
+    try:
+        return elf.read_header(MemorySpan(image))
+    except Damaged:
+        return None
+
+
+def _table(image: memoryview, header: elf.Header | None) -> bytes | memoryview:
+    """Return the section table of an ordinary image, nothing of any other."""
+    if header is None or header.section_size != _SECTION.itemsize or not header.sections_at:
+        return b""
+    end = header.sections_at + header.section_count * _SECTION.itemsize
+    if end > len(image) or not 0 < header.names_index < header.section_count:
+        return b""
+    return image[header.sections_at : end]

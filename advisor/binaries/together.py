@@ -1,0 +1,64 @@
+"""Batches of opened images read by arrays where that pays, and one by one where not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.binaries.ahead import Opened
+from gpuadvise.advisor.binaries.images import read_image
+from gpuadvise.advisor.binaries.model import Content
+from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
+from gpuadvise.advisor.errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel
+
+# What is not packed is read piece by piece when it is larger.
+_MOST_VIEWED = 1 << 26
+
+
+def read_together(
+    steps: Sequence[Entry | Damage | Opened], *, arrays: bool, instructions: bool = False
+) -> Iterator[Kernel | Entry | Damage]:
+    """Yield *steps*, images as their kernels, their *instructions* counted on request.
+
+    With *arrays* ordinary images are read all at once, where numpy is installed. Raises
+    Unavailable without the package to unpack one.
+    """
+    found = _by_arrays(steps) if arrays and not instructions else {}
+    for number, step in enumerate(steps):
+        if not isinstance(step, Opened):
+            yield step
+        elif number in found:
+            yield from found[number]
+        else:
+            yield from read_image(step.packed.entry, step.open, instructions=instructions)
+
+
+def _by_arrays(steps: Sequence[Entry | Damage | Opened]) -> dict[int, list[Kernel]]:
+    """Return the kernels of those steps that are ordinary images."""
+    try:
+        from gpuadvise.advisor.binaries.bulk.read import read_images
+    except ImportError:
+        return {}
+    opened = {number: step for number, step in enumerate(steps) if isinstance(step, Opened)}
+    views = {number: view for number, step in opened.items() if (view := _view(step))}
+    if not views:
+        return {}
+    found = read_images([opened[number].packed.entry for number in views], list(views.values()))
+    pairs = zip(views, found, strict=True)
+    return {number: kernels for number, kernels in pairs if kernels is not None}
+
+
+def _view(step: Opened) -> memoryview | None:
+    """Return the bytes of an image that was unpacked, or is small; None of anything else."""
+    image = step.image
+    if step.packed.entry.content is not Content.SASS or isinstance(image, Damaged | Unavailable):
+        return None
+    in_memory = isinstance(image, MemorySpan)
+    try:
+        return image.view() if in_memory or image.size <= _MOST_VIEWED else None
+    except Damaged:  # the file shrank: reading it alone will say so
+        return None

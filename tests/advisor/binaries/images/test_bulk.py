@@ -1,0 +1,252 @@
+"""Kernels read by arrays are those that the reader of single images finds, or are left to it."""
+
+from __future__ import annotations
+
+import random
+import struct
+import sys
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuadvise.advisor.binaries import ahead, containers, spills
+from gpuadvise.advisor.binaries.buffers import Buffers
+from gpuadvise.advisor.binaries.bulk.read import read_images
+from gpuadvise.advisor.binaries.bulk.traffic import spills_in
+from gpuadvise.advisor.binaries.cubin import describe, read_cubin
+from gpuadvise.advisor.binaries.elf import read_header, read_sections
+from gpuadvise.advisor.binaries.entries import Packed
+from gpuadvise.advisor.binaries.images import Images
+from gpuadvise.advisor.binaries.kernel_code import spilled
+from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Item, Kernel, Place
+from gpuadvise.advisor.binaries.read import read
+from gpuadvise.advisor.binaries.source import opened
+from gpuadvise.advisor.binaries.span import MemorySpan
+from gpuadvise.advisor.binaries.want import Want
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gpuadvise.advisor.binaries.model import Exactness
+
+    Image = tuple[Entry, bytes]
+
+LIBRARIES = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "lib"
+TWO = ("-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90")
+
+
+def alone(image: Image) -> list[Kernel | Damage]:
+    entry, data = image
+    return list(
+        read_cubin(MemorySpan(data), entry.place, target=entry.capability, debug=entry.debug)
+    )
+
+
+def together(images: list[Image]) -> list[list[Kernel] | None]:
+    return read_images([entry for entry, _ in images], [memoryview(data) for _, data in images])
+
+
+def agreeing(images: list[Image]) -> int:
+    """Return how many of *images* were read together, all of them rightly."""
+    found = together(images)
+    assert len(found) == len(images)
+    for image, kernels in zip(images, found, strict=True):
+        if kernels is not None:
+            expected = alone(image)
+            assert kernels == expected
+            # True and 1 are equal, and other words in every answer.
+            assert [list(map(type, one)) for one in kernels] == [
+                list(map(type, one)) for one in expected
+            ]
+    return sum(kernels is not None for kernels in found)
+
+
+def bare(path: Path) -> Image:
+    data = path.read_bytes()
+    return describe(MemorySpan(data), Place(path=str(path))), data
+
+
+def packed_in(path: Path) -> Iterator[Image]:
+    with opened(str(path)) as (_, span):
+        images = Images(span.part(0, span.size))
+        for step in containers._steps(span, Place(path=str(path)), Want()):
+            if isinstance(step, Packed) and step.entry.content is Content.SASS:
+                image = images.open(step)
+                yield step.entry, image.read(0, image.size)
+
+
+@pytest.fixture(scope="session")
+def cubins(build: Callable[..., Path], assemble: Callable) -> list[Image]:
+    """Images of both ABIs: linked and not, with and without debug information, old and new."""
+    made = [
+        *(assemble(target).path for target in ("sm_75", "sm_90", "sm_90a", "sm_100f", "sm_120")),
+        *(assemble(target, old=True).path for target in ("sm_52", "sm_70", "sm_80", "sm_90a")),
+        assemble("sm_80", "-g").path,
+        assemble("sm_90", "-maxrregcount=24").path,
+        assemble("sm_61", "-maxrregcount=24", old=True).path,
+        assemble("sm_90", "-c").path,
+        assemble("sm_86", "-c", old=True).path,
+        build("lined.cubin", "-cubin", "-lineinfo", "-arch=sm_89"),
+    ]
+    return [bare(path) for path in made]
+
+
+def test_images_of_every_make_are_read_the_same(cubins: list[Image]) -> None:
+    assert agreeing(cubins) == len(cubins)
+    assert agreeing(cubins[:1]) == 1
+    assert together([]) == []
+
+
+@pytest.mark.parametrize("name", ["libcurand.so.10", "libnvjpeg.so.13"])
+def test_images_of_libraries_are_read_the_same(name: str) -> None:
+    images = list(packed_in(LIBRARIES / name))
+    assert len(images) > 5
+    assert agreeing(images) == len(images)
+
+
+def test_what_is_no_image_is_left_to_the_other_reader(cubins: list[Image]) -> None:
+    entry, data = cubins[0]
+    header = bytearray(data)
+    strange = [
+        b"",
+        b"no image at all" * 10,
+        data[:64],
+        data[: len(data) // 2],
+        bytes(header[:58] + struct.pack("<H", 40) + header[60:]),  # size of a section header
+        bytes(header[:60] + struct.pack("<H", 0) + header[62:]),  # no sections
+        bytes(header[:62] + struct.pack("<H", 9999) + header[64:]),  # names nowhere
+        bytes(header[:7] + b"\0" + header[8:]),  # another ABI
+        bytes(header[:18] + b"\x3e" + header[19:]),  # another machine
+    ]
+    found = together([(entry, one) for one in (*strange, data)])
+    assert found[:-1] == [None] * len(strange)
+    assert found[-1] == alone((entry, data))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_broken_images_are_left_alone_or_read_the_same(cubins: list[Image], seed: int) -> None:
+    """Damage in one of them changes nothing about its neighbours."""
+    chance = random.Random(seed)
+    broken = [_broken(cubins[chance.randrange(len(cubins))], chance) for _ in range(60)]
+    mixed = [image for pair in zip(broken, cubins * 4, strict=False) for image in pair]
+    read = agreeing(mixed)
+    assert len(mixed) // 2 <= read <= len(mixed)
+    for image, kernels in zip(mixed, together(mixed), strict=True):
+        if kernels is None:
+            assert image not in cubins
+
+
+def _broken(image: Image, chance: random.Random) -> Image:
+    """Return *image* with a few bytes of its tables or records changed."""
+    entry, data = image
+    changed = bytearray(data)
+    header = read_header(MemorySpan(data))
+    sections = read_sections(MemorySpan(data), header)
+    for _ in range(chance.randrange(1, 4)):
+        section = sections[chance.randrange(len(sections))]
+        table = header.sections_at + 64 * sections.index(section)
+        places = [(table, 64), (section.offset, min(section.size, len(data) - section.offset))]
+        start, size = places[chance.randrange(2)]
+        if size > 0:
+            at = start + chance.randrange(size)
+            changed[at] = chance.choice([0, 1, 4, 0x7F, 0xFF, chance.randrange(256)])
+    return entry, bytes(changed)
+
+
+@pytest.fixture
+def library(build: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Many packed images, one of them broken, of which a batch holds a few."""
+    whole = build("bulk.fatbin", "-fatbin", "-Xfatbin=-compress-all", *TWO).read_bytes()
+    path = tmp_path / "many.fatbin"
+    path.write_bytes(whole)
+    image = next(item for item in read(str(path)) if item.content is Content.SASS)
+    broken = bytearray(whole)
+    broken[image.place.offset + 64 : image.place.offset + 200] = bytes(136)
+    path.write_bytes((whole * 3 + bytes(broken)) * 6)
+    monkeypatch.setattr(ahead, "_BATCH", 1 << 18)
+    return str(path)
+
+
+def test_a_library_is_read_the_same_in_batches(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_by_one: list[Item] = list(read(library))
+    monkeypatch.setattr(containers, "_WORTH_ARRAYS", 1)
+    assert list(read(library)) == one_by_one
+    assert sum(isinstance(item, Damage) for item in one_by_one) == 6
+    # Who stops early leaves nothing behind.
+    before = sys.getswitchinterval()
+    reading = read(library)
+    assert next(reading) == one_by_one[0]
+    reading.close()
+    assert sys.getswitchinterval() == before
+
+
+def test_without_numpy_images_are_read_one_by_one(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_by_one = list(read(library))
+    monkeypatch.setattr(containers, "_WORTH_ARRAYS", 1)
+    monkeypatch.setitem(sys.modules, "gpuadvise.advisor.binaries.bulk.read", None)
+    assert list(read(library)) == one_by_one
+
+
+def test_instructions_are_counted_one_by_one(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(containers, "_WORTH_ARRAYS", 1)
+    found = read(library, Want(instructions=True))
+    assert all(one.instructions for one in found if isinstance(one, Kernel))
+
+
+def test_memory_is_handed_out_again() -> None:
+    buffers = Buffers()
+    first, second = buffers.take(10), buffers.take(10)
+    assert first is not second
+    buffers.give(first)
+    assert buffers.take(20) is first
+    buffers.give(second)
+    larger = buffers.take(len(second) + 1)  # in whose favour the smaller one goes
+    assert len(larger) > len(second)
+    assert buffers.take(1) is not second
+
+
+_INSTRUCTION = st.sampled_from(
+    [(0x7387, 4 << 1), (0x7983, 5 << 1), (0x7387, 6 << 1), (0x7387, 7 << 1), (0x7984, 2), (0, 0)]
+)
+
+
+@st.composite
+def code(draw: st.DrawFn) -> bytes:
+    one = draw(st.lists(_INSTRUCTION, max_size=40))
+    words = [struct.pack("<QQ", low, high << 8) for low, high in one]
+    return b"".join(words) * draw(st.sampled_from([1, 1, 700])) + draw(st.binary(max_size=17))
+
+
+@given(
+    code(),
+    st.lists(st.tuples(st.sampled_from([1, 1, 1, 1, 2]), st.integers(0, 800)), max_size=60),
+    st.sampled_from([61, 70, 90]),
+    st.booleans(),
+)
+def test_spills_are_counted_the_same(
+    code: bytes, annotated: list[tuple[int, int]], sm: int, odd: bool
+) -> None:
+    words = [word for kind, place in annotated for word in (kind, place * 16 + odd)]
+    import numpy as np
+
+    def expected() -> tuple[int | None, int | None, Exactness | None]:
+        return spilled(tuple(words), code, sm)
+
+    assert spills_in(memoryview(code), np.array(words, "<u4"), sm) == expected()
+
+
+def test_what_annotations_cannot_hold_is_a_bound_here_too() -> None:
+    import numpy as np
+
+    code = struct.pack("<QQ", 0x387, 4 << 9) * (2 * spills.MOST_ANNOTATIONS)
+    named = np.array([(1, 16 * place) for place in range(5000)], "<u4").ravel()
+    assert spills_in(memoryview(code), named, 90) == spilled(named.tolist(), code, 90)
+    assert spills_in(memoryview(code), named, 90)[0] == 2 * spills.MOST_ANNOTATIONS * 4
