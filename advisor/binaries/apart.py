@@ -13,7 +13,6 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from gpuadvise.advisor.binaries.ahead import opened
 from gpuadvise.advisor.binaries.entries import Packed
 from gpuadvise.advisor.binaries.images import Images
 from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel
@@ -108,5 +107,5 @@ def _open(path: str, instructions: bool) -> None:
 
 
 def _read(errand: list[Packed]) -> _Rows:
-    steps = [opened(packed, _Here.images.open) for packed in errand]
+    steps = _Here.images.open_all(errand)
     return list(read_together(steps, arrays=True, instructions=_Here.instructions))

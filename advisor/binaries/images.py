@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.elf import has_code
 from gpuadvise.advisor.binaries.entries import as_stub
@@ -13,7 +13,8 @@ from gpuadvise.advisor.binaries.unpack import believable, unpack, unpack_into
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from mmap import mmap
 
     from gpuadvise.advisor.binaries.entries import Packed
     from gpuadvise.advisor.binaries.model import Entry
@@ -33,6 +34,42 @@ _SLACK_FILE = 1 << 30
 _DEFINING = (b".entry", b".func", b".global", b".const")
 
 
+# What lies between payloads is read with them when it is not much more.
+_MOST_APART = 4
+
+
+class Opened(NamedTuple):
+    """A payload and the image in it, or why it cannot be unpacked."""
+
+    packed: Packed
+    image: Image | Damaged | Unavailable
+
+    def open(self) -> Image:
+        """Return the image; raises what was found instead of it."""
+        if isinstance(self.image, Damaged | Unavailable):
+            raise self.image
+        return self.image
+
+
+def opened(packed: Packed, read: Callable[[Packed], Image]) -> Opened:
+    """Return *packed* and what *read* makes of it."""
+    try:
+        return Opened(packed, read(packed))
+    except (Damaged, Unavailable) as error:
+        return Opened(packed, error)
+
+
+def needed(packed: Sequence[Packed]) -> int:
+    """Return how much memory the frames among *packed* unpack to."""
+    return sum(map(_frame, packed))
+
+
+def _frame(packed: Packed) -> int:
+    """Return the unpacked bytes of one Zstandard frame that can hold them, 0 of anything else."""
+    zstd = packed.entry.compression is Compression.ZSTD and packed.part is None
+    return packed.unpacked_size if zstd and believable(packed.size, packed.unpacked_size) else 0
+
+
 class Images:
     """Reads the payloads of one span; keeps the last one, which parts of an entry may share."""
 
@@ -41,22 +78,50 @@ class Images:
         self._kept: tuple[int, bytes] = (-1, b"")
         self._left = _MOST_TIMES_FILE * span.size + _SLACK_FILE
 
-    def open(self, packed: Packed, into: memoryview | None = None) -> Image:
-        """Return the payload as it was before packing; raises Damaged or Unavailable.
-
-        It may lie in *into* then, which has its size where ``reusable`` says so.
-        """
+    def open(self, packed: Packed) -> Image:
+        """Return the payload as it was before packing; raises Damaged or Unavailable."""
         if packed.entry.compression is Compression.NONE and packed.part is None:
             return self._span.part(packed.at, packed.size)
-        if into is not None and len(into) == packed.unpacked_size:
-            unpack_into(self._payload(packed), into)
-            self._left -= len(into)
-            return MemorySpan(into)
         whole = self._whole(packed)
         if packed.part is None:
             return MemorySpan(whole)
         offset, size = packed.part
         return MemorySpan(memoryview(whole)[offset : offset + size])
+
+    def open_all(self, packed: Sequence[Packed], memory: mmap | None = None) -> list[Opened]:
+        """Return all of *packed* with their payloads, or why they cannot be had.
+
+        Frames lie in *memory* where there is any, of ``needed`` bytes.
+        """
+        stored = self._stored(packed) if memory is not None else None
+        if memory is None or stored is None:
+            return [opened(one, self.open) for one in packed]
+        view, start, found = memoryview(memory), 0, []
+        for one in packed:
+            size = _frame(one)
+            into = partial(self._frame_into, stored, view[start : start + size])
+            found.append(opened(one, into if size else self.open))
+            start += size
+        return found
+
+    def _stored(self, packed: Sequence[Packed]) -> tuple[int, memoryview] | None:
+        """Return the bytes of all *packed* and where they start, unless much else lies between."""
+        start = min((one.at for one in packed), default=0)
+        end = max((one.at + one.size for one in packed), default=0)
+        if end - start > _MOST_APART * sum(one.size for one in packed):
+            return None
+        try:
+            return start, self._span.part(start, end - start).view()
+        except Damaged:
+            return None
+
+    def _frame_into(
+        self, stored: tuple[int, memoryview], memory: memoryview, packed: Packed
+    ) -> Image:
+        start, data = stored
+        self._spend(len(memory))
+        unpack_into(data[packed.at - start :][: packed.size], memory)
+        return MemorySpan(memory)
 
     def marked(self, packed: Packed) -> Packed:
         """Return *packed*, its entry marked as a stub when there is no code behind it."""
@@ -91,22 +156,15 @@ class Images:
         return data
 
     def _unpacked(self, packed: Packed) -> bytes:
-        payload = self._payload(packed)
-        data = _unpacked(payload, packed.entry.compression, packed.unpacked_size)
-        self._left -= len(data)
-        return data
+        self._spend(packed.unpacked_size)
+        # A part of its own, because several threads may be at it.
+        payload = self._span.part(packed.at, packed.size).read(0, packed.size)
+        return _unpacked(payload, packed.entry.compression, packed.unpacked_size)
 
-    def _payload(self, packed: Packed) -> bytes:
+    def _spend(self, size: int) -> None:
         if self._left < 0:
             raise Damaged("The images before it unpack to far more than such a file can hold.")
-        # A part of its own, because several threads may be at it.
-        return self._span.part(packed.at, packed.size).read(0, packed.size)
-
-
-def reusable(packed: Packed) -> int:
-    """Return the bytes of memory that *packed* can be unpacked into, 0 when it needs its own."""
-    zstd = packed.entry.compression is Compression.ZSTD and packed.part is None
-    return packed.unpacked_size if zstd and believable(packed.size, packed.unpacked_size) else 0
+        self._left -= size
 
 
 # A device link leaves the same few stubs behind in thousands of modules.

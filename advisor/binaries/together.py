@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.ahead import Opened
-from gpuadvise.advisor.binaries.images import read_image
+from gpuadvise.advisor.binaries.images import Opened, read_image
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
 from gpuadvise.advisor.errors import Unavailable

@@ -34,7 +34,7 @@ def unpack(payload: bytes, compression: Compression, size: int) -> bytes:
     return data
 
 
-def unpack_into(payload: bytes, memory: memoryview) -> None:
+def unpack_into(payload: memoryview, memory: memoryview) -> None:
     """Fill *memory* with a Zstandard *payload* of exactly that size; raises as ``unpack`` does."""
     try:
         import zstandard
@@ -43,7 +43,7 @@ def unpack_into(payload: bytes, memory: memoryview) -> None:
     try:
         announced = zstandard.frame_content_size(payload)
         if announced != len(memory):  # unknown, or a lie: let the other way judge
-            memory[:] = unpack(payload, Compression.ZSTD, len(memory))
+            memory[:] = unpack(bytes(payload), Compression.ZSTD, len(memory))
             return
         with _unpacker().stream_reader(payload) as reader:
             _expect(reader.readinto(memory), len(memory))
