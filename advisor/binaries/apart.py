@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from gpuadvise.advisor.binaries.ahead import unpacked_ahead
 from gpuadvise.advisor.binaries.entries import Packed
 from gpuadvise.advisor.binaries.images import Images
-from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel
+from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel, as_kernel
 from gpuadvise.advisor.binaries.span import FileSpan
 from gpuadvise.advisor.binaries.together import read_together
 from gpuadvise.advisor.errors import Unavailable
@@ -27,10 +29,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.want import Want
 
 # Unpacked bytes of one errand, and errands that may be under way for each process.
-_ERRAND = 1 << 24
-_ERRANDS = 3
+_ERRAND = 1 << 26
+_ERRANDS = 2
 
-_Rows = list[Kernel | Entry | Damage]
+# Kernels travel as columns: one by one, packing them up would take longer than reading them.
+_Rows = list[tuple[tuple[Any, ...], ...] | Damage]
 
 
 def read_apart(
@@ -88,7 +91,11 @@ def _told(step: Entry | Damage | Future[_Rows]) -> Iterator[Kernel | Entry | Dam
     if not isinstance(step, Future):
         yield step
         return
-    yield from step.result()
+    for rows in step.result():
+        if isinstance(rows, Damage):
+            yield rows
+        else:
+            yield from map(as_kernel, zip(*rows, strict=True))
 
 
 class _Here:
@@ -107,5 +114,12 @@ def _open(path: str, instructions: bool) -> None:
 
 
 def _read(errand: list[Packed]) -> _Rows:
-    steps = _Here.images.open_all(errand)
-    return list(read_together(steps, arrays=True, instructions=_Here.instructions))
+    found: _Rows = []
+    for steps in unpacked_ahead(errand, _Here.images):
+        items = read_together(steps, arrays=True, instructions=_Here.instructions)
+        for are_kernels, run in groupby(items, lambda item: isinstance(item, Kernel)):
+            if are_kernels:
+                found.append(tuple(zip(*run, strict=True)))
+            else:
+                found += cast("Iterator[Damage]", run)
+    return found

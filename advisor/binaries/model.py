@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -115,6 +116,10 @@ class Kernel(NamedTuple):
         """Most threads per block that the kernel was compiled for; None when not stated."""
         block = self.required_block or self.max_block
         return block[0] * block[1] * block[2] if block else None
+
+
+# What Kernel._make does, without its Python frame.
+as_kernel = partial(tuple.__new__, Kernel)
 
 
 class Entry(NamedTuple):

@@ -181,6 +181,7 @@ def barriers(batch: Batch) -> Column:
 def constants(batch: Batch) -> Column:
     """Return the constant banks of each function, sorted."""
     found: Column = [()] * len(batch.functions.text)
-    for lane, bank, size in batch.functions.constants.tolist():
-        found[lane] += ((bank, size),)
+    lanes, banks, sizes = batch.functions.constants.T.tolist()
+    for lane, pair in zip(lanes, zip(banks, sizes, strict=True), strict=True):
+        found[lane] += (pair,)
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +16,12 @@ from gpuadvise.advisor.binaries.bulk.records import read_records
 from gpuadvise.advisor.binaries.bulk.symbols import read_symbols
 from gpuadvise.advisor.binaries.bulk.tables import Tables, read_tables
 from gpuadvise.advisor.binaries.layout import TOTALS
-from gpuadvise.advisor.binaries.model import Exactness, Kernel, Source
+from gpuadvise.advisor.binaries.model import Exactness, Kernel, Source, as_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gpuadvise.advisor.binaries.model import Entry
-
-# What Kernel._make does, without its Python frame.
-_as_kernel = partial(tuple.__new__, Kernel)
 
 
 def read_images(
@@ -56,7 +52,7 @@ def read_images(
     }
     # The columns that are the same for all have no end.
     rows = zip(*(fields.get(name, repeat(None)) for name in Kernel._fields), strict=False)
-    kernels = list(map(_as_kernel, rows))
+    kernels = list(map(as_kernel, rows))
     ends = np.searchsorted(batch.image, np.arange(len(images) + 1)).tolist()
     return [
         None if refused else kernels[start:end]
