@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.images import Opened, read_image
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel
 
+_THREADS = "OPENBLAS_NUM_THREADS"
 # What is not packed is read piece by piece when it is larger.
 _MOST_VIEWED = 1 << 26
 
@@ -39,7 +42,8 @@ def read_together(
 def _by_arrays(steps: Sequence[Entry | Damage | Opened]) -> dict[int, list[Kernel]]:
     """Return the kernels of those steps that are ordinary images."""
     try:
-        from gpuadvise.advisor.binaries.bulk.read import read_images
+        with _lone_numpy():
+            from gpuadvise.advisor.binaries.bulk.read import read_images
     except ImportError:
         return {}
     opened = {number: step for number, step in enumerate(steps) if isinstance(step, Opened)}
@@ -49,6 +53,19 @@ def _by_arrays(steps: Sequence[Entry | Damage | Opened]) -> dict[int, list[Kerne
     found = read_images([opened[number].packed.entry for number in views], list(views.values()))
     pairs = zip(views, found, strict=True)
     return {number: kernels for number, kernels in pairs if kernels is not None}
+
+
+@contextmanager
+def _lone_numpy() -> Iterator[None]:
+    """Keep numpy from starting a thread per core: its linear algebra, unused here, has them spin."""
+    if _THREADS in os.environ:
+        yield
+        return
+    os.environ[_THREADS] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_THREADS]
 
 
 def _view(step: Opened) -> memoryview | None:

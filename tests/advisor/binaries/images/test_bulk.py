@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import struct
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -193,6 +195,30 @@ def test_without_numpy_images_are_read_one_by_one(
     monkeypatch.setattr(containers, "_WORTH_ARRAYS", 1)
     monkeypatch.setitem(sys.modules, "gpuadvise.advisor.binaries.bulk.read", None)
     assert list(read(library)) == one_by_one
+
+
+@pytest.mark.parametrize("given", [None, "3"])
+def test_numpy_is_loaded_without_threads(given: str | None, library: str) -> None:
+    """And what the user set for it stays set."""
+    script = (
+        "import os, sys; from gpuadvise.advisor.binaries import containers\n"
+        "from gpuadvise.advisor.binaries.read import read\n"
+        "containers._WORTH_ARRAYS = 1; list(read(sys.argv[1]))\n"
+        "assert 'numpy' in sys.modules\n"
+        "print(len(os.listdir('/proc/self/task')), os.environ.get('OPENBLAS_NUM_THREADS'))"
+    )
+    environment = {name: value for name, value in os.environ.items() if "OPENBLAS" not in name}
+    if given:
+        environment["OPENBLAS_NUM_THREADS"] = given
+    said = subprocess.run(
+        [sys.executable, "-c", script, library],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert said[1] == str(given)
+    assert given or said[0] == "1"
 
 
 def test_instructions_are_counted_one_by_one(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
