@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpuadvise.advisor.binaries.buffers import Buffers
 from gpuadvise.advisor.binaries.entries import Packed
 from gpuadvise.advisor.binaries.images import needed
 
@@ -19,12 +18,14 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from mmap import mmap
 
+    from gpuadvise.advisor.binaries.buffers import Buffers
     from gpuadvise.advisor.binaries.images import Images, Opened
     from gpuadvise.advisor.binaries.model import Damage, Entry
 
 # Unpacked bytes and steps of one batch, and the share of them that makes the first one, so that
-# its kernels come at once.
+# its kernels come at once. Small files have small batches, so that memory stays below their size.
 _BATCH = 1 << 25
+_SHARE_OF_FILE = 8
 _MOST_STEPS = 1 << 12
 _FIRST = 1 / 64
 # Unpacked bytes that may wait, so that memory stays that of the largest image alone.
@@ -40,14 +41,16 @@ class _Batch(NamedTuple):
 
 
 def unpacked_ahead(
-    steps: Iterable[Entry | Damage | Packed], images: Images
+    steps: Iterable[Entry | Damage | Packed], images: Images, memories: Buffers
 ) -> Iterator[list[Entry | Damage | Opened]]:
-    """Yield *steps* in order, several at a time, each payload opened until the next are asked for."""
+    """Yield *steps* in order, several at a time, each payload opened until the next are asked for.
+
+    What is unpacked lies in *memories*.
+    """
     workers = min(_MOST_WORKERS, os.cpu_count() or 1)
     waiting: deque[tuple[_Batch, mmap, Future[list[Opened]]]] = deque()
-    memories = Buffers()
     with _switching(), ThreadPoolExecutor(workers) as pool:
-        for batch in chain(_batches(steps), repeat(None)):
+        for batch in chain(_batches(steps, images.size // _SHARE_OF_FILE), repeat(None)):
             if batch is not None:
                 payloads = [step for step in batch.steps if isinstance(step, Packed)]
                 memory = memories.take(needed(payloads))
@@ -67,13 +70,14 @@ def _enough(waiting: list[_Batch], workers: int) -> bool:
     return len(waiting) > 1 and (size > _MOST_WAITING or len(waiting) > workers)
 
 
-def _batches(steps: Iterable[Entry | Damage | Packed]) -> Iterator[_Batch]:
+def _batches(steps: Iterable[Entry | Damage | Packed], share_of_file: int) -> Iterator[_Batch]:
+    most = min(_BATCH, share_of_file)
     gathered: list[Entry | Damage | Packed] = []
     size, share = 0, _FIRST
     for step in steps:
         gathered.append(step)
         size += step.unpacked_size if isinstance(step, Packed) else 0
-        if size >= share * _BATCH or len(gathered) >= share * _MOST_STEPS:
+        if size >= share * most or len(gathered) >= share * _MOST_STEPS:
             yield _Batch(gathered, size)
             gathered, size, share = [], 0, min(2 * share, 1)
     yield _Batch(gathered, size)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gpuadvise.advisor.binaries.ahead import unpacked_ahead
+from gpuadvise.advisor.binaries.buffers import Buffers
 from gpuadvise.advisor.binaries.entries import Packed
 from gpuadvise.advisor.binaries.images import Images
 from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel, as_kernel
@@ -103,6 +104,7 @@ class _Here:
 
     file: BinaryIO
     images: Images
+    memories: Buffers
     instructions: bool
 
 
@@ -110,12 +112,13 @@ def _open(path: str, instructions: bool) -> None:
     file = Path(path).open("rb", buffering=0)  # noqa: SIM115 - open while the process lives
     _Here.file = cast("BinaryIO", file)
     _Here.instructions = instructions
+    _Here.memories = Buffers()
     _Here.images = Images(FileSpan(_Here.file, Path(path).stat().st_size))
 
 
 def _read(errand: list[Packed]) -> _Rows:
     found: _Rows = []
-    for steps in unpacked_ahead(errand, _Here.images):
+    for steps in unpacked_ahead(errand, _Here.images, _Here.memories):
         items = read_together(steps, arrays=True, instructions=_Here.instructions)
         for are_kernels, run in groupby(items, lambda item: isinstance(item, Kernel)):
             if are_kernels:

@@ -41,11 +41,12 @@ def read_containers(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
         yield from read_apart(_steps(span, place, want), place.path, want)
         return
     from gpuadvise.advisor.binaries.ahead import unpacked_ahead  # listings need none
+    from gpuadvise.advisor.binaries.buffers import Buffers
     from gpuadvise.advisor.binaries.together import read_together
 
     images = Images(span.part(0, span.size))
     arrays = span.size >= _WORTH_ARRAYS
-    for steps in unpacked_ahead(_steps(span, place, want), images):
+    for steps in unpacked_ahead(_steps(span, place, want), images, Buffers()):
         yield from read_together(steps, arrays=arrays, instructions=want.instructions)
 
 

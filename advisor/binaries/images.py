@@ -74,6 +74,7 @@ class Images:
     """Reads the payloads of one span; keeps the last one, which parts of an entry may share."""
 
     def __init__(self, span: FileSpan) -> None:
+        self.size = span.size
         self._span = span
         self._kept: tuple[int, bytes] = (-1, b"")
         self._left = _MOST_TIMES_FILE * span.size + _SLACK_FILE

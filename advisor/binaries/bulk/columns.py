@@ -57,16 +57,6 @@ class Batch:
         found: Array = np.fromiter(values, kind, len(self.identities))[self.image]
         return found
 
-    def identity(self, lane: int) -> Identity:
-        """Return what the image of one function was made for."""
-        return self.identities[int(self.tables.image[self.functions.text[lane]])]
-
-    def code(self, lane: int) -> memoryview:
-        """Return the instructions of one function, which were found to be there."""
-        row = self.functions.text[lane]
-        start, size = (int(self.tables.sections[name][row]) for name in ("offset", "size"))
-        return self.tables.images[int(self.tables.image[row])][start : start + size]
-
     def total(self, attribute: int) -> Array:
         """Return what the records of the image say of each function, -1 for nothing."""
         records = self.totals.of(attribute).with_words(2)
@@ -129,18 +119,21 @@ def stacks(batch: Batch) -> tuple[Column, Column]:
 def spills(batch: Batch, frame: Array) -> tuple[Column, Column, Column]:
     """Return stores, loads and exactness; refuses images whose code is not there."""
     notes = batch.fact(attributes.ANNOTATIONS)
-    noted, counts, at = (np.full(len(frame), _UNKNOWN) for _ in range(3))
+    noted, counts, at = (np.zeros(len(frame), np.int64) for _ in range(3))
     noted[notes.lane], counts[notes.lane], at[notes.lane] = 1, notes.count, notes.at
     debug = batch.each(identity.debug for identity in batch.identities)
     silent = ~batch.each(map(annotates, batch.identities))
     judged = ~debug & ((frame != _UNKNOWN) | (noted > 0))
     coded = judged & ((counts > 0) | ((frame > 0) & silent))
-    rows = batch.functions.text
-    coded[coded] = batch.tables.readable(rows[coded])
+    coded[coded] = batch.tables.readable(batch.functions.text[coded])
     stores, loads, exact = (batch.column(judged, value) for value in (0, 0, Exactness.EXACT))
-    for lane in np.flatnonzero(coded).tolist():
-        annotations = notes.words[at[lane] : at[lane] + max(0, counts[lane])]
-        found = spills_in(batch.code(lane), annotations, batch.identity(lane).sm)
+    lanes = np.flatnonzero(coded)
+    rows = (batch.image, batch.text("offset"), batch.text("size"), at, counts)
+    for lane, image, start, size, first, count in zip(
+        lanes.tolist(), *(row[lanes].tolist() for row in rows), strict=True
+    ):
+        code = batch.tables.images[image][start : start + size]
+        found = spills_in(code, notes.words[first : first + count], batch.identities[image].sm)
         stores[lane], loads[lane], exact[lane] = found
     return stores, loads, exact
 

@@ -40,7 +40,8 @@ def read_functions(tables: Tables) -> Functions:
     infos = tables.alive(np.flatnonzero(kind == layout.INFO))
     named = np.flatnonzero((owner >= 0) & (kind != layout.INFO))
     names = _Names(tables, named)
-    shares = np.isin(kind[named], layout.SHARED_KINDS)
+    one, other = layout.SHARED_KINDS
+    shares = (kind[named] == one) | (kind[named] == other)
     written = (kind[named] == elf.SECTION_PROGBITS) & (flags[named] & layout.WRITABLE > 0)
     shared = named[(shares | written) & names.start_with(layout.SHARED_NAME)]
     return Functions(

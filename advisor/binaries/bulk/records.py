@@ -78,9 +78,10 @@ def read_records(tables: Tables, rows: Array, lanes: Array, kept: frozenset[int]
 
 def _walked(words: Array, begin: Array, end: Array) -> tuple[Array, Array]:
     """Return lane and place of every record that is whole, those of a lane in their order."""
-    steps = np.where(words & 0xFF == attributes.SIZED, words >> 18, 0).astype(np.int64) + 1
+    sized = words & 0xFF == attributes.SIZED
+    steps = np.where(sized, words >> 18, 0) + np.uint32(1)
     # No compiler writes a length that is no multiple of four: nothing after it is believed.
-    steps[(words & 0xFF == attributes.SIZED) & (words & 0x30000 > 0)] = len(words) + 1
+    steps[sized & (words & 0x30000 > 0)] = len(words) + 1
     lanes = np.flatnonzero(begin < end)
     at, ends = begin[lanes], end[lanes]
     whose, places = [lanes[:0]], [at[:0]]

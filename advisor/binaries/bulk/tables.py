@@ -44,6 +44,7 @@ class Tables:
     images: list[memoryview]
     headers: list[elf.Header | None]
     sections: Array
+    sizes: Array  # of the images
     image: Array
     first: Array
     count: Array
@@ -61,7 +62,7 @@ class Tables:
     def readable(self, rows: Array) -> Array:
         """Return which section *rows* are bytes of their file; refuses the images of all others."""
         found = self.sections[rows]
-        whole = np.array([len(image) for image in self.images], np.uint64)[self.image[rows]]
+        whole = self.sizes[self.image[rows]]
         fits = (found["offset"] <= whole) & (found["size"] <= whole - found["offset"])
         fits &= found["type"] != elf.SECTION_NOBITS
         self.refuse(self.image[rows[~fits]])
@@ -100,18 +101,20 @@ def read_tables(images: Sequence[memoryview]) -> Tables:
     count = np.array([len(table) // _SECTION.itemsize for table in tables], np.int64)
     sections = np.frombuffer(b"".join(tables), _SECTION)
     image = np.repeat(np.arange(len(images)), count)
+    sizes = np.array([len(one) for one in images], np.uint64)
     refused = count == 0
     refused[image[sections["size"] > _LARGEST]] = True
     return Tables(
         images=list(images),
         headers=headers,
         sections=sections,
+        sizes=sizes,
         image=image,
         first=np.cumsum(count) - count,
         count=count,
         refused=refused,
         # Half of it, so that whatever the other reader would call too much comes to it.
-        left=np.array([budget(len(image)) // 2 for image in images], np.int64),
+        left=np.array([budget(len(one)) // 2 for one in images], np.int64),
     )
 
 
