@@ -41,16 +41,20 @@ class _Batch(NamedTuple):
 
 
 def unpacked_ahead(
-    steps: Iterable[Entry | Damage | Packed], images: Images, memories: Buffers
+    steps: Iterable[Entry | Damage | Packed],
+    images: Images,
+    memories: Buffers,
+    *,
+    first: float = _FIRST,
 ) -> Iterator[list[Entry | Damage | Opened]]:
     """Yield *steps* in order, several at a time, each payload opened until the next are asked for.
 
-    What is unpacked lies in *memories*.
+    What is unpacked lies in *memories*. *first* is the share of a batch to begin with.
     """
     workers = min(_MOST_WORKERS, os.cpu_count() or 1)
     waiting: deque[tuple[_Batch, mmap, Future[list[Opened]]]] = deque()
     with _switching(), ThreadPoolExecutor(workers) as pool:
-        for batch in chain(_batches(steps, images.size // _SHARE_OF_FILE), repeat(None)):
+        for batch in chain(_batches(steps, images.size // _SHARE_OF_FILE, first), repeat(None)):
             if batch is not None:
                 payloads = [step for step in batch.steps if isinstance(step, Packed)]
                 memory = memories.take(needed(payloads))
@@ -70,10 +74,12 @@ def _enough(waiting: list[_Batch], workers: int) -> bool:
     return len(waiting) > 1 and (size > _MOST_WAITING or len(waiting) > workers)
 
 
-def _batches(steps: Iterable[Entry | Damage | Packed], share_of_file: int) -> Iterator[_Batch]:
+def _batches(
+    steps: Iterable[Entry | Damage | Packed], share_of_file: int, share: float
+) -> Iterator[_Batch]:
     most = min(_BATCH, share_of_file)
     gathered: list[Entry | Damage | Packed] = []
-    size, share = 0, _FIRST
+    size = 0
     for step in steps:
         gathered.append(step)
         size += step.unpacked_size if isinstance(step, Packed) else 0

@@ -118,7 +118,7 @@ def _open(path: str, instructions: bool) -> None:
 
 def _read(errand: list[Packed]) -> _Rows:
     found: _Rows = []
-    for steps in unpacked_ahead(errand, _Here.images, _Here.memories):
+    for steps in unpacked_ahead(errand, _Here.images, _Here.memories, first=1):
         items = read_together(steps, arrays=True, instructions=_Here.instructions)
         for are_kernels, run in groupby(items, lambda item: isinstance(item, Kernel)):
             if are_kernels:
