@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.want import Want
 
 # Unpacked bytes of one errand, and errands that may be under way for each process.
-_ERRAND = 1 << 26
+_ERRAND = 1 << 27
 _ERRANDS = 2
 
 # Kernels travel as columns: one by one, packing them up would take longer than reading them.
@@ -118,7 +118,7 @@ def _open(path: str, instructions: bool) -> None:
 
 def _read(errand: list[Packed]) -> _Rows:
     found: _Rows = []
-    for steps in unpacked_ahead(errand, _Here.images, _Here.memories, first=1):
+    for steps in unpacked_ahead(errand, _Here.images, _Here.memories, first=0.25):
         items = read_together(steps, arrays=True, instructions=_Here.instructions)
         for are_kernels, run in groupby(items, lambda item: isinstance(item, Kernel)):
             if are_kernels:
