@@ -12,6 +12,8 @@ from gpuadvise.advisor.binaries import attributes
 if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.bulk.tables import Array, Tables
 
+# Compilers write some hundred records; a forged section may hold a million.
+_MOST_STEPS = 1 << 12
 # From here on fewer sections are left than a step of all of them is worth.
 _FEW = 16
 
@@ -85,7 +87,9 @@ def _walked(words: Array, begin: Array, end: Array) -> tuple[Array, Array]:
     lanes = np.flatnonzero(begin < end)
     at, ends = begin[lanes], end[lanes]
     whose, places = [lanes[:0]], [at[:0]]
-    while len(lanes) > _FEW:
+    for _ in range(_MOST_STEPS):
+        if len(lanes) <= _FEW:
+            break
         then = at + steps[at]
         whose.append(lanes)
         places.append(at)

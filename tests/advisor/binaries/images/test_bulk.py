@@ -8,15 +8,19 @@ import struct
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.binaries import ahead, containers, spills
+from gpuadvise.advisor.binaries.attributes import walk
 from gpuadvise.advisor.binaries.buffers import Buffers
+from gpuadvise.advisor.binaries.bulk import records
 from gpuadvise.advisor.binaries.bulk.read import read_images
 from gpuadvise.advisor.binaries.bulk.traffic import spills_in
 from gpuadvise.advisor.binaries.cubin import describe, read_cubin
@@ -239,6 +243,36 @@ def test_memory_is_handed_out_again() -> None:
     assert buffers.take(1) is not second
 
 
+_WORDS = st.one_of(
+    st.sampled_from([0x000C1704, 0x00081204, 0x00043D04, 0x00FF1B03, 0x00014C02, 0x00021204]),
+    st.integers(0, 0xFFFFFFFF),
+    st.integers(0, 5),
+)
+
+
+@given(st.lists(st.lists(_WORDS, max_size=30), min_size=1, max_size=40))
+def test_records_are_walked_the_same(lanes: list[list[int]]) -> None:
+    """Each lane as ``walk`` walks it alone: parameters, which it skips, apart."""
+    begin = np.cumsum([0, *map(len, lanes)])
+    words = np.array([word for lane in lanes for word in lane] or [0], "<u4")
+    whose, places = records._walked(words, begin[:-1], begin[1:])
+    for number, lane in enumerate(lanes):
+        found = [int(words[place]) for place in places[whose == number]]
+        data = struct.pack(f"<{len(lane)}I", *lane)
+        expected = [attribute for attribute, *_ in walk(data, frozenset(range(256)))]
+        assert [word >> 8 & 0xFF for word in found if word != 0x000C1704] == expected
+
+
+def test_a_million_records_do_not_take_long() -> None:
+    count, size = 40, 1 << 15
+    words = np.full(count * size, 0x00FF1B03, "<u4")
+    begin = np.arange(count) * size
+    start = time.monotonic()
+    whose, places = records._walked(words, begin, begin + size)
+    assert time.monotonic() - start < 2
+    assert len(whose) == len(places) == count * size
+
+
 _INSTRUCTION = st.sampled_from(
     [(0x7387, 4 << 1), (0x7983, 5 << 1), (0x7387, 6 << 1), (0x7387, 7 << 1), (0x7984, 2), (0, 0)]
 )
@@ -261,7 +295,6 @@ def test_spills_are_counted_the_same(
     code: bytes, annotated: list[tuple[int, int]], sm: int, odd: bool
 ) -> None:
     words = [word for kind, place in annotated for word in (kind, place * 16 + odd)]
-    import numpy as np
 
     def expected() -> tuple[int | None, int | None, Exactness | None]:
         return spilled(tuple(words), code, sm)
@@ -270,8 +303,6 @@ def test_spills_are_counted_the_same(
 
 
 def test_what_annotations_cannot_hold_is_a_bound_here_too() -> None:
-    import numpy as np
-
     code = struct.pack("<QQ", 0x387, 4 << 9) * (2 * spills.MOST_ANNOTATIONS)
     named = np.array([(1, 16 * place) for place in range(5000)], "<u4").ravel()
     assert spills_in(memoryview(code), named, 90) == spilled(named.tolist(), code, 90)
