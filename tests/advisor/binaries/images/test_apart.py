@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,6 +44,21 @@ def test_several_processes_read_the_same(file: str) -> None:
     for kind in (Kernel, Entry, Damage):
         kept = [item for item in together if isinstance(item, kind)]
         assert kept == [item for item in alone if isinstance(item, kind)]
+
+
+def test_a_process_with_threads_is_not_copied(file: str) -> None:
+    fresh = "from gpuadvise.advisor.binaries import apart; print(apart._start_method())"
+    said = subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True).stdout
+    assert said.strip() == ("fork" if sys.platform == "linux" else "spawn")
+    over = threading.Event()
+    other = threading.Thread(target=over.wait)
+    other.start()
+    try:
+        assert apart._start_method() == "spawn"
+        assert len(list(read(file, Want(processes=2)))) == len(list(read(file)))
+    finally:
+        over.set()
+        other.join()
 
 
 def test_what_one_of_them_does(file: str) -> None:
