@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.want import Want
 
-# Unpacked bytes of one errand, and errands that may be under way for each process.
+# Unpacked bytes of one errand at most and at least, and errands that may be under way for each
+# process. A file unpacks to about four times its size: each process gets eight errands or more.
 _ERRAND = 1 << 27
+_LEAST_ERRAND = 1 << 24
 _ERRANDS = 2
 
 # Kernels travel as columns: one by one, packing them up would take longer than reading them.
@@ -38,9 +40,9 @@ _Rows = list[tuple[tuple[Any, ...], ...] | Damage]
 
 
 def read_apart(
-    steps: Iterable[Entry | Damage | Packed], path: str, want: Want
+    steps: Iterable[Entry | Damage | Packed], path: str, size: int, want: Want
 ) -> Iterator[Kernel | Entry | Damage]:
-    """Yield *steps*, the payloads of the file at *path* as their kernels.
+    """Yield *steps*, the payloads of the file of *size* bytes at *path* as their kernels.
 
     Raises Unavailable when a process dies, or a package to unpack is missing.
     """
@@ -53,7 +55,8 @@ def read_apart(
     ) as pool:
         try:
             busy = 0
-            for step in _errands(steps):
+            share = size // (2 * want.processes)
+            for step in _errands(steps, min(_ERRAND, max(_LEAST_ERRAND, share))):
                 busy += isinstance(step, list)
                 waiting.append(pool.submit(_read, step) if isinstance(step, list) else step)
                 while busy > _ERRANDS * want.processes:
@@ -80,9 +83,9 @@ def _start_method() -> str:
 
 
 def _errands(
-    steps: Iterable[Entry | Damage | Packed],
+    steps: Iterable[Entry | Damage | Packed], enough: int
 ) -> Iterator[Entry | Damage | list[Packed]]:
-    """Yield *steps*, payloads gathered until there is enough for one errand."""
+    """Yield *steps*, payloads gathered until there are *enough* bytes for one errand."""
     errand: list[Packed] = []
     size = 0
     for step in steps:
@@ -91,7 +94,7 @@ def _errands(
             continue
         errand.append(step)
         size += step.unpacked_size
-        if size >= _ERRAND:
+        if size >= enough:
             yield errand
             errand, size = [], 0
     if errand:

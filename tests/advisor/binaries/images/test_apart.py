@@ -81,7 +81,7 @@ def test_a_process_that_dies_is_said(file: str) -> None:
         span = FileSpan(handle, handle.seek(0, 2))
         steps = containers._steps(span, Place(path=file), Want())
         with pytest.raises(Unavailable, match="A process that read images died"):
-            list(apart.read_apart(steps, file + "-is-not-there", Want(processes=2)))
+            list(apart.read_apart(steps, file + "-is-not-there", 1, Want(processes=2)))
 
 
 def test_who_stops_listening_stops_the_processes(file: str) -> None:
