@@ -79,13 +79,14 @@ def _batches(
 ) -> Iterator[_Batch]:
     most = min(_BATCH, share_of_file)
     gathered: list[Entry | Damage | Packed] = []
-    size = 0
+    size, before = 0, -1
     for step in steps:
         gathered.append(step)
-        size += step.unpacked_size if isinstance(step, Packed) else 0
+        if isinstance(step, Packed) and step.at != before:  # what parts share counts once
+            size, before = size + max(step.size, step.unpacked_size), step.at
         if size >= share * most or len(gathered) >= share * _MOST_STEPS:
             yield _Batch(gathered, size)
-            gathered, size, share = [], 0, min(2 * share, 1)
+            gathered, size, before, share = [], 0, -1, min(2 * share, 1)
     yield _Batch(gathered, size)
 
 

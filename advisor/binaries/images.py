@@ -94,7 +94,8 @@ class Images:
 
         Frames lie in *memory* where there is any, of ``needed`` bytes.
         """
-        stored = self._stored(packed) if memory is not None else None
+        frames = [one for one in packed if _frame(one)]
+        stored = self._stored(frames) if memory is not None and frames else None
         if memory is None or stored is None:
             return [opened(one, self.open) for one in packed]
         view, start, found = memoryview(memory), 0, []
@@ -157,10 +158,12 @@ class Images:
         return data
 
     def _unpacked(self, packed: Packed) -> bytes:
-        self._spend(packed.unpacked_size)
+        size, compression = packed.unpacked_size, packed.entry.compression
+        if believable(packed.size, size, compression):  # a mere claim costs the others nothing
+            self._spend(size)
         # A part of its own, because several threads may be at it.
         payload = self._span.part(packed.at, packed.size).read(0, packed.size)
-        return _unpacked(payload, packed.entry.compression, packed.unpacked_size)
+        return _unpacked(payload, compression, size)
 
     def _spend(self, size: int) -> None:
         if self._left < 0:

@@ -41,8 +41,9 @@ def unpack_into(payload: memoryview, memory: memoryview) -> None:
     except ImportError:
         raise _missing("Zstandard", "zstandard") from None
     try:
-        announced = zstandard.frame_content_size(payload)
-        if announced != len(memory):  # unknown, or a lie: let the other way judge
+        frame = zstandard.get_frame_parameters(payload)
+        # An unknown size, or a lie; or a check that may be cut off, which a stream does not miss.
+        if frame.content_size != len(memory) or frame.has_checksum:
             memory[:] = unpack(bytes(payload), Compression.ZSTD, len(memory))
             return
         with _unpacker().stream_reader(payload) as reader:

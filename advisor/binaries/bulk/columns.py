@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -173,8 +174,7 @@ def barriers(batch: Batch) -> Column:
 
 def constants(batch: Batch) -> Column:
     """Return the constant banks of each function, sorted."""
-    found: Column = [()] * len(batch.functions.text)
     lanes, banks, sizes = batch.functions.constants.T.tolist()
-    for lane, pair in zip(lanes, zip(banks, sizes, strict=True), strict=True):
-        found[lane] += (pair,)
-    return found
+    pairs = list(zip(banks, sizes, strict=True))
+    ends = np.searchsorted(lanes, np.arange(len(batch.functions.text) + 1)).tolist()
+    return [tuple(pairs[start:end]) for start, end in pairwise(ends)]

@@ -24,6 +24,8 @@ def read_identities(tables: Tables) -> list[Identity]:
     """Return the identity of each image, anybody's for those without one, which are refused."""
     # All that an identity is read from, besides the header and the names.
     rows = np.flatnonzero(np.isin(tables.sections["type"], identity.SECTIONS))
+    # They may all lie over each other: what they come to counts before any is looked at.
+    tables.readable(rows[tables.sections["size"][rows] <= identity.MOST_NOTES])
     sections: list[list[elf.Section]] = [[] for _ in tables.images]
     for image, row in zip(tables.image[rows].tolist(), tables.sections[rows].tolist(), strict=True):
         sections[image].append(elf.Section._make(row))

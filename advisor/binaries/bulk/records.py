@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpuadvise.advisor.binaries import attributes
+from gpuadvise.advisor.binaries import attributes, cubin
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.bulk.tables import Array, Tables
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _MOST_STEPS = 1 << 12
 # From here on fewer sections are left than a step of all of them is worth.
 _FEW = 16
+# Bytes of them in one image, a multiple of what real ones have: walking takes five times as much.
+_MOST_RECORDS = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +58,18 @@ class Records:
 
 def read_records(tables: Tables, rows: Array, lanes: Array, kept: frozenset[int]) -> Records:
     """Return the kept records of section *rows*, each row's of its own lane."""
+    image, size = tables.image[rows], tables.sections["size"][rows]
+    tables.refuse(image[size > cubin.MOST_INFO])
+    tables.refuse(np.bincount(image, size, len(tables.images)) > _MOST_RECORDS)
     there = tables.readable(rows)
     rows, lanes = rows[there], lanes[there]
     joined, starts = tables.joined(rows)
     words = np.frombuffer(joined, "<u4")
     tables.refuse(tables.image[rows[starts % 4 > 0]])
     begin = starts // 4
-    whose, at = _walked(words, begin, begin + tables.sections["size"][rows].astype(np.int64) // 4)
+    end = begin + tables.sections["size"][rows].astype(np.int64) // 4
+    whose, at = _walked(words, begin, end, np.isin(np.arange(256), list(kept)))
     found = words[at]
-    wanted = np.isin(np.arange(256), list(kept))[found >> 8 & 0xFF]
-    whose, at, found = whose[wanted], at[wanted], found[wanted]
     sized = found & 0xFF == attributes.SIZED
     wide = np.where(found & 0xFF == attributes.BYTE, 0xFF, 0xFFFF)
     return Records(
@@ -78,8 +82,8 @@ def read_records(tables: Tables, rows: Array, lanes: Array, kept: frozenset[int]
     )
 
 
-def _walked(words: Array, begin: Array, end: Array) -> tuple[Array, Array]:
-    """Return lane and place of every record that is whole, those of a lane in their order."""
+def _walked(words: Array, begin: Array, end: Array, kept: Array) -> tuple[Array, Array]:
+    """Return lane and place of every *kept* record that is whole, those of a lane in their order."""
     sized = words & 0xFF == attributes.SIZED
     steps = np.where(sized, words >> 18, 0) + np.uint32(1)
     # No compiler writes a length that is no multiple of four: nothing after it is believed.
@@ -91,19 +95,19 @@ def _walked(words: Array, begin: Array, end: Array) -> tuple[Array, Array]:
         if len(lanes) <= _FEW:
             break
         then = at + steps[at]
-        whose.append(lanes)
-        places.append(at)
+        found = (then <= ends) & kept[words[at] >> 8 & 0xFF]
+        whose.append(lanes[found])
+        places.append(at[found])
         on = then < ends
         if not on.all():
             lanes, then, ends = lanes[on], then[on], ends[on]
         at = then
     for one, start, stop in zip(lanes.tolist(), at.tolist(), ends.tolist(), strict=True):
-        alone = _walked_alone(steps, start, stop)
+        alone = np.array(_walked_alone(steps, start, stop), np.int64)
+        alone = alone[(alone + steps[alone] <= stop) & kept[words[alone] >> 8 & 0xFF]]
         whose.append(np.full(len(alone), one))
-        places.append(np.array(alone, np.int64))
-    lane, place = np.concatenate(whose), np.concatenate(places)
-    whole = place + steps[place] <= end[lane]
-    return lane[whole], place[whole]
+        places.append(alone)
+    return np.concatenate(whose), np.concatenate(places)
 
 
 def _walked_alone(steps: Array, at: int, end: int) -> list[int]:

@@ -255,7 +255,7 @@ def test_records_are_walked_the_same(lanes: list[list[int]]) -> None:
     """Each lane as ``walk`` walks it alone: parameters, which it skips, apart."""
     begin = np.cumsum([0, *map(len, lanes)])
     words = np.array([word for lane in lanes for word in lane] or [0], "<u4")
-    whose, places = records._walked(words, begin[:-1], begin[1:])
+    whose, places = records._walked(words, begin[:-1], begin[1:], np.ones(256, bool))
     for number, lane in enumerate(lanes):
         found = [int(words[place]) for place in places[whose == number]]
         data = struct.pack(f"<{len(lane)}I", *lane)
@@ -268,7 +268,7 @@ def test_a_million_records_do_not_take_long() -> None:
     words = np.full(count * size, 0x00FF1B03, "<u4")
     begin = np.arange(count) * size
     start = time.monotonic()
-    whose, places = records._walked(words, begin, begin + size)
+    whose, places = records._walked(words, begin, begin + size, np.ones(256, bool))
     assert time.monotonic() - start < 2
     assert len(whose) == len(places) == count * size
 

@@ -1,0 +1,169 @@
+"""Images and containers forged against the reader of many images at once."""
+
+from __future__ import annotations
+
+import resource
+import struct
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+import zstandard
+
+from gpuadvise.advisor.binaries import ahead, containers
+from gpuadvise.advisor.binaries.bulk.read import read_images
+from gpuadvise.advisor.binaries.cubin import MOST_INFO, read_cubin
+from gpuadvise.advisor.binaries.entries import LAYOUT, Packed
+from gpuadvise.advisor.binaries.fatbin import PATTERN
+from gpuadvise.advisor.binaries.images import Images
+from gpuadvise.advisor.binaries.model import Compression, Content, Damage, Entry, Kernel, Place
+from gpuadvise.advisor.binaries.read import read
+from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
+from gpuadvise.advisor.binaries.unpack import unpack, unpack_into
+from gpuadvise.advisor.capability import Capability
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENTRY = Entry(content=Content.SASS, place=Place(path="forged"), capability=Capability(9, 0), size=1)
+_HEADER = struct.Struct("<4s5B7xHHIQQQIHHHHHH")
+_INFO, _CONSTANT_0, _NOTE = 0x70000000, 0x70000064, 7
+
+# type, info, and the bytes or claimed size of a section
+Section = tuple[int, int, bytes | int]
+
+
+def forged(extra: list[Section], functions: int = 1) -> bytes:
+    """Return an image of so many functions and *extra* sections; equal bytes lie at one place."""
+    symbols = struct.pack("<IBBHQQ", 1, 2, 0x10, 1, 0, 0) * (functions + 2)
+    rows: list[tuple[int, int, int, int, bytes | int]] = [(0, 0, 0, 0, 0)]
+    rows += [(1, 6, 0, index + 1, bytes(128)) for index in range(functions)]
+    rows += [(2, 0, functions + 2, 0, symbols), (3, 0, 0, 0, b"\0kernel\0")]
+    rows += [(kind, 0, 0, info, content) for kind, info, content in extra]
+    rows.append((3, 0, 0, 0, b"\0"))
+    data = bytearray(64)
+    places: dict[bytes, int] = {}
+    table = b""
+    for kind, flags, link, info, content in rows:
+        at, size = 0, content if isinstance(content, int) else len(content)
+        if isinstance(content, bytes):
+            if content not in places:
+                data += bytes(-len(data) % 16)
+                places[content] = len(data)
+                data += content
+            at = places[content]
+        table += struct.pack("<IIQQQQII16x", 0, kind, flags, 0, at, size, link, info)
+    data += bytes(-len(data) % 16)
+    count = len(rows)
+    fields = (190, 1, 0, 0, len(data), 90 << 8, 64, 0, 0, 64, count, count - 1)
+    data[:64] = _HEADER.pack(b"\x7fELF", 2, 1, 1, 0x41, 8, 2, *fields)
+    return bytes(data + table)
+
+
+def both(image: bytes) -> tuple[list[Kernel] | None, list[Kernel | Damage]]:
+    alone = list(read_cubin(MemorySpan(image), ENTRY.place, target=ENTRY.capability))
+    return read_images([ENTRY], [memoryview(image)])[0], alone
+
+
+def test_a_forged_image_without_harm_is_read() -> None:
+    together, alone = both(forged([]))
+    assert together == alone
+    assert isinstance(alone[0], Kernel)
+
+
+def test_notes_over_each_other_are_for_the_other_reader() -> None:
+    """Looked at one by one they would be gigabytes."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    together, alone = both(forged([(_NOTE, 0, bytes(1 << 16))] * 5000))
+    assert together is None
+    assert isinstance(alone[0], Damage)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KiB
+
+
+def test_records_too_long_are_for_the_other_reader() -> None:
+    together, alone = both(forged([(_INFO, 1, bytes(MOST_INFO + 4))]))
+    assert together is None
+    assert isinstance(alone[0], Damage)
+    # Each one is not too long, but all of them are.
+    records = [(_INFO, index + 1, bytes(MOST_INFO - 4 * index)) for index in range(5)]
+    together, alone = both(forged(records, functions=5))
+    assert together is None
+    assert len(alone) == 5
+
+
+def test_one_function_may_have_all_the_constants() -> None:
+    image = forged([(_CONSTANT_0, 1, size) for size in range(30_000)])
+    start = time.process_time()
+    together, alone = both(image)
+    assert time.process_time() - start < 1
+    assert together == alone
+    assert together
+    assert len(together[0].constant_banks or ()) == 30_000
+
+
+@pytest.mark.parametrize("cut", [0, 1, 4])
+def test_a_check_that_is_cut_off_is_missed(cut: int) -> None:
+    frame = zstandard.ZstdCompressor(write_checksum=True).compress(b"image" * 1000)
+    memory = memoryview(bytearray(5000))
+    if not cut:
+        unpack_into(memoryview(frame), memory)
+        assert bytes(memory) == b"image" * 1000
+        return
+    with pytest.raises(Damaged):
+        unpack(frame[:-cut], Compression.ZSTD, 5000)
+    with pytest.raises(Damaged):
+        unpack_into(memoryview(frame)[:-cut], memory)
+
+
+def _entry(payload: bytes, unpacked: int, flags: int = 0x8011) -> bytes:
+    stored = payload + bytes(-len(payload) % 8)
+    fields = (2, 257, 64, len(stored), len(payload), 0, 0, 8, 80, 0, 0, flags, 0, unpacked)
+    return LAYOUT.pack(*fields) + stored
+
+
+def _written(path: Path, *entries: bytes) -> str:
+    body = b"".join(entries)
+    path.write_bytes(PATTERN + struct.pack("<Q", len(body)) + body)
+    return str(path)
+
+
+@pytest.mark.parametrize("least", [1, 1 << 40])
+def test_what_cannot_be_true_costs_the_others_nothing(
+    least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(containers, "_WORTH_ARRAYS", least)
+    image = forged([])
+    good = _entry(zstandard.compress(image), len(image))
+    liars = [_entry(b"\x28\xb5\x2f\xfd" * 8, 1 << 30, flags) for flags in (0x2011, 0x8011)]
+    found = list(read(_written(tmp_path / "liars.fatbin", *liars * 20, good)))
+    messages = {item.message for item in found if isinstance(item, Damage)}
+    assert len(messages) == 1
+    assert "claims to unpack 32 bytes to 1,073,741,824" in messages.pop()
+    assert isinstance(found[-1], Kernel)
+
+
+def _step(at: int, size: int, unpacked: int, part: tuple[int, int] | None = None) -> Packed:
+    return Packed(ENTRY, at, size, unpacked, part)
+
+
+def test_batches_are_bounded_by_what_is_read_too() -> None:
+    large = [_step(at << 20, 1 << 20, 8) for at in range(64)]
+    assert max(len(batch.steps) for batch in ahead._batches(large, 1 << 23, 1)) == 8
+    shared = [_step(0, 10, 1 << 22, (16 * part, 16)) for part in range(300)]
+    assert len(next(ahead._batches(shared, 1 << 23, 1)).steps) == 300
+
+
+def test_what_is_not_packed_is_not_read_ahead(tmp_path: Path) -> None:
+    """It is read where it lies, and once."""
+
+    class Counting(MemorySpan):
+        def part(self, offset: int, size: int) -> Counting:
+            asked.append(size)
+            return Counting(self.read(offset, size))
+
+    asked: list[int] = []
+    stored = Packed(ENTRY, 0, 4096, 4096)
+    from gpuadvise.advisor.binaries.buffers import Buffers
+
+    Images(Counting(bytes(8192))).open_all([stored], Buffers().take(0))  # type: ignore[arg-type]  # of a file
+    assert asked == [4096]
