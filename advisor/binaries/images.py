@@ -32,8 +32,6 @@ _MOST_TIMES_FILE = 64
 _SLACK_FILE = 1 << 30
 # What makes PTX more than a header.
 _DEFINING = (b".entry", b".func", b".global", b".const")
-
-
 # What lies between payloads is read with them when it is not much more.
 _MOST_APART = 4
 
@@ -89,14 +87,14 @@ class Images:
         offset, size = packed.part
         return MemorySpan(memoryview(whole)[offset : offset + size])
 
-    def open_all(self, packed: Sequence[Packed], memory: mmap | None = None) -> list[Opened]:
+    def open_all(self, packed: Sequence[Packed], memory: mmap) -> list[Opened]:
         """Return all of *packed* with their payloads, or why they cannot be had.
 
-        Frames lie in *memory* where there is any, of ``needed`` bytes.
+        Frames lie in *memory*, of ``needed`` bytes.
         """
         frames = [one for one in packed if _frame(one)]
-        stored = self._stored(frames) if memory is not None and frames else None
-        if memory is None or stored is None:
+        stored = self._stored(frames) if frames else None
+        if stored is None:
             return [opened(one, self.open) for one in packed]
         view, start, found = memoryview(memory), 0, []
         for one in packed:

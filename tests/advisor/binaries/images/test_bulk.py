@@ -33,6 +33,7 @@ from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.source import opened
 from gpuadvise.advisor.binaries.span import MemorySpan
 from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -241,6 +242,8 @@ def test_memory_is_handed_out_again() -> None:
     larger = buffers.take(len(second) + 1)  # in whose favour the smaller one goes
     assert len(larger) > len(second)
     assert buffers.take(1) is not second
+    with pytest.raises(Unavailable, match="No memory is left"):
+        buffers.take(1 << 55)
 
 
 _WORDS = st.one_of(
