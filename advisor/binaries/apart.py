@@ -6,6 +6,7 @@ may come before them.
 
 from __future__ import annotations
 
+import signal
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -50,7 +51,7 @@ def read_apart(
     with ProcessPoolExecutor(
         want.processes,
         mp_context=get_context(_start_method()),
-        initializer=_open,
+        initializer=_start,
         initargs=(path, want.instructions),
     ) as pool:
         try:
@@ -119,6 +120,12 @@ class _Here:
     images: Images
     memories: Buffers
     instructions: bool
+
+
+def _start(path: str, instructions: bool) -> None:
+    # Ctrl-C reaches every process: the first one ends the others, which would say so at length.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _open(path, instructions)
 
 
 def _open(path: str, instructions: bool) -> None:

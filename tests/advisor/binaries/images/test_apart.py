@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -59,6 +61,42 @@ def test_a_process_with_threads_is_not_copied(file: str) -> None:
     finally:
         over.set()
         other.join()
+
+
+_INTERRUPTED = """
+import sys, time
+from gpuadvise.advisor.binaries import containers
+from gpuadvise.advisor.binaries.model import Kernel
+from gpuadvise.advisor.binaries.read import read
+from gpuadvise.advisor.binaries.want import Want
+if __name__ == "__main__":
+    containers._WORTH_PROCESSES = 1
+    try:
+        for item in read(sys.argv[1], Want(processes=2)):
+            if isinstance(item, Kernel):
+                print("reading", flush=True)
+                time.sleep(60)
+    except KeyboardInterrupt:
+        sys.exit(130)
+"""
+
+
+def test_an_interrupt_is_for_the_first_process(file: str, tmp_path: Path) -> None:
+    """It reaches all of them, and the others say nothing about it."""
+    script = tmp_path / "interrupted.py"
+    script.write_text(_INTERRUPTED)
+    with subprocess.Popen(
+        [sys.executable, str(script), file],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as reading:
+        assert reading.stdout
+        assert reading.stdout.readline() == b"reading\n"
+        os.killpg(reading.pid, signal.SIGINT)
+        _, said = reading.communicate(timeout=30)
+        assert said == b""
+    assert reading.returncode == 130
 
 
 def test_what_one_of_them_does(file: str) -> None:
