@@ -1,4 +1,4 @@
-"""Payloads of container entries: unpacked when wanted, told from stubs, read for kernels."""
+"""Payloads of container entries: unpacked when wanted, told from stubs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.elf import has_code
 from gpuadvise.advisor.binaries.entries import as_stub
-from gpuadvise.advisor.binaries.model import Compression, Content, Damage, Kernel
+from gpuadvise.advisor.binaries.model import Compression, Content
 from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
 from gpuadvise.advisor.binaries.unpack import believable, unpack, unpack_into
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from mmap import mmap
 
     from gpuadvise.advisor.binaries.entries import Packed
-    from gpuadvise.advisor.binaries.model import Entry
-    from gpuadvise.advisor.binaries.span import FileSpan, Image, Span
+    from gpuadvise.advisor.binaries.span import FileSpan, Image
 
 # Images without code are 872 bytes (old ABI) or about 1,900 (new ABI), PTX without is 56.
 _MOST_STUB = {Content.SASS: 2500, Content.PTX: 256}
@@ -189,32 +188,3 @@ def _unpacked(payload: bytes, compression: Compression, size: int) -> bytes:
     if compression is Compression.UNKNOWN:
         raise Damaged("It is packed in a way that is not known.")
     return unpack(payload, compression, size)
-
-
-def read_image(
-    entry: Entry, opened: Callable[[], Span], *, instructions: bool = False
-) -> Iterator[Kernel | Damage]:
-    """Yield the kernels of one entry, their *instructions* counted on request.
-
-    Raises Unavailable without the package to unpack it.
-    """
-    try:
-        image = opened()
-    except Damaged as damage:
-        text = f"An image cannot be unpacked. {damage.message}"
-        yield Damage(place=entry.place, message=text)
-        return
-    if entry.content is Content.PTX:
-        from gpuadvise.advisor.binaries.texts import read_program  # listings need none
-
-        yield from read_program(image.read(0, image.size), entry.place)
-        return
-    from gpuadvise.advisor.binaries.cubin import read_cubin
-
-    yield from read_cubin(
-        image,
-        entry.place,
-        target=entry.capability,
-        debug=entry.debug,
-        instructions=instructions,
-    )

@@ -6,15 +6,16 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.images import Opened, read_image
-from gpuadvise.advisor.binaries.model import Content
+from gpuadvise.advisor.binaries.cubin import read_cubin
+from gpuadvise.advisor.binaries.images import Opened
+from gpuadvise.advisor.binaries.model import Content, Damage
 from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel
+    from gpuadvise.advisor.binaries.model import Entry, Kernel
 
 _THREADS = "OPENBLAS_NUM_THREADS"
 # What is not packed is read piece by piece when it is larger.
@@ -36,7 +37,7 @@ def read_together(
         elif number in found:
             yield from found[number]
         else:
-            yield from read_image(step.packed.entry, step.open, instructions=instructions)
+            yield from _read_alone(step, instructions=instructions)
 
 
 def _by_arrays(steps: Sequence[Entry | Damage | Opened]) -> dict[int, list[Kernel]]:
@@ -78,3 +79,26 @@ def _view(step: Opened) -> memoryview | None:
         return image.view() if in_memory or image.size <= _MOST_VIEWED else None
     except Damaged:  # the file shrank: reading it alone will say so
         return None
+
+
+def _read_alone(step: Opened, *, instructions: bool) -> Iterator[Kernel | Damage]:
+    """Yield the kernels of one image or PTX program."""
+    entry = step.packed.entry
+    try:
+        image = step.open()
+    except Damaged as damage:
+        text = f"An image cannot be unpacked. {damage.message}"
+        yield Damage(place=entry.place, message=text)
+        return
+    if entry.content is Content.PTX:
+        from gpuadvise.advisor.binaries.texts import read_program  # most files have none
+
+        yield from read_program(image.read(0, image.size), entry.place)
+        return
+    yield from read_cubin(
+        image,
+        entry.place,
+        target=entry.capability,
+        debug=entry.debug,
+        instructions=instructions,
+    )
