@@ -13,6 +13,7 @@ from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.want import Want
 from gpuadvise.advisor.compatibility.targets import number, sass_fits
 from gpuadvise.cli.kernels.asked import STDIN
+from gpuadvise.cli.kernels.progress import Progress, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +51,7 @@ class Gatherer:
     asked: Asked
     gpu: Capability | None
     seen: Seen = field(default_factory=Seen)
+    progress: Progress = field(default_factory=Progress)
 
     def entries(self, *, counted: bool = False) -> Iterator[Entry | Counted]:
         """Yield the entries of every container; *counted*: of those alike some as a number."""
@@ -66,13 +68,14 @@ class Gatherer:
                 yield item
 
     def _items(self, want: Want) -> Iterator[Item | Counted]:
+        want = want._replace(unpacking=self.progress.unpacking)
         for path in self.asked.files:
             if path == STDIN:
                 alone = want._replace(processes=1)  # others cannot open what was piped in
                 items = read_stream(sys.stdin.buffer, "standard input", alone)
             else:
                 items = read(path, want)
-            for item in items:
+            for item in shown(items, self.progress):
                 self.seen.count(item)
                 yield item
 

@@ -21,10 +21,13 @@ _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """One line on a terminal's stderr, written over, once a second has passed."""
+    """One line on a terminal's stderr, written over, once a second has passed.
 
-    def __init__(self) -> None:
-        self.watched = sys.stderr.isatty()
+    *streaming*: rows are printed meanwhile, with which it must not share a terminal.
+    """
+
+    def __init__(self, *, streaming: bool = False) -> None:
+        self.watched = sys.stderr.isatty() and not (streaming and sys.stdout.isatty())
         self._due = time.monotonic() + _PATIENCE
         self._written = False
 
@@ -42,6 +45,7 @@ class Progress:
         """Clear the line."""
         if self._written:
             print(_CLEAR, end="", file=sys.stderr, flush=True)
+            self._written = False
 
     def _is_due(self) -> bool:
         return self.watched and time.monotonic() >= self._due

@@ -12,7 +12,7 @@ from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.gather import Gatherer
 from gpuadvise.cli.kernels.order import Found, in_order
-from gpuadvise.cli.kernels.progress import shown
+from gpuadvise.cli.kernels.progress import Progress, shown
 from gpuadvise.cli.kernels.record import ENTRY, KERNEL, damage_record
 from gpuadvise.cli.kernels.remarks import READ, notes, refuse_nothing, why_nothing
 
@@ -45,9 +45,14 @@ class _Listing(NamedTuple):
 def run(asked: Asked) -> Exit:
     """Answer *asked*; raises BadInput or Unavailable."""
     choice = asked.choice()
-    gatherer = Gatherer(asked, choice.device.capability if choice else None)
+    streaming = asked.output.format in _STREAMED and not asked.output.fields
+    gatherer = Gatherer(
+        asked,
+        choice.device.capability if choice else None,
+        progress=Progress(streaming=streaming),
+    )
     _refuse_rows(asked)
-    if asked.output.format in _STREAMED and not asked.output.fields:
+    if streaming:
         return _streamed(asked, choice, gatherer)
     return emit(_answer(asked, choice, gatherer), asked.output)
 
@@ -57,9 +62,7 @@ def _streamed(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Exit:
         lines = _lines(ENTRY, _entries(gatherer), asked)
     else:
         found = _found(asked, choice, gatherer)
-        lines = _lines(
-            KERNEL, in_order(list(shown(found)), asked.sort) if asked.sort else found, asked
-        )
+        lines = _lines(KERNEL, in_order(list(found), asked.sort) if asked.sort else found, asked)
     stream(lines)
     note(*(choice.notes if choice else ()), *notes(asked, choice, gatherer))
     return _exit(gatherer)
@@ -128,7 +131,7 @@ def _json(answer: Answer, name: str, listing: _Listing) -> str:
 def _entry_listing(asked: Asked, gatherer: Gatherer) -> _Listing:
     people = asked.output.format in READ and not asked.output.fields
     counted = people and not asked.limit
-    entries = list(shown(_entries(gatherer, counted=counted)))[: asked.limit or None]
+    entries = list(_entries(gatherer, counted=counted))[: asked.limit or None]
 
     def blocks() -> Sequence[Block]:
         from gpuadvise.cli.kernels.entries_page import entries_page
@@ -139,7 +142,7 @@ def _entry_listing(asked: Asked, gatherer: Gatherer) -> _Listing:
 
 
 def _kernel_listing(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> _Listing:
-    found = in_order(list(shown(_found(asked, choice, gatherer))), asked.sort)
+    found = in_order(list(_found(asked, choice, gatherer)), asked.sort)
     # A person reads one screen; making the fields of all kernels would double the time.
     screen = asked.output.format in READ and not asked.output.fields
     limit = _SCREEN if screen and asked.limit is None else asked.limit

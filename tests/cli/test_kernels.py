@@ -391,17 +391,6 @@ def test_without_the_demangler_names_stay(cli, inside: Path, monkeypatch) -> Non
     assert "Names stay mangled" in ran.err
 
 
-def test_progress_is_for_people_who_wait(inside: Path, monkeypatch, capsys) -> None:
-    from gpuadvise.cli.kernels import progress
-
-    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
-    assert list(progress.shown([1, 2, 3])) == [1, 2, 3]
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
-    assert list(progress.shown([1, 2, 3])) == [1, 2, 3]
-    assert "reading: 1" in capsys.readouterr().err
-
-
 def spilling(tmp_path: Path) -> str:
     """Return a cubin whose one kernel spills under its register cap."""
     loads = "".join(f"  ld.global.u32 %r{n}, [%rd2+{4 * n}];\n" for n in range(1, 60))

@@ -19,7 +19,6 @@ from gpuadvise.advisor.compatibility.releases import show
 from gpuadvise.advisor.gpu import Machine
 from gpuadvise.cli.commands.schema import bundled
 from gpuadvise.cli.compatibility.question import driver_for
-from gpuadvise.cli.kernels import progress
 
 DATA = Path(__file__).parents[2] / "advisor" / "binaries" / "data"
 SCHEMA = Draft202012Validator(json.loads(bundled("compat")))
@@ -149,25 +148,6 @@ def test_members_of_a_wheel_are_told_apart(cli, fatbin, tmp_path: Path) -> None:
         ("package/new.so", "runs"),
         ("package/old.so", "fails"),
     ]
-
-
-def test_who_waits_at_a_terminal_sees_how_far_it_is(
-    cli, fatbin, tmp_path: Path, monkeypatch
-) -> None:
-    wheel = tmp_path / "slow.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.write(fatbin("sass:90"), "package/\x1bnew.so")
-    quiet = cli("compat", str(wheel), "--cc", "9.0")
-    assert quiet.err == ""
-    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
-    assert cli("compat", str(wheel), "--cc", "9.0") == quiet
-    monkeypatch.setattr(progress, "_PERIOD", -1.0)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    ran = cli("compat", str(wheel), "--cc", "9.0")
-    assert ran.out == quiet.out
-    assert ran.err == "".join(
-        f"\r\x1b[K{text}" for text in (r"unpacking \x1bnew.so: 4.08 KiB", "reading: 1", "")
-    )
 
 
 def test_a_wheel_of_many_libraries_is_cut_for_people(cli, fatbin, tmp_path: Path) -> None:

@@ -1,0 +1,82 @@
+"""Who waits at a terminal sees how far reading is, whichever command reads."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gpuadvise.cli.kernels import progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PTX = """\
+.version 8.7
+.target sm_80
+.address_size 64
+.visible .entry fill(.param .u64 a) { ret; }
+"""
+UNPACKED = r"unpacking \x1bnew.ptx: 89 B"
+LISTED = [UNPACKED, "reading: 1", ""]
+READ = [UNPACKED, "reading: 1", "reading: 2", ""]
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> str:
+    path = tmp_path / "slow.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("package/\x1bnew.ptx", PTX)
+    return str(path)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a second pass at once."""
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "_PERIOD", -1.0)
+
+
+@pytest.fixture
+def watched(cli, monkeypatch: pytest.MonkeyPatch):
+    """Run the command line with a terminal as the standard error."""
+
+    def run(*args: str):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)  # pytest's own: put there late
+        return cli(*args)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "lines"),
+    [
+        ("compat", ("--cc", "9.0"), LISTED),
+        ("kernels", ("--list",), LISTED),
+        ("kernels", (), READ),
+        ("kernels", ("--format", "json"), READ),
+        ("kernels", ("--format", "csv"), READ),
+        ("diff", ("{wheel}",), READ * 2),
+    ],
+)
+def test_a_line_that_is_written_over(watched, wheel, hurried, command, options, lines) -> None:
+    ran = watched(command, wheel, *(option.format(wheel=wheel) for option in options))
+    assert (ran.code, "\x1b" in ran.out) == (0, False)
+    assert ran.err == "".join(f"\r\x1b[K{text}" for text in lines)
+
+
+def test_nothing_in_a_pipe(cli, wheel, hurried) -> None:
+    assert cli("kernels", wheel).err == ""
+
+
+def test_nothing_in_the_first_second(watched, wheel) -> None:
+    assert watched("kernels", wheel).err == ""
+
+
+def test_nothing_between_rows_on_the_same_terminal(
+    watched, wheel, hurried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert watched("kernels", wheel, "--format", "csv").err == ""
