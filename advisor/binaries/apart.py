@@ -6,38 +6,31 @@ may come before them.
 
 from __future__ import annotations
 
-import signal
 from collections import deque
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from itertools import groupby
+from contextlib import contextmanager
 from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.ahead import unpacked_ahead
-from gpuadvise.advisor.binaries.buffers import Buffers
 from gpuadvise.advisor.binaries.entries import Packed
-from gpuadvise.advisor.binaries.images import Images
+from gpuadvise.advisor.binaries.errands import run_errands
 from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel, as_kernel
-from gpuadvise.advisor.binaries.span import FileSpan
-from gpuadvise.advisor.binaries.together import read_together
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import BinaryIO
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import ForkContext, SpawnContext
 
+    from gpuadvise.advisor.binaries.errands import Errand, Rows
     from gpuadvise.advisor.binaries.want import Want
 
-# Unpacked bytes of one errand at most and at least, and errands that may be under way for each
-# process. A file unpacks to about four times its size: each process gets eight errands or more.
-_ERRAND = 1 << 27
+# Unpacked bytes of one errand at most and at least, and errands that a process may have before
+# it, so that it unpacks the next while it reads the last. A file unpacks to about four times its
+# size: each process gets sixteen errands or more.
+_ERRAND = 1 << 26
 _LEAST_ERRAND = 1 << 24
-_ERRANDS = 2
-
-# Kernels travel as columns: one by one, packing them up would take longer than reading them.
-_Rows = list[tuple[tuple[Any, ...], ...] | Damage]
+_ERRANDS = 8
 
 
 def read_apart(
@@ -47,40 +40,91 @@ def read_apart(
 
     Raises Unavailable when a process dies, or a package to unpack is missing.
     """
-    waiting: deque[Entry | Damage | Future[_Rows]] = deque()
-    with ProcessPoolExecutor(
-        want.processes,
-        mp_context=get_context(_start_method()),
-        initializer=_start,
-        initargs=(path, want.instructions),
-    ) as pool:
-        try:
-            busy = 0
-            share = size // (2 * want.processes)
-            for step in _errands(steps, min(_ERRAND, max(_LEAST_ERRAND, share))):
-                busy += isinstance(step, list)
-                waiting.append(pool.submit(_read, step) if isinstance(step, list) else step)
-                while busy > _ERRANDS * want.processes:
-                    busy -= isinstance(waiting[0], Future)
-                    yield from _told(waiting.popleft())
-            while waiting:
+    waiting: deque[Entry | Damage | _Reader] = deque()
+    with _readers(path, want) as readers:
+        share = size // (4 * want.processes)
+        for step in _errands(steps, min(_ERRAND, max(_LEAST_ERRAND, share))):
+            if not isinstance(step, list):
+                waiting.append(step)
+                continue
+            while (reader := min(readers, key=_Reader.load)).load() == _ERRANDS:
                 yield from _told(waiting.popleft())
-        except BrokenProcessPool:
-            raise Unavailable(
-                "A process that read images died.", hint="Memory may be short: try --jobs 1."
-            ) from None
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            reader.give(step)
+            waiting.append(reader)
+        while waiting:
+            yield from _told(waiting.popleft())
 
 
-def _start_method() -> str:
+class _Reader:
+    """A process that reads errands in the order they are given."""
+
+    def __init__(
+        self, context: ForkContext | SpawnContext, path: str, others: list[Connection], want: Want
+    ):
+        self.link, theirs = context.Pipe()
+        arguments = (theirs, path, [*others, self.link], want.instructions)
+        self._process = context.Process(target=run_errands, args=arguments, daemon=True)
+        self._process.start()
+        theirs.close()
+        self._load = 0
+
+    def load(self) -> int:
+        """Return how many errands are before it."""
+        return self._load
+
+    def give(self, errand: Errand) -> None:
+        """Send an errand."""
+        self._load += 1
+        self.link.send(errand)
+
+    def take(self) -> Rows:
+        """Wait for the rows of its first errand; raises what went wrong there."""
+        self._load -= 1
+        answer: Rows | Exception = self.link.recv()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def stop(self) -> None:
+        """Stop the process, whatever it does."""
+        self._process.terminate()
+        self.link.close()
+
+    def join(self) -> None:
+        """Wait until it has stopped."""
+        self._process.join()
+
+
+@contextmanager
+def _readers(path: str, want: Want) -> Iterator[list[_Reader]]:
+    """Start the processes, and stop them in the end."""
+    context = _context()
+    readers: list[_Reader] = []
+    try:
+        for _ in range(want.processes):
+            readers.append(_Reader(context, path, [one.link for one in readers], want))
+        yield readers
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        raise Unavailable(
+            "A process that read images died.", hint="Memory may be short: try --jobs 1."
+        ) from None
+    finally:
+        for reader in readers:
+            reader.stop()
+        for reader in readers:
+            reader.join()
+
+
+def _context() -> ForkContext | SpawnContext:
     """Return how processes start: as copies of this one, which is ten times as fast, if it is safe.
 
     A copy of a process with several threads may wait for ever for one that it does not have.
     """
     threads = Path("/proc/self/task")
     alone = threads.is_dir() and len(list(threads.iterdir())) == 1
-    return "fork" if alone and "fork" in get_all_start_methods() else "spawn"
+    if alone and "fork" in get_all_start_methods():
+        return get_context("fork")
+    return get_context("spawn")
 
 
 def _errands(
@@ -102,47 +146,12 @@ def _errands(
         yield errand
 
 
-def _told(step: Entry | Damage | Future[_Rows]) -> Iterator[Kernel | Entry | Damage]:
-    if not isinstance(step, Future):
+def _told(step: Entry | Damage | _Reader) -> Iterator[Kernel | Entry | Damage]:
+    if not isinstance(step, _Reader):
         yield step
         return
-    for rows in step.result():
+    for rows in step.take():
         if isinstance(rows, Damage):
             yield rows
         else:
             yield from map(as_kernel, zip(*rows, strict=True))
-
-
-class _Here:
-    """What one of the processes keeps while it lives."""
-
-    file: BinaryIO
-    images: Images
-    memories: Buffers
-    instructions: bool
-
-
-def _start(path: str, instructions: bool) -> None:
-    # Ctrl-C reaches every process: the first one ends the others, which would say so at length.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _open(path, instructions)
-
-
-def _open(path: str, instructions: bool) -> None:
-    file = Path(path).open("rb", buffering=0)  # noqa: SIM115 - open while the process lives
-    _Here.file = cast("BinaryIO", file)
-    _Here.instructions = instructions
-    _Here.memories = Buffers()
-    _Here.images = Images(FileSpan(_Here.file, Path(path).stat().st_size))
-
-
-def _read(errand: list[Packed]) -> _Rows:
-    found: _Rows = []
-    for steps in unpacked_ahead(errand, _Here.images, _Here.memories, first=0.25):
-        items = read_together(steps, arrays=True, instructions=_Here.instructions)
-        for are_kernels, run in groupby(items, lambda item: isinstance(item, Kernel)):
-            if are_kernels:
-                found.append(tuple(zip(*run, strict=True)))
-            else:
-                found += cast("Iterator[Damage]", run)
-    return found

@@ -47,7 +47,8 @@ def read_containers(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
     images = Images(span.part(0, span.size))
     arrays = span.size >= _WORTH_ARRAYS
     for steps in unpacked_ahead(_steps(span, place, want), images, Buffers()):
-        yield from read_together(steps, arrays=arrays, instructions=want.instructions)
+        items = read_together(steps, arrays=arrays, instructions=want.instructions)
+        yield from cast("Iterator[Item]", items)
 
 
 def _listing(

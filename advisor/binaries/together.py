@@ -15,6 +15,7 @@ from gpuadvise.advisor.errors import Unavailable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gpuadvise.advisor.binaries.ahead import Mark
     from gpuadvise.advisor.binaries.model import Entry, Kernel
 
 _THREADS = "OPENBLAS_NUM_THREADS"
@@ -23,8 +24,8 @@ _MOST_VIEWED = 1 << 26
 
 
 def read_together(
-    steps: Sequence[Entry | Damage | Opened], *, arrays: bool, instructions: bool = False
-) -> Iterator[Kernel | Entry | Damage]:
+    steps: Sequence[Entry | Damage | Opened | Mark], *, arrays: bool, instructions: bool = False
+) -> Iterator[Kernel | Entry | Damage | Mark]:
     """Yield *steps*, images as their kernels, their *instructions* counted on request.
 
     With *arrays* ordinary images are read all at once, where numpy is installed. Raises
@@ -40,7 +41,7 @@ def read_together(
             yield from _read_alone(step, instructions=instructions)
 
 
-def _by_arrays(steps: Sequence[Entry | Damage | Opened]) -> dict[int, list[Kernel]]:
+def _by_arrays(steps: Sequence[Entry | Damage | Opened | Mark]) -> dict[int, list[Kernel]]:
     """Return the kernels of those steps that are ordinary images."""
     try:
         with _lone_numpy():

@@ -1,0 +1,98 @@
+"""What one of several processes does: it reads the images of each errand it is sent, in turn."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+from itertools import groupby
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from gpuadvise.advisor.binaries.ahead import Mark, unpacked_ahead
+from gpuadvise.advisor.binaries.buffers import Buffers
+from gpuadvise.advisor.binaries.images import Images
+from gpuadvise.advisor.binaries.model import Damage, Kernel
+from gpuadvise.advisor.binaries.source import opened
+from gpuadvise.advisor.binaries.together import read_together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from multiprocessing.connection import Connection
+
+    from gpuadvise.advisor.binaries.entries import Packed
+
+Errand: TypeAlias = "list[Packed]"
+# Kernels travel as columns: one by one, packing them up would take longer than reading them.
+Rows: TypeAlias = "list[tuple[tuple[Any, ...], ...] | Damage]"
+# The share of a batch to begin with: loading numpy takes longer than unpacking it.
+_FIRST = 1 / 4
+
+
+def run_errands(
+    link: Connection, path: str, others: Sequence[Connection], instructions: bool
+) -> None:
+    """Send the rows of each errand that comes over *link*, about the file at *path*.
+
+    What goes wrong is sent instead. *others* are ends that this process has a copy of, and must
+    not hold open: the end of the first process would go unnoticed.
+    """
+    # Ctrl-C reaches every process: the first one ends the others, which would say so at length.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for other in others:
+        other.close()
+    desk = _Desk()
+    # A thread takes errands from the link at once: the first process never waits for us to.
+    Thread(target=_receive, args=(link, desk), daemon=True).start()
+    with suppress(OSError):  # nobody listens any more
+        for answer in _answers(path, desk, instructions):
+            link.send(answer)
+
+
+def _receive(link: Connection, desk: _Desk) -> None:
+    with suppress(EOFError, OSError):
+        while True:
+            desk.errands.put(link.recv())
+    desk.errands.put(None)
+
+
+def _answers(path: str, desk: _Desk, instructions: bool) -> Iterator[Rows | Exception]:
+    """Yield the rows of each errand, or why there are no more."""
+    try:
+        with opened(path) as (_, span):
+            yield from _read(desk, Images(span), instructions)
+    except Exception as error:
+        yield error
+
+
+class _Desk:
+    """Errands that came, and the number of those begun and not answered."""
+
+    def __init__(self) -> None:
+        self.errands: SimpleQueue[Errand | None] = SimpleQueue()
+        self.begun = 0
+
+    def steps(self) -> Iterator[Packed | Mark]:
+        """Yield the payloads of all errands, with marks."""
+        while (errand := self.errands.get()) is not None:
+            self.begun += 1
+            yield from errand
+            yield Mark.END
+            while self.begun and self.errands.empty():
+                yield Mark.PAUSE
+
+
+def _read(desk: _Desk, images: Images, instructions: bool) -> Iterator[Rows]:
+    rows: Rows = []
+    for batch in unpacked_ahead(desk.steps(), images, Buffers(), first=_FIRST):
+        items = read_together(batch, arrays=True, instructions=instructions)
+        for kind, run in groupby(items, type):
+            if kind is Kernel:
+                rows.append(tuple(zip(*cast("Iterator[Kernel]", run), strict=True)))
+            elif kind is Damage:
+                rows += cast("Iterator[Damage]", run)
+            else:
+                for _ in run:  # ends of errands, of which one may have no kernels
+                    desk.begun -= 1
+                    yield rows
+                    rows = []
