@@ -43,10 +43,12 @@ def run_errands(
         other.close()
     desk = _Desk()
     # A thread takes errands from the link at once: the first process never waits for us to.
-    Thread(target=_receive, args=(link, desk), daemon=True).start()
+    receiving = Thread(target=_receive, args=(link, desk), daemon=True)
+    receiving.start()
     with suppress(OSError):  # nobody listens any more
         for answer in _answers(path, desk, instructions):
             link.send(answer)
+    receiving.join()  # what went wrong is heard before the link breaks
 
 
 def _receive(link: Connection, desk: _Desk) -> None:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpuadvise.advisor.binaries import attributes, cubin
-from gpuadvise.advisor.binaries.bulk.traffic import spills_in
+from gpuadvise.advisor.binaries.bulk.traffic import Notes, spills_alone, spills_in
 from gpuadvise.advisor.binaries.kernel_code import annotates
 from gpuadvise.advisor.binaries.model import Exactness
 from gpuadvise.advisor.binaries.reserve import FIRST_MAJOR, RESERVED
+from gpuadvise.advisor.binaries.spills import WIDE_SM
 from gpuadvise.advisor.binaries.stack import stack_of
 
 if TYPE_CHECKING:
@@ -72,6 +73,15 @@ class Batch:
         """Return the first record of each function that has one."""
         return self.facts.of(attribute).first().with_words(least_words)
 
+    def codes(self, wanted: Array) -> list[memoryview]:
+        """Return the instructions of the functions that are *wanted*."""
+        rows = (self.image, self.text("offset"), self.text("size"))
+        columns = (row[wanted].tolist() for row in rows)
+        images = self.tables.images
+        return [
+            images[image][start : start + size] for image, start, size in zip(*columns, strict=True)
+        ]
+
     def column(self, lanes: Array, values: Any) -> Column:
         """Return *values* for the functions *lanes*, ``None`` for all others."""
         found: Array = np.full(len(self.functions.text), None, object)
@@ -128,14 +138,20 @@ def spills(batch: Batch, frame: Array) -> tuple[Column, Column, Column]:
     coded = judged & ((counts > 0) | ((frame > 0) & silent))
     coded[coded] = batch.tables.readable(batch.functions.text[coded])
     stores, loads, exact = (batch.column(judged, value) for value in (0, 0, Exactness.EXACT))
-    lanes = np.flatnonzero(coded)
-    rows = (batch.image, batch.text("offset"), batch.text("size"), at, counts)
-    for lane, image, start, size, first, count in zip(
-        lanes.tolist(), *(row[lanes].tolist() for row in rows), strict=True
-    ):
-        code = batch.tables.images[image][start : start + size]
-        found = spills_in(code, notes.words[first : first + count], batch.identities[image].sm)
-        stores[lane], loads[lane], exact[lane] = found
+    sm = batch.each((identity.sm for identity in batch.identities), int)
+    together = coded & (counts > 0) & (sm >= WIDE_SM)
+    alone = coded & ~together
+    columns = (row[alone].tolist() for row in (at, counts, sm))
+    found = [
+        *spills_in(batch.codes(together), Notes(notes.words, at[together], counts[together])),
+        *(
+            spills_alone(code, notes.words[first : first + count], of)
+            for code, first, count, of in zip(batch.codes(alone), *columns, strict=True)
+        ),
+    ]
+    lanes = (*np.flatnonzero(together).tolist(), *np.flatnonzero(alone).tolist())
+    for lane, (stored, loaded, sure) in zip(lanes, found, strict=True):
+        stores[lane], loads[lane], exact[lane] = stored, loaded, sure
     return stores, loads, exact
 
 

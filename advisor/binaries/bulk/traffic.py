@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +13,8 @@ from gpuadvise.advisor.binaries.kernel_code import spilled
 from gpuadvise.advisor.binaries.model import Exactness
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuadvise.advisor.binaries.bulk.tables import Array
     from gpuadvise.advisor.binaries.kernel_code import Spills
 
@@ -31,30 +35,68 @@ def _widths(kind: int) -> Array:
 _STORES, _LOADS = _widths(spills.STORE), _widths(spills.LOAD)
 
 
-def spills_in(code: memoryview, annotations: Array, sm: int) -> Spills:
-    """Return what ``spilled`` returns of *code* and its *annotations*."""
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Annotations of some functions: *count* words of each from *at* on in *words*."""
+
+    words: Array
+    at: Array
+    count: Array
+
+    def places(self, sizes: Array) -> tuple[Array, Array]:
+        """Return function and byte offset of each spill instruction they name, in their order.
+
+        Those of a function end at the first that names anything else, and lie in its *sizes*.
+        """
+        pairs = self.count // 2
+        function = np.repeat(np.arange(len(pairs)), pairs)
+        number = np.arange(len(function)) - np.repeat(np.cumsum(pairs) - pairs, pairs)
+        at = self.at[function] + 2 * number
+        others = self.words[at] != spills.SPILL
+        np.minimum.at(pairs, function[others], number[others])
+        offset = self.words[at + 1].astype(np.int64)
+        kept = (number < pairs[function]) & (offset <= sizes[function] - _SIZE)
+        return function[kept], offset[kept]
+
+
+def spills_in(codes: Sequence[memoryview], notes: Notes) -> list[Spills]:
+    """Return what ``spilled`` returns of each of *codes*, all of which *notes* annotate."""
+    if not codes:
+        return []
+    function, offsets = notes.places(np.array([len(code) for code in codes]))
+    ends = np.searchsorted(function, np.arange(len(codes) + 1)).tolist()
+    named = np.empty((len(_TABLES), len(offsets)), np.uint8)
+    unnamed = []
+    for code, (start, end) in zip(codes, pairwise(ends), strict=True):
+        own = np.frombuffer(code, np.uint8)
+        mine = offsets[start:end]
+        for row, (byte, _) in zip(named, _TABLES, strict=True):
+            row[start:end] = own[mine + byte]
+        unnamed.append(_unnamed(own, mine))
+    kinds = _kinds(list(named))
+    stores, loads = (
+        np.bincount(function, widths[kinds], len(codes)).astype(np.int64).tolist()
+        for widths in (_STORES, _LOADS)
+    )
+    found = zip(codes, stores, loads, unnamed, strict=True)
+    return [_judged(*each) for each in found]
+
+
+def spills_alone(code: memoryview, annotations: Array, sm: int) -> Spills:
+    """Return what ``spilled`` returns of *code*, of short instructions or without *annotations*."""
     if sm < spills.WIDE_SM:
         return spilled(annotations.tolist(), bytes(code), sm)
-    own = np.frombuffer(code, np.uint8)
-    if not len(annotations):
-        stores, loads = _total(_all(own))
-        return stores, loads, Exactness.UPPER_BOUND if stores or loads else Exactness.EXACT
-    offsets = _offsets(annotations.astype(np.int64), len(own) - _SIZE)
-    found = _total([own[offsets + byte] for byte, _ in _TABLES])
-    if _unnamed(own, offsets) * _WIDEST >= spills.MOST_ANNOTATIONS:
-        whole = _total(_all(own))
-        if sum(whole) - sum(found) >= spills.MOST_ANNOTATIONS:
+    stores, loads = _all_traffic(code)
+    return stores, loads, Exactness.UPPER_BOUND if stores or loads else Exactness.EXACT
+
+
+def _judged(code: memoryview, stores: int, loads: int, unnamed: int) -> Spills:
+    """Return the spills, all local traffic where annotations are missing."""
+    if unnamed * _WIDEST >= spills.MOST_ANNOTATIONS:
+        whole = _all_traffic(code)
+        if sum(whole) - stores - loads >= spills.MOST_ANNOTATIONS:
             return *whole, Exactness.UPPER_BOUND
-    return *found, Exactness.EXACT
-
-
-def _offsets(annotations: Array, last: int) -> Array:
-    """Return the offsets of spill instructions, up to *last* and to any other annotation."""
-    kinds, offsets = annotations[::2], annotations[1::2]
-    others = np.flatnonzero(kinds != spills.SPILL)
-    if len(others):
-        offsets = offsets[: others[0]]
-    return offsets[offsets <= last]
+    return stores, loads, Exactness.EXACT
 
 
 def _unnamed(code: Array, offsets: Array) -> int:
@@ -70,15 +112,18 @@ def _unnamed(code: Array, offsets: Array) -> int:
     return int(np.count_nonzero(local))
 
 
-def _all(code: Array) -> list[Array]:
-    """Return the bytes of every instruction that the tables look at."""
-    count = len(range(_LAST, len(code), _SIZE))
-    return [code[byte::_SIZE][:count] for byte, _ in _TABLES]
+def _all_traffic(code: memoryview) -> tuple[int, int]:
+    """Return what ``local_traffic`` returns."""
+    own = np.frombuffer(code, np.uint8)
+    count = len(range(_LAST, len(own), _SIZE))
+    kinds = _kinds([own[byte::_SIZE][:count] for byte, _ in _TABLES])
+    counts = np.bincount(kinds, minlength=256)
+    return int(counts @ _STORES), int(counts @ _LOADS)
 
 
-def _total(columns: list[Array]) -> tuple[int, int]:
+def _kinds(columns: Sequence[Array]) -> Array:
+    """Return the merged look-ups of *columns*, one for each table."""
     kinds = np.zeros(len(columns[0]), np.uint8)
     for column, (_, table) in zip(columns, _TABLES, strict=True):
         kinds |= table[column]
-    counts = np.bincount(kinds, minlength=256)
-    return int(counts @ _STORES), int(counts @ _LOADS)
+    return kinds

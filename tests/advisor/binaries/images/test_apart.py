@@ -5,21 +5,28 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import Pipe
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from gpuadvise.advisor.binaries import apart, containers
 from gpuadvise.advisor.binaries.entries import Packed
+from gpuadvise.advisor.binaries.errands import run_errands
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.span import FileSpan
 from gpuadvise.advisor.binaries.want import Want
-from gpuadvise.advisor.errors import Unavailable
+from gpuadvise.advisor.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from multiprocessing.connection import Connection
     from pathlib import Path
+
+    from gpuadvise.advisor.binaries.errands import Rows
 
 TWO = ("-gencode=arch=compute_80,code=[sm_80,compute_80]", "-gencode=arch=compute_90,code=sm_90")
 
@@ -49,21 +56,23 @@ def test_several_processes_read_the_same(file: str) -> None:
 
 
 def test_a_process_with_threads_is_not_copied(file: str) -> None:
-    fresh = "from gpuadvise.advisor.binaries import apart; print(apart._start_method())"
+    fresh = (
+        "from gpuadvise.advisor.binaries import apart; print(apart._context().get_start_method())"
+    )
     said = subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True).stdout
     assert said.strip() == ("fork" if sys.platform == "linux" else "spawn")
     over = threading.Event()
     other = threading.Thread(target=over.wait)
     other.start()
     try:
-        assert apart._start_method() == "spawn"
+        assert apart._context().get_start_method() == "spawn"
         assert len(list(read(file, Want(processes=2)))) == len(list(read(file)))
     finally:
         over.set()
         other.join()
 
 
-_INTERRUPTED = """
+_READING = """
 import sys, time
 from gpuadvise.advisor.binaries import containers
 from gpuadvise.advisor.binaries.model import Kernel
@@ -81,45 +90,114 @@ if __name__ == "__main__":
 """
 
 
-def test_an_interrupt_is_for_the_first_process(file: str, tmp_path: Path) -> None:
-    """It reaches all of them, and the others say nothing about it."""
-    script = tmp_path / "interrupted.py"
-    script.write_text(_INTERRUPTED)
+@contextmanager
+def reading(file: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process that reads *file* with two others, in a group of their own."""
+    script = folder / "reading.py"
+    script.write_text(_READING)
     with subprocess.Popen(
         [sys.executable, str(script), file],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-    ) as reading:
-        assert reading.stdout
-        assert reading.stdout.readline() == b"reading\n"
-        os.killpg(reading.pid, signal.SIGINT)
-        _, said = reading.communicate(timeout=30)
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"reading\n"
+        yield process
+
+
+def test_an_interrupt_is_for_the_first_process(file: str, tmp_path: Path) -> None:
+    """It reaches all of them, and the others say nothing about it."""
+    with reading(file, tmp_path) as process:
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=30)
         assert said == b""
-    assert reading.returncode == 130
+    assert process.returncode == 130
 
 
-def test_what_one_of_them_does(file: str) -> None:
+def test_no_process_outlives_the_first(file: str, tmp_path: Path) -> None:
+    with reading(file, tmp_path) as process:
+        process.kill()
+        _, said = process.communicate(timeout=30)  # the others hold its output open
+        assert said == b""
+
+
+@pytest.fixture
+def payloads(file: str) -> list[Packed]:
     with open(file, "rb", buffering=0) as handle:
         span = FileSpan(handle, handle.seek(0, 2))
         steps = containers._steps(span, Place(path=file), Want())
-        payload = next(step for step in steps if isinstance(step, Packed))
-    apart._open(file, instructions=False)
-    rows = apart._read([payload])
-    apart._Here.file.close()
-    kernels = [item for item in read(file) if isinstance(item, Kernel)]
-    (columns,) = rows
-    found = [Kernel(*row) for row in zip(*columns, strict=True)]
-    assert found == kernels[: len(found)]
-    assert rows
+        return [step for step in steps if isinstance(step, Packed)]
 
 
-def test_a_process_that_dies_is_said(file: str) -> None:
-    with open(file, "rb", buffering=0) as handle:
-        span = FileSpan(handle, handle.seek(0, 2))
-        steps = containers._steps(span, Place(path=file), Want())
-        with pytest.raises(Unavailable, match="A process that read images died"):
-            list(apart.read_apart(steps, file + "-is-not-there", 1, Want(processes=2)))
+def answers(path: str, errands: list[list[Packed]]) -> list[object]:
+    """Return what one process says to *errands*, run here."""
+    ours, theirs = Pipe()
+    others = Pipe()
+    before = signal.getsignal(signal.SIGINT)
+    # The pipe may be too short for all of it: another thread is the first process.
+    with ThreadPoolExecutor() as pool:
+        listening = pool.submit(_first_process, ours, errands)
+        try:
+            run_errands(theirs, path, others, instructions=False)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert all(other.closed for other in others)
+        return listening.result()
+
+
+def _first_process(link: Connection, errands: list[list[Packed]]) -> list[object]:
+    for errand in errands:
+        link.send(errand)
+    said = [link.recv() for _ in errands]
+    link.close()
+    return said
+
+
+def test_what_one_of_them_does(file: str, payloads: list[Packed]) -> None:
+    said = answers(file, [payloads[:1], payloads[1:7]])
+    rows = [cast("Rows", answer) for answer in said]
+    found = [
+        item
+        for answer in rows
+        for part in answer
+        for item in (
+            [part] if isinstance(part, Damage) else map(Kernel._make, zip(*part, strict=True))
+        )
+    ]
+    whole = [item for item in read(file) if not isinstance(item, Entry)]
+    assert rows[0]
+    assert rows[1]
+    assert found == whole[: len(found)]
+    assert any(isinstance(item, Damage) for item in found)
+
+
+def test_what_goes_wrong_there_is_said_here(file: str, payloads: list[Packed]) -> None:
+    (said,) = answers(file + "-is-not-there", [payloads[:1]])
+    assert "There is no file" in str(said)
+    with pytest.raises(BadInput, match="There is no file"):
+        list(apart.read_apart(payloads, file + "-is-not-there", 1, Want(processes=2)))
+
+
+def test_nobody_listens_any_more(file: str, payloads: list[Packed]) -> None:
+    ours, theirs = Pipe()
+    ours.send(payloads[:1])
+    ours.close()
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        run_errands(theirs, file, (), instructions=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_process_that_dies_is_said(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "run_errands", _die)
+    with pytest.raises(Unavailable, match="A process that read images died"):
+        list(read(file, Want(processes=2)))
+
+
+def _die(*_: object) -> None:
+    os._exit(9)
 
 
 def test_who_stops_listening_stops_the_processes(file: str) -> None:

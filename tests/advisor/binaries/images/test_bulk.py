@@ -22,7 +22,7 @@ from gpuadvise.advisor.binaries.attributes import walk
 from gpuadvise.advisor.binaries.buffers import Buffers
 from gpuadvise.advisor.binaries.bulk import records
 from gpuadvise.advisor.binaries.bulk.read import read_images
-from gpuadvise.advisor.binaries.bulk.traffic import spills_in
+from gpuadvise.advisor.binaries.bulk.traffic import Notes, spills_alone, spills_in
 from gpuadvise.advisor.binaries.cubin import describe, read_cubin
 from gpuadvise.advisor.binaries.elf import read_header, read_sections
 from gpuadvise.advisor.binaries.entries import Packed
@@ -38,7 +38,7 @@ from gpuadvise.advisor.errors import Unavailable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gpuadvise.advisor.binaries.model import Exactness
+    from gpuadvise.advisor.binaries.kernel_code import Spills
 
     Image = tuple[Entry, bytes]
 
@@ -288,25 +288,46 @@ def code(draw: st.DrawFn) -> bytes:
     return b"".join(words) * draw(st.sampled_from([1, 1, 700])) + draw(st.binary(max_size=17))
 
 
-@given(
-    code(),
-    st.lists(st.tuples(st.sampled_from([1, 1, 1, 1, 2]), st.integers(0, 800)), max_size=60),
-    st.sampled_from([61, 70, 90]),
-    st.booleans(),
+_ANNOTATIONS = st.lists(
+    st.tuples(st.sampled_from([1, 1, 1, 1, 2]), st.integers(0, 800)), min_size=1, max_size=60
 )
-def test_spills_are_counted_the_same(
-    code: bytes, annotated: list[tuple[int, int]], sm: int, odd: bool
+
+
+def annotated(named: list[tuple[int, int]], off: int) -> list[int]:
+    """Return the words of a record, its offsets *off* the instructions."""
+    return [word for kind, place in named for word in (kind, place * 16 + off)]
+
+
+def noted(codes: list[bytes], words: list[list[int]]) -> list[Spills]:
+    """Return what is found in all *codes* at once."""
+    count = np.array([len(own) for own in words])
+    flat = np.array([word for own in words for word in own], "<u4")
+    notes = Notes(words=flat, at=np.cumsum(count) - count, count=count)
+    return spills_in([memoryview(code) for code in codes], notes)
+
+
+@given(st.lists(st.tuples(code(), _ANNOTATIONS, st.booleans(), st.booleans()), min_size=1))
+def test_annotated_spills_are_counted_the_same(
+    functions: list[tuple[bytes, list[tuple[int, int]], bool, bool]],
 ) -> None:
-    words = [word for kind, place in annotated for word in (kind, place * 16 + odd)]
+    codes = [code for code, *_ in functions]
+    # An odd word at the end says nothing.
+    words = [annotated(named, off) + [1] * odd for _, named, off, odd in functions]
+    alone = [spilled(own, code, 90) for own, code in zip(words, codes, strict=True)]
+    assert noted(codes, words) == alone
 
-    def expected() -> tuple[int | None, int | None, Exactness | None]:
-        return spilled(tuple(words), code, sm)
 
-    assert spills_in(memoryview(code), np.array(words, "<u4"), sm) == expected()
+@given(code(), st.sampled_from([61, 70]), st.one_of(st.just([]), _ANNOTATIONS), st.booleans())
+def test_other_spills_are_counted_the_same(
+    code: bytes, sm: int, named: list[tuple[int, int]], off: bool
+) -> None:
+    words = annotated(named, off) if sm == 61 else []
+    assert spills_alone(memoryview(code), np.array(words, "<u4"), sm) == spilled(words, code, sm)
 
 
 def test_what_annotations_cannot_hold_is_a_bound_here_too() -> None:
     code = struct.pack("<QQ", 0x387, 4 << 9) * (2 * spills.MOST_ANNOTATIONS)
-    named = np.array([(1, 16 * place) for place in range(5000)], "<u4").ravel()
-    assert spills_in(memoryview(code), named, 90) == spilled(named.tolist(), code, 90)
-    assert spills_in(memoryview(code), named, 90)[0] == 2 * spills.MOST_ANNOTATIONS * 4
+    named = annotated([(1, place) for place in range(5000)], 0)
+    ((stores, *rest),) = noted([code], [named])
+    assert (stores, *rest) == spilled(named, code, 90)
+    assert stores == 2 * spills.MOST_ANNOTATIONS * 4

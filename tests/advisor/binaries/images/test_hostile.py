@@ -306,7 +306,7 @@ def test_places_that_are_no_files(tmp_path: Path) -> None:
 
 def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "shrinks.fatbin"
-    path.write_bytes(region(entry(bytes(1 << 15), kind=8)) * 1000)
+    path.write_bytes(region(entry(bytes(1 << 12), kind=8)) * 8000)
     reading = read(str(path))
     assert isinstance(next(reading), Entry)
     os.truncate(path, 1 << 20)
