@@ -141,8 +141,12 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2])
     args = parser.parse_args()
-    for path in args.libraries:
-        report(path, args.repetitions, args.processes)
+    if len(args.libraries) == 1:
+        report(args.libraries[0], args.repetitions, args.processes)
+        return
+    options = ["--repetitions", str(args.repetitions), "--processes", *map(str, args.processes)]
+    for path in args.libraries:  # a process each, whose peak memory is of this library only
+        subprocess.run([sys.executable, __file__, path, *options], check=True)
 
 
 if __name__ == "__main__":

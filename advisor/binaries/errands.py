@@ -14,7 +14,7 @@ from gpuadvise.advisor.binaries.buffers import Buffers
 from gpuadvise.advisor.binaries.images import Images
 from gpuadvise.advisor.binaries.model import Damage, Kernel
 from gpuadvise.advisor.binaries.source import opened
-from gpuadvise.advisor.binaries.together import read_together
+from gpuadvise.advisor.binaries.together import array_reader, read_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,6 +45,7 @@ def run_errands(
     # A thread takes errands from the link at once: the first process never waits for us to.
     receiving = Thread(target=_receive, args=(link, desk), daemon=True)
     receiving.start()
+    array_reader()  # is loaded while the first errand is on its way
     with suppress(OSError):  # nobody listens any more
         for answer in _answers(path, desk, instructions):
             link.send(answer)

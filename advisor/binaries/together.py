@@ -13,10 +13,12 @@ from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.binaries.ahead import Mark
     from gpuadvise.advisor.binaries.model import Entry, Kernel
+
+    Found = list[list[Kernel] | None]
 
 _THREADS = "OPENBLAS_NUM_THREADS"
 # What is not packed is read piece by piece when it is larger.
@@ -43,18 +45,24 @@ def read_together(
 
 def _by_arrays(steps: Sequence[Entry | Damage | Opened | Mark]) -> dict[int, list[Kernel]]:
     """Return the kernels of those steps that are ordinary images."""
-    try:
-        with _lone_numpy():
-            from gpuadvise.advisor.binaries.bulk.read import read_images
-    except ImportError:
-        return {}
+    read_images = array_reader()
     opened = {number: step for number, step in enumerate(steps) if isinstance(step, Opened)}
     views = {number: view for number, step in opened.items() if (view := _view(step))}
-    if not views:
+    if not views or read_images is None:
         return {}
     found = read_images([opened[number].packed.entry for number in views], list(views.values()))
     pairs = zip(views, found, strict=True)
     return {number: kernels for number, kernels in pairs if kernels is not None}
+
+
+def array_reader() -> Callable[[Sequence[Entry], Sequence[memoryview]], Found] | None:
+    """Return what reads images all at once, None where numpy is not installed."""
+    try:
+        with _lone_numpy():
+            from gpuadvise.advisor.binaries.bulk.read import read_images
+    except ImportError:
+        return None
+    return read_images
 
 
 @contextmanager
