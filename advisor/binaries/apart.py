@@ -1,7 +1,7 @@
 """The images of one large file read by several processes.
 
-Kernels come in the order of the file and after their entries, but entries of later containers
-may come before them.
+Kernels and damage come in the order of the file, kernels after their entries, but entries of
+later containers may come before them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read_apart(
 
     Raises Unavailable when a process dies, or a package to unpack is missing.
     """
-    waiting: deque[Entry | Damage | _Reader] = deque()
+    waiting: deque[Entry | _Reader] = deque()
     with _readers(path, want) as readers:
         share = size // (4 * want.processes)
         for step in _errands(steps, min(_ERRAND, max(_LEAST_ERRAND, share))):
@@ -127,18 +127,19 @@ def _context() -> ForkContext | SpawnContext:
     return get_context("spawn")
 
 
-def _errands(
-    steps: Iterable[Entry | Damage | Packed], enough: int
-) -> Iterator[Entry | Damage | list[Packed]]:
-    """Yield *steps*, payloads gathered until there are *enough* bytes for one errand."""
-    errand: list[Packed] = []
+def _errands(steps: Iterable[Entry | Damage | Packed], enough: int) -> Iterator[Entry | Errand]:
+    """Yield *steps*, payloads gathered until there are *enough* bytes for one errand.
+
+    Damage goes with them, and comes back in its place among theirs.
+    """
+    errand: Errand = []
     size = 0
     for step in steps:
-        if not isinstance(step, Packed):
+        if isinstance(step, Entry):
             yield step
             continue
         errand.append(step)
-        size += step.unpacked_size
+        size += step.unpacked_size if isinstance(step, Packed) else 0
         if size >= enough:
             yield errand
             errand, size = [], 0
@@ -146,7 +147,7 @@ def _errands(
         yield errand
 
 
-def _told(step: Entry | Damage | _Reader) -> Iterator[Kernel | Entry | Damage]:
+def _told(step: Entry | _Reader) -> Iterator[Kernel | Entry | Damage]:
     if not isinstance(step, _Reader):
         yield step
         return

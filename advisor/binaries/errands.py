@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.entries import Packed
 
-Errand: TypeAlias = "list[Packed]"
+Errand: TypeAlias = "list[Packed | Damage]"
 # Kernels travel as columns: one by one, packing them up would take longer than reading them.
 Rows: TypeAlias = "list[tuple[tuple[Any, ...], ...] | Damage]"
 # The share of a batch to begin with: loading numpy takes longer than unpacking it.
@@ -75,8 +75,8 @@ class _Desk:
         self.errands: SimpleQueue[Errand | None] = SimpleQueue()
         self.begun = 0
 
-    def steps(self) -> Iterator[Packed | Mark]:
-        """Yield the payloads of all errands, with marks."""
+    def steps(self) -> Iterator[Packed | Damage | Mark]:
+        """Yield the payloads of all errands and the damage among them, with marks."""
         while (errand := self.errands.get()) is not None:
             self.begun += 1
             yield from errand

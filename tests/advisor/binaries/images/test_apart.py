@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import Pipe
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -24,7 +25,6 @@ from gpuadvise.advisor.errors import BadInput, Unavailable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from multiprocessing.connection import Connection
-    from pathlib import Path
 
     from gpuadvise.advisor.binaries.errands import Rows
 
@@ -53,6 +53,22 @@ def test_several_processes_read_the_same(file: str) -> None:
     for kind in (Kernel, Entry, Damage):
         kept = [item for item in together if isinstance(item, kind)]
         assert kept == [item for item in alone if isinstance(item, kind)]
+
+
+def test_damage_of_containers_comes_among_that_of_images(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Path(file).read_bytes()
+    headless = whole[:20] + b"\xff" * 4 + whole[24:]  # the size of its first entry's header
+    path = tmp_path / "headless.fatbin"
+    path.write_bytes((whole + headless) * 2)
+    monkeypatch.setattr(apart, "_ERRAND", 1 << 30)
+    alone, together = (
+        [item for item in read(str(path), Want(processes=count)) if not isinstance(item, Entry)]
+        for count in (1, 2)
+    )
+    assert any("entry is damaged" in item.message for item in alone if isinstance(item, Damage))
+    assert together == alone
 
 
 def test_a_process_with_threads_is_not_copied(file: str) -> None:
