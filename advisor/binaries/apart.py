@@ -6,6 +6,7 @@ later containers may come before them.
 
 from __future__ import annotations
 
+import signal
 from collections import deque
 from contextlib import contextmanager
 from multiprocessing import get_all_start_methods, get_context
@@ -101,8 +102,9 @@ def _readers(path: str, want: Want) -> Iterator[list[_Reader]]:
     context = _context()
     readers: list[_Reader] = []
     try:
-        for _ in range(want.processes):
-            readers.append(_Reader(context, path, [one.link for one in readers], want))
+        with _uninterrupted(context):
+            for _ in range(want.processes):
+                readers.append(_Reader(context, path, [one.link for one in readers], want))
         yield readers
     except (EOFError, BrokenPipeError, ConnectionResetError):
         raise Unavailable(
@@ -113,6 +115,26 @@ def _readers(path: str, want: Want) -> Iterator[list[_Reader]]:
             reader.stop()
         for reader in readers:
             reader.join()
+
+
+@contextmanager
+def _uninterrupted(context: ForkContext | SpawnContext) -> Iterator[None]:
+    """Let Ctrl-C wait: half-started processes would speak of it at length, or swallow ours.
+
+    What starts inherits that it waits, until it ignores it.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    if context.get_start_method() == "spawn":
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()  # the first start of it would let Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _context() -> ForkContext | SpawnContext:

@@ -131,6 +131,39 @@ def test_an_interrupt_is_for_the_first_process(file: str, tmp_path: Path) -> Non
     assert process.returncode == 130
 
 
+_STARTING = """
+import os, signal, sys
+from multiprocessing import active_children, get_context
+from gpuadvise.advisor.binaries import apart, containers
+from gpuadvise.advisor.binaries.read import read
+from gpuadvise.advisor.binaries.want import Want
+started = []
+class Interrupted(apart._Reader):
+    def __init__(self, *arguments):
+        os.killpg(0, signal.SIGINT)
+        super().__init__(*arguments)
+        os.killpg(0, signal.SIGINT)
+        started.append(self)
+if __name__ == "__main__":
+    apart._Reader, containers._WORTH_PROCESSES = Interrupted, 1
+    apart._context = lambda: get_context(sys.argv[2])
+    try:
+        list(read(sys.argv[1], Want(processes=2)))
+    except KeyboardInterrupt:
+        print(len(started), active_children())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals do not wait there")
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_an_interrupt_waits_until_all_have_started(file: str, tmp_path: Path, start: str) -> None:
+    script = tmp_path / "starting.py"
+    script.write_text(_STARTING)
+    command = [sys.executable, str(script), file, start]
+    ran = subprocess.run(command, capture_output=True, start_new_session=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == (b"2 []\n", b"")
+
+
 def test_no_process_outlives_the_first(file: str, tmp_path: Path) -> None:
     with reading(file, tmp_path) as process:
         process.kill()
