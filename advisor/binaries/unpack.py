@@ -17,6 +17,7 @@ MOST_UNPACKED = 1 << 30
 # LZ4 cannot do better than 255 to 1. The best of Zstandard seen in a library is 134 to 1.
 _MOST_TIMES = {Compression.LZ4: 255, Compression.ZSTD: 500}
 _SLACK = 64
+_BROKEN = "Its Zstandard data are broken."
 # Making an unpacker takes longer than unpacking a stub, and two threads must not share one.
 _made = threading.local()
 
@@ -47,9 +48,10 @@ def unpack_into(payload: memoryview, memory: memoryview) -> None:
             memory[:] = unpack(bytes(payload), Compression.ZSTD, len(memory))
             return
         with _unpacker().stream_reader(payload) as reader:
-            _expect(reader.readinto(memory), len(memory))
+            if reader.readinto(memory) != len(memory):  # they end early, as ``unpack`` says
+                raise Damaged(_BROKEN)
     except zstandard.ZstdError:
-        raise Damaged("Its Zstandard data are broken.") from None
+        raise Damaged(_BROKEN) from None
 
 
 def believable(packed: int, size: int, compression: Compression = Compression.ZSTD) -> bool:
@@ -85,7 +87,7 @@ def _zstd(payload: bytes, size: int) -> bytes:
             raise Damaged(f"Its frame holds {announced:,} bytes, not the {size:,} it claims.")
         return bytes(_unpacker().decompress(payload, max_output_size=size))
     except zstandard.ZstdError:
-        raise Damaged("Its Zstandard data are broken.") from None
+        raise Damaged(_BROKEN) from None
 
 
 def _unpacker() -> ZstdDecompressor:

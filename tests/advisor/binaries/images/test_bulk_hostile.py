@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import resource
 import struct
 import time
@@ -113,6 +114,18 @@ def test_a_check_that_is_cut_off_is_missed(cut: int) -> None:
         unpack(frame[:-cut], Compression.ZSTD, 5000)
     with pytest.raises(Damaged):
         unpack_into(memoryview(frame)[:-cut], memory)
+
+
+@pytest.mark.parametrize("cut", [1, 3000])
+def test_a_frame_that_ends_early_is_broken_either_way(cut: int) -> None:
+    """What lies beside an image decides how it is unpacked, and not what is said about it."""
+    data = random.Random(1).randbytes(300_000)
+    frame = zstandard.compress(data)[:-cut]
+    with pytest.raises(Damaged) as alone:
+        unpack(frame, Compression.ZSTD, len(data))
+    with pytest.raises(Damaged) as together:
+        unpack_into(memoryview(frame), memoryview(bytearray(len(data))))
+    assert together.value.message == alone.value.message == "Its Zstandard data are broken."
 
 
 def _entry(payload: bytes, unpacked: int, flags: int = 0x8011) -> bytes:
