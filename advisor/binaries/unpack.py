@@ -39,8 +39,8 @@ def unpack_into(payload: memoryview, memory: memoryview) -> None:
     """Fill *memory* with a Zstandard *payload* of exactly that size; raises as ``unpack`` does."""
     try:
         import zstandard
-    except ImportError:
-        raise _missing("Zstandard", "zstandard") from None
+    except ImportError as error:
+        raise _missing("Zstandard", "zstandard", error) from None
     try:
         frame = zstandard.get_frame_parameters(payload)
         # An unknown size, or a lie; or a check that may be cut off, which a stream does not miss.
@@ -67,8 +67,8 @@ def _expect(found: int, size: int) -> None:
 def _lz4(payload: bytes, size: int) -> bytes:
     try:
         from lz4 import block
-    except ImportError:
-        raise _missing("LZ4", "lz4") from None
+    except ImportError as error:
+        raise _missing("LZ4", "lz4", error) from None
     try:
         return bytes(block.decompress(payload, uncompressed_size=size))
     except block.LZ4BlockError:
@@ -78,8 +78,8 @@ def _lz4(payload: bytes, size: int) -> bytes:
 def _zstd(payload: bytes, size: int) -> bytes:
     try:
         import zstandard
-    except ImportError:
-        raise _missing("Zstandard", "zstandard") from None
+    except ImportError as error:
+        raise _missing("Zstandard", "zstandard", error) from None
     try:
         # The library believes the frame before it believes the caller, so ask the frame first.
         announced = zstandard.frame_content_size(payload)
@@ -99,8 +99,11 @@ def _unpacker() -> ZstdDecompressor:
     return unpacker
 
 
-def _missing(name: str, package: str) -> Unavailable:
+def _missing(name: str, package: str, error: ImportError) -> Unavailable:
+    why = f"cannot be loaded: {error}"  # it fits another machine, or memory is short
+    if isinstance(error, ModuleNotFoundError):
+        why = "is not installed"
     return Unavailable(
-        f"Some images are packed with {name}, and the Python package {package} is not installed.",
+        f"Some images are packed with {name}, and the Python package {package} {why}.",
         hint="Install gpuadvise[binaries]. Listing the entries alone needs no package.",
     )

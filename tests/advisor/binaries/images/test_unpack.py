@@ -33,18 +33,29 @@ def test_what_was_packed_comes_back(compression: Compression, payload: bytes) ->
 @pytest.mark.parametrize(
     ("compression", "package"), [(Compression.LZ4, "lz4"), (Compression.ZSTD, "zstandard")]
 )
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ModuleNotFoundError("no such module"), "is not installed."),
+        (ImportError("it fits no such machine"), "cannot be loaded: it fits no such machine."),
+    ],
+)
 def test_a_missing_package_is_named(
-    compression: Compression, package: str, monkeypatch: pytest.MonkeyPatch
+    compression: Compression,
+    package: str,
+    error: ImportError,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     real = builtins.__import__
 
     def refuse(name: str, *rest: object):
         if name == package:
-            raise ImportError(name)
+            raise error
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(Unavailable, match=package) as caught:
+    with pytest.raises(Unavailable, match=f"{package} {said}") as caught:
         unpack(b"x" * 100, compression, 200)
     assert "gpuadvise[binaries]" in (caught.value.hint or "")
 
