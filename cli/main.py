@@ -44,6 +44,9 @@ def main(args: list[str] | None = None) -> int:
         return Exit.CLOSED_PIPE
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
+    except MemoryError:
+        complain("No memory is left.")
+        return Exit.UNAVAILABLE
 
 
 def _run(args: list[str]) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.entries import Packed
 from gpuadvise.advisor.binaries.images import needed
+from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -66,7 +67,8 @@ def unpacked_ahead(
 ) -> Iterator[list[Entry | Damage | Opened | Mark]]:
     """Yield *steps* in order, several at a time, each payload opened until the next are asked for.
 
-    What is unpacked lies in *memories*. *first* is the share of a batch to begin with.
+    What is unpacked lies in *memories*. *first* is the share of a batch to begin with. Raises
+    Unavailable when no thread can be started.
     """
     workers = min(_MOST_WORKERS, os.cpu_count() or 1)
     waiting: deque[_Begun] = deque()
@@ -85,7 +87,9 @@ def unpacked_ahead(
 def _begun(batch: _Batch, pool: ThreadPoolExecutor, images: Images, memories: Buffers) -> _Begun:
     payloads = [step for step in batch.steps if isinstance(step, Packed)]
     memory = memories.take(needed(payloads))
-    return _Begun(batch, memory, pool.submit(images.open_all, payloads, memory))
+    with startable():
+        opening = pool.submit(images.open_all, payloads, memory)
+    return _Begun(batch, memory, opening)
 
 
 def _ended(begun: _Begun, memories: Buffers) -> Iterator[list[Entry | Damage | Opened | Mark]]:
@@ -123,6 +127,18 @@ def _batches(
             gathered, size, before, share = [], 0, -1, min(2 * share, 1)
     if gathered:
         yield _Batch(gathered, size)
+
+
+@contextmanager
+def startable() -> Iterator[None]:
+    """Start threads; raises Unavailable when there can be no more."""
+    try:
+        yield
+    except RuntimeError:
+        raise Unavailable(
+            "No thread can be started to unpack images.",
+            hint="Memory, or the number of processes and threads, is limited.",
+        ) from None
 
 
 @contextmanager

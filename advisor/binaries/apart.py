@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _ERRAND = 1 << 26
 _LEAST_ERRAND = 1 << 24
 _ERRANDS = 8
+_ALONE = "Try --jobs 1."
 
 
 def read_apart(
@@ -102,13 +103,18 @@ def _readers(path: str, want: Want) -> Iterator[list[_Reader]]:
     context = _context()
     readers: list[_Reader] = []
     try:
-        with _uninterrupted(context):
-            for _ in range(want.processes):
-                readers.append(_Reader(context, path, [one.link for one in readers], want))
+        try:
+            with _uninterrupted(context):
+                for _ in range(want.processes):
+                    readers.append(_Reader(context, path, [one.link for one in readers], want))
+        except OSError as error:
+            raise Unavailable(
+                f"No process can be started to read images: {error.strerror}.", hint=_ALONE
+            ) from None
         yield readers
     except (EOFError, BrokenPipeError, ConnectionResetError):
         raise Unavailable(
-            "A process that read images died.", hint="Memory may be short: try --jobs 1."
+            "A process that read images died.", hint=f"Memory may be short. {_ALONE}"
         ) from None
     finally:
         for reader in readers:

@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from gpuadvise.advisor.binaries.ahead import Mark, unpacked_ahead
+from gpuadvise.advisor.binaries.ahead import Mark, startable, unpacked_ahead
 from gpuadvise.advisor.binaries.buffers import Buffers
 from gpuadvise.advisor.binaries.images import Images
 from gpuadvise.advisor.binaries.model import Damage, Kernel
@@ -44,24 +44,28 @@ def run_errands(
     desk = _Desk()
     # A thread takes errands from the link at once: the first process never waits for us to.
     receiving = Thread(target=_receive, args=(link, desk), daemon=True)
-    receiving.start()
-    array_reader()  # is loaded while the first errand is on its way
     with suppress(OSError):  # nobody listens any more
-        for answer in _answers(path, desk, instructions):
+        for answer in _answers(receiving, path, desk, instructions):
             link.send(answer)
-    receiving.join()  # what went wrong is heard before the link breaks
+    if receiving.is_alive():
+        receiving.join()  # what went wrong is heard before the link breaks
 
 
 def _receive(link: Connection, desk: _Desk) -> None:
-    with suppress(EOFError, OSError):
+    with suppress(EOFError, OSError, MemoryError):
         while True:
             desk.errands.put(link.recv())
     desk.errands.put(None)
 
 
-def _answers(path: str, desk: _Desk, instructions: bool) -> Iterator[Rows | Exception]:
+def _answers(
+    receiving: Thread, path: str, desk: _Desk, instructions: bool
+) -> Iterator[Rows | Exception]:
     """Yield the rows of each errand, or why there are no more."""
     try:
+        with startable():
+            receiving.start()
+        array_reader()  # is loaded while the first errand is on its way
         with opened(path) as (_, span):
             yield from _read(desk, Images(span), instructions)
     except Exception as error:

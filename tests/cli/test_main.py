@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from gpuadvise.cli import main
+
 
 def test_no_arguments_show_the_help(cli) -> None:
     ran = cli()
@@ -51,6 +53,15 @@ def test_a_closed_pipe_is_quiet() -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout.strip() in {"0", "141"}
+
+
+def test_memory_that_ends_is_said(cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: list[str]) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr(main, "_run", fail)
+    ran = cli("gpus")
+    assert (ran.code, ran.out, ran.err) == (3, "", "error: No memory is left.\n")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell", "pwsh"])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -7,13 +8,14 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import Pipe
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from gpuadvise.advisor.binaries import apart, containers
+from gpuadvise.advisor.binaries import apart, containers, errands
 from gpuadvise.advisor.binaries.entries import Packed
 from gpuadvise.advisor.binaries.errands import run_errands
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place
@@ -24,7 +26,6 @@ from gpuadvise.advisor.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from multiprocessing.connection import Connection
 
     from gpuadvise.advisor.binaries.errands import Rows
 
@@ -247,6 +248,60 @@ def test_a_process_that_dies_is_said(file: str, monkeypatch: pytest.MonkeyPatch)
 
 def _die(*_: object) -> None:
     os._exit(9)
+
+
+@pytest.fixture
+def copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start processes as copies of this one, with what a test has put into it."""
+    if sys.platform == "win32":
+        pytest.skip("processes are not copied there")
+    monkeypatch.setattr(apart, "_context", lambda: get_context("fork"))
+
+
+@pytest.mark.usefixtures("copied")
+def test_no_process_can_be_started(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> int:
+        raise BlockingIOError(errno.EAGAIN, "Too many are there")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    with pytest.raises(Unavailable, match=r"No process can be started .*: Too many are there\."):
+        list(read(file, Want(processes=2)))
+
+
+@pytest.mark.usefixtures("copied")
+@pytest.mark.parametrize("processes", [1, 2])
+def test_no_thread_can_be_started(
+    file: str, processes: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(Unavailable, match=r"No thread can be started|A process .* died"):
+        list(read(file, Want(processes=processes)))
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("copied")
+def test_memory_ends_in_one_of_them(
+    file: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(errands, "array_reader", _no_memory)
+    with pytest.raises((MemoryError, Unavailable)):
+        list(read(file, Want(processes=2)))
+    assert capfd.readouterr().err == ""
+
+
+def test_memory_ends_while_an_errand_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are no more errands then, and the process ends: nobody waits for ever."""
+    monkeypatch.setattr(Connection, "recv", _no_memory)
+    desk = errands._Desk()
+    errands._receive(Pipe()[0], desk)
+    assert desk.errands.get_nowait() is None
+
+
+def _no_memory(*_: object) -> None:
+    raise MemoryError
 
 
 def test_who_stops_listening_stops_the_processes(file: str) -> None:
