@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.errands import Errand, Rows
     from gpuadvise.advisor.binaries.want import Want
 
-# Unpacked bytes of one errand at most and at least, and errands that a process may have before
-# it, so that it unpacks the next while it reads the last. A file unpacks to about four times its
-# size: each process gets sixteen errands or more.
+# Unpacked bytes of one errand at most and at least, payloads and damage in it, and errands that a
+# process may have before it, so that it unpacks the next while it reads the last. A file unpacks
+# to about four times its size: each process gets sixteen errands or more.
 _ERRAND = 1 << 26
 _LEAST_ERRAND = 1 << 24
+_MOST_STEPS = 1 << 12
 _ERRANDS = 8
 _ALONE = "Try --jobs 1."
 
@@ -168,7 +169,7 @@ def _errands(steps: Iterable[Entry | Damage | Packed], enough: int) -> Iterator[
             continue
         errand.append(step)
         size += step.unpacked_size if isinstance(step, Packed) else 0
-        if size >= enough:
+        if size >= enough or len(errand) == _MOST_STEPS:
             yield errand
             errand, size = [], 0
     if errand:

@@ -250,6 +250,13 @@ def _die(*_: object) -> None:
     os._exit(9)
 
 
+def test_errands_are_bounded_without_payloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "_MOST_STEPS", 10)
+    damage = Damage(place=Place(path="all.broken"), message="It is broken.")
+    errands_of_it = list(apart._errands([damage] * 25, 1))
+    assert errands_of_it == [[damage] * 10, [damage] * 10, [damage] * 5]
+
+
 @pytest.fixture
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start processes as copies of this one, with what a test has put into it."""
