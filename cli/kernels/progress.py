@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, TypeVar
@@ -27,7 +28,8 @@ class Progress:
     """
 
     def __init__(self, *, streaming: bool = False) -> None:
-        self.watched = sys.stderr.isatty() and not (streaming and sys.stdout.isatty())
+        able = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"  # to write over a line
+        self.watched = able and not (streaming and sys.stdout.isatty())
         self._due = time.monotonic() + _PATIENCE
         self._written = False
 
@@ -39,7 +41,8 @@ class Progress:
     def unpacking(self, name: str, size: int) -> None:
         """Say that *size* bytes of a file called *name* have been unpacked."""
         if self._is_due():
-            self._say(f"unpacking {inert(name.rpartition('/')[2][:_LONGEST])}: {show_bytes(size)}")
+            shown_name = inert(name.rpartition("/")[2][:_LONGEST])[:_LONGEST]
+            self._say(f"unpacking {shown_name}: {show_bytes(size)}")
 
     def end(self) -> None:
         """Clear the line."""

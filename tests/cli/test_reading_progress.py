@@ -42,6 +42,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def watched(cli, monkeypatch: pytest.MonkeyPatch):
     """Run the command line with a terminal as the standard error."""
+    monkeypatch.delenv("TERM", raising=False)
 
     def run(*args: str):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True)  # pytest's own: put there late
@@ -65,6 +66,22 @@ def test_a_line_that_is_written_over(watched, wheel, hurried, command, options, 
     ran = watched(command, wheel, *(option.format(wheel=wheel) for option in options))
     assert (ran.code, "\x1b" in ran.out) == (0, False)
     assert ran.err == "".join(f"\r\x1b[K{text}" for text in lines)
+
+
+def test_nothing_on_a_terminal_that_cannot(
+    watched, wheel, hurried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    assert watched("kernels", wheel).err == ""
+
+
+def test_the_line_is_one_whatever_the_name(watched, tmp_path: Path, hurried) -> None:
+    path = tmp_path / "escapes.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("\x1b" * 200, PTX)
+    lines = watched("kernels", str(path)).err.split("\r\x1b[K")
+    assert lines[1].startswith(r"unpacking \x1b\x1b")
+    assert max(map(len, lines)) <= 80
 
 
 def test_nothing_in_a_pipe(cli, wheel, hurried) -> None:
