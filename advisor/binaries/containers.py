@@ -38,7 +38,7 @@ def read_containers(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
     if want.processes > 1 and place.member is None and span.size >= _WORTH_PROCESSES:
         from gpuadvise.advisor.binaries.apart import read_apart
 
-        yield from read_apart(_steps(span, place, want), place.path, span.size, want)
+        yield from read_apart(_steps(span, place, want), place.path, span, want)
         return
     from gpuadvise.advisor.binaries.ahead import unpacked_ahead  # listings need none
     from gpuadvise.advisor.binaries.buffers import Buffers

@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import groupby
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from gpuadvise.advisor.binaries.ahead import Mark, startable, unpacked_ahead
 from gpuadvise.advisor.binaries.buffers import Buffers
@@ -15,6 +15,8 @@ from gpuadvise.advisor.binaries.images import Images
 from gpuadvise.advisor.binaries.model import Damage, Kernel
 from gpuadvise.advisor.binaries.source import opened
 from gpuadvise.advisor.binaries.together import array_reader, read_together
+from gpuadvise.advisor.errors import Unavailable
+from gpuadvise.advisor.prose import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,10 +31,19 @@ Rows: TypeAlias = "list[tuple[tuple[Any, ...], ...] | Damage]"
 _FIRST = 1 / 4
 
 
-def run_errands(
-    link: Connection, path: str, others: Sequence[Connection], instructions: bool
-) -> None:
-    """Send the rows of each errand that comes over *link*, about the file at *path*.
+class Task(NamedTuple):
+    """The file that all errands are about, which *file_id* tells from others at its *path*.
+
+    *instructions*: count those of its kernels.
+    """
+
+    path: str
+    file_id: tuple[int, int]
+    instructions: bool
+
+
+def run_errands(link: Connection, task: Task, others: Sequence[Connection]) -> None:
+    """Send the rows of each errand that comes over *link*.
 
     What goes wrong is sent instead. *others* are ends that this process has a copy of, and must
     not hold open: the end of the first process would go unnoticed.
@@ -45,7 +56,7 @@ def run_errands(
     # A thread takes errands from the link at once: the first process never waits for us to.
     receiving = Thread(target=_receive, args=(link, desk), daemon=True)
     with suppress(OSError):  # nobody listens any more
-        for answer in _answers(receiving, path, desk, instructions):
+        for answer in _answers(receiving, task, desk):
             link.send(answer)
     if receiving.is_alive():
         receiving.join()  # what went wrong is heard before the link breaks
@@ -58,16 +69,16 @@ def _receive(link: Connection, desk: _Desk) -> None:
     desk.errands.put(None)
 
 
-def _answers(
-    receiving: Thread, path: str, desk: _Desk, instructions: bool
-) -> Iterator[Rows | Exception]:
+def _answers(receiving: Thread, task: Task, desk: _Desk) -> Iterator[Rows | Exception]:
     """Yield the rows of each errand, or why there are no more."""
     try:
         with startable():
             receiving.start()
         array_reader()  # is loaded while the first errand is on its way
-        with opened(path) as (_, span):
-            yield from _read(desk, Images(span), instructions)
+        with opened(task.path) as (_, span):
+            if span.file_id() != task.file_id:
+                raise Unavailable(f"{quoted_path(task.path)} was replaced while it was read.")
+            yield from _read(desk, Images(span), task.instructions)
     except Exception as error:
         yield error
 

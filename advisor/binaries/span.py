@@ -81,6 +81,11 @@ class FileSpan:
         self._block_at = offset
         return self._block[:size]
 
+    def file_id(self) -> tuple[int, int]:
+        """Return the device and number of the file, which no other has while it is open."""
+        status = os.fstat(self._file.fileno())
+        return status.st_dev, status.st_ino
+
     def view(self) -> memoryview:
         """Return all bytes; raises Damaged when they are not there."""
         return memoryview(self.read(0, self.size))

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from gpuadvise.advisor.binaries import apart, containers, errands
+from gpuadvise.advisor.binaries import apart, containers, errands, readers
 from gpuadvise.advisor.binaries.entries import Packed
-from gpuadvise.advisor.binaries.errands import run_errands
+from gpuadvise.advisor.binaries.errands import Task, run_errands
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.span import FileSpan
@@ -73,16 +73,14 @@ def test_damage_of_containers_comes_among_that_of_images(
 
 
 def test_a_process_with_threads_is_not_copied(file: str) -> None:
-    fresh = (
-        "from gpuadvise.advisor.binaries import apart; print(apart._context().get_start_method())"
-    )
+    fresh = "from gpuadvise.advisor.binaries import readers; print(readers._context().get_start_method())"
     said = subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True).stdout
     assert said.strip() == ("fork" if sys.platform == "linux" else "spawn")
     over = threading.Event()
     other = threading.Thread(target=over.wait)
     other.start()
     try:
-        assert apart._context().get_start_method() == "spawn"
+        assert readers._context().get_start_method() == "spawn"
         assert len(list(read(file, Want(processes=2)))) == len(list(read(file)))
     finally:
         over.set()
@@ -135,19 +133,19 @@ def test_an_interrupt_is_for_the_first_process(file: str, tmp_path: Path) -> Non
 _STARTING = """
 import os, signal, sys
 from multiprocessing import active_children, get_context
-from gpuadvise.advisor.binaries import apart, containers
+from gpuadvise.advisor.binaries import containers, readers
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.want import Want
 started = []
-class Interrupted(apart._Reader):
+class Interrupted(readers.Reader):
     def __init__(self, *arguments):
         os.killpg(0, signal.SIGINT)
         super().__init__(*arguments)
         os.killpg(0, signal.SIGINT)
         started.append(self)
 if __name__ == "__main__":
-    apart._Reader, containers._WORTH_PROCESSES = Interrupted, 1
-    apart._context = lambda: get_context(sys.argv[2])
+    readers.Reader, containers._WORTH_PROCESSES = Interrupted, 1
+    readers._context = lambda: get_context(sys.argv[2])
     try:
         list(read(sys.argv[1], Want(processes=2)))
     except KeyboardInterrupt:
@@ -180,8 +178,13 @@ def payloads(file: str) -> list[Packed]:
         return [step for step in steps if isinstance(step, Packed)]
 
 
-def answers(path: str, errands: list[list[Packed]]) -> list[object]:
-    """Return what one process says to *errands*, run here."""
+def file_id(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
+
+
+def answers(path: str, file: str, errands: list[list[Packed]]) -> list[object]:
+    """Return what one process says to *errands* about *file* at *path*, run here."""
     ours, theirs = Pipe()
     others = Pipe()
     before = signal.getsignal(signal.SIGINT)
@@ -189,7 +192,7 @@ def answers(path: str, errands: list[list[Packed]]) -> list[object]:
     with ThreadPoolExecutor() as pool:
         listening = pool.submit(_first_process, ours, errands)
         try:
-            run_errands(theirs, path, others, instructions=False)
+            run_errands(theirs, Task(path, file_id(file), instructions=False), others)
         finally:
             signal.signal(signal.SIGINT, before)
         assert all(other.closed for other in others)
@@ -205,7 +208,7 @@ def _first_process(link: Connection, errands: list[list[Packed]]) -> list[object
 
 
 def test_what_one_of_them_does(file: str, payloads: list[Packed]) -> None:
-    said = answers(file, [payloads[:1], payloads[1:7]])
+    said = answers(file, file, [payloads[:1], payloads[1:7]])
     rows = [cast("Rows", answer) for answer in said]
     found = [
         item
@@ -223,10 +226,24 @@ def test_what_one_of_them_does(file: str, payloads: list[Packed]) -> None:
 
 
 def test_what_goes_wrong_there_is_said_here(file: str, payloads: list[Packed]) -> None:
-    (said,) = answers(file + "-is-not-there", [payloads[:1]])
+    (said,) = answers(file + "-is-not-there", file, [payloads[:1]])
     assert "There is no file" in str(said)
-    with pytest.raises(BadInput, match="There is no file"):
-        list(apart.read_apart(payloads, file + "-is-not-there", 1, Want(processes=2)))
+    with open(file, "rb", buffering=0) as handle:
+        reading = apart.read_apart(
+            payloads, file + "-is-not-there", FileSpan(handle, 1), Want(processes=2)
+        )
+        with pytest.raises(BadInput, match="There is no file"):
+            list(reading)
+
+
+def test_another_file_in_its_place_is_not_read(
+    file: str, payloads: list[Packed], tmp_path: Path
+) -> None:
+    other = tmp_path / "other.fatbin"
+    other.write_bytes(b"another")
+    (said,) = answers(str(other), file, [payloads[:1]])
+    assert isinstance(said, Unavailable)
+    assert "was replaced while it was read" in str(said)
 
 
 def test_nobody_listens_any_more(file: str, payloads: list[Packed]) -> None:
@@ -235,13 +252,13 @@ def test_nobody_listens_any_more(file: str, payloads: list[Packed]) -> None:
     ours.close()
     before = signal.getsignal(signal.SIGINT)
     try:
-        run_errands(theirs, file, (), instructions=False)
+        run_errands(theirs, Task(file, file_id(file), instructions=False), ())
     finally:
         signal.signal(signal.SIGINT, before)
 
 
 def test_a_process_that_dies_is_said(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "run_errands", _die)
+    monkeypatch.setattr(readers, "run_errands", _die)
     with pytest.raises(Unavailable, match="A process that read images died"):
         list(read(file, Want(processes=2)))
 
@@ -262,7 +279,7 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start processes as copies of this one, with what a test has put into it."""
     if sys.platform == "win32":
         pytest.skip("processes are not copied there")
-    monkeypatch.setattr(apart, "_context", lambda: get_context("fork"))
+    monkeypatch.setattr(readers, "_context", lambda: get_context("fork"))
 
 
 @pytest.mark.usefixtures("copied")

@@ -1,0 +1,119 @@
+"""The processes that read images for another one, and how they are started and stopped."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import contextmanager
+from multiprocessing import get_all_start_methods, get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.binaries.errands import run_errands
+from gpuadvise.advisor.errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import ForkContext, SpawnContext
+
+    from gpuadvise.advisor.binaries.errands import Errand, Rows, Task
+
+_ALONE = "Try --jobs 1."
+
+
+class Reader:
+    """A process that does the errands of *task* in the order they are given."""
+
+    def __init__(
+        self, context: ForkContext | SpawnContext, task: Task, others: list[Connection]
+    ) -> None:
+        self.link, theirs = context.Pipe()
+        arguments = (theirs, task, [*others, self.link])
+        self._process = context.Process(target=run_errands, args=arguments, daemon=True)
+        self._process.start()
+        theirs.close()
+        self._load = 0
+
+    def load(self) -> int:
+        """Return how many errands are before it."""
+        return self._load
+
+    def give(self, errand: Errand) -> None:
+        """Send an errand."""
+        self._load += 1
+        self.link.send(errand)
+
+    def take(self) -> Rows:
+        """Wait for the rows of its first errand; raises what went wrong there."""
+        self._load -= 1
+        answer: Rows | Exception = self.link.recv()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def stop(self) -> None:
+        """Stop the process, whatever it does."""
+        self._process.kill()  # there is nothing to tidy up
+        self.link.close()
+
+    def join(self) -> None:
+        """Wait until it has stopped."""
+        self._process.join()
+
+
+@contextmanager
+def readers(task: Task, count: int) -> Iterator[list[Reader]]:
+    """Start *count* processes, and stop them in the end; raises Unavailable when one dies."""
+    context = _context()
+    started: list[Reader] = []
+    try:
+        try:
+            with _uninterrupted(context):
+                for _ in range(count):
+                    started.append(Reader(context, task, [one.link for one in started]))
+        except OSError as error:
+            raise Unavailable(
+                f"No process can be started to read images: {error.strerror}.", hint=_ALONE
+            ) from None
+        yield started
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        raise Unavailable(
+            "A process that read images died.", hint=f"Memory may be short. {_ALONE}"
+        ) from None
+    finally:
+        for reader in started:
+            reader.stop()
+        for reader in started:
+            reader.join()
+
+
+@contextmanager
+def _uninterrupted(context: ForkContext | SpawnContext) -> Iterator[None]:
+    """Let Ctrl-C wait: half-started processes would speak of it at length, or swallow ours.
+
+    What starts inherits that it waits, until it ignores it.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    if context.get_start_method() == "spawn":
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()  # the first start of it would let Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _context() -> ForkContext | SpawnContext:
+    """Return how processes start: as copies of this one, which is ten times as fast, if it is safe.
+
+    A copy of a process with several threads may wait for ever for one that it does not have.
+    """
+    threads = Path("/proc/self/task")
+    alone = threads.is_dir() and len(list(threads.iterdir())) == 1
+    if alone and "fork" in get_all_start_methods():
+        return get_context("fork")
+    return get_context("spawn")
