@@ -9,7 +9,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
-from gpuadvise.advisor.binaries.ahead import Mark, startable, unpacked_ahead
+from gpuadvise.advisor.binaries.ahead import startable, unpacked_ahead
+from gpuadvise.advisor.binaries.batches import Mark
 from gpuadvise.advisor.binaries.buffers import Buffers
 from gpuadvise.advisor.binaries.images import Images
 from gpuadvise.advisor.binaries.model import Damage, Kernel

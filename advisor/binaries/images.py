@@ -14,7 +14,6 @@ from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from mmap import mmap
 
     from gpuadvise.advisor.binaries.entries import Packed
     from gpuadvise.advisor.binaries.span import FileSpan, Image
@@ -86,7 +85,7 @@ class Images:
         offset, size = packed.part
         return MemorySpan(memoryview(whole)[offset : offset + size])
 
-    def open_all(self, packed: Sequence[Packed], memory: mmap) -> list[Opened]:
+    def open_all(self, packed: Sequence[Packed], memory: memoryview) -> list[Opened]:
         """Return all of *packed* with their payloads, or why they cannot be had.
 
         Frames lie in *memory*, of ``needed`` bytes.
@@ -95,10 +94,10 @@ class Images:
         stored = self._stored(frames) if frames else None
         if stored is None:
             return [opened(one, self.open) for one in packed]
-        view, start, found = memoryview(memory), 0, []
+        start, found = 0, []
         for one in packed:
             size = _frame(one)
-            into = partial(self._frame_into, stored, view[start : start + size])
+            into = partial(self._frame_into, stored, memory[start : start + size])
             found.append(opened(one, into if size else self.open))
             start += size
         return found

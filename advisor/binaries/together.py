@@ -15,7 +15,7 @@ from gpuadvise.advisor.errors import Unavailable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gpuadvise.advisor.binaries.ahead import Mark
+    from gpuadvise.advisor.binaries.batches import Mark
     from gpuadvise.advisor.binaries.model import Entry, Kernel
 
     Found = list[list[Kernel] | None]

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuadvise.advisor.binaries import ahead, containers, spills
+from gpuadvise.advisor.binaries import batches, containers, spills
 from gpuadvise.advisor.binaries.attributes import walk
 from gpuadvise.advisor.binaries.buffers import Buffers
 from gpuadvise.advisor.binaries.bulk import records
@@ -174,7 +174,7 @@ def library(build: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     broken = bytearray(whole)
     broken[image.place.offset + 64 : image.place.offset + 200] = bytes(136)
     path.write_bytes((whole * 3 + bytes(broken)) * 6)
-    monkeypatch.setattr(ahead, "_BATCH", 1 << 18)
+    monkeypatch.setattr(batches, "_BATCH", 1 << 18)
     return str(path)
 
 

@@ -6,12 +6,15 @@ import random
 import resource
 import struct
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 import zstandard
 
 from gpuadvise.advisor.binaries import ahead, containers
+from gpuadvise.advisor.binaries.batches import Batch, batches
+from gpuadvise.advisor.binaries.buffers import Buffers
 from gpuadvise.advisor.binaries.bulk.read import read_images
 from gpuadvise.advisor.binaries.cubin import MOST_INFO, read_cubin
 from gpuadvise.advisor.binaries.entries import LAYOUT, Packed
@@ -161,9 +164,25 @@ def _step(at: int, size: int, unpacked: int, part: tuple[int, int] | None = None
 
 def test_batches_are_bounded_by_what_is_read_too() -> None:
     large = [_step(at << 20, 1 << 20, 8) for at in range(64)]
-    assert max(len(batch.steps) for batch in ahead._batches(large, 1 << 23, 1)) == 8
+    assert max(len(batch.steps) for batch in batches(large, 1 << 25, 1) if batch) == 8
     shared = [_step(0, 10, 1 << 22, (16 * part, 16)) for part in range(300)]
-    assert len(next(ahead._batches(shared, 1 << 23, 1)).steps) == 300
+    assert [len(batch.steps) for batch in batches(shared, 1 << 25, 1) if batch] == [300]
+
+
+def test_workers_share_a_batch() -> None:
+    one = 1 << 20
+    several = [_step(at, 10, one // 2) for at in range(1, 11)]
+    assert [len(share) for share in ahead._shares(several, one)] == [2] * 5
+    shared = [_step(0, 10, 4 * one, (16 * part, 16)) for part in range(300)]
+    assert [len(share) for share in ahead._shares([*shared, *several], one)] == [300, *[2] * 5]
+    assert list(ahead._shares([], one)) == []
+
+
+def test_what_is_tiny_is_not_shared() -> None:
+    batch = Batch([_step(at, 8, 8) for at in range(4096)], 4096 * 8)
+    with ThreadPoolExecutor(1) as pool:
+        images = Images(MemorySpan(bytes(1 << 15)))
+        assert len(ahead._begun(batch, pool, images, Buffers(), 4).openings) == 1
 
 
 def test_what_is_not_packed_is_not_read_ahead(tmp_path: Path) -> None:
