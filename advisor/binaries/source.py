@@ -23,21 +23,29 @@ _MOST_PIPED = 8 << 30
 
 @contextmanager
 def opened(path: str) -> Iterator[tuple[BinaryIO, FileSpan]]:
-    """Give the file at *path*, with a span over it; raises BadInput when it cannot be one."""
+    """Give the file at *path*, with a span over it.
+
+    Raises BadInput when it cannot be one, Unavailable when it cannot be read.
+    """
+    try:
+        with _open(path) as file:
+            yield file, _span(file, path)
+    except OSError as error:
+        raise Unavailable(f"{quoted_path(path)} cannot be read: {error.strerror}.") from None
+
+
+def _open(path: str) -> BinaryIO:
     try:
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode):
             raise BadInput(f"{quoted_path(path)} is {_kind(mode)}, not a file.", hint=_hint(mode))
-        with open(path, "rb", buffering=0) as file:
-            yield cast("BinaryIO", file), _span(cast("BinaryIO", file), path)
+        return cast("BinaryIO", open(path, "rb", buffering=0))
     except FileNotFoundError:
         raise BadInput(f"There is no file {quoted_path(path)}.") from None
     except PermissionError:
         raise BadInput(f"{quoted_path(path)} may not be read by this user.") from None
     except ValueError:
         raise BadInput(f"{quoted_path(path)} cannot be a path.") from None
-    except OSError as error:
-        raise Unavailable(f"{quoted_path(path)} cannot be read: {error.strerror}.") from None
 
 
 @contextmanager
