@@ -45,7 +45,7 @@ def main(args: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except MemoryError:
-        complain("No memory is left.")
+        complain("No memory is left.", "Free some, or raise its limit (ulimit -v).")
         return Exit.UNAVAILABLE
 
 

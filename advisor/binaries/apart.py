@@ -7,6 +7,7 @@ later containers may come before them.
 from __future__ import annotations
 
 from collections import deque
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.entries import Packed
@@ -45,7 +46,7 @@ def read_apart(
             if not isinstance(step, list):
                 waiting.append(step)
                 continue
-            while (reader := min(several, key=Reader.load)).load() == _ERRANDS:
+            while (reader := min(several, key=attrgetter("load"))).load == _ERRANDS:
                 yield from _told(waiting.popleft())
             reader.give(step)
             waiting.append(reader)

@@ -59,8 +59,6 @@ def run_errands(link: Connection, task: Task, others: Sequence[Connection]) -> N
     with suppress(OSError):  # nobody listens any more
         for answer in _answers(receiving, task, desk):
             link.send(answer)
-    if receiving.is_alive():
-        receiving.join()  # what went wrong is heard before the link breaks
 
 
 def _receive(link: Connection, desk: _Desk) -> None:
@@ -78,7 +76,10 @@ def _answers(receiving: Thread, task: Task, desk: _Desk) -> Iterator[Rows | Exce
         array_reader()  # is loaded while the first errand is on its way
         with opened(task.path) as (_, span):
             if span.file_id() != task.file_id:
-                raise Unavailable(f"{quoted_path(task.path)} was replaced while it was read.")
+                raise Unavailable(
+                    f"{quoted_path(task.path)} was replaced while it was read.",
+                    hint="Run it again.",
+                )
             yield from _read(desk, Images(span), task.instructions)
     except Exception as error:
         yield error

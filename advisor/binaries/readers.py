@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,20 +32,17 @@ class Reader:
         self._process = context.Process(target=run_errands, args=arguments, daemon=True)
         self._process.start()
         theirs.close()
-        self._load = 0
-
-    def load(self) -> int:
-        """Return how many errands are before it."""
-        return self._load
+        self.load = 0  # errands before it
 
     def give(self, errand: Errand) -> None:
         """Send an errand."""
-        self._load += 1
-        self.link.send(errand)
+        self.load += 1
+        with suppress(BrokenPipeError, ConnectionResetError):  # what it said before is yet to take
+            self.link.send(errand)
 
     def take(self) -> Rows:
         """Wait for the rows of its first errand; raises what went wrong there."""
-        self._load -= 1
+        self.load -= 1
         answer: Rows | Exception = self.link.recv()
         if isinstance(answer, Exception):
             raise answer
@@ -76,7 +73,7 @@ def readers(task: Task, count: int) -> Iterator[list[Reader]]:
                 f"No process can be started to read images: {error.strerror}.", hint=_ALONE
             ) from None
         yield started
-    except (EOFError, BrokenPipeError, ConnectionResetError):
+    except (EOFError, ConnectionResetError):
         raise Unavailable(
             "A process that read images died.", hint=f"Memory may be short. {_ALONE}"
         ) from None

@@ -100,10 +100,10 @@ def _unpacker() -> ZstdDecompressor:
 
 
 def _missing(name: str, package: str, error: ImportError) -> Unavailable:
-    why = f"cannot be loaded: {error}"  # it fits another machine, or memory is short
+    why, install = f"cannot be loaded: {error}", f"Install {package} again, or give it more memory"
     if isinstance(error, ModuleNotFoundError):
-        why = "is not installed"
+        why, install = "is not installed", "Install gpuadvise[binaries]"
     return Unavailable(
         f"Some images are packed with {name}, and the Python package {package} {why}.",
-        hint="Install gpuadvise[binaries]. Listing the entries alone needs no package.",
+        hint=f"{install}. Listing the entries alone needs no package.",
     )

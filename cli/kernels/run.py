@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli.answer import Answer
@@ -11,35 +11,21 @@ from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.gather import Gatherer
-from gpuadvise.cli.kernels.order import Found, in_order
-from gpuadvise.cli.kernels.progress import Progress, shown
+from gpuadvise.cli.kernels.listing import entries_of, entry_listing, found_in, kernel_listing
+from gpuadvise.cli.kernels.order import in_order
+from gpuadvise.cli.kernels.progress import Progress
 from gpuadvise.cli.kernels.record import ENTRY, KERNEL, damage_record
-from gpuadvise.cli.kernels.remarks import READ, notes, refuse_nothing, why_nothing
+from gpuadvise.cli.kernels.remarks import notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from gpuadvise.advisor.backends.choose import Choice
-    from gpuadvise.advisor.binaries.counted import Counted
-    from gpuadvise.advisor.binaries.model import Entry
-    from gpuadvise.cli.blocks import Block
-    from gpuadvise.cli.kernels.advice import Advised
     from gpuadvise.cli.kernels.asked import Asked
-    from gpuadvise.cli.kernels.driver_check import Checked
+    from gpuadvise.cli.kernels.listing import Listing
     from gpuadvise.cli.render.form import Form
 
 _STREAMED = (Format.CSV, Format.NDJSON)
-_SCREEN = 40
-
-
-class _Listing(NamedTuple):
-    """What is listed in which form, its page for people, and what the rules say about it."""
-
-    form: Form
-    things: Sequence[object]
-    blocks: Callable[[], Sequence[Block]]
-    advised: Advised | None = None
-    checked: Checked | None = None
 
 
 def run(asked: Asked) -> Exit:
@@ -59,9 +45,9 @@ def run(asked: Asked) -> Exit:
 
 def _streamed(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Exit:
     if asked.entries_only:
-        lines = _lines(ENTRY, _entries(gatherer), asked)
+        lines = _lines(ENTRY, entries_of(gatherer), asked)
     else:
-        found = _found(asked, choice, gatherer)
+        found = found_in(asked, choice, gatherer)
         lines = _lines(KERNEL, in_order(list(found), asked.sort) if asked.sort else found, asked)
     stream(lines)
     note(*(choice.notes if choice else ()), *notes(asked, choice, gatherer))
@@ -74,29 +60,11 @@ def _lines(form: Form, listed: Iterable[object], asked: Asked) -> Iterator[str]:
     return form.lines(islice(listed, asked.limit or None), asked.output.format)
 
 
-def _entries(gatherer: Gatherer, *, counted: bool = False) -> Iterator[Entry | Counted]:
-    yield from gatherer.entries(counted=counted)
-    refuse_nothing(gatherer)
-
-
-def _found(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Iterator[Found]:
-    from gpuadvise.advisor.binaries.residency import Residencies
-
-    residencies = Residencies(
-        limits=choice.device.limits if choice else None,
-        block=asked.block,
-        dynamic_smem=asked.dynamic_smem,
-    )
-    for kernel in gatherer.kernels():
-        yield Found(kernel, residencies.of(kernel))
-    refuse_nothing(gatherer)
-
-
 def _answer(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Answer:
     if asked.entries_only:
-        listing = _entry_listing(asked, gatherer)
+        listing = entry_listing(asked, gatherer)
     else:
-        listing = _kernel_listing(asked, choice, gatherer)
+        listing = kernel_listing(asked, choice, gatherer)
     name = "entries" if asked.entries_only else "kernels"
     # Only --get looks into records: making the JSON of each at once takes a fifth of the time.
     records = [*map(listing.form.record, listing.things)] if asked.output.fields else []
@@ -122,56 +90,10 @@ def _answer(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Answer:
     return answer
 
 
-def _json(answer: Answer, name: str, listing: _Listing) -> str:
+def _json(answer: Answer, name: str, listing: Listing) -> str:
     from gpuadvise.cli.render.json import render_with
 
     return render_with(answer, name, listing.form.texts(listing.things, Format.JSON))
-
-
-def _entry_listing(asked: Asked, gatherer: Gatherer) -> _Listing:
-    people = asked.output.format in READ and not asked.output.fields
-    counted = people and not asked.limit
-    entries = list(_entries(gatherer, counted=counted))[: asked.limit or None]
-
-    def blocks() -> Sequence[Block]:
-        from gpuadvise.cli.kernels.entries_page import entries_page
-
-        return entries_page(asked, entries)
-
-    return _Listing(ENTRY, entries, blocks)
-
-
-def _kernel_listing(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> _Listing:
-    found = in_order(list(_found(asked, choice, gatherer)), asked.sort)
-    # A person reads one screen; making the fields of all kernels would double the time.
-    screen = asked.output.format in READ and not asked.output.fields
-    limit = _SCREEN if screen and asked.limit is None else asked.limit
-    listed = found[: limit or None]
-    advice = _advised(found, choice) if asked.advise else None
-    check = _checked(asked, found, choice) if asked.driver_check else None
-
-    def blocks() -> Sequence[Block]:
-        from gpuadvise.cli.blocks import Line, Tone
-        from gpuadvise.cli.kernels.page import kernels_page
-
-        more = [block for part in (advice, check) if part for block in part.blocks()]
-        if not found:
-            return [Line(why_nothing(asked, choice, gatherer.seen), Tone.STRONG), *more]
-        return [*kernels_page(choice, found, list(map(KERNEL.record, listed))), *more]
-
-    return _Listing(KERNEL, listed, blocks, advice, check)
-
-
-def _advised(found: list[Found], choice: Choice | None) -> Advised:
-    from gpuadvise.cli.kernels.advice import advised
-
-    return advised(shown(found), choice.device if choice else None)
-
-
-def _checked(asked: Asked, found: list[Found], choice: Choice | None) -> Checked:
-    from gpuadvise.cli.kernels.driver_check import driver_check
-
-    return driver_check(found, choice, asked.dynamic_smem)
 
 
 def _refuse_rows(asked: Asked) -> None:

@@ -61,7 +61,11 @@ def test_memory_that_ends_is_said(cli, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(main, "_run", fail)
     ran = cli("gpus")
-    assert (ran.code, ran.out, ran.err) == (3, "", "error: No memory is left.\n")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.splitlines() == [
+        "error: No memory is left.",
+        "hint: Free some, or raise its limit (ulimit -v).",
+    ]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell", "pwsh"])
