@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.compatibility.fit import Outcome
+from gpuadvise.advisor.compatibility.releases import FIRST_CUDA, show_driver
 from gpuadvise.advisor.compatibility.survey import can_load
+from gpuadvise.advisor.compatibility.targets import number
 from gpuadvise.advisor.prose import and_list, plural
 
 if TYPE_CHECKING:
@@ -15,19 +17,23 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
+    from gpuadvise.advisor.compatibility.releases import Version
     from gpuadvise.advisor.compatibility.verdict import Verdict
 
 # A list of targets longer than this is shortened to its ends.
 _LISTED = 8
 
 
-def headline(verdict: Verdict, what: str, gpu: str) -> str:
-    """Return one sentence: whether the code of *what* runs on *gpu*, and why or why not."""
+def headline(verdict: Verdict, what: str, gpu: str, needed: Version | None = None) -> str:
+    """Return one sentence: whether the code of *what* runs on *gpu*, and why or why not.
+
+    A second one names the CUDA version *needed* by the code when the GPU alone needs an older one.
+    """
     total = verdict.total
     runs, jit = verdict.count(Outcome.RUNS), verdict.count(Outcome.JIT)
     match verdict.outcome:
         case Outcome.FAILS:
-            return f"{what} does not run on {gpu}: {reason(verdict)}."
+            return f"{what} does not run on {gpu}: {reason(verdict)}.{_also(verdict, needed)}"
         case Outcome.JIT if jit == total:
             return f"{what} runs on {gpu} only after the driver has compiled its PTX: {_best(verdict)}."
         case Outcome.RUNS if runs == total:
@@ -35,6 +41,14 @@ def headline(verdict: Verdict, what: str, gpu: str) -> str:
         case _:
             share = " in part" if verdict.count(Outcome.FAILS) else ""
             return f"{what} runs on {gpu}{share}: {_parts(verdict)}."
+
+
+def _also(verdict: Verdict, needed: Version | None) -> str:
+    """Return what a driver that is just new enough for the GPU would lack."""
+    first = FIRST_CUDA.get(number(verdict.gpu))
+    if not (first and needed and verdict.driver and verdict.driver.cuda < first < needed):
+        return ""
+    return f" Its code needs {show_driver(needed)}."
 
 
 def _best(verdict: Verdict) -> str:

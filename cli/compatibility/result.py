@@ -27,12 +27,13 @@ def result(verdict: Verdict, survey: Survey, what: str, gpu: str) -> dict[str, A
     """Return what becomes of the code in *survey*, and what would mend it."""
     complete = is_complete(verdict)
     lacking = not is_complete(judge(survey, verdict.gpu))  # whatever the driver
+    needed = needed_cuda(survey, verdict.gpu)
     return {
         "verdict": str(verdict.outcome),
         "complete": complete,
-        "summary": headline(verdict, what, gpu),
+        "summary": headline(verdict, what, gpu, needed),
         "driver": driver_fields(verdict.driver),
-        "needed_driver": needed_fields(needed_cuda(survey, verdict.gpu)),
+        "needed_driver": needed_fields(needed),
         "modules": counted(verdict),
         "files": files(verdict),
         "entries": [entry_fields(h, verdict) for h in survey.holdings],

@@ -11,6 +11,7 @@ from gpuadvise.advisor.compatibility.drivers import parse_driver
 from gpuadvise.advisor.compatibility.explain import headline
 from gpuadvise.advisor.compatibility.fit import fit
 from gpuadvise.advisor.compatibility.loaded import loaded
+from gpuadvise.advisor.compatibility.needs import needed_cuda
 from gpuadvise.advisor.compatibility.survey import survey
 from gpuadvise.advisor.compatibility.verdict import Verdict, judge
 
@@ -77,6 +78,14 @@ CASES = [
         "fails",
         "X does not run on G: compute capability 12.0 needs a driver for CUDA 12.8 (driver 570 or later); "
         "this is driver 550.54.14, CUDA 12.4.",
+    ),
+    (
+        "ptx:120@9.0",
+        "12.0",
+        "12.4",
+        "fails",
+        "X does not run on G: compute capability 12.0 needs a driver for CUDA 12.8 (driver 570 or later); "
+        "this is CUDA 12.4. Its code needs CUDA 13.0 (driver 580 or later).",
     ),
     (
         "lto:90 | lto:80",
@@ -175,7 +184,8 @@ def test_the_first_line_answers(
 ) -> None:
     verdict = ask(entries(code), gpu, driver)
     assert verdict.outcome == outcome
-    assert headline(verdict, "X", "G") == words
+    needed = needed_cuda(survey(entries(code)), verdict.gpu)
+    assert headline(verdict, "X", "G", needed) == words
 
 
 def test_a_module_with_a_fitting_image_hides_the_others(entries: Notation) -> None:
