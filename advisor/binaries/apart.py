@@ -16,7 +16,7 @@ from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel, as_kernel
 from gpuadvise.advisor.binaries.readers import Reader, readers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.binaries.errands import Errand
     from gpuadvise.advisor.binaries.span import FileSpan
@@ -47,11 +47,11 @@ def read_apart(
                 waiting.append(step)
                 continue
             while (reader := min(several, key=attrgetter("load"))).load == _ERRANDS:
-                yield from _told(waiting.popleft())
+                yield from _told(waiting.popleft(), several)
             reader.give(step)
             waiting.append(reader)
         while waiting:
-            yield from _told(waiting.popleft())
+            yield from _told(waiting.popleft(), several)
 
 
 def _errands(steps: Iterable[Entry | Damage | Packed], enough: int) -> Iterator[Entry | Errand]:
@@ -74,11 +74,11 @@ def _errands(steps: Iterable[Entry | Damage | Packed], enough: int) -> Iterator[
         yield errand
 
 
-def _told(step: Entry | Reader) -> Iterator[Kernel | Entry | Damage]:
+def _told(step: Entry | Reader, several: Sequence[Reader]) -> Iterator[Kernel | Entry | Damage]:
     if not isinstance(step, Reader):
         yield step
         return
-    for rows in step.take():
+    for rows in step.take(several):
         if isinstance(rows, Damage):
             yield rows
         else:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
+from collections import deque
 from contextlib import contextmanager, suppress
 from multiprocessing import get_all_start_methods, get_context
+from multiprocessing.connection import wait
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gpuadvise.advisor.binaries.errands import run_errands
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from multiprocessing.connection import Connection
     from multiprocessing.context import ForkContext, SpawnContext
 
@@ -33,6 +36,8 @@ class Reader:
         self._process.start()
         theirs.close()
         self.load = 0  # errands before it
+        self.ended = False
+        self._heard: deque[bytes | EOFError | ConnectionResetError] = deque()
 
     def give(self, errand: Errand) -> None:
         """Send an errand."""
@@ -40,13 +45,29 @@ class Reader:
         with suppress(BrokenPipeError, ConnectionResetError):  # what it said before is yet to take
             self.link.send(errand)
 
-    def take(self) -> Rows:
-        """Wait for the rows of its first errand; raises what went wrong there."""
-        self.load -= 1
-        answer: Rows | Exception = self.link.recv()
+    def take(self, several: Sequence[Reader]) -> Rows:
+        """Wait for the rows of its first errand; raises what went wrong there.
+
+        *several*, itself among them, are heard meanwhile: none waits until it is its turn.
+        """
+        while not self._heard:
+            speaking = {one.link: one for one in several if not one.ended}
+            for link in wait(speaking):
+                speaking[cast("Connection", link)].hear()
+        heard = self._heard.popleft()
+        answer: Rows | Exception = pickle.loads(heard) if isinstance(heard, bytes) else heard
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    def hear(self) -> None:
+        """Receive what it says, or that it will say nothing more."""
+        self.load -= 1
+        try:
+            self._heard.append(self.link.recv_bytes())
+        except (EOFError, ConnectionResetError) as error:
+            self.ended = True
+            self._heard.append(error)
 
     def stop(self) -> None:
         """Stop the process, whatever it does."""
