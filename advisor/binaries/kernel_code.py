@@ -47,9 +47,8 @@ def annotates(identity: Identity) -> bool:
 def spilled(annotations: Sequence[int], code: bytes, sm: int) -> Spills:
     """Return the spills in *code*, by its *annotations* or else as all local traffic."""
     if annotations:
-        found = spills.annotated(annotations, code, sm)
-        if spills.may_be_cut(found, code, sm):
+        if spills.may_be_cut(annotations, code, sm):
             return *spills.local_traffic(code, sm), Exactness.UPPER_BOUND
-        return *found, Exactness.EXACT
+        return *spills.annotated(annotations, code, sm), Exactness.EXACT
     stores, loads = spills.local_traffic(code, sm)
     return stores, loads, Exactness.UPPER_BOUND if stores or loads else Exactness.EXACT

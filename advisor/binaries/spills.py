@@ -24,6 +24,7 @@ WIDE_SM = 70  # from here on instructions are 16 bytes, before that 8
 
 STORE, LOAD, _OTHER = 0x50, 0xA0, 0x08
 WIDTHS = (1, 1, 2, 2, 4, 8, 16)  # bytes by width code
+MOVING = [kind | code for kind in (STORE, LOAD) for code in range(len(WIDTHS))]
 
 
 # (byte of the instruction, its table). Wide: opcode 0x387 or 0x983 in the low 12 bits, width in
@@ -52,30 +53,35 @@ def annotated(annotations: Sequence[int], code: bytes, sm: int) -> tuple[int, in
     for byte, lookup in WIDE if wide else _NARROW:
         shifted = memoryview(code)[byte:]
         columns.append(bytes(map(shifted.__getitem__, offsets)).translate(lookup))
-    return _total(columns)
+    return _total(overlaid(columns))
 
 
-def may_be_cut(found: tuple[int, int], code: bytes, sm: int) -> bool:
-    """Return whether annotations that gave *found* may lack some spills.
+def may_be_cut(annotations: Sequence[int], code: bytes, sm: int) -> bool:
+    """Return whether *annotations* may lack some spills.
 
-    Their length has 16 bits: of 8192 annotations and more, assemblers write what is left over
-    after whole 8192 (seen with 12.9 to 13.5). Each one missing is a byte or more of local traffic.
+    Their length has 16 bits: of 8192 and more, assemblers write what is left over after whole 8192
+    (seen with 12.9 to 13.5). Then as many instructions that move local memory have none.
     """
-    if len(code) < MOST_ANNOTATIONS * (16 if sm >= WIDE_SM else 8):
+    size = 16 if sm >= WIDE_SM else 8
+    suspicious = len(_offsets(annotations, len(code) - size)) + MOST_ANNOTATIONS
+    if len(code) < suspicious * size:
         return False
-    return sum(local_traffic(code, sm)) - sum(found) >= MOST_ANNOTATIONS
+    return sum(map(_local_kinds(code, sm).count, MOVING)) >= suspicious
 
 
 def local_traffic(code: bytes, sm: int) -> tuple[int, int]:
     """Return bytes of all local stores and loads: at most, spills are that many."""
+    return _total(_local_kinds(code, sm))
+
+
+def _local_kinds(code: bytes, sm: int) -> bytes:
     if sm >= WIDE_SM:
-        return _total([code[byte::16].translate(lookup) for byte, lookup in WIDE])
-    stores = loads = 0
-    for first in (8, 16, 24):  # the first of every four words controls the scheduling
-        columns = [code[first + byte :: 32].translate(lookup) for byte, lookup in _NARROW]
-        more = _total(columns)
-        stores, loads = stores + more[0], loads + more[1]
-    return stores, loads
+        return overlaid([code[byte::16].translate(lookup) for byte, lookup in WIDE])
+    # The first of every four words controls the scheduling.
+    return b"".join(
+        overlaid([code[first + byte :: 32].translate(lookup) for byte, lookup in _NARROW])
+        for first in (8, 16, 24)
+    )
 
 
 def _offsets(annotations: Sequence[int], last: int) -> Sequence[int]:
@@ -88,8 +94,7 @@ def _offsets(annotations: Sequence[int], last: int) -> Sequence[int]:
     return offsets
 
 
-def _total(columns: list[bytes]) -> tuple[int, int]:
-    kinds = overlaid(columns)
+def _total(kinds: bytes) -> tuple[int, int]:
     return _bytes(kinds, STORE), _bytes(kinds, LOAD)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpuadvise.advisor.binaries import spills
+from gpuadvise.advisor.binaries.bulk.tables import windows
 from gpuadvise.advisor.binaries.kernel_code import spilled
 from gpuadvise.advisor.binaries.model import Exactness
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 
 _SIZE = 16  # of an instruction
 _TABLES = [(byte, np.frombuffer(table, np.uint8)) for byte, table in spills.WIDE]
-_WIDEST = max(spills.WIDTHS)
-_LAST = max(byte for byte, _ in _TABLES)
+_TELLING = 1 + max(byte for byte, _ in _TABLES)  # bytes of an instruction that matter here
 
 
 def _widths(kind: int) -> Array:
@@ -33,6 +33,7 @@ def _widths(kind: int) -> Array:
 
 
 _STORES, _LOADS = _widths(spills.STORE), _widths(spills.LOAD)
+_MOVING = _STORES + _LOADS > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +65,21 @@ def spills_in(codes: Sequence[memoryview], notes: Notes) -> list[Spills]:
     if not codes:
         return []
     function, offsets = notes.places(np.array([len(code) for code in codes]))
-    ends = np.searchsorted(function, np.arange(len(codes) + 1)).tolist()
-    named = np.empty((len(_TABLES), len(offsets)), np.uint8)
-    unnamed = []
-    for code, (start, end) in zip(codes, pairwise(ends), strict=True):
-        own = np.frombuffer(code, np.uint8)
-        mine = offsets[start:end]
-        for row, (byte, _) in zip(named, _TABLES, strict=True):
-            row[start:end] = own[mine + byte]
-        unnamed.append(_unnamed(own, mine))
-    kinds = _kinds(list(named))
+    ends = np.searchsorted(function, np.arange(len(codes) + 1))
+    named, cut = [], []
+    for code, (start, end) in zip(codes, pairwise(ends.tolist()), strict=True):
+        named.append(windows(code, _TELLING)[offsets[start:end]])
+        cut.append(_may_be_cut(code, end - start))
+    kinds = _kinds(np.concatenate(named))
     stores, loads = (
-        np.bincount(function, widths[kinds], len(codes)).astype(np.int64).tolist()
+        np.diff(np.cumsum(np.append(0, widths[kinds]))[ends]).tolist()
         for widths in (_STORES, _LOADS)
     )
-    found = zip(codes, stores, loads, unnamed, strict=True)
-    return [_judged(*each) for each in found]
+    found = zip(stores, loads, repeat(Exactness.EXACT), strict=False)
+    return [
+        (*_all_traffic(code), Exactness.UPPER_BOUND) if doubtful else exact
+        for code, doubtful, exact in zip(codes, cut, found, strict=True)
+    ]
 
 
 def spills_alone(code: memoryview, annotations: Array, sm: int) -> Spills:
@@ -90,40 +90,40 @@ def spills_alone(code: memoryview, annotations: Array, sm: int) -> Spills:
     return stores, loads, Exactness.UPPER_BOUND if stores or loads else Exactness.EXACT
 
 
-def _judged(code: memoryview, stores: int, loads: int, unnamed: int) -> Spills:
-    """Return the spills, all local traffic where annotations are missing."""
-    if unnamed * _WIDEST >= spills.MOST_ANNOTATIONS:
-        whole = _all_traffic(code)
-        if sum(whole) - stores - loads >= spills.MOST_ANNOTATIONS:
-            return *whole, Exactness.UPPER_BOUND
-    return stores, loads, Exactness.EXACT
+def _may_be_cut(code: memoryview, named: int) -> bool:
+    """Return what ``may_be_cut`` returns of annotations that name so many instructions."""
+    suspicious = named + spills.MOST_ANNOTATIONS
+    if len(code) < suspicious * _SIZE or np.count_nonzero(_local(code)) < suspicious:
+        return False
+    return bool(np.count_nonzero(_MOVING[_all_kinds(code)]) >= suspicious)
 
 
-def _unnamed(code: Array, offsets: Array) -> int:
-    """Return how many instructions may move local memory and are not at *offsets*, at most.
+def _local(code: memoryview) -> Array:
+    """Return which instructions may move local memory.
 
     By their first byte alone: kernels have up to a million instructions.
     """
-    if len(code) < spills.MOST_ANNOTATIONS * _SIZE:
-        return 0
-    first = code[::_SIZE].copy()
-    local = (first == spills.LOW_BYTES[0]) | (first == spills.LOW_BYTES[1])
-    local[offsets[offsets % _SIZE == 0] // _SIZE] = False
-    return int(np.count_nonzero(local))
+    first = np.frombuffer(code, np.uint8)[::_SIZE].copy()
+    found: Array = (first == spills.LOW_BYTES[0]) | (first == spills.LOW_BYTES[1])
+    return found
 
 
 def _all_traffic(code: memoryview) -> tuple[int, int]:
     """Return what ``local_traffic`` returns."""
-    own = np.frombuffer(code, np.uint8)
-    count = len(range(_LAST, len(own), _SIZE))
-    kinds = _kinds([own[byte::_SIZE][:count] for byte, _ in _TABLES])
-    counts = np.bincount(kinds, minlength=256)
+    counts = np.bincount(_all_kinds(code), minlength=256)
     return int(counts @ _STORES), int(counts @ _LOADS)
 
 
-def _kinds(columns: Sequence[Array]) -> Array:
-    """Return the merged look-ups of *columns*, one for each table."""
-    kinds = np.zeros(len(columns[0]), np.uint8)
-    for column, (_, table) in zip(columns, _TABLES, strict=True):
-        kinds |= table[column]
+def _all_kinds(code: memoryview) -> Array:
+    """Return the merged look-ups of all instructions that may move local memory."""
+    at = np.flatnonzero(_local(code)) * _SIZE
+    return _kinds(windows(code, _TELLING)[at[at <= len(code) - _TELLING]])
+
+
+def _kinds(starts: Array) -> Array:
+    """Return the merged look-ups of the *starts* of instructions."""
+    rows = starts.view(np.uint8).reshape(-1, _TELLING)
+    kinds = np.zeros(len(rows), np.uint8)
+    for byte, table in _TABLES:
+        kinds |= table[rows[:, byte]]
     return kinds
