@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,14 +118,11 @@ def shared(batch: Batch) -> tuple[Column, Column, Column]:
 
 def stacks(batch: Batch) -> tuple[Column, Column]:
     """Return the stack of each function, and whether it has no bound."""
-    one = cache(stack_of)
+    sizes = batch.known(batch.total(attributes.MIN_STACK_SIZE))
     toolkits = [identity.toolkit for identity in batch.identities]
-    sizes = batch.total(attributes.MIN_STACK_SIZE).tolist()
-    found = [
-        one(None if size == _UNKNOWN else size, toolkits[image])
-        for size, image in zip(sizes, batch.image.tolist(), strict=True)
-    ]
-    return [stack for stack, _ in found], [unbounded for _, unbounded in found]
+    own = map(toolkits.__getitem__, batch.image.tolist())
+    found = list(map(cache(stack_of), sizes, own))
+    return list(map(itemgetter(0), found)), list(map(itemgetter(1), found))
 
 
 def spills(batch: Batch, frame: Array) -> tuple[Column, Column, Column]:
@@ -166,9 +164,9 @@ def triples(batch: Batch, attribute: int) -> Column:
     """Return the first three words of the record of each function."""
     records = batch.fact(attribute, 3)
     found: Column = [None] * len(batch.functions.text)
-    words = np.stack([records.word(number) for number in range(3)], 1).tolist()
-    for lane, triple in zip(records.lane.tolist(), words, strict=True):
-        found[lane] = tuple(triple)
+    words = (records.word(number).tolist() for number in range(3))
+    for lane, triple in zip(records.lane.tolist(), zip(*words, strict=True), strict=True):
+        found[lane] = triple
     return found
 
 
@@ -191,6 +189,6 @@ def barriers(batch: Batch) -> Column:
 def constants(batch: Batch) -> Column:
     """Return the constant banks of each function, sorted."""
     lanes, banks, sizes = batch.functions.constants.T.tolist()
-    pairs = list(zip(banks, sizes, strict=True))
+    pairs = tuple(zip(banks, sizes, strict=True))
     ends = np.searchsorted(lanes, np.arange(len(batch.functions.text) + 1)).tolist()
-    return [tuple(pairs[start:end]) for start, end in pairwise(ends)]
+    return [pairs[start:end] for start, end in pairwise(ends)]

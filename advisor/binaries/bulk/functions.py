@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpuadvise.advisor.binaries import elf, layout
+from gpuadvise.advisor.binaries.bulk.tables import windows
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.bulk.tables import Array, Tables
 
 _DIGITS = (ord("0"), ord("9"))
+# What only the name of a section tells more about.
+_NAMED = (elf.SECTION_PROGBITS, *layout.SHARED_KINDS)
+_LENGTH = 16  # of a name, as much as matters
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +35,27 @@ class Functions:
 
 def read_functions(tables: Tables) -> Functions:
     """Return the functions of all images; refuses those where two sections claim to be one."""
-    sections = tables.sections
-    kind, flags = sections["type"], sections["flags"]
+    kind, flags = tables.sections["type"].copy(), tables.sections["flags"]
     text = tables.alive(
         np.flatnonzero((kind == elf.SECTION_PROGBITS) & (flags & elf.FLAG_EXECUTABLE > 0))
     )
     owner = _owners(tables, text)
     infos = tables.alive(np.flatnonzero(kind == layout.INFO))
-    named = np.flatnonzero((owner >= 0) & (kind != layout.INFO))
+    named = np.flatnonzero((owner >= 0) & np.isin(kind, _NAMED))
     names = _Names(tables, named)
-    one, other = layout.SHARED_KINDS
-    shares = (kind[named] == one) | (kind[named] == other)
-    written = (kind[named] == elf.SECTION_PROGBITS) & (flags[named] & layout.WRITABLE > 0)
-    shared = named[(shares | written) & names.start_with(layout.SHARED_NAME)]
+    written = kind[named] == elf.SECTION_PROGBITS
+    shares = ~written | (flags[named] & layout.WRITABLE > 0)
+    shared = named[shares & names.start_with(layout.SHARED_NAME)]
+    bank = np.where(owner >= 0, kind.astype(np.int64) - layout.CONSTANT_0, -1)
+    bank[(bank < 0) | (bank >= layout.CONSTANT_BANKS)] = -1
+    stated = written & names.start_with(layout.CONSTANT_NAME)
+    bank[named[stated]] = names.number_at(len(layout.CONSTANT_NAME))[stated]
     return Functions(
         text=text,
         info=_claimed(tables, owner, infos[owner[infos] >= 0], len(text)),
         shared=_claimed(tables, owner, shared, len(text)),
-        constants=_constants(tables, owner, named, names),
-        totals=infos[(owner[infos] < 0) & (sections["info"][infos] == 0)],
+        constants=_constants(tables, owner, bank),
+        totals=infos[(owner[infos] < 0) & (tables.sections["info"][infos] == 0)],
     )
 
 
@@ -72,22 +78,15 @@ def _claimed(tables: Tables, owner: Array, rows: Array, functions: int) -> Array
     return found
 
 
-def _constants(tables: Tables, owner: Array, named: Array, names: _Names) -> Array:
-    kind = tables.sections["type"][named].astype(np.int64)
-    bank = kind - layout.CONSTANT_0
-    bank[(bank < 0) | (bank >= layout.CONSTANT_BANKS)] = -1
-    written = (kind == elf.SECTION_PROGBITS) & names.start_with(layout.CONSTANT_NAME)
-    bank[written] = names.number_at(len(layout.CONSTANT_NAME))[written]
-    rows, bank = named[bank >= 0], bank[bank >= 0]
+def _constants(tables: Tables, owner: Array, bank: Array) -> Array:
+    rows = np.flatnonzero(bank >= 0)
     size = tables.sections["size"][rows].astype(np.int64)
-    order = np.lexsort((size, bank, owner[rows]))
-    return np.stack((owner[rows], bank, size), 1)[order]
+    order = np.lexsort((size, bank[rows], owner[rows]))
+    return np.stack((owner[rows], bank[rows], size), 1)[order]
 
 
 class _Names:
     """The first bytes of the names of some sections."""
-
-    _LENGTH = 16
 
     def __init__(self, tables: Tables, rows: Array) -> None:
         index = np.array([header.names_index if header else 0 for header in tables.headers])
@@ -95,7 +94,7 @@ class _Names:
         tables_at = tables.first[alive] + index[alive]
         tables_at = tables_at[tables.readable(tables_at)]
         text, starts = tables.joined(tables_at)
-        texts = np.frombuffer(text + bytes(self._LENGTH), np.uint8)
+        texts = np.frombuffer(text, np.uint8)
         sizes = tables.sections["size"][tables_at].astype(np.int64)
         owners = tables.image[tables_at]
         # A name that the end of the file cuts off is for the other reader.
@@ -106,7 +105,7 @@ class _Names:
         name = tables.sections["name"][rows].astype(np.int64)
         image = tables.image[rows]
         at = begins[image] + np.minimum(name, ends[image])
-        self._bytes = texts[at[:, None] + np.arange(self._LENGTH)]
+        self._bytes = windows(text, _LENGTH)[at].view(np.uint8).reshape(-1, _LENGTH)
 
     def start_with(self, prefix: bytes) -> Array:
         """Return which names start with *prefix*."""

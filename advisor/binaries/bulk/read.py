@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +114,7 @@ def _bounds(batch: Batch) -> dict[str, Iterable[Any]]:
     required = columns.triples(batch, attributes.REQUIRED_THREADS)
     cap = columns.caps(batch)
     stated = (one or other for one, other in zip(required, block, strict=True))
-    least = list(map(cubin.min_blocks_of, stated, cap))
+    least = list(map(cache(cubin.min_blocks_of), stated, cap))
     rank = batch.fact(attributes.MAX_CLUSTER_RANK, 1)
     changed = np.zeros(len(cap), bool)
     changed[batch.fact(attributes.REGISTER_RECONFIGURED).lane] = True

@@ -85,7 +85,9 @@ def read_records(tables: Tables, rows: Array, lanes: Array, kept: frozenset[int]
 def _walked(words: Array, begin: Array, end: Array, kept: Array) -> tuple[Array, Array]:
     """Return lane and place of every *kept* record that is whole, those of a lane in their order."""
     sized = words & 0xFF == attributes.SIZED
-    steps = np.where(sized, words >> 18, 0) + np.uint32(1)
+    steps = words >> 18
+    steps *= sized
+    steps += 1
     # No compiler writes a length that is no multiple of four: nothing after it is believed.
     steps[sized & (words & 0x30000 > 0)] = len(words) + 1
     lanes = np.flatnonzero(begin < end)
@@ -94,27 +96,31 @@ def _walked(words: Array, begin: Array, end: Array, kept: Array) -> tuple[Array,
     for _ in range(_MOST_STEPS):
         if len(lanes) <= _FEW:
             break
-        then = at + steps[at]
-        found = (then <= ends) & kept[words[at] >> 8 & 0xFF]
-        whose.append(lanes[found])
-        places.append(at[found])
-        on = then < ends
+        whose.append(lanes)
+        places.append(at)
+        at = at + steps[at]
+        on = at < ends
         if not on.all():
-            lanes, then, ends = lanes[on], then[on], ends[on]
-        at = then
+            lanes, at, ends = lanes[on], at[on], ends[on]
     for one, start, stop in zip(lanes.tolist(), at.tolist(), ends.tolist(), strict=True):
-        alone = np.array(_walked_alone(steps, start, stop), np.int64)
-        alone = alone[(alone + steps[alone] <= stop) & kept[words[alone] >> 8 & 0xFF]]
+        alone = _walked_alone(steps[start:stop]) + start
         whose.append(np.full(len(alone), one))
         places.append(alone)
-    return np.concatenate(whose), np.concatenate(places)
+    lane, place = np.concatenate(whose), np.concatenate(places)
+    whole = kept[words[place] >> 8 & 0xFF] & (place + steps[place] <= end[lane])
+    return lane[whole], place[whole]
 
 
-def _walked_alone(steps: Array, at: int, end: int) -> list[int]:
-    own = steps[at:end].tolist()
+def _walked_alone(steps: Array) -> Array:
+    """Return where the records of one section start, whose words would be followed by *steps*."""
+    # Records about whole images are nearly all of one length.
+    even = np.arange(0, len(steps), steps[0])
+    if (steps[even] == steps[0]).all():
+        return even
+    own = steps.tolist()
     found = []
     place = 0
     while place < len(own):
-        found.append(at + place)
+        found.append(place)
         place += own[place]
-    return found
+    return np.array(found)

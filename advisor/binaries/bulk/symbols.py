@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpuadvise.advisor.binaries import layout
+from gpuadvise.advisor.binaries.bulk.tables import windows
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.bulk.tables import Array, Tables
@@ -21,17 +22,19 @@ def read_symbols(tables: Tables, text: Array, symbol: Array) -> tuple[list[str],
 
     Both are anything where the image is refused, as it is where one of its functions has none.
     """
-    names: list[str] = []
     image = tables.image[text]
     heads, strings, begin = _heads(tables, image, symbol)
-    left = tables.left.tolist()
-    for one, start in zip(image.tolist(), begin.tolist(), strict=True):
-        end = strings.find(b"\0", start, start + layout.LONGEST_NAME)
-        end = start + layout.LONGEST_NAME if end < 0 else end
-        left[one] -= end - start
-        names.append(strings[start:end].decode("utf-8", "replace") if left[one] >= 0 else "")
-    tables.left = np.array(left, np.int64)
+    starts = begin.tolist()
+    found = [strings.find(b"\0", start, start + layout.LONGEST_NAME) for start in starts]
+    end = np.array(found, np.int64)
+    end = np.where(end < 0, begin + layout.LONGEST_NAME, end)
+    tables.left -= np.bincount(image, end - begin, len(tables.images)).astype(np.int64)
     tables.refuse(tables.left < 0)
+    end[tables.refused[image]] = 0
+    names = [
+        strings[start:stop].decode("utf-8", "replace")
+        for start, stop in zip(starts, end.tolist(), strict=True)
+    ]
     return names, ((heads[:, _OTHER] & layout.ENTRY) > 0).tolist()
 
 
@@ -41,12 +44,11 @@ def _heads(tables: Tables, image: Array, symbol: Array) -> tuple[Array, bytes, A
     table, table_at = _placed(tables, rows)
     text, text_at = _placed(tables, links)
     # A name that the end of the strings cuts off is for the other reader.
-    cut = np.frombuffer(text + b"\0", np.uint8)[text_at[0] + np.maximum(text_at[1] - 1, 0)] > 0
+    cut = np.frombuffer(text, np.uint8)[text_at[0] + np.maximum(text_at[1] - 1, 0)] > 0
     tables.refuse(image[(cut & (text_at[1] > 0))[image]])
     tables.refuse(image[(symbol + 1) * _SIZE > table_at[1][image]])
-    bytes_of = np.frombuffer(table + bytes(_HEAD), np.uint8)
     at = np.where(tables.refused[image], 0, table_at[0][image] + symbol * _SIZE)
-    heads = bytes_of[at[:, None] + np.arange(_HEAD)]
+    heads = windows(table, _HEAD)[at].view(np.uint8).reshape(-1, _HEAD)
     name = heads[:, :4].copy().view("<u4")[:, 0].astype(np.int64)
     tables.refuse(image[name >= text_at[1][image]])
     return heads, text, np.where(tables.refused[image], 0, text_at[0][image] + name)

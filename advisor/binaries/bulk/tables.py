@@ -78,14 +78,16 @@ class Tables:
         """Return the bytes of *readable* section rows, and where in them each starts.
 
         All from the first to the last of an image come along, for compilers put what is alike
-        side by side. Zeros follow those of each image, whose first byte lies on a multiple of 16.
+        side by side. Zeros follow those of each image, whose first byte lies on a multiple of 16;
+        of no rows there are zeros alone.
         """
         if not len(rows):
-            return b"", rows
+            return _ZEROS, rows
         image = self.image[rows]
         start = self.sections["offset"][rows].astype(np.int64)
         end = start + self.sections["size"][rows].astype(np.int64)
-        begins = np.diff(image, prepend=-1) != 0
+        begins = np.ones(len(image), bool)
+        begins[1:] = image[1:] != image[:-1]
         firsts, group = np.flatnonzero(begins), np.cumsum(begins) - 1
         low, high = np.minimum.reduceat(start, firsts), np.maximum.reduceat(end, firsts)
         padded = ((high - low) // _APART + 2) * _APART
@@ -94,6 +96,12 @@ class Tables:
         for one, begin, stop, width in zip(*(column.tolist() for column in columns), strict=True):
             parts += (self.images[one][begin:stop], _ZEROS[: width - stop + begin])
         return b"".join(parts), (np.cumsum(padded) - padded - low)[group] + start
+
+
+def windows(data: bytes | memoryview, width: int) -> Array:
+    """Return every run of *width* bytes in *data*, none of which is copied until it is chosen."""
+    count = max(0, len(data) - width + 1)
+    return np.ndarray((count,), f"V{width}", data, strides=(1,))
 
 
 def read_tables(images: Sequence[memoryview]) -> Tables:
