@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # Images without code are 872 bytes (old ABI) or about 1,900 (new ABI), PTX without is 56.
 _MOST_STUB = {Content.SASS: 2500, Content.PTX: 256}
 MOST_STUB = max(_MOST_STUB.values())
+# Images up to this may be repeated: they are unpacked, and read, once for all neighbours.
+MOST_SMALL = 1 << 13
 # Packing makes what is tiny at most this much longer.
 _SLACK = 64
 # Images packed together are not unpacked for the sake of a stub beyond this.
@@ -117,8 +119,11 @@ class Images:
         self, stored: tuple[int, memoryview], memory: memoryview, packed: Packed
     ) -> Image:
         start, data = stored
+        payload = data[packed.at - start :][: packed.size]
         self._spend(len(memory))
-        unpack_into(data[packed.at - start :][: packed.size], memory)
+        if len(memory) <= MOST_SMALL:
+            return MemorySpan(_small(bytes(payload), len(memory)))
+        unpack_into(payload, memory)
         return MemorySpan(memory)
 
     def marked(self, packed: Packed) -> Packed:
@@ -165,6 +170,13 @@ class Images:
         if self._left < 0:
             raise Damaged("The images before it unpack to far more than such a file can hold.")
         self._left -= size
+
+
+# Some libraries repeat the same small images in hundreds of modules. A thread that unpacks one
+# waits for the interpreter longer than it unpacks.
+@lru_cache(maxsize=256)
+def _small(payload: bytes, size: int) -> bytes:
+    return unpack(payload, Compression.ZSTD, size)
 
 
 # A device link leaves the same few stubs behind in thousands of modules.

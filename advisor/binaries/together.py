@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.cubin import read_cubin
-from gpuadvise.advisor.binaries.images import Opened
+from gpuadvise.advisor.binaries.images import MOST_SMALL, Opened
 from gpuadvise.advisor.binaries.model import Content, Damage
 from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
 from gpuadvise.advisor.errors import Unavailable
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.binaries.batches import Mark
-    from gpuadvise.advisor.binaries.model import Entry, Kernel
+    from gpuadvise.advisor.binaries.model import Entry, Kernel, Place
+    from gpuadvise.advisor.capability import Capability
 
     Found = list[list[Kernel] | None]
 
@@ -50,9 +51,32 @@ def _by_arrays(steps: Sequence[Entry | Damage | Opened | Mark]) -> dict[int, lis
     views = {number: view for number, step in opened.items() if (view := _view(step))}
     if not views or read_images is None:
         return {}
-    found = read_images([opened[number].packed.entry for number in views], list(views.values()))
-    pairs = zip(views, found, strict=True)
-    return {number: kernels for number, kernels in pairs if kernels is not None}
+    entries = {number: opened[number].packed.entry for number in views}
+    firsts = _firsts(entries, views)
+    own = [number for number, first in firsts.items() if number == first]
+    read = read_images([entries[number] for number in own], [views[number] for number in own])
+    found = dict(zip(own, read, strict=True))
+    return {
+        number: kernels if number == first else _moved(kernels, entries[number].place)
+        for number, first in firsts.items()
+        if (kernels := found[first]) is not None
+    }
+
+
+def _firsts(entries: dict[int, Entry], views: dict[int, memoryview]) -> dict[int, int]:
+    """Return the first image that is the same for each, itself for a large one."""
+    known: dict[tuple[bytes, Capability | None, bool], int] = {}
+    firsts = {}
+    for number, view in views.items():
+        firsts[number] = number
+        if len(view) <= MOST_SMALL:
+            entry = entries[number]
+            firsts[number] = known.setdefault((bytes(view), entry.capability, entry.debug), number)
+    return firsts
+
+
+def _moved(kernels: list[Kernel], place: Place) -> list[Kernel]:
+    return [kernel._replace(place=place) for kernel in kernels]
 
 
 def array_reader() -> Callable[[Sequence[Entry], Sequence[memoryview]], Found] | None:

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.binaries import batches, containers, spills
+from gpuadvise.advisor.binaries import together as together_module
 from gpuadvise.advisor.binaries.attributes import walk
 from gpuadvise.advisor.binaries.buffers import Buffers
 from gpuadvise.advisor.binaries.bulk import records
@@ -279,6 +280,36 @@ def test_a_million_records_do_not_take_long() -> None:
 _INSTRUCTION = st.sampled_from(
     [(0x7387, 4 << 1), (0x7983, 5 << 1), (0x7387, 6 << 1), (0x7387, 7 << 1), (0x7984, 2), (0, 0)]
 )
+
+
+@pytest.mark.parametrize("mode", ["size", "none"])
+def test_small_images_that_are_repeated_are_read_once(
+    cuda: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    """Each kernel comes as often as its image, with its own place and target."""
+    source, fatbin = tmp_path / "small.cu", tmp_path / "small.fatbin"
+    source.write_text("__global__ void small(int *p) { *p = 1; }")
+    target = ("-gencode=arch=compute_80,code=sm_80", "--compress-mode=" + mode)
+    cuda("nvcc", "-fatbin", *target, "-Xfatbin=-compress-all", "-o", fatbin, source)
+    module = fatbin.read_bytes()
+    elsewhere = bytearray(module)
+    struct.pack_into("<I", elsewhere, 16 + 28, 86)  # the target that its entry states
+    fatbin.write_bytes((module + elsewhere) * 40)
+    alone = list(read(str(fatbin)))
+    given: list[int] = []
+
+    def counted(entries: list[Entry], images: list[memoryview]) -> list[list[Kernel] | None]:
+        given.append(len(images))
+        return read_images(entries, images)
+
+    monkeypatch.setattr(containers, "_WORTH_ARRAYS", 1)
+    monkeypatch.setattr(together_module, "array_reader", lambda: counted)
+    found = list(read(str(fatbin)))
+    assert found == alone
+    kernels = [item for item in found if isinstance(item, Kernel)]
+    assert [str(kernel.capability) for kernel in kernels] == ["8.0", "8.6"] * 40
+    assert len({kernel.place.offset for kernel in kernels}) == 80
+    assert sum(given) <= 2 * len(given) < 40
 
 
 @st.composite
