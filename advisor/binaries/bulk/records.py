@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _MOST_STEPS = 1 << 12
 # From here on fewer sections are left than a step of all of them is worth.
 _FEW = 16
-# Bytes of them in one image, a multiple of what real ones have: walking takes five times as much.
-_MOST_RECORDS = 1 << 24
+# Bytes of them in one batch, three times the most of real ones: walking takes thirty times as much.
+_MOST_RECORDS = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ class Records:
 
 def read_records(tables: Tables, rows: Array, lanes: Array, kept: frozenset[int]) -> Records:
     """Return the kept records of section *rows*, each row's of its own lane."""
-    image, size = tables.image[rows], tables.sections["size"][rows]
-    tables.refuse(image[size > cubin.MOST_INFO])
-    tables.refuse(np.bincount(image, size, len(tables.images)) > _MOST_RECORDS)
-    there = tables.readable(rows)
+    tables.refuse(tables.image[rows[tables.sections["size"][rows] > cubin.MOST_INFO]])
+    tables.readable(rows)
+    _bound(tables, tables.alive(rows))
+    there = ~tables.refused[tables.image[rows]]
     rows, lanes = rows[there], lanes[there]
     joined, starts = tables.joined(rows)
     words = np.frombuffer(joined, "<u4")
@@ -80,6 +80,13 @@ def read_records(tables: Tables, rows: Array, lanes: Array, kept: frozenset[int]
         at=at + 1,
         count=np.where(sized, found >> 18, 0).astype(np.int64),
     )
+
+
+def _bound(tables: Tables, rows: Array) -> None:
+    """Refuse images whose records in section *rows*, or theirs and those before, are too many."""
+    taken = np.bincount(tables.image[rows], tables.sections["size"][rows], len(tables.images))
+    huge = taken > _MOST_RECORDS
+    tables.refuse(huge | (np.cumsum(np.where(huge, 0, taken)) > _MOST_RECORDS))
 
 
 def _walked(words: Array, begin: Array, end: Array, kept: Array) -> tuple[Array, Array]:

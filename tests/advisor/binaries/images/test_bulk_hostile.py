@@ -95,6 +95,13 @@ def test_records_too_long_are_for_the_other_reader() -> None:
     assert len(alone) == 5
 
 
+def test_what_walking_takes_is_bounded_for_all_images_together() -> None:
+    """Each record takes thirty times its four bytes."""
+    image = forged([(_INFO, 1, bytes([2, 1, 0, 0]) * (MOST_INFO // 4))])
+    alone = list(read_cubin(MemorySpan(image), ENTRY.place, target=ENTRY.capability))
+    assert read_images([ENTRY] * 3, [memoryview(image)] * 3) == [alone, alone, None]
+
+
 def test_one_function_may_have_all_the_constants() -> None:
     image = forged([(_CONSTANT_0, 1, size) for size in range(30_000)])
     start = time.process_time()
