@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.span import FileSpan
     from gpuadvise.advisor.binaries.want import Want
 
-# Unpacked bytes of one errand at most and at least, payloads and damage in it, and errands that a
-# process may have before it, so that it unpacks the next while it reads the last. A file unpacks
-# to about four times its size: each process gets sixteen errands or more.
+# Unpacked bytes of one errand at most and at least, payloads and damage in it, and errands for each
+# process whose rows are yet to be taken, so that it unpacks the next while it reads the last. A
+# file unpacks to about four times its size: each process gets sixteen errands or more.
 _ERRAND = 1 << 26
 _LEAST_ERRAND = 1 << 24
 _MOST_STEPS = 1 << 12
@@ -41,15 +41,18 @@ def read_apart(
     waiting: deque[Entry | Reader] = deque()
     task = Task(path, span.file_id(), want.instructions)
     with readers(task, want.processes) as several:
-        share = span.size // (4 * want.processes)
+        share, given = span.size // (4 * want.processes), 0
         for step in _errands(steps, min(_ERRAND, max(_LEAST_ERRAND, share))):
             if not isinstance(step, list):
                 waiting.append(step)
                 continue
-            while (reader := min(several, key=attrgetter("load"))).load == _ERRANDS:
+            while given == _ERRANDS * want.processes:
+                given -= isinstance(waiting[0], Reader)
                 yield from _told(waiting.popleft(), several)
+            reader = min(several, key=attrgetter("load"))
             reader.give(step)
             waiting.append(reader)
+            given += 1
         while waiting:
             yield from _told(waiting.popleft(), several)
 

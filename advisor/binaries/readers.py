@@ -35,9 +35,9 @@ class Reader:
         self._process = context.Process(target=run_errands, args=arguments, daemon=True)
         self._process.start()
         theirs.close()
-        self.load = 0  # errands before it
-        self.ended = False
-        self._heard: deque[bytes | EOFError | ConnectionResetError] = deque()
+        self.load = 0  # errands that it has not answered
+        self._ended = False
+        self._heard: deque[bytes | EOFError] = deque()
 
     def give(self, errand: Errand) -> None:
         """Send an errand."""
@@ -51,23 +51,23 @@ class Reader:
         *several*, itself among them, are heard meanwhile: none waits until it is its turn.
         """
         while not self._heard:
-            speaking = {one.link: one for one in several if not one.ended}
+            speaking = {one.link: one for one in several if not one._ended}
             for link in wait(speaking):
-                speaking[cast("Connection", link)].hear()
+                speaking[cast("Connection", link)]._hear()
         heard = self._heard.popleft()
         answer: Rows | Exception = pickle.loads(heard) if isinstance(heard, bytes) else heard
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    def hear(self) -> None:
+    def _hear(self) -> None:
         """Receive what it says, or that it will say nothing more."""
-        self.load -= 1
         try:
             self._heard.append(self.link.recv_bytes())
-        except (EOFError, ConnectionResetError) as error:
-            self.ended = True
-            self._heard.append(error)
+            self.load -= 1
+        except (EOFError, OSError):  # an OSError where it ended in the middle of an answer
+            self._ended = True
+            self._heard.append(EOFError())
 
     def stop(self) -> None:
         """Stop the process, whatever it does."""
@@ -94,7 +94,7 @@ def readers(task: Task, count: int) -> Iterator[list[Reader]]:
                 f"No process can be started to read images: {error.strerror}.", hint=_ALONE
             ) from None
         yield started
-    except (EOFError, ConnectionResetError):
+    except EOFError:
         raise Unavailable(
             "A process that read images died.", hint=f"Memory may be short. {_ALONE}"
         ) from None

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -25,7 +26,7 @@ from gpuadvise.advisor.binaries.want import Want
 from gpuadvise.advisor.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.binaries.errands import Rows
 
@@ -257,14 +258,43 @@ def test_nobody_listens_any_more(file: str, payloads: list[Packed]) -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def test_a_process_that_dies_is_said(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "run_errands", _die)
+def _die(*_: object) -> None:
+    os._exit(9)
+
+
+def _die_speaking(link: Connection, *_: object) -> None:
+    os.write(link.fileno(), struct.pack("!i", 1000) + b"cut off")
+    os._exit(9)
+
+
+@pytest.mark.parametrize("work", [_die, _die_speaking])
+def test_a_process_that_dies_is_said(
+    file: str, work: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "run_errands", work)
     with pytest.raises(Unavailable, match="A process that read images died"):
         list(read(file, Want(processes=2)))
 
 
-def _die(*_: object) -> None:
-    os._exit(9)
+def test_answers_that_wait_are_bounded(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However fast some of the processes are."""
+    open_errands: list[int] = [0]
+
+    class Counted(readers.Reader):
+        def give(self, errand: list[Packed | Damage]) -> None:
+            open_errands.append(open_errands[-1] + 1)
+            super().give(errand)
+
+        def take(self, several: Sequence[readers.Reader]) -> Rows:
+            open_errands.append(open_errands[-1] - 1)
+            return super().take(several)
+
+    monkeypatch.setattr(readers, "Reader", Counted)
+    monkeypatch.setattr(apart, "_ERRANDS", 2)
+    monkeypatch.setattr(apart, "_LEAST_ERRAND", 1)
+    monkeypatch.setattr(apart, "_ERRAND", 1)
+    assert len(list(read(file, Want(processes=3)))) == len(list(read(file)))
+    assert max(open_errands) == 6
 
 
 def test_errands_are_bounded_without_payloads(monkeypatch: pytest.MonkeyPatch) -> None:
