@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Images without code are 872 bytes (old ABI) or about 1,900 (new ABI), PTX without is 56.
 _MOST_STUB = {Content.SASS: 2500, Content.PTX: 256}
 MOST_STUB = max(_MOST_STUB.values())
-# Images up to this may be repeated: they are unpacked, and read, once for all neighbours.
+# Images up to this, packed and unpacked, may be repeated: once is enough for all neighbours.
 MOST_SMALL = 1 << 13
 # Packing makes what is tiny at most this much longer.
 _SLACK = 64
@@ -121,8 +121,8 @@ class Images:
         start, data = stored
         payload = data[packed.at - start :][: packed.size]
         self._spend(len(memory))
-        if len(memory) <= MOST_SMALL:
-            return MemorySpan(_small(bytes(payload), len(memory)))
+        if max(packed.size, len(memory)) <= MOST_SMALL:
+            return MemorySpan(_small_unpacked(bytes(payload), len(memory)))
         unpack_into(payload, memory)
         return MemorySpan(memory)
 
@@ -175,8 +175,10 @@ class Images:
 # Some libraries repeat the same small images in hundreds of modules. A thread that unpacks one
 # waits for the interpreter longer than it unpacks.
 @lru_cache(maxsize=256)
-def _small(payload: bytes, size: int) -> bytes:
-    return unpack(payload, Compression.ZSTD, size)
+def _small_unpacked(payload: bytes, size: int) -> bytes:
+    memory = bytearray(size)
+    unpack_into(memoryview(payload), memoryview(memory))
+    return bytes(memory)
 
 
 # A device link leaves the same few stubs behind in thousands of modules.

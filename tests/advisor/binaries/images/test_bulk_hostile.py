@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 import zstandard
 
-from gpuadvise.advisor.binaries import ahead, containers
+from gpuadvise.advisor.binaries import ahead, containers, images
 from gpuadvise.advisor.binaries.batches import Batch, batches
 from gpuadvise.advisor.binaries.buffers import Buffers
 from gpuadvise.advisor.binaries.bulk.read import read_images
@@ -167,6 +167,31 @@ def test_what_cannot_be_true_costs_the_others_nothing(
 
 def _step(at: int, size: int, unpacked: int, part: tuple[int, int] | None = None) -> Packed:
     return Packed(ENTRY, at, size, unpacked, part)
+
+
+def test_only_small_payloads_are_kept(tmp_path: Path) -> None:
+    """Whatever stands behind a small image would be kept with it."""
+    image = forged([])
+    payload = zstandard.compress(image)
+    for behind, kept in ((0, 1), (20_000, 0)):
+        images._small_unpacked.cache_clear()
+        entries = [_entry(payload + bytes(behind), len(image))] * 3
+        found = list(read(_written(tmp_path / "small.fatbin", *entries)))
+        assert sum(isinstance(item, Kernel) for item in found) == 3
+        assert images._small_unpacked.cache_info().currsize == kept
+
+
+def test_small_frames_are_judged_like_large_ones(tmp_path: Path) -> None:
+    said = []
+    for size in (2_000, 20_000):
+        packing = zstandard.ZstdCompressor().compressobj(size=size)
+        frame = packing.compress(random.Random(size).randbytes(size))
+        frame += packing.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+        frame += packing.flush()[:-3]  # without the empty block that ends it
+        *_, damage = read(_written(tmp_path / "cut.fatbin", _entry(frame, size)))
+        assert isinstance(damage, Damage)
+        said.append(damage.message)
+    assert said[0] == said[1]
 
 
 def test_batches_are_bounded_by_what_is_read_too() -> None:
