@@ -33,10 +33,13 @@ def spills_of(layout: Layout, function: Function, facts: Facts, frame: int | Non
     identity = layout.identity
     if identity.debug or (frame is None and not facts.has(attributes.ANNOTATIONS)):
         return None, None, None  # a debug build keeps its variables in memory anyway
-    annotations = facts.words(attributes.ANNOTATIONS)
-    if not annotations and (not frame or annotates(identity)):
+    annotations, told = facts.words(attributes.ANNOTATIONS), annotates(identity)
+    if not annotations and (
+        not frame or (told and not spills.hides(function.text.size, identity.sm))
+    ):
         return 0, 0, Exactness.EXACT
-    return spilled(annotations, elf.read_section(layout.span, function.text), identity.sm)
+    code = elf.read_section(layout.span, function.text)
+    return spilled(annotations, code, identity.sm, told=told)
 
 
 def annotates(identity: Identity) -> bool:
@@ -44,11 +47,12 @@ def annotates(identity: Identity) -> bool:
     return bool(identity.toolkit and identity.toolkit >= spills.ANNOTATED_SINCE)
 
 
-def spilled(annotations: Sequence[int], code: bytes, sm: int) -> Spills:
-    """Return the spills in *code*, by its *annotations* or else as all local traffic."""
-    if annotations:
-        if spills.may_be_cut(annotations, code, sm):
-            return *spills.local_traffic(code, sm), Exactness.UPPER_BOUND
+def spilled(annotations: Sequence[int], code: bytes, sm: int, *, told: bool = False) -> Spills:
+    """Return the spills in *code*, by its *annotations*, or as all local traffic.
+
+    *told*: the toolkit annotates, so that none are no spills.
+    """
+    if (annotations or told) and not spills.may_be_cut(annotations, code, sm):
         return *spills.annotated(annotations, code, sm), Exactness.EXACT
     stores, loads = spills.local_traffic(code, sm)
     return stores, loads, Exactness.UPPER_BOUND if stores or loads else Exactness.EXACT

@@ -20,7 +20,8 @@ ANNOTATED_SINCE = (12, 6)
 
 MOST_ANNOTATIONS = 1 << 13  # 8 bytes each, in a record of at most 65,535
 SPILL = 1  # the annotation of one instruction; its payload is the byte offset
-WIDE_SM = 70  # from here on instructions are 16 bytes, before that 8
+WIDE_SM = 70  # from here on instructions are wide
+WIDE_SIZE, NARROW_SIZE = 16, 8  # bytes of an instruction
 
 STORE, LOAD, _OTHER = 0x50, 0xA0, 0x08
 WIDTHS = (1, 1, 2, 2, 4, 8, 16)  # bytes by width code
@@ -48,12 +49,21 @@ def annotated(annotations: Sequence[int], code: bytes, sm: int) -> tuple[int, in
     *annotations* are pairs of a kind and, for a spill, the byte offset of the instruction.
     """
     wide = sm >= WIDE_SM
-    offsets = _offsets(annotations, len(code) - (16 if wide else 8))
+    offsets = _offsets(annotations, len(code) - _size(sm))
     columns = []
     for byte, lookup in WIDE if wide else _NARROW:
         shifted = memoryview(code)[byte:]
         columns.append(bytes(map(shifted.__getitem__, offsets)).translate(lookup))
     return _total(overlaid(columns))
+
+
+def _size(sm: int) -> int:
+    return WIDE_SIZE if sm >= WIDE_SM else NARROW_SIZE
+
+
+def hides(size: int, sm: int, named: int = 0) -> bool:
+    """Return whether code of *size* bytes has room for 8192 spills besides the *named* ones."""
+    return size >= (named + MOST_ANNOTATIONS) * _size(sm)
 
 
 def may_be_cut(annotations: Sequence[int], code: bytes, sm: int) -> bool:
@@ -62,11 +72,10 @@ def may_be_cut(annotations: Sequence[int], code: bytes, sm: int) -> bool:
     Their length has 16 bits: of 8192 and more, assemblers write what is left over after whole 8192
     (seen with 12.9 to 13.5). Then as many instructions that move local memory have none.
     """
-    size = 16 if sm >= WIDE_SM else 8
-    suspicious = len(_offsets(annotations, len(code) - size)) + MOST_ANNOTATIONS
-    if len(code) < suspicious * size:
+    named = len(_offsets(annotations, len(code) - _size(sm)))
+    if not hides(len(code), sm, named):
         return False
-    return sum(map(_local_kinds(code, sm).count, MOVING)) >= suspicious
+    return sum(map(_local_kinds(code, sm).count, MOVING)) >= named + MOST_ANNOTATIONS
 
 
 def local_traffic(code: bytes, sm: int) -> tuple[int, int]:

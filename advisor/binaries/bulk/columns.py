@@ -15,7 +15,7 @@ from gpuadvise.advisor.binaries.bulk.traffic import Notes, spills_alone, spills_
 from gpuadvise.advisor.binaries.kernel_code import annotates
 from gpuadvise.advisor.binaries.model import Exactness
 from gpuadvise.advisor.binaries.reserve import FIRST_MAJOR, RESERVED
-from gpuadvise.advisor.binaries.spills import WIDE_SM
+from gpuadvise.advisor.binaries.spills import MOST_ANNOTATIONS, NARROW_SIZE, WIDE_SIZE, WIDE_SM
 from gpuadvise.advisor.binaries.stack import stack_of
 
 if TYPE_CHECKING:
@@ -131,20 +131,22 @@ def spills(batch: Batch, frame: Array) -> tuple[Column, Column, Column]:
     noted, counts, at = (np.zeros(len(frame), np.int64) for _ in range(3))
     noted[notes.lane], counts[notes.lane], at[notes.lane] = 1, notes.count, notes.at
     debug = batch.each(identity.debug for identity in batch.identities)
-    silent = ~batch.each(map(annotates, batch.identities))
+    told = batch.each(map(annotates, batch.identities))
+    sm = batch.each((identity.sm for identity in batch.identities), int)
+    one = np.where(sm >= WIDE_SM, WIDE_SIZE, NARROW_SIZE)
+    large = batch.text("size") >= MOST_ANNOTATIONS * one
     judged = ~debug & ((frame != _UNKNOWN) | (noted > 0))
-    coded = judged & ((counts > 0) | ((frame > 0) & silent))
+    coded = judged & ((counts > 0) | ((frame > 0) & (large | ~told)))
     coded[coded] = batch.tables.readable(batch.functions.text[coded])
     stores, loads, exact = (batch.column(judged, value) for value in (0, 0, Exactness.EXACT))
-    sm = batch.each((identity.sm for identity in batch.identities), int)
-    together = coded & (counts > 0) & (sm >= WIDE_SM)
+    together = coded & ((counts > 0) | told) & (sm >= WIDE_SM)
     alone = coded & ~together
-    columns = (row[alone].tolist() for row in (at, counts, sm))
+    columns = (row[alone].tolist() for row in (at, counts, sm, told))
     found = [
         *spills_in(batch.codes(together), Notes(notes.words, at[together], counts[together])),
         *(
-            spills_alone(code, notes.words[first : first + count], of)
-            for code, first, count, of in zip(batch.codes(alone), *columns, strict=True)
+            spills_alone(code, notes.words[first : first + count], of, told=annotating)
+            for code, first, count, of, annotating in zip(batch.codes(alone), *columns, strict=True)
         ),
     ]
     lanes = (*np.flatnonzero(together).tolist(), *np.flatnonzero(alone).tolist())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.bulk.tables import Array
     from gpuadvise.advisor.binaries.kernel_code import Spills
 
-_SIZE = 16  # of an instruction
+_SIZE = spills.WIDE_SIZE
 _TABLES = [(byte, np.frombuffer(table, np.uint8)) for byte, table in spills.WIDE]
 _TELLING = 1 + max(byte for byte, _ in _TABLES)  # bytes of an instruction that matter here
 
@@ -33,7 +33,7 @@ def _widths(kind: int) -> Array:
 
 
 _STORES, _LOADS = _widths(spills.STORE), _widths(spills.LOAD)
-_MOVING = _STORES + _LOADS > 0
+_MOVING = np.isin(np.arange(256), spills.MOVING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,10 @@ def spills_in(codes: Sequence[memoryview], notes: Notes) -> list[Spills]:
     ]
 
 
-def spills_alone(code: memoryview, annotations: Array, sm: int) -> Spills:
+def spills_alone(code: memoryview, annotations: Array, sm: int, *, told: bool = False) -> Spills:
     """Return what ``spilled`` returns of *code*, of short instructions or without *annotations*."""
     if sm < spills.WIDE_SM:
-        return spilled(annotations.tolist(), bytes(code), sm)
+        return spilled(annotations.tolist(), bytes(code), sm, told=told)
     stores, loads = _all_traffic(code)
     return stores, loads, Exactness.UPPER_BOUND if stores or loads else Exactness.EXACT
 

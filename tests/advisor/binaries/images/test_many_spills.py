@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries import spills
+from gpuadvise.advisor.binaries.bulk.read import read_images
+from gpuadvise.advisor.binaries.cubin import describe
 from gpuadvise.advisor.binaries.model import Exactness, Kernel
 from gpuadvise.advisor.binaries.read import read, read_stream
+from gpuadvise.advisor.binaries.span import MemorySpan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +80,20 @@ def test_what_annotations_cannot_hold_is_a_bound(cuda: Callable[..., str], tmp_p
     assert built.spill_stores >= spilled[0]
     assert built.spill_loads >= spilled[1]
     assert built.frame == said.frame
+
+
+def test_annotations_may_be_left_out_altogether(cuda: Callable[..., str], tmp_path: Path) -> None:
+    """Of 8192 spills nothing is left over. Here the record is made one that nobody reads."""
+    compiled(KERNEL, cuda, tmp_path)
+    cubin = tmp_path / "many.cubin"
+    image = cubin.read_bytes()
+    (record,) = re.findall(rb"\x04\x55..\x01\0\0\0", image, re.DOTALL)
+    cubin.write_bytes(image.replace(record, b"\x04\x7e" + record[2:]))
+    built = [item for item in read(str(cubin)) if isinstance(item, Kernel)]
+    assert built[0].spills_are is Exactness.UPPER_BOUND
+    assert (built[0].spill_stores or 0) + (built[0].spill_loads or 0) > 4 * 8192
+    entry = describe(MemorySpan(cubin.read_bytes()), built[0].place)
+    assert read_images([entry], [memoryview(cubin.read_bytes())]) == [built]
 
 
 def test_spills_of_large_kernels_are_told_from_their_arrays(
