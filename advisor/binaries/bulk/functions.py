@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.bulk.tables import Array, Tables
 
 _DIGITS = (ord("0"), ord("9"))
-# What only the name of a section tells more about.
+# Only by their names are sections of these kinds told apart.
 _NAMED = (elf.SECTION_PROGBITS, *layout.SHARED_KINDS)
 _LENGTH = 16  # of a name, as much as matters
 
@@ -35,7 +35,8 @@ class Functions:
 
 def read_functions(tables: Tables) -> Functions:
     """Return the functions of all images; refuses those where two sections claim to be one."""
-    kind, flags = tables.sections["type"].copy(), tables.sections["flags"]
+    kind = tables.sections["type"].copy()  # side by side: it is looked at again and again
+    flags = tables.sections["flags"]
     text = tables.alive(
         np.flatnonzero((kind == elf.SECTION_PROGBITS) & (flags & elf.FLAG_EXECUTABLE > 0))
     )
@@ -100,12 +101,12 @@ class _Names:
         # A name that the end of the file cuts off is for the other reader.
         last = texts[starts + np.maximum(sizes - 1, 0)]
         tables.refuse(owners[(sizes == 0) | (last != 0)])
-        begins, ends = (np.zeros(len(tables.images), np.int64) for _ in range(2))
-        begins[owners], ends[owners] = starts, sizes
+        begin, most = (np.zeros(len(tables.images), np.int64) for _ in range(2))
+        begin[owners], most[owners] = starts, sizes
         name = tables.sections["name"][rows].astype(np.int64)
         image = tables.image[rows]
-        at = begins[image] + np.minimum(name, ends[image])
-        self._bytes = windows(text, _LENGTH)[at].view(np.uint8).reshape(-1, _LENGTH)
+        at = begin[image] + np.minimum(name, most[image])
+        self._bytes = windows(text, at, _LENGTH)
 
     def start_with(self, prefix: bytes) -> Array:
         """Return which names start with *prefix*."""

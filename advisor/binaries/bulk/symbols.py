@@ -48,7 +48,7 @@ def _heads(tables: Tables, image: Array, symbol: Array) -> tuple[Array, bytes, A
     tables.refuse(image[(cut & (text_at[1] > 0))[image]])
     tables.refuse(image[(symbol + 1) * _SIZE > table_at[1][image]])
     at = np.where(tables.refused[image], 0, table_at[0][image] + symbol * _SIZE)
-    heads = windows(table, _HEAD)[at].view(np.uint8).reshape(-1, _HEAD)
+    heads = windows(table, at, _HEAD)
     name = heads[:, :4].copy().view("<u4")[:, 0].astype(np.int64)
     tables.refuse(image[name >= text_at[1][image]])
     return heads, text, np.where(tables.refused[image], 0, text_at[0][image] + name)

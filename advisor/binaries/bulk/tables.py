@@ -98,10 +98,10 @@ class Tables:
         return b"".join(parts), (np.cumsum(padded) - padded - low)[group] + start
 
 
-def windows(data: bytes | memoryview, width: int) -> Array:
-    """Return every run of *width* bytes in *data*, none of which is copied until it is chosen."""
-    count = max(0, len(data) - width + 1)
-    return np.ndarray((count,), f"V{width}", data, strides=(1,))
+def windows(data: bytes | memoryview, at: Array, width: int) -> Array:
+    """Return the *width* bytes from each place *at* in *data* on, a row for each."""
+    runs = np.ndarray((max(0, len(data) - width + 1),), f"V{width}", data, strides=(1,))
+    return runs[at].view(np.uint8).reshape(-1, width)
 
 
 def read_tables(images: Sequence[memoryview]) -> Tables:

@@ -68,7 +68,7 @@ def spills_in(codes: Sequence[memoryview], notes: Notes) -> list[Spills]:
     ends = np.searchsorted(function, np.arange(len(codes) + 1))
     named, cut = [], []
     for code, (start, end) in zip(codes, pairwise(ends.tolist()), strict=True):
-        named.append(windows(code, _TELLING)[offsets[start:end]])
+        named.append(windows(code, offsets[start:end], _TELLING))
         cut.append(_may_be_cut(code, end - start))
     kinds = _kinds(np.concatenate(named))
     stores, loads = (
@@ -117,13 +117,12 @@ def _all_traffic(code: memoryview) -> tuple[int, int]:
 def _all_kinds(code: memoryview) -> Array:
     """Return the merged look-ups of all instructions that may move local memory."""
     at = np.flatnonzero(_local(code)) * _SIZE
-    return _kinds(windows(code, _TELLING)[at[at <= len(code) - _TELLING]])
+    return _kinds(windows(code, at[at <= len(code) - _TELLING], _TELLING))
 
 
 def _kinds(starts: Array) -> Array:
     """Return the merged look-ups of the *starts* of instructions."""
-    rows = starts.view(np.uint8).reshape(-1, _TELLING)
-    kinds = np.zeros(len(rows), np.uint8)
+    kinds = np.zeros(len(starts), np.uint8)
     for byte, table in _TABLES:
-        kinds |= table[rows[:, byte]]
+        kinds |= table[starts[:, byte]]
     return kinds
