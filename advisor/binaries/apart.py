@@ -81,8 +81,8 @@ def _told(step: Entry | Reader, several: Sequence[Reader]) -> Iterator[Kernel | 
     if not isinstance(step, Reader):
         yield step
         return
-    for rows in step.take(several):
-        if isinstance(rows, Damage):
-            yield rows
+    for answer in step.take(several):
+        if isinstance(answer, Damage):
+            yield answer
         else:
-            yield from map(as_kernel, zip(*rows, strict=True))
+            yield from map(as_kernel, zip(*answer, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import suppress
-from itertools import groupby
+from itertools import groupby, islice
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 Errand: TypeAlias = "list[Packed | Damage]"
 # Kernels travel as columns: one by one, packing them up would take longer than reading them.
-Rows: TypeAlias = "list[tuple[tuple[Any, ...], ...] | Damage]"
+Rows: TypeAlias = "tuple[tuple[Any, ...], ...]"
+# The message after the last answer to an errand, which nothing is packed up as.
+END = b""
+# Kernels of one answer: forged ones have names of 16 KB.
+_MOST_ROWS = 1 << 10
 # The share of a batch to begin with: loading numpy takes longer than unpacking it.
 _FIRST = 1 / 4
 
@@ -44,7 +48,7 @@ class Task(NamedTuple):
 
 
 def run_errands(link: Connection, task: Task, others: Sequence[Connection]) -> None:
-    """Send the rows of each errand that comes over *link*.
+    """Send rows and damage of each errand that comes over *link*, and its END.
 
     What goes wrong is sent instead. *others* are ends that this process has a copy of, and must
     not hold open: the end of the first process would go unnoticed.
@@ -58,7 +62,10 @@ def run_errands(link: Connection, task: Task, others: Sequence[Connection]) -> N
     receiving = Thread(target=_receive, args=(link, desk), daemon=True)
     with suppress(OSError):  # nobody listens any more
         for answer in _answers(receiving, task, desk):
-            link.send(answer)
+            if answer is None:
+                link.send_bytes(END)
+            else:
+                link.send(answer)
 
 
 def _receive(link: Connection, desk: _Desk) -> None:
@@ -68,8 +75,10 @@ def _receive(link: Connection, desk: _Desk) -> None:
     desk.errands.put(None)
 
 
-def _answers(receiving: Thread, task: Task, desk: _Desk) -> Iterator[Rows | Exception]:
-    """Yield the rows of each errand, or why there are no more."""
+def _answers(
+    receiving: Thread, task: Task, desk: _Desk
+) -> Iterator[Rows | Damage | Exception | None]:
+    """Yield what is found for each errand, then None, or why there is no more."""
     try:
         with startable():
             receiving.start()
@@ -102,17 +111,17 @@ class _Desk:
                 yield Mark.PAUSE
 
 
-def _read(desk: _Desk, images: Images, instructions: bool) -> Iterator[Rows]:
-    rows: Rows = []
+def _read(desk: _Desk, images: Images, instructions: bool) -> Iterator[Rows | Damage | None]:
     for batch in unpacked_ahead(desk.steps(), images, Buffers(), first=_FIRST):
         items = read_together(batch, arrays=True, instructions=instructions)
         for kind, run in groupby(items, type):
             if kind is Kernel:
-                rows.append(tuple(zip(*cast("Iterator[Kernel]", run), strict=True)))
+                kernels = cast("Iterator[Kernel]", run)
+                while rows := tuple(zip(*islice(kernels, _MOST_ROWS), strict=True)):
+                    yield rows
             elif kind is Damage:
-                rows += cast("Iterator[Damage]", run)
+                yield from cast("Iterator[Damage]", run)
             else:
                 for _ in run:  # ends of errands, of which one may have no kernels
                     desk.begun -= 1
-                    yield rows
-                    rows = []
+                    yield None

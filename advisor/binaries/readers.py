@@ -11,7 +11,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from gpuadvise.advisor.binaries.errands import run_errands
+from gpuadvise.advisor.binaries.errands import END, run_errands
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from multiprocessing.context import ForkContext, SpawnContext
 
     from gpuadvise.advisor.binaries.errands import Errand, Rows, Task
+    from gpuadvise.advisor.binaries.model import Damage
 
 _ALONE = "Try --jobs 1."
+# Bytes of answers that may wait for their turn, from each process.
+_MOST_WAITING = 1 << 25
 
 
 class Reader:
@@ -38,6 +41,7 @@ class Reader:
         self.load = 0  # errands that it has not answered
         self._ended = False
         self._heard: deque[bytes | EOFError] = deque()
+        self._waiting = 0  # bytes of that
 
     def give(self, errand: Errand) -> None:
         """Send an errand."""
@@ -45,29 +49,42 @@ class Reader:
         with suppress(BrokenPipeError, ConnectionResetError):  # what it said before is yet to take
             self.link.send(errand)
 
-    def take(self, several: Sequence[Reader]) -> Rows:
-        """Wait for the rows of its first errand; raises what went wrong there.
+    def take(self, several: Sequence[Reader]) -> Iterator[Rows | Damage]:
+        """Yield what it finds for its first errand, as it comes; raises what went wrong there.
 
         *several*, itself among them, are heard meanwhile: none waits until it is its turn.
         """
+        while (heard := self._next(several)) != END:
+            answer: Rows | Damage | Exception = pickle.loads(heard)
+            if isinstance(answer, Exception):
+                raise answer
+            yield answer
+
+    def _next(self, several: Sequence[Reader]) -> bytes:
         while not self._heard:
-            speaking = {one.link: one for one in several if not one._ended}
+            speaking = {one.link: one for one in several if one is self or one._may_speak()}
             for link in wait(speaking):
                 speaking[cast("Connection", link)]._hear()
         heard = self._heard.popleft()
-        answer: Rows | Exception = pickle.loads(heard) if isinstance(heard, bytes) else heard
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        if isinstance(heard, EOFError):
+            raise heard
+        self._waiting -= len(heard)
+        return heard
+
+    def _may_speak(self) -> bool:
+        return not self._ended and self._waiting < _MOST_WAITING
 
     def _hear(self) -> None:
         """Receive what it says, or that it will say nothing more."""
         try:
-            self._heard.append(self.link.recv_bytes())
-            self.load -= 1
+            heard = self.link.recv_bytes()
         except (EOFError, OSError):  # an OSError where it ended in the middle of an answer
             self._ended = True
             self._heard.append(EOFError())
+            return
+        self._heard.append(heard)
+        self._waiting += len(heard)
+        self.load -= heard == END
 
     def stop(self) -> None:
         """Stop the process, whatever it does."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 import signal
 import struct
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 
 from gpuadvise.advisor.binaries import apart, containers, errands, readers
 from gpuadvise.advisor.binaries.entries import Packed
-from gpuadvise.advisor.binaries.errands import Task, run_errands
+from gpuadvise.advisor.binaries.errands import END, Task, run_errands
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.span import FileSpan
@@ -203,25 +204,29 @@ def answers(path: str, file: str, errands: list[list[Packed]]) -> list[object]:
 def _first_process(link: Connection, errands: list[list[Packed]]) -> list[object]:
     for errand in errands:
         link.send(errand)
-    said = [link.recv() for _ in errands]
+    said: list[object] = []
+    for _ in errands:
+        while (heard := link.recv_bytes()) != END:
+            said.append(pickle.loads(heard))
+            if isinstance(said[-1], Exception):
+                break
     link.close()
     return said
 
 
 def test_what_one_of_them_does(file: str, payloads: list[Packed]) -> None:
     said = answers(file, file, [payloads[:1], payloads[1:7]])
-    rows = [cast("Rows", answer) for answer in said]
     found = [
         item
-        for answer in rows
-        for part in answer
+        for answer in said
         for item in (
-            [part] if isinstance(part, Damage) else map(Kernel._make, zip(*part, strict=True))
+            [answer]
+            if isinstance(answer, Damage)
+            else map(Kernel._make, zip(*cast("Rows", answer), strict=True))
         )
     ]
     whole = [item for item in read(file) if not isinstance(item, Entry)]
-    assert rows[0]
-    assert rows[1]
+    assert len(said) > 2
     assert found == whole[: len(found)]
     assert any(isinstance(item, Damage) for item in found)
 
@@ -285,7 +290,7 @@ def test_answers_that_wait_are_bounded(file: str, monkeypatch: pytest.MonkeyPatc
             open_errands.append(open_errands[-1] + 1)
             super().give(errand)
 
-        def take(self, several: Sequence[readers.Reader]) -> Rows:
+        def take(self, several: Sequence[readers.Reader]) -> Iterator[Rows | Damage]:
             open_errands.append(open_errands[-1] - 1)
             return super().take(several)
 
@@ -297,19 +302,31 @@ def test_answers_that_wait_are_bounded(file: str, monkeypatch: pytest.MonkeyPatc
     assert max(open_errands) == 6
 
 
-def test_errands_are_bounded_without_payloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "_MOST_STEPS", 10)
-    damage = Damage(place=Place(path="all.broken"), message="It is broken.")
-    errands_of_it = list(apart._errands([damage] * 25, 1))
-    assert errands_of_it == [[damage] * 10, [damage] * 10, [damage] * 5]
-
-
 @pytest.fixture
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start processes as copies of this one, with what a test has put into it."""
     if sys.platform == "win32":
         pytest.skip("processes are not copied there")
     monkeypatch.setattr(readers, "_context", lambda: get_context("fork"))
+
+
+@pytest.mark.usefixtures("copied")
+def test_answers_come_in_pieces(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And those that wait for their turn are few, whoever else has to wait then."""
+    monkeypatch.setattr(errands, "_MOST_ROWS", 1)
+    monkeypatch.setattr(readers, "_MOST_WAITING", 1)
+    alone, together = (
+        [item for item in read(file, Want(processes=count)) if not isinstance(item, Entry)]
+        for count in (1, 3)
+    )
+    assert together == alone
+
+
+def test_errands_are_bounded_without_payloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "_MOST_STEPS", 10)
+    damage = Damage(place=Place(path="all.broken"), message="It is broken.")
+    errands_of_it = list(apart._errands([damage] * 25, 1))
+    assert errands_of_it == [[damage] * 10, [damage] * 10, [damage] * 5]
 
 
 @pytest.mark.usefixtures("copied")
