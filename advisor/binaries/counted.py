@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.binaries.entries import LAYOUT
-from gpuadvise.advisor.binaries.images import MOST_STUB
 from gpuadvise.advisor.binaries.model import Compression, Entry
+from gpuadvise.advisor.binaries.stubs import MOST_STUB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpuadvise.advisor.binaries.elf import has_code
 from gpuadvise.advisor.binaries.entries import as_stub
-from gpuadvise.advisor.binaries.model import Compression, Content
+from gpuadvise.advisor.binaries.model import Compression
 from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
-from gpuadvise.advisor.binaries.unpack import believable, unpack, unpack_into
+from gpuadvise.advisor.binaries.stubs import is_empty, may_be_stub, unpacks_to_nothing
+from gpuadvise.advisor.binaries.unpack import believable, unpack_into, unpacked
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -18,20 +18,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.entries import Packed
     from gpuadvise.advisor.binaries.span import FileSpan, Image
 
-# Images without code are 872 bytes (old ABI) or about 1,900 (new ABI), PTX without is 56.
-_MOST_STUB = {Content.SASS: 2500, Content.PTX: 256}
-MOST_STUB = max(_MOST_STUB.values())
 # Images up to this, packed and unpacked, may be repeated: once is enough for all neighbours.
 MOST_SMALL = 1 << 13
-# Packing makes what is tiny at most this much longer.
-_SLACK = 64
 # Images packed together are not unpacked for the sake of a stub beyond this.
 _MOST_SHARED = 1 << 24
 # Whole libraries unpack to four times their size; what unpacks to more than this wastes our time.
 _MOST_TIMES_FILE = 64
 _SLACK_FILE = 1 << 30
-# What makes PTX more than a header.
-_DEFINING = (b".entry", b".func", b".global", b".const")
 # What lies between payloads is read with them when it is not much more.
 _MOST_APART = 4
 
@@ -128,12 +121,7 @@ class Images:
 
     def marked(self, packed: Packed) -> Packed:
         """Return *packed*, its entry marked as a stub when there is no code behind it."""
-        entry = packed.entry
-        size = entry.unpacked_size or 0
-        if size > MOST_STUB:
-            return packed  # without looking for its kind: nearly all are larger
-        most = _MOST_STUB.get(entry.content, -1)
-        if size > most or entry.size > most + _SLACK:
+        if not may_be_stub(packed.entry):
             return packed
         try:
             stub = self._is_stub(packed)
@@ -147,9 +135,9 @@ class Images:
             if packed.unpacked_size > _MOST_SHARED:
                 return False
             image = self.open(packed)
-            return _is_empty(image.read(0, image.size), entry.content)
+            return is_empty(image.read(0, image.size), entry.content)
         payload = self._span.read(packed.at, packed.size)
-        return _unpacks_to_nothing(payload, entry.content, entry.compression, packed.unpacked_size)
+        return unpacks_to_nothing(payload, entry.content, entry.compression, packed.unpacked_size)
 
     def _whole(self, packed: Packed) -> bytes:
         at, data = self._kept
@@ -164,7 +152,7 @@ class Images:
             self._spend(size)
         # A part of its own, because several threads may be at it.
         payload = self._span.part(packed.at, packed.size).read(0, packed.size)
-        return _unpacked(payload, compression, size)
+        return unpacked(payload, compression, size)
 
     def _spend(self, size: int) -> None:
         if self._left < 0:
@@ -179,25 +167,3 @@ def _small_unpacked(payload: bytes, size: int) -> bytes:
     memory = bytearray(size)
     unpack_into(memoryview(payload), memoryview(memory))
     return bytes(memory)
-
-
-# A device link leaves the same few stubs behind in thousands of modules.
-@lru_cache(maxsize=256)
-def _unpacks_to_nothing(
-    payload: bytes, content: Content, compression: Compression, size: int
-) -> bool:
-    return _is_empty(_unpacked(payload, compression, size), content)
-
-
-def _is_empty(image: bytes, content: Content) -> bool:
-    if content is Content.SASS:
-        return not has_code(MemorySpan(image))
-    return not any(word in image for word in _DEFINING)
-
-
-def _unpacked(payload: bytes, compression: Compression, size: int) -> bytes:
-    if compression is Compression.NONE:
-        return payload
-    if compression is Compression.UNKNOWN:
-        raise Damaged("It is packed in a way that is not known.")
-    return unpack(payload, compression, size)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.entries import CONCATENATED, LAYOUT, entry_of, packed_as
 from gpuadvise.advisor.binaries.fatbin import PATTERN, REGION
-from gpuadvise.advisor.binaries.images import MOST_STUB
 from gpuadvise.advisor.binaries.scan import ALIGNMENT, NEAR
 from gpuadvise.advisor.binaries.span import AHEAD
+from gpuadvise.advisor.binaries.stubs import MOST_STUB
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -31,7 +31,9 @@ def opened(path: str) -> Iterator[tuple[BinaryIO, FileSpan]]:
         with _open(path) as file:
             yield file, _span(file, path)
     except OSError as error:
-        raise Unavailable(f"{quoted_path(path)} cannot be read: {error.strerror}.") from None
+        raise Unavailable(
+            f"{quoted_path(path)} cannot be read: {error.strerror or error}."
+        ) from None
 
 
 def _open(path: str) -> BinaryIO:

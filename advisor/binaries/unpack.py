@@ -22,6 +22,15 @@ _BROKEN = "Its Zstandard data are broken."
 _made = threading.local()
 
 
+def unpacked(payload: bytes, compression: Compression, size: int) -> bytes:
+    """Return *payload* as it was before packing, if it was packed; raises as ``unpack`` does."""
+    if compression is Compression.NONE:
+        return payload
+    if compression is Compression.UNKNOWN:
+        raise Damaged("It is packed in a way that is not known.")
+    return unpack(payload, compression, size)
+
+
 def unpack(payload: bytes, compression: Compression, size: int) -> bytes:
     """Return *payload* unpacked to exactly *size* bytes.
 

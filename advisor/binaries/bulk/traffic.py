@@ -61,7 +61,7 @@ class Notes:
 
 
 def spills_in(codes: Sequence[memoryview], notes: Notes) -> list[Spills]:
-    """Return what ``spilled`` returns of each of *codes*, all of which *notes* annotate."""
+    """Return what ``spilled`` returns of each of *codes*, whose spills *notes* tell."""
     if not codes:
         return []
     function, offsets = notes.places(np.array([len(code) for code in codes]))
