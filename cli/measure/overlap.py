@@ -6,15 +6,8 @@ from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.backends.measure.overlap import (
-    GRANULARITY,
-    MIXES,
-    QUICK_MIXES,
-    QUICK_STREAMS,
-    STREAMS,
-    Staged,
-    measure_overlap,
-)
+from gpuadvise.advisor.backends.measure.mixes import MIXES, QUICK_MIXES, QUICK_STREAMS, STREAMS
+from gpuadvise.advisor.backends.measure.overlap import GRANULARITY, Staged, measure_overlap
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.transfers.link_model import default_link_model

@@ -8,52 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.measure.calls import call
 from gpuadvise.advisor.backends.measure.kernels import THREADS, WORK_WORD, Kernels
+from gpuadvise.advisor.backends.measure.mixes import (
+    LONG,
+    MIB,
+    MIXES,
+    QUICK_MIXES,
+    QUICK_STREAMS,
+    STREAMS,
+    repeats,
+)
 from gpuadvise.advisor.backends.measure.turns import by_clock, in_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from gpuadvise.advisor.backends.measure.mixes import Mix
     from gpuadvise.advisor.backends.measure.session import Session
     from gpuadvise.advisor.backends.measure.turns import Trial
     from gpuadvise.advisor.measurement import Sample
 
-STREAMS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
-QUICK_STREAMS = (1, 2, 4, 8, 16)
-MIB = 1 << 20
 # Pieces begin on pages: copies from odd addresses are slower by a few per cent.
 GRANULARITY = 4096
-# Copies alone are repeated up to this, for which the time of an event is nothing.
-_LONG = 64 * MIB
 # Copies both ways are cut as staging cuts them.
 _MOST_CROSSED = 16
 _LEAST_CROSSED = 2 * MIB
-_REPEATS = 31
-_MOST_TIMES = 4
-_QUICK_REPEATS = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mix:
-    """A job: *bytes* down, a kernel *balance* times as long as that copy, perhaps bytes back."""
-
-    name: str
-    bytes: int
-    balance: float
-    copy_back: bool
-
-
-MIXES = tuple(
-    Mix(name=name, bytes=size * MIB, balance=balance, copy_back=back)
-    for name, size, balance in (
-        ("copy-bound", 64, 0.25),
-        ("balanced", 64, 1.0),
-        ("kernel-bound", 64, 4.0),
-        ("small", 4, 1.0),
-        ("large", 256, 1.0),
-    )
-    for back in (False, True)
-)
-QUICK_MIXES = tuple(mix for mix in MIXES if mix.name in {"balanced", "small"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,14 +70,9 @@ def measure_overlap(session: Session, *, quick: bool = False) -> Iterator[Staged
         if 4 * mix.bytes > session.free_bytes():
             continue
         with session.scope():
-            yield from _Job(session, mix, _repeats(mix, quick)).staged(
+            yield from _Job(session, mix, repeats(mix, quick=quick)).staged(
                 QUICK_STREAMS if quick else STREAMS
             )
-
-
-def _repeats(mix: Mix, quick: bool) -> int:
-    """Return the rounds of *mix*: more of short ones, which a late microsecond changes more."""
-    return (_QUICK_REPEATS if quick else _REPEATS) * min(_LONG // mix.bytes or 1, _MOST_TIMES)
 
 
 class _Job:
@@ -113,7 +86,7 @@ class _Job:
         self.host = session.pinned_bytes(mix.bytes)
         self.device = session.device_bytes(mix.bytes, like=self.host)
         self.streams = [session.stream() for _ in range(max(STREAMS))]
-        self.times = max(1, _LONG // mix.bytes)
+        self.times = max(1, LONG // mix.bytes)
         self.pieces = min(_MOST_CROSSED, mix.bytes // _LEAST_CROSSED)
         copy = session.timed(self._h2d(0, mix.bytes, self.streams[0]), self.streams[:1], repeats)
         self.rounds = self._rounds(copy.median * mix.balance)
