@@ -31,7 +31,7 @@ PROGRAM = [sys.executable, "-m", "gpuadvise"]
 READER = """
 import collections, sys
 from gpuadvise.advisor.binaries.read import read
-from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.binaries.options import Want
 collections.deque(read(sys.argv[1], Want(processes=int(sys.argv[2]))), 0)
 """
 

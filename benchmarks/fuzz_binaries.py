@@ -16,24 +16,14 @@ import sys
 import atheris
 
 with atheris.instrument_imports(include=["gpuadvise"]):
-    from gpuadvise.advisor.binaries import (  # noqa: F401 - instrumented before they are used
-        ahead,
-        archive,
-        concatenated,
-        cubin,
-        kernel_code,
-        texts,
-        unpack,
-        wheel,
-    )
+    from gpuadvise.advisor.binaries.options import ReadOptions
     from gpuadvise.advisor.binaries.read import read_stream
-    from gpuadvise.advisor.binaries.want import Want
     from gpuadvise.advisor.errors import BadInput, Unavailable
 
 
 def one(data: bytes) -> None:
     """Read *data* to the end, as a listing and in full."""
-    for want in (Want(kernels=False), Want(instructions=True)):
+    for want in (ReadOptions(kernels=False), ReadOptions(instructions=True)):
         try:
             for _ in read_stream(io.BytesIO(data), "case", want):
                 pass

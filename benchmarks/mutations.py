@@ -18,10 +18,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.counted import Counted
 from gpuadvise.advisor.binaries.model import Damage, Entry
+from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read_stream
-from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.errors import BadInput
 
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ def outcome(data: bytes) -> str:
 
 def _list(data: bytes, entries: int) -> None:
     """Read *data* as a listing does, which must find as many *entries*."""
-    items = read_stream(io.BytesIO(data), "case", Want(kernels=False, counted=True))
+    items = read_stream(io.BytesIO(data), "case", ReadOptions(kernels=False, counted=True))
     for item in items:
-        entries -= item.times if isinstance(item, Counted) else isinstance(item, Entry)
+        entries -= item.times if isinstance(item, EntryTally) else isinstance(item, Entry)
     if entries:
         raise AssertionError(f"A listing finds {-entries:+,} entries.")
 

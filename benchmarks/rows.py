@@ -13,9 +13,9 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
 from gpuadvise.advisor.binaries.model import Kernel
 from gpuadvise.advisor.binaries.read import read
-from gpuadvise.advisor.binaries.residency import Residencies
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.order import Found, in_order
 from gpuadvise.cli.kernels.record import KERNEL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.form import ARCHIVE, THIN_ARCHIVE
+from gpuadvise.advisor.binaries.file_type import ARCHIVE, THIN_ARCHIVE
 from gpuadvise.advisor.binaries.span import Damaged
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO, assert_never, cast
 
-from gpuadvise.advisor.binaries.containers import read_containers
-from gpuadvise.advisor.binaries.form import Form, form_of
+from gpuadvise.advisor.binaries.fatbin.containers import read_containers
+from gpuadvise.advisor.binaries.file_type import FileType, file_type_of
 from gpuadvise.advisor.binaries.model import Damage, Item, Place
+from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.source import kept, opened
 from gpuadvise.advisor.binaries.span import Damaged, FileSpan
-from gpuadvise.advisor.binaries.want import Want
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
 
@@ -21,20 +21,20 @@ _MOST_DAMAGE = 1000
 MOST_LOADED = 1 << 28  # bytes handed to a driver in one piece
 
 
-def read(path: str, want: Want | None = None) -> Iterator[Item]:
+def read(path: str, want: ReadOptions | None = None) -> Iterator[Item]:
     """Yield the entries, kernels and damage of the file at *path*, as they are met.
 
     Raises BadInput when it is no file or no text that anybody here reads, Unavailable when it
     cannot be read or a package to unpack it is missing.
     """
     with opened(path) as (file, span):
-        yield from _limited(_read(file, span, Place(path=path), want or Want()))
+        yield from _limited(_read(file, span, Place(path=path), want or ReadOptions()))
 
 
-def read_stream(stream: BinaryIO, name: str, want: Want | None = None) -> Iterator[Item]:
+def read_stream(stream: BinaryIO, name: str, want: ReadOptions | None = None) -> Iterator[Item]:
     """Yield what is in all of *stream*, under *name*; raises as ``read`` does."""
     with kept(stream, name) as (file, span):
-        yield from _limited(_read(file, span, Place(path=name), want or Want()))
+        yield from _limited(_read(file, span, Place(path=name), want or ReadOptions()))
 
 
 def whole_image(path: str) -> bytes | None:
@@ -43,31 +43,31 @@ def whole_image(path: str) -> bytes | None:
     Raises as ``read`` does.
     """
     with opened(path) as (_, span):
-        form = form_of(span.read(0, min(_SNIFFED, span.size)))
-        if form not in (Form.CUBIN, Form.FATBIN, Form.TEXT) or span.size > MOST_LOADED:
+        form = file_type_of(span.read(0, min(_SNIFFED, span.size)))
+        if form not in (FileType.CUBIN, FileType.FATBIN, FileType.TEXT) or span.size > MOST_LOADED:
             return None
         return span.read(0, span.size)
 
 
-def _read(file: BinaryIO, span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
-    form = form_of(span.read(0, min(_SNIFFED, span.size)))
+def _read(file: BinaryIO, span: FileSpan, place: Place, want: ReadOptions) -> Iterator[Item]:
+    form = file_type_of(span.read(0, min(_SNIFFED, span.size)))
     try:
         match form:
-            case Form.ZIP:
+            case FileType.ZIP:
                 yield from _zip(file, place, want)
-            case Form.ARCHIVE:
+            case FileType.ARCHIVE:
                 yield from _archive(span, place, want)
-            case Form.TEXT:
-                from gpuadvise.advisor.binaries.texts import read_text  # most files are none
+            case FileType.TEXT:
+                from gpuadvise.advisor.binaries.text.reader import read_text  # most files are none
 
                 file.seek(0)
                 yield from read_text(file, place, want)
-            case Form.PACKED:
+            case FileType.PACKED:
                 raise BadInput(
                     f"{quoted_path(place.path)} is packed as a whole.",
                     hint="Unpack it, and name the libraries in it.",
                 )
-            case Form.CUBIN | Form.HOST | Form.FATBIN | Form.OTHER:
+            case FileType.CUBIN | FileType.HOST | FileType.FATBIN | FileType.OTHER:
                 yield from _image(form, span, place, want)
             case other:
                 assert_never(other)
@@ -75,11 +75,14 @@ def _read(file: BinaryIO, span: FileSpan, place: Place, want: Want) -> Iterator[
         yield Damage(place=place.at(damage.offset), message=damage.message)
 
 
-def _image(form: Form, span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
-    if form is not Form.CUBIN:
+def _image(form: FileType, span: FileSpan, place: Place, want: ReadOptions) -> Iterator[Item]:
+    if form is not FileType.CUBIN:
         yield from read_containers(span, place, want)
         return
-    from gpuadvise.advisor.binaries.cubin import describe, read_cubin  # most files are containers
+    from gpuadvise.advisor.binaries.cubin.reader import (  # most files are containers
+        describe,
+        read_cubin,
+    )
 
     entry = describe(span, place)
     yield entry
@@ -87,7 +90,7 @@ def _image(form: Form, span: FileSpan, place: Place, want: Want) -> Iterator[Ite
         yield from read_cubin(span, place, instructions=want.instructions)
 
 
-def _archive(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
+def _archive(span: FileSpan, place: Place, want: ReadOptions) -> Iterator[Item]:
     from gpuadvise.advisor.binaries import archive
 
     if archive.is_thin(span):
@@ -98,15 +101,15 @@ def _archive(span: FileSpan, place: Place, want: Want) -> Iterator[Item]:
     for member in archive.read_members(span):
         part = span.part(member.at, member.size)
         within = place._replace(member=_joined(place.member, member.name))
-        form = form_of(part.read(0, min(_SNIFFED, part.size)))
-        if form in (Form.CUBIN, Form.HOST, Form.FATBIN, Form.OTHER):
+        form = file_type_of(part.read(0, min(_SNIFFED, part.size)))
+        if form in (FileType.CUBIN, FileType.HOST, FileType.FATBIN, FileType.OTHER):
             try:
                 yield from _image(form, part, within, want)
             except Damaged as damage:
                 yield Damage(place=within.at(damage.offset), message=damage.message)
 
 
-def _zip(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
+def _zip(file: BinaryIO, place: Place, want: ReadOptions) -> Iterator[Item]:
     from gpuadvise.advisor.binaries import wheel
 
     for member in wheel.read_members(file, want.unpacking):
@@ -116,7 +119,7 @@ def _zip(file: BinaryIO, place: Place, want: Want) -> Iterator[Item]:
         within = place._replace(member=_joined(place.member, member.name))
         unpacked = cast("BinaryIO", member.file)
         span = FileSpan(unpacked, member.size)
-        if not member.size or form_of(span.read(0, min(_SNIFFED, span.size))) is Form.ZIP:
+        if not member.size or file_type_of(span.read(0, min(_SNIFFED, span.size))) is FileType.ZIP:
             continue
         try:
             yield from _read(unpacked, span, within, want)

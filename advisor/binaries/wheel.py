@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from gpuadvise.advisor.binaries.want import Told
+    from gpuadvise.advisor.binaries.options import Told
 
 # The largest library in a wheel seen is 1.1 GB.
 _MOST_MEMBER = 8 << 30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.counted import Counted
+from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.fit import is_input
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Alike:
         self.sizes = [0] * len(module)
 
 
-def alike_modules(entries: Iterable[Entry | Counted]) -> Iterable[Alike]:
+def alike_modules(entries: Iterable[Entry | EntryTally]) -> Iterable[Alike]:
     """Return the modules of *entries*; those of one must follow each other, as readers do."""
     found: dict[object, Alike] = {}
     for module, count in _by_module(entries):
@@ -54,14 +54,14 @@ def same_for_a_driver(entry: Entry) -> Key:
     return (entry.content.value, number, entry.ptx_version, entry.new_abi, is_input(entry))
 
 
-def _by_module(entries: Iterable[Entry | Counted]) -> Iterator[tuple[list[Entry], int]]:
+def _by_module(entries: Iterable[Entry | EntryTally]) -> Iterator[tuple[list[Entry], int]]:
     """Yield modules and how many there are; the sizes are those of all of them together."""
     module: list[Entry] = []
     for entry in entries:
-        if module and (isinstance(entry, Counted) or not _together(module[0], entry)):
+        if module and (isinstance(entry, EntryTally) or not _together(module[0], entry)):
             yield module, 1
             module = []
-        if isinstance(entry, Counted):
+        if isinstance(entry, EntryTally):
             yield [entry.entry._replace(size=entry.size)], entry.times
         else:
             module.append(entry)

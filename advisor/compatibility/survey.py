@@ -17,8 +17,8 @@ from gpuadvise.advisor.compatibility.releases import cuda_for_ptx
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gpuadvise.advisor.binaries.counted import Counted
     from gpuadvise.advisor.binaries.model import Entry
+    from gpuadvise.advisor.binaries.tally import EntryTally
     from gpuadvise.advisor.compatibility.alike import Alike, Key
     from gpuadvise.advisor.compatibility.releases import Version
 
@@ -57,7 +57,7 @@ class Survey(NamedTuple):
     holdings: tuple[Holding, ...]  # everything, by kind and target
 
 
-def survey(entries: Iterable[Entry | Counted]) -> Survey:
+def survey(entries: Iterable[Entry | EntryTally]) -> Survey:
     """Return what *entries* hold; those of one module must follow each other, as readers do."""
     loadable, inputs = _Kinds(), _Kinds()
     unloadable: Counter[Content] = Counter()

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.binaries.kernel_occupancy import NO_BLOCK
 from gpuadvise.advisor.binaries.model import Exactness
-from gpuadvise.advisor.binaries.residency import NO_BLOCK
 from gpuadvise.advisor.resource_diff.pairs import final, numbers, paired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gpuadvise.advisor.binaries.kernel_occupancy import Residencies, Residency
     from gpuadvise.advisor.binaries.model import Kernel
-    from gpuadvise.advisor.binaries.residency import Residencies, Residency
 
 
 class Status(StrEnum):

@@ -6,10 +6,10 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpuadvise.advisor.binaries.counted import Counted
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry
+from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
-from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
 from gpuadvise.advisor.compatibility.survey import Survey, survey
 from gpuadvise.advisor.errors import BadInput
@@ -63,12 +63,12 @@ def _called(paths: Sequence[str]) -> str:
     return "Standard input" if paths[0] == STDIN else os.path.basename(paths[0])
 
 
-def _entries(paths: Sequence[str], damage: list[Damage]) -> Iterator[Entry | Counted]:
+def _entries(paths: Sequence[str], damage: list[Damage]) -> Iterator[Entry | EntryTally]:
     progress = Progress()
-    want = Want(kernels=False, counted=True, unpacking=progress.unpacking)
+    want = ReadOptions(kernels=False, counted=True, unpacking=progress.unpacking)
     for path in paths:
         for item in shown(_items(path, want), progress):
-            if isinstance(item, Entry | Counted):
+            if isinstance(item, Entry | EntryTally):
                 yield item
             elif isinstance(item, Damage):
                 damage.append(item)
@@ -79,7 +79,7 @@ def _entries(paths: Sequence[str], damage: list[Damage]) -> Iterator[Entry | Cou
                 )
 
 
-def _items(path: str, want: Want) -> Iterator[Item | Counted]:
+def _items(path: str, want: ReadOptions) -> Iterator[Item | EntryTally]:
     if path == STDIN:
         return read_stream(sys.stdin.buffer, "standard input", want)
     return read(path, want)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.residency import Residencies
+from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.resource_diff.change import Status, changes
 from gpuadvise.cli.answer import Answer

@@ -6,8 +6,8 @@ from collections import Counter
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.counted import Counted
 from gpuadvise.advisor.binaries.model import Content
+from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
@@ -36,7 +36,7 @@ _KIND = attrgetter(
 )
 
 
-def entries_page(asked: Asked, entries: Iterable[Entry | Counted]) -> list[Block]:
+def entries_page(asked: Asked, entries: Iterable[Entry | EntryTally]) -> list[Block]:
     """Return the entries, those of one kind counted together."""
     counts: Counter[Key] = Counter()
     sizes: Counter[Key] = Counter()
@@ -62,11 +62,11 @@ def entries_page(asked: Asked, entries: Iterable[Entry | Counted]) -> list[Block
     return [Line(total, Tone.STRONG), *([table] if rows else [])]
 
 
-def _kinds(entries: Iterable[Entry | Counted]) -> dict[Any, list[int]]:
+def _kinds(entries: Iterable[Entry | EntryTally]) -> dict[Any, list[int]]:
     """Return how many there are of each kind in each place, and their bytes together."""
     kinds: dict[Any, list[int]] = {}
     for one in entries:
-        entry, count, size = one if isinstance(one, Counted) else (one, 1, one.size)
+        entry, count, size = one if isinstance(one, EntryTally) else (one, 1, one.size)
         kind = kinds.setdefault(_KIND(entry), [0, 0])
         kind[0] += count
         kind[1] += size

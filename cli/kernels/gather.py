@@ -6,11 +6,11 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.counted import Counted
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Source
 from gpuadvise.advisor.binaries.names import demangle
+from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
-from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.targets import number, sass_fits
 from gpuadvise.cli.kernels.asked import STDIN
 from gpuadvise.cli.kernels.progress import Progress, shown
@@ -32,13 +32,13 @@ class Seen:
     listed: int = 0  # kernels after it
     damage: list[Damage] = field(default_factory=list)
 
-    def count(self, item: Item | Counted) -> None:
+    def count(self, item: Item | EntryTally) -> None:
         """Take note of *item*."""
         if isinstance(item, Damage):
             self.damage.append(item)
         elif isinstance(item, Entry):
             self.entries += 1
-        elif isinstance(item, Counted):
+        elif isinstance(item, EntryTally):
             self.entries += item.times
         else:
             self.kernels += 1
@@ -53,21 +53,23 @@ class Gatherer:
     seen: Seen = field(default_factory=Seen)
     progress: Progress = field(default_factory=Progress)
 
-    def entries(self, *, counted: bool = False) -> Iterator[Entry | Counted]:
+    def entries(self, *, counted: bool = False) -> Iterator[Entry | EntryTally]:
         """Yield the entries of every container; *counted*: of those alike some as a number."""
-        for item in self._items(Want(kernels=False, counted=counted)):
-            if isinstance(item, Entry | Counted) and self._asked_for(item.capability):
+        for item in self._items(ReadOptions(kernels=False, counted=counted)):
+            if isinstance(item, Entry | EntryTally) and self._asked_for(item.capability):
                 yield item
 
     def kernels(self) -> Iterator[Kernel]:
         """Yield the kernels that were asked for, as they are read."""
-        want = Want(chosen=self._chosen, processes=self.asked.jobs, instructions=self.asked.advise)
+        want = ReadOptions(
+            chosen=self._chosen, processes=self.asked.jobs, instructions=self.asked.advise
+        )
         for item in self._items(want):
             if isinstance(item, Kernel) and self._wanted(item):
                 self.seen.listed += 1
                 yield item
 
-    def _items(self, want: Want) -> Iterator[Item | Counted]:
+    def _items(self, want: ReadOptions) -> Iterator[Item | EntryTally]:
         want = want._replace(unpacking=self.progress.unpacking)
         for path in self.asked.files:
             if path == STDIN:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
-    from gpuadvise.advisor.binaries.counted import Counted
     from gpuadvise.advisor.binaries.model import Entry
+    from gpuadvise.advisor.binaries.tally import EntryTally
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.kernels.advice import Advised
     from gpuadvise.cli.kernels.asked import Asked
@@ -35,7 +35,7 @@ class Listing(NamedTuple):
     checked: Checked | None = None
 
 
-def entries_of(gatherer: Gatherer, *, counted: bool = False) -> Iterator[Entry | Counted]:
+def entries_of(gatherer: Gatherer, *, counted: bool = False) -> Iterator[Entry | EntryTally]:
     """Yield the entries asked for; raises BadInput when there is nothing in the files."""
     yield from gatherer.entries(counted=counted)
     refuse_nothing(gatherer)
@@ -43,7 +43,7 @@ def entries_of(gatherer: Gatherer, *, counted: bool = False) -> Iterator[Entry |
 
 def found_in(asked: Asked, choice: Choice | None, gatherer: Gatherer) -> Iterator[Found]:
     """Yield the kernels asked for with their occupancy; raises as ``entries_of`` does."""
-    from gpuadvise.advisor.binaries.residency import Residencies
+    from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
 
     residencies = Residencies(
         limits=choice.device.limits if choice else None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.binaries.kernel_occupancy import BlockFrom
 from gpuadvise.advisor.binaries.model import Source
-from gpuadvise.advisor.binaries.residency import BlockFrom
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone

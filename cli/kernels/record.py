@@ -8,8 +8,8 @@ from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.cli.render.form import Fields, Form, same
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.binaries.kernel_occupancy import Residency
     from gpuadvise.advisor.binaries.model import Damage
-    from gpuadvise.advisor.binaries.residency import Residency
     from gpuadvise.advisor.capability import Capability
 
 _PLACE = ("file", "member", "section", "offset", "line")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gpuadvise.advisor.binaries.lines import read_lines, read_pieces
 from gpuadvise.advisor.binaries.model import Item, Place
-from gpuadvise.advisor.binaries.ptx_text import read_ptx
-from gpuadvise.advisor.binaries.ptxas_log import read_log
-from gpuadvise.advisor.binaries.resource_usage_text import read_usage
+from gpuadvise.advisor.binaries.text.build_log import read_log
+from gpuadvise.advisor.binaries.text.cuobjdump_listing import read_usage
+from gpuadvise.advisor.binaries.text.ptx import read_ptx
+from gpuadvise.advisor.binaries.text.reader import read_lines, read_pieces
 
 Reading = Callable[[bytes], list[Item]]
 PLACE = Place(path="build.log")

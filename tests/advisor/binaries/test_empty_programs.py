@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gpuadvise.advisor.binaries.model import Content, Entry
+from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read
-from gpuadvise.advisor.binaries.want import Want
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +31,6 @@ def test_ptx_without_code_is_no_program(tmp_path: Path, program: bytes, content:
     entry = struct.pack("<HHIQIIHHIIIQQQ", *head) + payload
     path = tmp_path / "empty.fatbin"
     path.write_bytes(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entry)) + entry)
-    (found,) = read(str(path), Want(kernels=False))
+    (found,) = read(str(path), ReadOptions(kernels=False))
     assert isinstance(found, Entry)
     assert found.content is content

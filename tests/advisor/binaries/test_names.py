@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from gpuadvise.advisor.binaries import demangler, names
+from gpuadvise.advisor.binaries import names
 from gpuadvise.advisor.binaries.names import can_demangle, demangle
 
 
@@ -44,18 +44,18 @@ def test_many_references_are_still_read() -> None:
 
 
 def test_a_name_that_stands_for_gigabytes_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demangler, "_apart", demangler._Apart())
+    monkeypatch.setattr(names, "_apart", names._Apart())
     start = time.process_time()
     assert [demangle(nested(36)) for _ in range(5)] == [None] * 5
     assert time.process_time() - start < 10
-    demangler._apart.stop()
+    names._apart.stop()
 
 
 def test_after_a_death_the_next_name_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demangler, "_apart", demangler._Apart())
+    monkeypatch.setattr(names, "_apart", names._Apart())
     assert demangle(nested(36)) is None
     assert demangle("_Z1f1AIiiE" + "S0_" * 60)
-    demangler._apart.stop()
+    names._apart.stop()
 
 
 def test_without_the_package_names_stay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuadvise.advisor.binaries.lines import LONGEST
 from gpuadvise.advisor.binaries.model import Content, Entry, Exactness, Item, Kernel, Place
-from gpuadvise.advisor.binaries.ptx_text import read_ptx
+from gpuadvise.advisor.binaries.text.ptx import read_ptx
+from gpuadvise.advisor.binaries.text.reader import LONGEST
 
 if TYPE_CHECKING:
     from pathlib import Path

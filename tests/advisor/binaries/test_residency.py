@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpuadvise.advisor.binaries.kernel_occupancy import BlockFrom, Residencies
 from gpuadvise.advisor.binaries.model import Kernel, Place, Source
-from gpuadvise.advisor.binaries.residency import BlockFrom, Residencies
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue.capabilities import limits_of
 

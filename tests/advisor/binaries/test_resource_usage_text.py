@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.binaries.model import Item, Kernel, Place, Source
-from gpuadvise.advisor.binaries.resource_usage_text import read_usage
+from gpuadvise.advisor.binaries.text.cuobjdump_listing import read_usage
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gpuadvise.advisor.binaries.model import Entry, Kernel, Place, Source
+from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
-from gpuadvise.advisor.binaries.texts import read_program
-from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.binaries.text.reader import read_program
 from gpuadvise.advisor.errors import BadInput
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_a_link_without_targets_replaces_them_all(tmp_path: Path, data: Path) ->
 
 
 def test_what_is_not_wanted_is_not_given(data: Path) -> None:
-    items = list(read(str(data / "nvrtc-12.9-compute_90a.ptx"), Want(kernels=False)))
+    items = list(read(str(data / "nvrtc-12.9-compute_90a.ptx"), ReadOptions(kernels=False)))
     assert [type(item) for item in items] == [Entry]
 
 

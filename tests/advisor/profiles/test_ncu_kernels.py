@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from gpuadvise.advisor.binaries.kernel_occupancy import BlockFrom, Residencies
 from gpuadvise.advisor.binaries.model import Kernel, Place, Source
 from gpuadvise.advisor.binaries.read import read, read_stream
-from gpuadvise.advisor.binaries.residency import BlockFrom, Residencies
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.profiles.ncu_csv import read_launches
 from gpuadvise.advisor.profiles.ncu_facts import profiled_kernel

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
 from gpuadvise.advisor.binaries.model import Exactness, Kernel, Place, Source
-from gpuadvise.advisor.binaries.residency import Residencies
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.resource_diff.change import Status, changes
 from gpuadvise.advisor.resource_diff.pairs import final, paired

@@ -17,19 +17,20 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from gpuadvise.advisor.binaries import apart, containers, errands, readers
-from gpuadvise.advisor.binaries.entries import Packed
-from gpuadvise.advisor.binaries.errands import END, Task, run_errands
+from gpuadvise.advisor.binaries.fatbin import containers
+from gpuadvise.advisor.binaries.fatbin.entry import Packed
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place
+from gpuadvise.advisor.binaries.options import ReadOptions
+from gpuadvise.advisor.binaries.parallel import pool, worker
+from gpuadvise.advisor.binaries.parallel.worker import END, Task, run_worker
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.span import FileSpan
-from gpuadvise.advisor.binaries.want import Want
 from gpuadvise.advisor.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gpuadvise.advisor.binaries.errands import Rows
+    from gpuadvise.advisor.binaries.parallel.worker import Rows
 
 TWO = ("-gencode=arch=compute_80,code=[sm_80,compute_80]", "-gencode=arch=compute_90,code=sm_90")
 
@@ -45,13 +46,13 @@ def file(build: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> st
     broken[image.place.offset + 64 : image.place.offset + 200] = bytes(136)
     path.write_bytes((whole * 2 + bytes(broken)) * 4)
     monkeypatch.setattr(containers, "_WORTH_PROCESSES", 1)
-    monkeypatch.setattr(apart, "_ERRAND", 1 << 18)
+    monkeypatch.setattr(pool, "_ERRAND", 1 << 18)
     return str(path)
 
 
 def test_several_processes_read_the_same(file: str) -> None:
     alone = list(read(file))
-    together = list(read(file, Want(processes=2)))
+    together = list(read(file, ReadOptions(processes=2)))
     assert any(isinstance(item, Damage) for item in alone)
     for kind in (Kernel, Entry, Damage):
         kept = [item for item in together if isinstance(item, kind)]
@@ -65,9 +66,13 @@ def test_damage_of_containers_comes_among_that_of_images(
     headless = whole[:20] + b"\xff" * 4 + whole[24:]  # the size of its first entry's header
     path = tmp_path / "headless.fatbin"
     path.write_bytes((whole + headless) * 2)
-    monkeypatch.setattr(apart, "_ERRAND", 1 << 30)
+    monkeypatch.setattr(pool, "_ERRAND", 1 << 30)
     alone, together = (
-        [item for item in read(str(path), Want(processes=count)) if not isinstance(item, Entry)]
+        [
+            item
+            for item in read(str(path), ReadOptions(processes=count))
+            if not isinstance(item, Entry)
+        ]
         for count in (1, 2)
     )
     assert any("entry is damaged" in item.message for item in alone if isinstance(item, Damage))
@@ -75,15 +80,15 @@ def test_damage_of_containers_comes_among_that_of_images(
 
 
 def test_a_process_with_threads_is_not_copied(file: str) -> None:
-    fresh = "from gpuadvise.advisor.binaries import readers; print(readers._context().get_start_method())"
+    fresh = "from gpuadvise.advisor.binaries.parallel import pool; print(pool._context().get_start_method())"
     said = subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True).stdout
     assert said.strip() == ("fork" if sys.platform == "linux" else "spawn")
     over = threading.Event()
     other = threading.Thread(target=over.wait)
     other.start()
     try:
-        assert readers._context().get_start_method() == "spawn"
-        assert len(list(read(file, Want(processes=2)))) == len(list(read(file)))
+        assert pool._context().get_start_method() == "spawn"
+        assert len(list(read(file, ReadOptions(processes=2)))) == len(list(read(file)))
     finally:
         over.set()
         other.join()
@@ -94,7 +99,7 @@ import sys, time
 from gpuadvise.advisor.binaries import containers
 from gpuadvise.advisor.binaries.model import Kernel
 from gpuadvise.advisor.binaries.read import read
-from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.binaries.options import ReadOptions
 if __name__ == "__main__":
     containers._WORTH_PROCESSES = 1
     try:
@@ -137,7 +142,7 @@ import os, signal, sys
 from multiprocessing import active_children, get_context
 from gpuadvise.advisor.binaries import containers, readers
 from gpuadvise.advisor.binaries.read import read
-from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.binaries.options import ReadOptions
 started = []
 class Interrupted(readers.Reader):
     def __init__(self, *arguments):
@@ -176,7 +181,7 @@ def test_no_process_outlives_the_first(file: str, tmp_path: Path) -> None:
 def payloads(file: str) -> list[Packed]:
     with open(file, "rb", buffering=0) as handle:
         span = FileSpan(handle, handle.seek(0, 2))
-        steps = containers._steps(span, Place(path=file), Want())
+        steps = containers._steps(span, Place(path=file), ReadOptions())
         return [step for step in steps if isinstance(step, Packed)]
 
 
@@ -194,7 +199,7 @@ def answers(path: str, file: str, errands: list[list[Packed]]) -> list[object]:
     with ThreadPoolExecutor() as pool:
         listening = pool.submit(_first_process, ours, errands)
         try:
-            run_errands(theirs, Task(path, file_id(file), instructions=False), others)
+            run_worker(theirs, Task(path, file_id(file), instructions=False), others)
         finally:
             signal.signal(signal.SIGINT, before)
         assert all(other.closed for other in others)
@@ -235,8 +240,8 @@ def test_what_goes_wrong_there_is_said_here(file: str, payloads: list[Packed]) -
     (said,) = answers(file + "-is-not-there", file, [payloads[:1]])
     assert "There is no file" in str(said)
     with open(file, "rb", buffering=0) as handle:
-        reading = apart.read_apart(
-            payloads, file + "-is-not-there", FileSpan(handle, 1), Want(processes=2)
+        reading = pool.read_in_parallel(
+            payloads, file + "-is-not-there", FileSpan(handle, 1), ReadOptions(processes=2)
         )
         with pytest.raises(BadInput, match="There is no file"):
             list(reading)
@@ -258,7 +263,7 @@ def test_nobody_listens_any_more(file: str, payloads: list[Packed]) -> None:
     ours.close()
     before = signal.getsignal(signal.SIGINT)
     try:
-        run_errands(theirs, Task(file, file_id(file), instructions=False), ())
+        run_worker(theirs, Task(file, file_id(file), instructions=False), ())
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -276,29 +281,29 @@ def _die_speaking(link: Connection, *_: object) -> None:
 def test_a_process_that_dies_is_said(
     file: str, work: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readers, "run_errands", work)
+    monkeypatch.setattr(pool, "run_worker", work)
     with pytest.raises(Unavailable, match="A process that read images died"):
-        list(read(file, Want(processes=2)))
+        list(read(file, ReadOptions(processes=2)))
 
 
 def test_answers_that_wait_are_bounded(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However fast some of the processes are."""
     open_errands: list[int] = [0]
 
-    class Counted(readers.Reader):
+    class Counted(pool.WorkerHandle):
         def give(self, errand: list[Packed | Damage]) -> None:
             open_errands.append(open_errands[-1] + 1)
             super().give(errand)
 
-        def take(self, several: Sequence[readers.Reader]) -> Iterator[Rows | Damage]:
+        def take(self, several: Sequence[pool.WorkerHandle]) -> Iterator[Rows | Damage]:
             open_errands.append(open_errands[-1] - 1)
             return super().take(several)
 
-    monkeypatch.setattr(readers, "Reader", Counted)
-    monkeypatch.setattr(apart, "_ERRANDS", 2)
-    monkeypatch.setattr(apart, "_LEAST_ERRAND", 1)
-    monkeypatch.setattr(apart, "_ERRAND", 1)
-    assert len(list(read(file, Want(processes=3)))) == len(list(read(file)))
+    monkeypatch.setattr(pool, "WorkerHandle", Counted)
+    monkeypatch.setattr(pool, "_ERRANDS", 2)
+    monkeypatch.setattr(pool, "_LEAST_ERRAND", 1)
+    monkeypatch.setattr(pool, "_ERRAND", 1)
+    assert len(list(read(file, ReadOptions(processes=3)))) == len(list(read(file)))
     assert max(open_errands) == 6
 
 
@@ -307,25 +312,25 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start processes as copies of this one, with what a test has put into it."""
     if sys.platform == "win32":
         pytest.skip("processes are not copied there")
-    monkeypatch.setattr(readers, "_context", lambda: get_context("fork"))
+    monkeypatch.setattr(pool, "_context", lambda: get_context("fork"))
 
 
 @pytest.mark.usefixtures("copied")
 def test_answers_come_in_pieces(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And those that wait for their turn are few, whoever else has to wait then."""
-    monkeypatch.setattr(errands, "_MOST_ROWS", 1)
-    monkeypatch.setattr(readers, "_MOST_WAITING", 1)
+    monkeypatch.setattr(worker, "_MOST_ROWS", 1)
+    monkeypatch.setattr(pool, "_MOST_WAITING", 1)
     alone, together = (
-        [item for item in read(file, Want(processes=count)) if not isinstance(item, Entry)]
+        [item for item in read(file, ReadOptions(processes=count)) if not isinstance(item, Entry)]
         for count in (1, 3)
     )
     assert together == alone
 
 
 def test_errands_are_bounded_without_payloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "_MOST_STEPS", 10)
+    monkeypatch.setattr(pool, "_MOST_STEPS", 10)
     damage = Damage(place=Place(path="all.broken"), message="It is broken.")
-    errands_of_it = list(apart._errands([damage] * 25, 1))
+    errands_of_it = list(pool._errands([damage] * 25, 1))
     assert errands_of_it == [[damage] * 10, [damage] * 10, [damage] * 5]
 
 
@@ -336,7 +341,7 @@ def test_no_process_can_be_started(file: str, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(os, "fork", refuse)
     with pytest.raises(Unavailable, match=r"No process can be started .*: Too many are there\."):
-        list(read(file, Want(processes=2)))
+        list(read(file, ReadOptions(processes=2)))
 
 
 @pytest.mark.usefixtures("copied")
@@ -349,7 +354,7 @@ def test_no_thread_can_be_started(
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(Unavailable, match="No thread can be started"):
-        list(read(file, Want(processes=processes)))
+        list(read(file, ReadOptions(processes=processes)))
     assert capfd.readouterr().err == ""
 
 
@@ -357,17 +362,17 @@ def test_no_thread_can_be_started(
 def test_memory_ends_in_one_of_them(
     file: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(errands, "array_reader", _no_memory)
+    monkeypatch.setattr(worker, "array_reader", _no_memory)
     with pytest.raises((MemoryError, Unavailable)):
-        list(read(file, Want(processes=2)))
+        list(read(file, ReadOptions(processes=2)))
     assert capfd.readouterr().err == ""
 
 
 def test_memory_ends_while_an_errand_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     """There are no more errands then, and the process ends: nobody waits for ever."""
     monkeypatch.setattr(Connection, "recv", _no_memory)
-    desk = errands._Desk()
-    errands._receive(Pipe()[0], desk)
+    desk = worker._TaskQueue()
+    worker._receive(Pipe()[0], desk)
     assert desk.errands.get_nowait() is None
 
 
@@ -376,6 +381,6 @@ def _no_memory(*_: object) -> None:
 
 
 def test_who_stops_listening_stops_the_processes(file: str) -> None:
-    reading = read(file, Want(processes=2))
+    reading = read(file, ReadOptions(processes=2))
     assert next(reading)
     reading.close()

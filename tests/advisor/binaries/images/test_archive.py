@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gpuadvise.advisor.binaries.archive import read_members
-from gpuadvise.advisor.binaries.form import ARCHIVE as MAGIC
+from gpuadvise.advisor.binaries.file_type import ARCHIVE as MAGIC
 from gpuadvise.advisor.binaries.span import Damaged, FileSpan
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gpuadvise.advisor.binaries.entries import LAYOUT
+from gpuadvise.advisor.binaries.fatbin.entry import LAYOUT
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel
+from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read
-from gpuadvise.advisor.binaries.want import Want
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -102,7 +102,9 @@ def test_one_old_target_does_not_end_the_list(fatbin: Path, tmp_path: Path) -> N
     struct.pack_into("<I", data, 16 + 28, 35)  # the first entry's target
     path = tmp_path / "old.fatbin"
     path.write_bytes(data)
-    entries = [item for item in read(str(path), Want(kernels=False)) if isinstance(item, Entry)]
+    entries = [
+        item for item in read(str(path), ReadOptions(kernels=False)) if isinstance(item, Entry)
+    ]
     assert [str(entry.capability) for entry in entries] == ["3.5", "8.0", "9.0"] or len(
         entries
     ) == 3
@@ -132,7 +134,9 @@ def test_concatenated_images_are_listed_unpacked_or_not(
     cuda("fatbinary", "-64", "--concat", f"--create={path}", *images)
     data = path.read_bytes()
     assert LAYOUT.unpack_from(data, 16)[0] == 256
-    listed = [item for item in read(str(path), Want(kernels=False)) if isinstance(item, Entry)]
+    listed = [
+        item for item in read(str(path), ReadOptions(kernels=False)) if isinstance(item, Entry)
+    ]
     assert [entry.capability.target for entry in listed] == ["sm_80", "sm_86", "sm_90"]
     apart = [
         pair for sm in ("80", "86", "90") for pair in kernels(read(str(assemble(f"sm_{sm}").path)))
@@ -160,7 +164,7 @@ def test_concatenated_images_are_listed_unpacked_or_not(
 def test_images_without_code_do_not_count() -> None:
     entries = [
         item
-        for item in read(str(LIBRARIES / "libcurand.so.10"), Want(kernels=False))
+        for item in read(str(LIBRARIES / "libcurand.so.10"), ReadOptions(kernels=False))
         if isinstance(item, Entry)
     ]
     stubs = [entry for entry in entries if entry.content is Content.STUB]

@@ -17,29 +17,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuadvise.advisor.binaries import batches, containers, spills
-from gpuadvise.advisor.binaries import together as together_module
-from gpuadvise.advisor.binaries.attributes import walk
-from gpuadvise.advisor.binaries.buffers import Buffers
-from gpuadvise.advisor.binaries.bulk import records
-from gpuadvise.advisor.binaries.bulk.read import read_images
-from gpuadvise.advisor.binaries.bulk.traffic import Notes, spills_alone, spills_in
-from gpuadvise.advisor.binaries.cubin import describe, read_cubin
+from gpuadvise.advisor.binaries.cubin.nv_info import walk
+from gpuadvise.advisor.binaries.cubin import sass
+from gpuadvise.advisor.binaries.cubin.reader import describe, read_cubin
+from gpuadvise.advisor.binaries.cubin.sass import spilled
 from gpuadvise.advisor.binaries.elf import read_header, read_sections
-from gpuadvise.advisor.binaries.entries import Packed
-from gpuadvise.advisor.binaries.images import Images
-from gpuadvise.advisor.binaries.kernel_code import spilled
+from gpuadvise.advisor.binaries.fatbin import containers
+from gpuadvise.advisor.binaries.fatbin.entry import Packed
+from gpuadvise.advisor.binaries.fatbin.images import Images
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Item, Kernel, Place
+from gpuadvise.advisor.binaries.options import ReadOptions
+from gpuadvise.advisor.binaries.parallel import batches
+from gpuadvise.advisor.binaries.parallel.prefetch import Buffers
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.source import opened
 from gpuadvise.advisor.binaries.span import MemorySpan
-from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.binaries.vectorized import records
+from gpuadvise.advisor.binaries.vectorized.reader import read_images
+from gpuadvise.advisor.binaries.vectorized.spills import Notes, spills_alone, spills_in
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gpuadvise.advisor.binaries.kernel_code import Spills
+    from gpuadvise.advisor.binaries.cubin.sass import Spills
 
     Image = tuple[Entry, bytes]
 
@@ -81,7 +82,7 @@ def bare(path: Path) -> Image:
 def packed_in(path: Path) -> Iterator[Image]:
     with opened(str(path)) as (_, span):
         images = Images(span.part(0, span.size))
-        for step in containers._steps(span, Place(path=str(path)), Want()):
+        for step in containers._steps(span, Place(path=str(path)), ReadOptions()):
             if isinstance(step, Packed) and step.entry.content is Content.SASS:
                 image = images.open(step)
                 yield step.entry, image.read(0, image.size)
@@ -199,7 +200,7 @@ def test_without_numpy_images_are_read_one_by_one(
 ) -> None:
     one_by_one = list(read(library))
     monkeypatch.setattr(containers, "_WORTH_ARRAYS", 1)
-    monkeypatch.setitem(sys.modules, "gpuadvise.advisor.binaries.bulk.read", None)
+    monkeypatch.setitem(sys.modules, "gpuadvise.advisor.binaries.vectorized.reader", None)
     assert list(read(library)) == one_by_one
 
 
@@ -207,7 +208,7 @@ def test_without_numpy_images_are_read_one_by_one(
 def test_numpy_is_loaded_without_threads(given: str | None, library: str) -> None:
     """And what the user set for it stays set."""
     script = (
-        "import os, sys; from gpuadvise.advisor.binaries import containers\n"
+        "import os, sys; from gpuadvise.advisor.binaries.fatbin import containers\n"
         "from gpuadvise.advisor.binaries.read import read\n"
         "containers._WORTH_ARRAYS = 1; list(read(sys.argv[1]))\n"
         "assert 'numpy' in sys.modules\n"
@@ -229,7 +230,7 @@ def test_numpy_is_loaded_without_threads(given: str | None, library: str) -> Non
 
 def test_instructions_are_counted_one_by_one(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(containers, "_WORTH_ARRAYS", 1)
-    found = read(library, Want(instructions=True))
+    found = read(library, ReadOptions(instructions=True))
     assert all(one.instructions for one in found if isinstance(one, Kernel))
 
 
@@ -303,7 +304,7 @@ def test_small_images_that_are_repeated_are_read_once(
         return read_images(entries, images)
 
     monkeypatch.setattr(containers, "_WORTH_ARRAYS", 1)
-    monkeypatch.setattr(together_module, "array_reader", lambda: counted)
+    monkeypatch.setattr(batches, "array_reader", lambda: counted)
     found = list(read(str(fatbin)))
     assert found == alone
     kernels = [item for item in found if isinstance(item, Kernel)]
@@ -357,8 +358,8 @@ def test_other_spills_are_counted_the_same(
 
 
 def test_what_annotations_cannot_hold_is_a_bound_here_too() -> None:
-    code = struct.pack("<QQ", 0x387, 4 << 9) * (2 * spills.MOST_ANNOTATIONS)
+    code = struct.pack("<QQ", 0x387, 4 << 9) * (2 * sass.MOST_ANNOTATIONS)
     named = annotated([(1, place) for place in range(5000)], 0)
     ((stores, *rest),) = noted([code], [named])
     assert (stores, *rest) == spilled(named, code, 90)
-    assert stores == 2 * spills.MOST_ANNOTATIONS * 4
+    assert stores == 2 * sass.MOST_ANNOTATIONS * 4

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 import pytest
 import zstandard
 
-from gpuadvise.advisor.binaries import ahead, containers, images
-from gpuadvise.advisor.binaries.batches import Batch, batches
-from gpuadvise.advisor.binaries.buffers import Buffers
-from gpuadvise.advisor.binaries.bulk.read import read_images
-from gpuadvise.advisor.binaries.cubin import MOST_INFO, read_cubin
-from gpuadvise.advisor.binaries.entries import LAYOUT, Packed
-from gpuadvise.advisor.binaries.fatbin import PATTERN
-from gpuadvise.advisor.binaries.images import Images
+from gpuadvise.advisor.binaries.cubin.reader import MOST_INFO, read_cubin
+from gpuadvise.advisor.binaries.fatbin.decompress import unpack, unpack_into
+from gpuadvise.advisor.binaries.fatbin.entry import LAYOUT, Packed
+from gpuadvise.advisor.binaries.fatbin.images import Images
+from gpuadvise.advisor.binaries.fatbin.region import PATTERN, containers, images
 from gpuadvise.advisor.binaries.model import Compression, Content, Damage, Entry, Kernel, Place
+from gpuadvise.advisor.binaries.parallel import prefetch
+from gpuadvise.advisor.binaries.parallel.batches import ImageBatch, batches
+from gpuadvise.advisor.binaries.parallel.prefetch import Buffers
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
-from gpuadvise.advisor.binaries.unpack import unpack, unpack_into
+from gpuadvise.advisor.binaries.vectorized.reader import read_images
 from gpuadvise.advisor.capability import Capability
 
 if TYPE_CHECKING:
@@ -204,17 +204,17 @@ def test_batches_are_bounded_by_what_is_read_too() -> None:
 def test_workers_share_a_batch() -> None:
     one = 1 << 20
     several = [_step(at, 10, one // 2) for at in range(1, 11)]
-    assert [len(share) for share in ahead._shares(several, one)] == [2] * 5
+    assert [len(share) for share in prefetch._shares(several, one)] == [2] * 5
     shared = [_step(0, 10, 4 * one, (16 * part, 16)) for part in range(300)]
-    assert [len(share) for share in ahead._shares([*shared, *several], one)] == [300, *[2] * 5]
-    assert list(ahead._shares([], one)) == []
+    assert [len(share) for share in prefetch._shares([*shared, *several], one)] == [300, *[2] * 5]
+    assert list(prefetch._shares([], one)) == []
 
 
 def test_what_is_tiny_is_not_shared() -> None:
-    batch = Batch([_step(at, 8, 8) for at in range(4096)], 4096 * 8)
+    batch = ImageBatch([_step(at, 8, 8) for at in range(4096)], 4096 * 8)
     with ThreadPoolExecutor(1) as pool:
         images = Images(MemorySpan(bytes(1 << 15)))
-        assert len(ahead._begun(batch, pool, images, Buffers(), 4).openings) == 1
+        assert len(prefetch._begun(batch, pool, images, Buffers(), 4).openings) == 1
 
 
 def test_what_is_not_packed_is_not_read_ahead(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_what_is_not_packed_is_not_read_ahead(tmp_path: Path) -> None:
 
     asked: list[int] = []
     stored = Packed(ENTRY, 0, 4096, 4096)
-    from gpuadvise.advisor.binaries.buffers import Buffers
+    from gpuadvise.advisor.binaries.parallel.prefetch import Buffers
 
     Images(Counting(bytes(8192))).open_all([stored], Buffers().take(0))  # type: ignore[arg-type]  # of a file
     assert asked == [4096]

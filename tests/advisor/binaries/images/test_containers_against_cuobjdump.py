@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gpuadvise.advisor.binaries.model import Compression, Content, Damage, Entry, Kernel
+from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read
-from gpuadvise.advisor.binaries.want import Want
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -83,7 +83,9 @@ def test_same_rows(make: str, build: Callable, cuda: Callable) -> None:
 @pytest.mark.parametrize("make", MAKES)
 def test_same_entries(make: str, build: Callable, cuda: Callable) -> None:
     path = build(f"{make}.o", *MAKES[make])
-    entries = [item for item in read(str(path), Want(kernels=False)) if isinstance(item, Entry)]
+    entries = [
+        item for item in read(str(path), ReadOptions(kernels=False)) if isinstance(item, Entry)
+    ]
     counted = Counter(entry.content for entry in entries)
     listed = cuda("cuobjdump", "-all", "-lelf", "-lptx", path)
     assert counted[Content.SASS] + counted[Content.STUB] == len(
@@ -99,12 +101,12 @@ def test_compressions(build: Callable) -> None:
         ("lz4", {Compression.LZ4}),
         ("stored", {Compression.NONE}),
     ):
-        entries = read(str(build(f"{make}.o", *MAKES[make])), Want(kernels=False))
+        entries = read(str(build(f"{make}.o", *MAKES[make])), ReadOptions(kernels=False))
         assert {entry.compression for entry in entries} == expected, make
 
 
 def test_targets_with_letters(build: Callable) -> None:
-    entries = read(str(build("fatbin.o", *MAKES["fatbin"])), Want(kernels=False))
+    entries = read(str(build("fatbin.o", *MAKES["fatbin"])), ReadOptions(kernels=False))
     targets = {entry.capability.target for entry in entries}
     assert {"sm_90", "sm_90a", "sm_100f", "sm_121"} <= targets
 

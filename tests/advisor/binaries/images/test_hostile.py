@@ -17,8 +17,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuadvise.advisor.binaries.entries import LAYOUT
-from gpuadvise.advisor.binaries.fatbin import PATTERN
+from gpuadvise.advisor.binaries.fatbin.entry import LAYOUT
+from gpuadvise.advisor.binaries.fatbin.region import PATTERN
 from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel
 from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.errors import BadInput, Unavailable
@@ -117,7 +117,7 @@ def test_forged_containers_end(words: list[int]) -> None:
 
 
 def test_many_images_that_unpack_to_much_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpuadvise.advisor.binaries import images
+    from gpuadvise.advisor.binaries.fatbin import images
 
     monkeypatch.setattr(images, "_SLACK_FILE", 1 << 20)
     size = 1 << 20

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gpuadvise.advisor.binaries.model import Kernel
+from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read
-from gpuadvise.advisor.binaries.want import Want
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ def disassembled(text: str) -> dict[str, tuple[int, int]]:
 def test_as_disassembled(target: str, assemble: Callable, cuda: Callable) -> None:
     path = assemble(target).path
     said = disassembled(cuda("nvdisasm", path))
-    items = list(read(str(path), Want(instructions=True)))
+    items = list(read(str(path), ReadOptions(instructions=True)))
     kernels = [item for item in items if isinstance(item, Kernel)]
     counted = {item.name: (item.instructions, item.fp64_instructions) for item in kernels}
     assert counted == said
@@ -52,7 +52,7 @@ def test_matrix_instructions_in_double_precision(cuda: Callable, tmp_path) -> No
     said = disassembled(cuda("nvdisasm", tmp_path / "dmma.cubin"))
     (kernel,) = (
         item
-        for item in read(str(tmp_path / "dmma.cubin"), Want(instructions=True))
+        for item in read(str(tmp_path / "dmma.cubin"), ReadOptions(instructions=True))
         if isinstance(item, Kernel)
     )
     assert (kernel.instructions, kernel.fp64_instructions) == said["k"]
@@ -61,6 +61,9 @@ def test_matrix_instructions_in_double_precision(cuda: Callable, tmp_path) -> No
 
 def test_older_code_and_unasked_counts_are_unknown(assemble: Callable) -> None:
     old = assemble("sm_60", old=True).path
-    for path, want in ((old, Want(instructions=True)), (assemble("sm_90").path, Want())):
+    for path, want in (
+        (old, ReadOptions(instructions=True)),
+        (assemble("sm_90").path, ReadOptions()),
+    ):
         kernels = [item for item in read(str(path), want) if isinstance(item, Kernel)]
         assert all(kernel.instructions is None for kernel in kernels)

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuadvise.advisor.binaries import counted
-from gpuadvise.advisor.binaries.counted import Counted
-from gpuadvise.advisor.binaries.entries import LAYOUT
-from gpuadvise.advisor.binaries.fatbin import PATTERN
-from gpuadvise.advisor.binaries.host import Piece, Sections
+from gpuadvise.advisor.binaries import tally
+from gpuadvise.advisor.binaries.fatbin.entry import LAYOUT
+from gpuadvise.advisor.binaries.fatbin.region import PATTERN
+from gpuadvise.advisor.binaries.host_file import FileGap, Sections
 from gpuadvise.advisor.binaries.model import Content, Entry
+from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
-from gpuadvise.advisor.binaries.want import Want
+from gpuadvise.advisor.binaries.tally import EntryTally
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LIST = Want(kernels=False)
-COUNT = Want(kernels=False, counted=True)
+LIST = ReadOptions(kernels=False)
+COUNT = ReadOptions(kernels=False, counted=True)
 OPTIONS = struct.pack("<II", 72, 4) + b"-O3\0" + bytes(4)
 
 
@@ -58,14 +58,14 @@ files = st.lists(regions, min_size=1, max_size=12).map(
 )
 
 
-def listed(data: bytes, want: Want) -> list[Any]:
+def listed(data: bytes, want: ReadOptions) -> list[Any]:
     return list(read_stream(io.BytesIO(data), "case", want))
 
 
 @settings(max_examples=300, deadline=None)
 @given(files)
 def test_a_listing_holds_the_entries_that_reading_does(data: bytes) -> None:
-    whole = [item for item in listed(data, Want()) if isinstance(item, Entry)]
+    whole = [item for item in listed(data, ReadOptions()) if isinstance(item, Entry)]
     assert [item for item in listed(data, LIST) if isinstance(item, Entry)] == whole
 
 
@@ -77,7 +77,7 @@ def test_counts_say_what_the_listing_says(data: bytes) -> None:
     rest = []
     for item in listed(data, COUNT):
         one, count, size = (
-            item if isinstance(item, Counted) else (item, 1, getattr(item, "size", 0))
+            item if isinstance(item, EntryTally) else (item, 1, getattr(item, "size", 0))
         )
         if not isinstance(one, Entry):
             rest.append(one)
@@ -106,7 +106,7 @@ def test_many_that_are_alike_come_as_one_and_a_number(tmp_path: Path, packed: in
     firsts = [item for item in found if isinstance(item, Entry)]
     assert [first.content for first in firsts] == [Content.LTO, Content.LTO, Content.SASS]
     assert firsts[0].options == "-O3"
-    assert {item[:2] for item in found if isinstance(item, Counted)} == {
+    assert {item[:2] for item in found if isinstance(item, EntryTally)} == {
         (firsts[1], 68),
         (firsts[2], 29),
     }
@@ -114,16 +114,16 @@ def test_many_that_are_alike_come_as_one_and_a_number(tmp_path: Path, packed: in
 
 
 def test_only_so_many_kinds_are_kept_to_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counted, "_MOST_KINDS", 2)
+    monkeypatch.setattr(tally, "_MOST_KINDS", 2)
     kinds = [region(entry(kind, 0x2011, 4000)) for kind in (8, 2, 8, 2, 128)]
     found = listed(bytes(8) + b"".join(kinds * 10) + bytes(3000), COUNT)
-    assert sum(item.times for item in found if isinstance(item, Counted)) == 37
+    assert sum(item.times for item in found if isinstance(item, EntryTally)) == 37
     assert sum(isinstance(item, Entry) for item in found) == 13
 
 
 def test_what_a_section_holds_ends_with_it_or_with_the_next() -> None:
-    outer, inner = Piece(8, 100, "outer", barren=False), Piece(40, 50, "inner", barren=False)
-    sections = Sections([outer, inner, Piece(200, 300, "last", barren=False)])
+    outer, inner = FileGap(8, 100, "outer", barren=False), FileGap(40, 50, "inner", barren=False)
+    sections = Sections([outer, inner, FileGap(200, 300, "last", barren=False)])
     holds = [0, 8, 40, 50, 99, 100, 200, 300]
     assert [sections.until(at) for at in holds] == [8, 40, 50, 200, 200, 200, 300, None]
     for at in holds:

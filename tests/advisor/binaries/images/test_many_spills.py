@@ -7,12 +7,12 @@ import re
 import struct
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries import spills
-from gpuadvise.advisor.binaries.bulk.read import read_images
-from gpuadvise.advisor.binaries.cubin import describe
+from gpuadvise.advisor.binaries.cubin import sass
+from gpuadvise.advisor.binaries.cubin.reader import describe
 from gpuadvise.advisor.binaries.model import Exactness, Kernel
 from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.span import MemorySpan
+from gpuadvise.advisor.binaries.vectorized.reader import read_images
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,11 +108,11 @@ def test_spills_of_large_kernels_are_told_from_their_arrays(
 
 def test_only_what_8192_accesses_without_annotation_hide_is_doubted() -> None:
     code = struct.pack("<QQ", 0x387, 4 << 9) * 8191
-    named = [word for place in range(8191) for word in (spills.SPILL, 16 * place)]
-    assert not spills.may_be_cut([], code, 90)
-    assert spills.may_be_cut([], code * 2, 90)
-    assert not spills.may_be_cut(named, code * 2, 90)
-    assert spills.may_be_cut(named[2:], code * 2, 90)
+    named = [word for place in range(8191) for word in (sass.SPILL, 16 * place)]
+    assert not sass.may_be_cut([], code, 90)
+    assert sass.may_be_cut([], code * 2, 90)
+    assert not sass.may_be_cut(named, code * 2, 90)
+    assert sass.may_be_cut(named[2:], code * 2, 90)
     narrow = struct.pack("<Q", 0xEF50 << 48 | 4 << 48) * 20000
-    assert spills.may_be_cut([], narrow, 61)
-    assert not spills.may_be_cut([], narrow[: 8 * 10922], 61)  # three of four words are code
+    assert sass.may_be_cut([], narrow, 61)
+    assert not sass.may_be_cut([], narrow[: 8 * 10922], 61)  # three of four words are code

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuadvise.advisor.binaries.fatbin import PATTERN
-from gpuadvise.advisor.binaries.host import read_sections
-from gpuadvise.advisor.binaries.scan import Scan
+from gpuadvise.advisor.binaries.fatbin.containers import Scan
+from gpuadvise.advisor.binaries.fatbin.region import PATTERN
+from gpuadvise.advisor.binaries.host_file import read_sections
 from gpuadvise.advisor.binaries.span import MemorySpan
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gpuadvise.advisor.binaries import attributes, cubin, spills
+from gpuadvise.advisor.binaries.cubin import nv_info, reader, sass
 from gpuadvise.advisor.binaries.model import Exactness, Kernel
 from gpuadvise.advisor.binaries.read import read
 
@@ -24,8 +24,8 @@ def test_without_annotations_all_local_traffic_is_counted(
 ) -> None:
     """What an image of a toolkit before 12.6 gives: the same code, no annotations."""
     assembled = assemble(target, old=True)
-    monkeypatch.setattr(spills, "ANNOTATED_SINCE", (99, 0))
-    monkeypatch.setattr(cubin, "WANTED", cubin.WANTED - {attributes.ANNOTATIONS})
+    monkeypatch.setattr(sass, "ANNOTATED_SINCE", (99, 0))
+    monkeypatch.setattr(reader, "WANTED", reader.WANTED - {nv_info.ANNOTATIONS})
     arrays = {"_Z11local_arrayPfi", "_Z16spills_and_arrayPdi", "_Z8printingi"}
     for name, kernel in kernels_of(assembled.path).items():
         said = (assembled.log[name]["stores"], assembled.log[name]["loads"])
@@ -42,21 +42,21 @@ def test_without_annotations_all_local_traffic_is_counted(
 def test_annotations_end_at_another_kind() -> None:
     store = struct.pack("<QQ", 0x387, 4 << 9)
     code = store * 4
-    assert spills.annotated((1, 0, 1, 16, 2, 32), code, 90) == (8, 0)
+    assert sass.annotated((1, 0, 1, 16, 2, 32), code, 90) == (8, 0)
 
 
 def test_annotations_outside_the_code_are_passed_over() -> None:
     store = struct.pack("<QQ", 0x387, 4 << 9)
-    assert spills.annotated((1, 0, 1, 1 << 30), store, 90) == (4, 0)
-    assert spills.annotated((), store, 90) == (0, 0)
-    assert spills.annotated((1, 0), b"", 90) == (0, 0)
+    assert sass.annotated((1, 0, 1, 1 << 30), store, 90) == (4, 0)
+    assert sass.annotated((), store, 90) == (0, 0)
+    assert sass.annotated((1, 0), b"", 90) == (0, 0)
 
 
 @pytest.mark.parametrize(("code", "size"), list(enumerate((1, 1, 2, 2, 4, 8, 16))))
 def test_widths(code: int, size: int) -> None:
     wide = struct.pack("<QQ", 0x387, code << 9) + struct.pack("<QQ", 0x983, code << 9)
-    assert spills.local_traffic(wide, 80) == (size, size)
+    assert sass.local_traffic(wide, 80) == (size, size)
     control = struct.pack("<Q", 0xEF50 << 48)  # never an instruction
     store = struct.pack("<Q", 0xEF50 << 48 | code << 48)
     load = struct.pack("<Q", 0xEF40 << 48 | code << 48)
-    assert spills.local_traffic(control + store + load + bytes(8), 61) == (size, size)
+    assert sass.local_traffic(control + store + load + bytes(8), 61) == (size, size)

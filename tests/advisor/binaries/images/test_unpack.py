@@ -7,9 +7,9 @@ import lz4.block
 import pytest
 import zstandard
 
+from gpuadvise.advisor.binaries.fatbin.decompress import unpack
 from gpuadvise.advisor.binaries.model import Compression
 from gpuadvise.advisor.binaries.span import Damaged
-from gpuadvise.advisor.binaries.unpack import unpack
 from gpuadvise.advisor.errors import Unavailable
 
 DATA = b"a kernel and another " * 100
@@ -61,8 +61,8 @@ def test_a_missing_package_is_named(
 
 
 def test_listing_needs_no_package(build, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpuadvise.advisor.binaries.options import ReadOptions
     from gpuadvise.advisor.binaries.read import read
-    from gpuadvise.advisor.binaries.want import Want
 
     options = ("-fatbin", "-Xfatbin=-compress-all", "-gencode=arch=compute_90,code=sm_90")
     path = str(build("packed.fatbin", *options))
@@ -74,7 +74,7 @@ def test_listing_needs_no_package(build, monkeypatch: pytest.MonkeyPatch) -> Non
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    assert len(list(read(path, Want(kernels=False)))) == 1
+    assert len(list(read(path, ReadOptions(kernels=False)))) == 1
     with pytest.raises(Unavailable):
         list(read(path))
 

@@ -1,0 +1,1 @@
+"""Cubins: device code as ELF images, read one at a time."""

@@ -1,0 +1,1 @@
+"""Fatbins: where they lie in a file, their entries, and payloads decompressed."""

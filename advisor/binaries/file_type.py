@@ -1,0 +1,53 @@
+"""What a file is, told from its first bytes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gpuadvise.advisor.binaries.elf import MAGIC
+from gpuadvise.advisor.binaries.fatbin.region import PATTERN
+from gpuadvise.advisor.binaries.host_file import DOS_MAGIC
+
+_ZIP = b"PK\x03\x04"
+ARCHIVE = b"!<arch>\n"
+THIN_ARCHIVE = b"!<thin>\n"
+# What starts with these is unpacked by other tools: images packed whole have no container left.
+_PACKED = (
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zXZ\0",
+    b"\x28\xb5\x2f\xfd",
+    b"7z\xbc\xaf",
+    b"\xed\xab\xee\xdb",
+)
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class FileType(StrEnum):
+    """What a file is."""
+
+    CUBIN = "cubin"
+    HOST = "host"  # ELF or PE: an object, library or program
+    FATBIN = "fatbin"
+    ARCHIVE = "archive"
+    ZIP = "zip"
+    PACKED = "packed"  # gzip, bzip2, xz, zstd, 7-zip or rpm, whatever is in it
+    TEXT = "text"
+    OTHER = "other"  # searched for containers all the same
+
+
+def file_type_of(head: bytes) -> FileType:
+    """Return what a file is that starts with *head*."""
+    if head.startswith(MAGIC):
+        return FileType.CUBIN if head[18:20] == b"\xbe\0" else FileType.HOST
+    if head.startswith(PATTERN):
+        return FileType.FATBIN
+    if head.startswith((ARCHIVE, THIN_ARCHIVE)):
+        return FileType.ARCHIVE
+    if head.startswith(_ZIP):
+        return FileType.ZIP
+    if head.startswith(_PACKED):
+        return FileType.PACKED
+    if head.startswith(_UTF16) or b"\0" not in head:
+        return FileType.TEXT
+    return FileType.HOST if head.startswith(DOS_MAGIC) else FileType.OTHER

@@ -1,0 +1,1 @@
+"""Large files read by worker processes, with images decompressed ahead in threads."""

@@ -1,0 +1,1 @@
+"""Text formats: PTX, build logs and cuobjdump listings."""

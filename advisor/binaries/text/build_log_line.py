@@ -1,0 +1,147 @@
+"""What one line of a compiler's or device linker's log says.
+
+Written from the output of ptxas 11.7 to 13.5, nvcc 13.0, nvlink 13.0 and NVRTC 11.8 to 13.5.
+Anything may stand before the part that counts: time stamps, job numbers, colours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gpuadvise.advisor.capability import Capability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiling:
+    """A kernel is begun."""
+
+    name: str
+    capability: Capability | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionProperties:
+    """The next frame line is about *name*."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """Bytes per thread on the stack; of them, those spilled and read back."""
+
+    frame: int
+    stores: int
+    loads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What a kernel needs; None: the line does not say."""
+
+    registers: int
+    barriers: int | None = None
+    stack: int | None = None
+    smem: int | None = None
+    reserved_smem: int | None = None
+    constant_banks: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linking:
+    """The next linked use is about *name*."""
+
+    name: str
+    capability: Capability | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedUse:
+    """What a kernel needs after device linking; shared memory as the image has it."""
+
+    use: Use
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unbounded:
+    """The stack of *name* cannot be computed: recursion or unknown callees."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """The compiler gave up."""
+
+
+Line = Compiling | FunctionProperties | Frame | Use | Linking | LinkedUse | Unbounded | Stopped
+
+# Digits are bounded, so that no line can make a search quadratic.
+_COUNT = r"(\d{1,10})"
+_TARGET = re.compile(r"sm_(\d{1,2})(\d)([af]?)(?![\w])", re.ASCII)
+_COMPILING = re.compile(r"Compiling entry function '([^']+)' for '([^']{1,20})'")
+_LINKING = re.compile(r"nvlink info\s{0,8}: Function properties for '([^']+)':(.{0,40})")
+_PROPERTIES = re.compile(r"ptxas info\s{0,8}: (?:\(C\d+\) )?Function properties for (\S.*)")
+_FRAME = re.compile(
+    rf"(?<!\d){_COUNT} bytes stack frame, {_COUNT} bytes spill stores, {_COUNT} bytes spill loads"
+)
+_REGISTERS = re.compile(r"\b([Uu])sed (\d{1,3}) registers")
+_BARRIERS = re.compile(r"used (\d{1,2}) barriers")
+_ITEM = re.compile(
+    rf"(?<![\d+]){_COUNT}(?:\+{_COUNT})? "
+    r"(?:bytes (smem|lmem|cmem\[\d{1,2}\]|cumulative stack size)|(stack)\b)"
+)
+_UNBOUNDED = re.compile(r"Stack size for entry function '([^']+)' cannot be statically determined")
+_STOPPED = re.compile(r"\bptxas (?:error|fatal)\b")
+
+
+def parse_line(text: str) -> Line | None:
+    """Return what *text* says about a kernel; None when nothing."""
+    if "bytes stack frame" in text:
+        return _frame(text)
+    if "registers" in text and (found := _REGISTERS.search(text)):
+        use = _use(text, int(found[2]))
+        return use if found[1] == "U" else LinkedUse(use=use)
+    return _named(text)
+
+
+def _frame(text: str) -> Frame | None:
+    found = _FRAME.search(text)
+    return found and Frame(frame=int(found[1]), stores=int(found[2]), loads=int(found[3]))
+
+
+def _named(text: str) -> Line | None:
+    # A plain search for a word costs a tenth of an expression's, and most lines have none.
+    if "Compiling entry" in text and (found := _COMPILING.search(text)):
+        return Compiling(name=found[1], capability=_capability(found[2]))
+    if "Function properties" in text:
+        if found := _PROPERTIES.search(text):
+            return FunctionProperties(name=found[1].rstrip())
+        if found := _LINKING.search(text):
+            return Linking(name=found[1], capability=_capability(found[2]))
+    if "statically" in text and (found := _UNBOUNDED.search(text)):
+        return Unbounded(name=found[1])
+    stopped = ("error" in text or "fatal" in text) and _STOPPED.search(text)
+    return Stopped() if stopped else None
+
+
+def _capability(text: str) -> Capability | None:
+    found = _TARGET.search(text)
+    return found and Capability(int(found[1]), int(found[2]), found[3])
+
+
+def _use(text: str, registers: int) -> Use:
+    items = {found[3] or found[4]: found for found in _ITEM.finditer(text)}
+    barriers = _BARRIERS.search(text)
+    smem = items.get("smem")
+    stack = items.get("cumulative stack size") or items.get("stack")
+    banks = ((name, int(found[1])) for name, found in items.items() if name.startswith("cmem"))
+    return Use(
+        registers=registers,
+        barriers=int(barriers[1]) if barriers else None,
+        stack=int(stack[1]) if stack else None,
+        smem=int(smem[1]) if smem else None,
+        reserved_smem=int(smem[2]) if smem and smem[2] else None,
+        constant_banks=tuple(sorted((int(name[5:-1]), size) for name, size in banks)),
+    )

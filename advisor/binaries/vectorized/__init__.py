@@ -1,0 +1,1 @@
+"""Kernels of many images at once, as numpy arrays: for large files."""
