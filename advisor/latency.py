@@ -10,7 +10,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.memory.words import WARP_SIZE
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.capability import Capability

@@ -31,8 +31,8 @@ PROGRAM = [sys.executable, "-m", "gpuadvise"]
 READER = """
 import collections, sys
 from gpuadvise.advisor.binaries.read import read
-from gpuadvise.advisor.binaries.options import Want
-collections.deque(read(sys.argv[1], Want(processes=int(sys.argv[2]))), 0)
+from gpuadvise.advisor.binaries.options import ReadOptions
+collections.deque(read(sys.argv[1], ReadOptions(processes=int(sys.argv[2]))), 0)
 """
 
 

@@ -20,10 +20,10 @@ import numpy as np
 
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue.capabilities import limits_of
-from gpuadvise.advisor.occupancy.batch import Batch
+from gpuadvise.advisor.occupancy.batch import BatchModel
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.occupancy.sweep import sweep
+from gpuadvise.advisor.occupancy.vectorized import sweep
 
 REPETITIONS = 7
 HOPPER, _ = limits_of(Capability(9, 0))
@@ -67,7 +67,7 @@ def scalar(configurations: list[tuple[int, int, int]]) -> None:
 
 def batch(configurations: list[tuple[int, int, int]]) -> None:
     """Answer each configuration as a record with the published fields."""
-    answer = Batch(HOPPER).record
+    answer = BatchModel(HOPPER).record
     for registers, threads, memory in configurations:
         answer(threads, registers, 0, memory)
 

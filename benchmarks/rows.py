@@ -17,8 +17,8 @@ from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
 from gpuadvise.advisor.binaries.model import Kernel
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.cli.formats import Format
-from gpuadvise.cli.kernels.order import Found, in_order
-from gpuadvise.cli.kernels.record import KERNEL
+from gpuadvise.cli.kernels.answer import KERNEL
+from gpuadvise.cli.kernels.order import ListedKernel, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,10 +37,10 @@ def processor_seconds(stage: Callable[[], Iterable[object]]) -> float:
     return min(taken)
 
 
-def found(kernels: list[Kernel]) -> list[Found]:
+def found(kernels: list[Kernel]) -> list[ListedKernel]:
     """Return *kernels* with their occupancies, each worked out anew."""
     residencies = Residencies()
-    return [Found(kernel, residencies.of(kernel)) for kernel in kernels]
+    return [ListedKernel(kernel, residencies.of(kernel)) for kernel in kernels]
 
 
 def main() -> None:

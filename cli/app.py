@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typer.core import TyperOption
 
 
-class Entry(NamedTuple):  # made at every start, in an eighth of a dataclass's time
-    """One command: its module is ``cli/commands/<name>.py`` unless another is named."""
+class CommandRow(NamedTuple):  # made at every start, in an eighth of a dataclass's time
+    """One command: its module is ``cli/<name>/command.py`` unless another is named."""
 
     name: str
     help: str
@@ -29,24 +29,24 @@ class Entry(NamedTuple):  # made at every start, in an eighth of a dataclass's t
 
 # In the order of the help screen: what a GPU is, kernels, memory, files, advice, the tool itself.
 COMMANDS = (
-    Entry("device", "What a GPU is, and what it does now."),
-    Entry("gpus", "GPUs of the catalogue: list, search, compare."),
-    Entry("occupancy", "What limits a kernel's occupancy, and what would raise it."),
-    Entry("bandwidth", "Theoretical and effective bandwidth, and what is normal."),
-    Entry("access", "How a warp's global access is coalesced."),
-    Entry("banks", "Shared-memory bank conflicts, and the padding that ends them."),
-    Entry("overlap", "What staging copies and kernels over streams wins."),
-    Entry("roofline", "Memory- or compute-bound, and what is attainable."),
-    Entry("scaling", "What parallelising can win: Amdahl and Gustafson."),
-    Entry("latency", "Warps and bytes in flight that hide latency."),
-    Entry("measure", "Copies, access, overlap and rates on a live GPU."),
-    Entry("kernels", "Resources and occupancy of every kernel in a file."),
-    Entry("compat", "Does the device code in a file run on a GPU, and why or why not."),
-    Entry("diff", "What changed for each kernel between two builds."),
-    Entry("advise", "What to change first, what it can win, and who says so."),
-    Entry("rules", "The rules: list, or explain one with live examples."),
-    Entry("schema", "The JSON Schema of a command's output."),
-    Entry("completion", "The completion script of a shell."),
+    CommandRow("device", "What a GPU is, and what it does now."),
+    CommandRow("gpus", "GPUs of the catalogue: list, search, compare."),
+    CommandRow("occupancy", "What limits a kernel's occupancy, and what would raise it."),
+    CommandRow("bandwidth", "Theoretical and effective bandwidth, and what is normal."),
+    CommandRow("access", "How a warp's global access is coalesced."),
+    CommandRow("banks", "Shared-memory bank conflicts, and the padding that ends them."),
+    CommandRow("overlap", "What staging copies and kernels over streams wins."),
+    CommandRow("roofline", "Memory- or compute-bound, and what is attainable."),
+    CommandRow("scaling", "What parallelising can win: Amdahl and Gustafson.", "scaling"),
+    CommandRow("latency", "Warps and bytes in flight that hide latency."),
+    CommandRow("measure", "Copies, access, overlap and rates on a live GPU."),
+    CommandRow("kernels", "Resources and occupancy of every kernel in a file."),
+    CommandRow("compat", "Does the device code in a file run on a GPU, and why or why not."),
+    CommandRow("diff", "What changed for each kernel between two builds."),
+    CommandRow("advise", "What to change first, what it can win, and who says so."),
+    CommandRow("rules", "The rules: list, or explain one with live examples."),
+    CommandRow("schema", "The JSON Schema of a command's output.", "schema"),
+    CommandRow("completion", "The completion script of a shell.", "completion"),
 )
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -101,8 +101,8 @@ def _unknown(name: str) -> BadInput:
     return BadInput(f"{quoted(name)} is not a command.", hint=hint)
 
 
-def _loaded(entry: Entry) -> ClickCommand:
-    module = import_module(f"gpuadvise.cli.commands.{entry.module or entry.name}")
+def _loaded(entry: CommandRow) -> ClickCommand:
+    module = import_module(f"gpuadvise.cli.{entry.module or entry.name + '.command'}")
     lone = typer.Typer(add_completion=False, rich_markup_mode=None)
     examples = getattr(module, "EXAMPLES", "")
     lone.command(

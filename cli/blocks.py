@@ -49,7 +49,7 @@ class Fact(NamedTuple):
     remark: str = ""
 
 
-class Facts(NamedTuple):
+class LabelledFacts(NamedTuple):
     """Labelled values below each other."""
 
     rows: tuple[Fact, ...]
@@ -79,4 +79,4 @@ class Drawing(NamedTuple):
     text: str
 
 
-Block = Line | Heading | Facts | Table | Drawing
+Block = Line | Heading | LabelledFacts | Table | Drawing

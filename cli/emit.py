@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import and_list, inert, quoted
+from gpuadvise.advisor.prose import SHOWN, and_list, inert, plural, quoted
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.streams import abandon
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from typing import TextIO
 
     from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.exits import Exit
+
+
+# What stands for a stream that the caller closed: no input, an output that refuses, no notes.
+_MODES = {"stdin": "r", "stdout": "r", "stderr": "w"}
+
+
+def prepare() -> None:
+    """Open what the caller closed, and let no character of an answer stop it.
+
+    A closed stream is None in Python, ``print`` then writes to another one, and the next file
+    that is opened gets its number.
+    """
+    for name, mode in _MODES.items():
+        if getattr(sys, name) is None:
+            stands_in = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - for good
+            setattr(sys, name, stands_in)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def abandon(stream: TextIO) -> None:
+    """Send what *stream* still holds to nowhere; the interpreter would complain of it at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 class ClosedPipe(Exception):
@@ -76,8 +103,6 @@ def _say(kind: str, sentence: str) -> None:
 
 def _text(answer: Answer, output: Output) -> str | None:
     if output.fields:
-        from gpuadvise.cli.fields import bare_field
-
         return "".join(f"{bare_field(answer, path)}\n" for path in output.fields)
     if output.format in answer.documents:
         return answer.documents[output.format]()
@@ -110,3 +135,53 @@ def _rendered(answer: Answer, name: str) -> str:
         f"--format {quoted(name)} is not a format of {answer.command}.",
         hint=f"Use {and_list(accepted, 'or')}.",
     )
+
+
+def bare_field(answer: Answer, path: str) -> str:
+    """Return the field that the dotted *path* names, as one line.
+
+    A path starts in ``result``; where nothing there has the name, in the whole envelope.
+    ``null`` is a known absence. Raises BadInput for a path that leads nowhere.
+    """
+    first = path.partition(".")[0]
+    envelope = answer.envelope()
+    start = envelope if first in envelope and first not in answer.result else answer.result
+    return _bare(_walk(start, path))
+
+
+def _walk(start: Mapping[str, Any], path: str) -> Any:
+    value: Any = start
+    for part in path.split("."):
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, (list, tuple)) and part in map(str, range(len(value))):
+            value = value[int(part)]
+        else:
+            raise BadInput(
+                f"--get {quoted(path)}: there is no such field.", hint=_there(value, part)
+            )
+    return value
+
+
+def _there(value: Any, wanted: str) -> str:
+    """Return what could stand where *wanted* does, inside *value*."""
+    if isinstance(value, (list, tuple)):
+        return f"That list has {plural(len(value), 'entry', 'entries')}, numbered from 0."
+    if not isinstance(value, dict):
+        return "Nothing lies inside a single value."
+    from difflib import get_close_matches
+
+    near = get_close_matches(wanted[:SHOWN], value)
+    if near:
+        return f"Did you mean {and_list(near, 'or')}?"
+    return f"Fields there: {and_list([inert(name) for name in sorted(value)])}."
+
+
+def _bare(value: Any) -> str:
+    if isinstance(value, str):
+        return inert(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return " ".join(inert(item) for item in value)
+    from gpuadvise.cli.render.json import compact
+
+    return compact(value)

@@ -8,9 +8,8 @@ import sys
 
 from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.prose import SHOWN
-from gpuadvise.cli.emit import ClosedPipe, complain, stream
+from gpuadvise.cli.emit import ClosedPipe, complain, prepare, stream
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.streams import prepare
 
 PROGRAM = "gpuadvise"
 # Longest message of the option parser that is repeated whole; it may quote a huge argument.

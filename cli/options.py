@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gpuadvise.cli import complete
+from gpuadvise.cli import completion
 
 Gpu = Annotated[
     str | None,
@@ -14,7 +14,7 @@ Gpu = Annotated[
         "--gpu",
         metavar="NAME",
         help="GPU from the catalogue: h100, rtx4090.",
-        autocompletion=complete.gpus,
+        autocompletion=completion.gpu_ids,
     ),
 ]
 Cc = Annotated[

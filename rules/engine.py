@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.supply import HOW
-from gpuadvise.rules.conflicts import reconciled
-from gpuadvise.rules.lack import able_and_lacking, lacks, missing
 from gpuadvise.rules.model import PASSED, Advice, Failed, Location, Passed, Skipped
-from gpuadvise.rules.report import Line, Report, in_order
+from gpuadvise.rules.report import Report, RuleLine, able_and_lacking, in_order, lacks, missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,13 +16,98 @@ if TYPE_CHECKING:
     from gpuadvise.rules.model import Outcome, Rule
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Two rules whose actions cannot both be taken, and how to decide between them.
+
+    *implied* says no more than *second* does, so that it is left out beside the two.
+    """
+
+    first: str
+    second: str
+    decide: str
+    implied: str | None = None
+
+
+CONFLICTS = (
+    Conflict(
+        first="register-spills",
+        second="register-limited-occupancy",
+        decide=(
+            "These pull in opposite directions: more registers end the spills, fewer raise "
+            "occupancy. End the spills first, then compare the run times of both builds."
+        ),
+        implied="low-occupancy",
+    ),
+    Conflict(
+        first="unhidden-latency",
+        second="surplus-occupancy",
+        decide=(
+            "These pull in opposite directions: more warps hide latency, and so does more "
+            "independent work per thread, which costs registers. Try the independent work "
+            "first and compare run times."
+        ),
+    ),
+    Conflict(
+        first="redundant-global-loads",
+        second="shared-memory-limited-occupancy",
+        decide=(
+            "These pull in opposite directions: a tile in shared memory saves global traffic, "
+            "but shared memory already limits occupancy. Keep the tile if the traffic it saves "
+            "shortens the run time."
+        ),
+        implied="low-occupancy",
+    ),
+)
+
+
+def reconciled(lines: Sequence[RuleLine]) -> list[RuleLine]:
+    """Return *lines* with every pair of conflicting findings merged into its first one."""
+    advised = {line.rule.id for line in lines if isinstance(line.outcome, Advice)}
+    result = list(lines)
+    for conflict in CONFLICTS:
+        if conflict.first in advised and conflict.second in advised:
+            result = _merged(result, conflict)
+    return result
+
+
+def _merged(lines: list[RuleLine], conflict: Conflict) -> list[RuleLine]:
+    other = next(line for line in lines if _is_advice(line, conflict.second))
+    kept = [
+        line
+        for line in lines
+        if line is not other and not (conflict.implied and _is_advice(line, conflict.implied))
+    ]
+    index = next(i for i, line in enumerate(kept) if _is_advice(line, conflict.first))
+    kept[index] = _joined(kept[index], other, conflict.decide)
+    return kept
+
+
+def _is_advice(line: RuleLine, rule: str) -> bool:
+    return line.rule.id == rule and isinstance(line.outcome, Advice)
+
+
+def _joined(line: RuleLine, second: RuleLine, decide: str) -> RuleLine:
+    mine, theirs = line.outcome, second.outcome
+    assert isinstance(mine, Advice)
+    assert isinstance(theirs, Advice)
+    merged = replace(
+        mine,
+        message=f"{mine.message} At the same time ({second.rule.id}): {theirs.message}",
+        action=f"{mine.action} Or: {theirs.action} {decide}",
+        evidence=mine.evidence
+        + tuple(item for item in theirs.evidence if item not in mine.evidence),
+    )
+    return RuleLine(rule=line.rule, outcome=merged)
+
+
 def run(rules: Iterable[Rule], facts: Facts) -> Report:
     """Return what *rules* say about *facts*: findings in order, and what was not evaluated."""
     known = _known(facts)
     able, skipped = able_and_lacking(tuple(rules), frozenset(known))
-    lines: list[Line] = []
+    lines: list[RuleLine] = []
     for rule in able:
-        lines += [Line(rule=rule, outcome=outcome) for outcome in _outcomes(rule, known)]
+        lines += [RuleLine(rule=rule, outcome=outcome) for outcome in _outcomes(rule, known)]
     return Report(
         kernel=facts.kernel,
         device=facts.device,
@@ -60,14 +144,14 @@ def _outcomes(rule: Rule, known: Mapping[str, Any]) -> Sequence[Advice | Passed 
     if isinstance(verdict, Passed) or verdict == ():
         return (PASSED,)
     found = (verdict,) if isinstance(verdict, Advice) else verdict
-    if not _is_advice(found):
+    if not _is_valid_answer(found):
         return (Failed(error="check() answered neither Advice, a tuple of them nor PASSED"),)
     return [_placed(advice, known.get("kernel")) for advice in found]
 
 
-def _is_advice(found: object) -> bool:
+def _is_valid_answer(answer: object) -> bool:
     """Return whether a rule answered what it may: a user's own is checked by nobody else."""
-    return isinstance(found, tuple) and all(isinstance(each, Advice) for each in found)
+    return isinstance(answer, tuple) and all(isinstance(each, Advice) for each in answer)
 
 
 def _placed(advice: Advice, kernel: str | None) -> Advice:

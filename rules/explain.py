@@ -46,18 +46,18 @@ def explain(rule: Rule) -> Explanation:
     )
 
 
-def _shown(rule: Rule, given: Given) -> Shown:
-    facts = described(dict(given), from_catalogue).facts
-    return Shown(description=as_toml(given), findings=run([rule], facts).findings)
+def _shown(rule: Rule, options: Given) -> Shown:
+    facts = described(dict(options), from_catalogue).facts
+    return Shown(description=as_toml(options), findings=run([rule], facts).findings)
 
 
-def as_toml(given: Given) -> str:
+def as_toml(options: Given) -> str:
     """Return a kernel description as the lines of ``kernel.toml`` below ``[[kernel]]``."""
-    return "\n".join(_lines(given))
+    return "\n".join(_lines(options))
 
 
-def _lines(given: Given) -> Iterator[str]:
-    for key, value in given.items():
+def _lines(options: Given) -> Iterator[str]:
+    for key, value in options.items():
         yield f"{key} = {_value(value)}"
 
 

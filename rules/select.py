@@ -32,9 +32,9 @@ def selected(
     return tuple(rule for rule in rules if rule.id in chosen and rule.id not in unwanted)
 
 
-def both(rules: Sequence[Rule], others: Sequence[Rule]) -> tuple[Rule, ...]:
-    """Return those of *rules* that are among *others* as well."""
-    kept = {rule.id for rule in others}
+def both(rules: Sequence[Rule], extra: Sequence[Rule]) -> tuple[Rule, ...]:
+    """Return those of *rules* that are among *extra* as well."""
+    kept = {rule.id for rule in extra}
     return tuple(rule for rule in rules if rule.id in kept)
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpuadvise.advisor.backends.presence import driver_present
+from gpuadvise.advisor.backends.driver_presence import driver_present
 from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.prose import and_list, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from gpuadvise.advisor.backends.readings import NvmlReport
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.gpu import Gpu, Machine
+
 
 VARIABLE = "GPUADVISE_GPU"
 
@@ -119,8 +123,7 @@ def _of_capability(text: str) -> Device:
 
 
 def _recorded(path: str, device: str | None) -> Choice:
-    from gpuadvise.advisor.backends.selector import select
-    from gpuadvise.advisor.backends.snapshot_file import read_snapshot
+    from gpuadvise.advisor.backends.user_files import read_snapshot
 
     machine = read_snapshot(path)
     gpu = machine.gpus[0] if device is None else select(machine.gpus, device)
@@ -129,8 +132,6 @@ def _recorded(path: str, device: str | None) -> Choice:
 
 def _live(device: str, depth: Depth, environ: Mapping[str, str]) -> Choice:
     from gpuadvise.advisor.backends.live import NO_DRIVER
-    from gpuadvise.advisor.backends.quick import machine_at
-    from gpuadvise.advisor.backends.selector import check_selector, select
 
     check_selector(device)
     if not driver_present():
@@ -147,8 +148,6 @@ def _live(device: str, depth: Depth, environ: Mapping[str, str]) -> Choice:
 def _default(depth: Depth, environ: Mapping[str, str]) -> Choice:
     notes: tuple[str, ...] = ()
     if driver_present():
-        from gpuadvise.advisor.backends.quick import first_visible
-
         gpu, machine, notes = first_visible(depth, environ)
         if gpu:
             return Choice(device=gpu.device, gpu=gpu, machine=machine)
@@ -159,3 +158,125 @@ def _default(depth: Depth, environ: Mapping[str, str]) -> Choice:
     default = _named("default", DEFAULT_GPU)
     said = f"No live GPU: answered for {default.name}; --gpu or ${VARIABLE} names another."
     return Choice(device=default, notes=(*notes, said))
+
+
+First = tuple["Gpu | None", "Machine | None", tuple[str, ...]]
+
+
+def machine_at(depth: Depth, environ: Mapping[str, str]) -> Machine:
+    """Return the GPUs of this machine; for their identity the CUDA driver is a last resort."""
+    from gpuadvise.advisor.backends.live import identities, live_machine
+    from gpuadvise.advisor.backends.merge import merged
+
+    if depth is Depth.IDENTITY:
+        machine = merged(identities(), None, environ)
+        if machine.gpus and all(gpu.device.id or gpu.identity.mig for gpu in machine.gpus):
+            return machine
+    return live_machine(telemetry=depth is Depth.TELEMETRY, environ=environ)
+
+
+def first_visible(depth: Depth, environ: Mapping[str, str]) -> First:
+    """Return the first GPU that CUDA would see here, its machine, and what kept others away."""
+    from gpuadvise.advisor.backends import kernel_list, live
+
+    if depth is Depth.IDENTITY:
+        for ask in (kernel_list.listed, live.identities):
+            if first := _first(ask(), environ):
+                return first
+    return _by_driver(depth, environ)
+
+
+def _first(report: NvmlReport, environ: Mapping[str, str]) -> First | None:
+    """Return the first visible GPU of *report* if it is a known product, None if in doubt."""
+    from gpuadvise.advisor.backends.merge import merged
+    from gpuadvise.advisor.backends.visible_devices import order_is_known, visible
+
+    seen = visible(report.gpus, environ)
+    if report.gpus and not seen:
+        return None, None, (_hidden(report, environ),)
+    if not seen or not order_is_known(report.gpus, environ):
+        return None
+    machine = merged(replace(report, gpus=(report.gpus[seen[0]],)), None, environ)
+    known = machine.gpus and machine.gpus[0].device.id
+    return (machine.gpus[0], machine, ()) if known else None
+
+
+def _by_driver(depth: Depth, environ: Mapping[str, str]) -> First:
+    from gpuadvise.advisor.backends.live import live_machine
+
+    machine = live_machine(telemetry=depth is Depth.TELEMETRY, environ=environ)
+    numbered = [gpu for gpu in machine.gpus if gpu.identity.cuda_index is not None]
+    first = min(numbered, key=lambda gpu: gpu.identity.cuda_index or 0, default=None)
+    gpu = first or next(iter(machine.gpus), None)
+    return gpu, machine, () if gpu else machine.problems
+
+
+def _hidden(report: NvmlReport, environ: Mapping[str, str]) -> str:
+    from gpuadvise.advisor.backends.visible_devices import MASK
+
+    lost = [gpu.problem for gpu in report.gpus if gpu.problem]
+    if len(lost) == len(report.gpus):
+        return f"No GPU of this machine answers: {lost[0]}."
+    return f"{MASK}={quoted(environ.get(MASK, ''))} hides every GPU of this machine."
+
+
+_INDEX = re.compile(r"\d{1,4}", re.ASCII)
+_UUID = re.compile(r"(GPU|MIG)-[0-9a-f-]+(/\d+/\d+)?", re.ASCII | re.IGNORECASE)
+_PCI = re.compile(
+    r"([0-9a-f]{1,8}:)?[0-9a-f]{1,2}:[0-9a-f]{1,2}(\.[0-7])?", re.ASCII | re.IGNORECASE
+)
+
+
+def check_selector(text: str) -> str:
+    """Return *text* without blanks around it if it can name a device; raises BadInput."""
+    clean = text.strip()
+    if len(clean) <= 64 and any(form.fullmatch(clean) for form in (_INDEX, _UUID, _PCI)):
+        return clean
+    raise BadInput(
+        f"--device: {quoted(text)} is no index, UUID or PCI id.",
+        hint="Write 0, GPU-3f2a…, MIG-3f2a… or 0000:06:00.0; --gpu takes names.",
+    )
+
+
+def select(gpus: Sequence[Gpu], text: str) -> Gpu:
+    """Return the one of *gpus* that *text* names.
+
+    A number counts as nvidia-smi does; where NVML gave no numbers, as CUDA does. A UUID may
+    be shortened. Raises BadInput for no possible name, Unavailable if there is no such GPU.
+    """
+    wanted = check_selector(text)
+    found = [gpu for gpu in gpus if _names(wanted, gpu)]
+    if len(found) > 1:
+        raise BadInput(f"--device: {quoted(wanted)} names {len(found)} GPUs here.")
+    if not found:
+        raise Unavailable(f"No GPU here is {quoted(wanted)}.", hint=_what_is_there(gpus))
+    return found[0]
+
+
+def _names(wanted: str, gpu: Gpu) -> bool:
+    own = gpu.identity
+    if _INDEX.fullmatch(wanted):
+        index = own.cuda_index if own.index is None else own.index
+        return own.mig is None and index == int(wanted)
+    if _UUID.fullmatch(wanted):
+        return (own.uuid or "").lower().startswith(wanted.lower())
+    return own.mig is None and own.pci_bus_id is not None and _pci(wanted) == _pci(own.pci_bus_id)
+
+
+def _pci(text: str) -> str:
+    from gpuadvise.advisor.backends.merge import pci_id
+
+    return pci_id(text if text.count(":") == 2 else f"0:{text}")
+
+
+def _what_is_there(gpus: Sequence[Gpu]) -> str:
+    if not gpus:
+        return "There is no live GPU; --gpu NAME answers from the catalogue."
+    return f"There are: {and_list([_short(gpu) for gpu in gpus])}."
+
+
+def _short(gpu: Gpu) -> str:
+    own = gpu.identity
+    index = own.cuda_index if own.index is None else own.index
+    label = str(index) if own.mig is None else str(own.uuid)
+    return f"{label} ({gpu.device.name})"

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.backends.open_file import opened
+from gpuadvise.advisor.backends.user_files import opened
 from gpuadvise.advisor.description.files import (
     LARGEST_DOCUMENT,
     LARGEST_LINE,

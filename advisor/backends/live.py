@@ -6,14 +6,15 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from gpuadvise.advisor.backends.presence import driver_present
+from gpuadvise.advisor.backends.driver_presence import driver_present
 from gpuadvise.advisor.gpu import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpuadvise.advisor.backends.probe import Outcome
+    from gpuadvise.advisor.backends.probe import ProbeOutcome
     from gpuadvise.advisor.backends.readings import DriverReport, NvmlReport
+
 
 T = TypeVar("T", "NvmlReport", "DriverReport")
 
@@ -29,7 +30,6 @@ def live_machine(*, telemetry: bool = False, environ: Mapping[str, str] = os.env
     """
     if not driver_present():
         return Machine(problems=(NO_DRIVER,))
-    from gpuadvise.advisor.backends.host import host_notes
     from gpuadvise.advisor.backends.merge import merged
     from gpuadvise.advisor.backends.probe import Probe, ask_all
 
@@ -46,14 +46,14 @@ def identities() -> NvmlReport:
     return nvml_report(*ask_all((Probe.NVML_IDENTITY,)))
 
 
-def nvml_report(outcome: Outcome) -> NvmlReport:
+def nvml_report(outcome: ProbeOutcome) -> NvmlReport:
     """Return NVML's report from what its probe printed."""
     from gpuadvise.advisor.backends.readings import NvmlReport
 
     return _report(NvmlReport, outcome)
 
 
-def driver_report(outcome: Outcome) -> DriverReport:
+def driver_report(outcome: ProbeOutcome) -> DriverReport:
     """Return the CUDA driver's report from what its probe printed."""
     from gpuadvise.advisor.backends.readings import DriverReport
 
@@ -70,10 +70,10 @@ def driver_now() -> DriverReport:
     return driver_report(*ask_all((Probe.DRIVER,)))
 
 
-def _report(kind: type[T], outcome: Outcome) -> T:
+def _report(kind: type[T], outcome: ProbeOutcome) -> T:
     from gpuadvise.advisor.backends.readings import names
     from gpuadvise.advisor.errors import BadInput
-    from gpuadvise.advisor.record import rebuilt
+    from gpuadvise.advisor.json_records import rebuilt
 
     if outcome.problem:
         return kind(problem=outcome.problem)
@@ -81,3 +81,32 @@ def _report(kind: type[T], outcome: Outcome) -> T:
         return rebuilt(kind, outcome.answer, names())
     except BadInput as error:
         return kind(problem=f"The answer of a driver probe is unusable: {error.message}")
+
+
+_WSL = (
+    "This is WSL: the Windows driver answers, and it does not offer every field or the list "
+    "of processes."
+)
+_JETSON = (
+    "This is a Jetson: the GPU shares the processor's memory, so a copy between host and "
+    "device is a copy within it; NVML answers only in part."
+)
+
+
+def host_notes(root: str = "/") -> tuple[str, ...]:
+    """Return one sentence for each property of this machine that changes what facts mean."""
+    notes = []
+    if "microsoft" in _read(root, "proc/version").lower():
+        notes.append(_WSL)
+    model = _read(root, "proc/device-tree/model")
+    if os.path.exists(os.path.join(root, "etc/nv_tegra_release")) or "jetson" in model.lower():
+        notes.append(_JETSON)
+    return tuple(notes)
+
+
+def _read(root: str, name: str) -> str:
+    try:
+        with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
+            return file.read(4096)
+    except OSError:
+        return ""

@@ -38,9 +38,9 @@ class DriverKernel:
 
 
 def driver_kernels(
-    image: bytes, asked: Iterable[Launching], ordinal: int = 0
+    image: bytes, launchings: Iterable[Launching], ordinal: int = 0
 ) -> Iterator[DriverKernel]:
-    """Yield what the driver tells of the kernels *asked* about, in an image it loads.
+    """Yield what the driver tells of the kernels *launchings* about, in an image it loads.
 
     *image* is a cubin, fatbin or PTX text. Raises Unavailable when there is no such GPU, or when
     it cannot load the image.
@@ -48,7 +48,7 @@ def driver_kernels(
     with Session(ordinal):
         module = call("cuModuleLoadData", image + b"\0")
         try:
-            for launching in asked:
+            for launching in launchings:
                 yield _kernel(module, launching)
         finally:
             give_back("cuModuleUnload", module)

@@ -6,20 +6,102 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.live_device import live_device
-from gpuadvise.advisor.backends.live_notes import gpu_notes
-from gpuadvise.advisor.backends.product import known_product
+from gpuadvise.advisor.backends.visible_devices import MASK
+from gpuadvise.advisor.catalogue import identify
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.gpu import Gpu, Identity, Machine
+from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.quantity import show_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gpuadvise.advisor.backends.readings import (
-        DriverGpu,
-        DriverReport,
-        NvmlGpu,
-        NvmlReport,
+    from gpuadvise.advisor.backends.readings import DriverGpu, DriverReport, NvmlGpu, NvmlReport
+    from gpuadvise.advisor.device import Device
+
+
+# Beyond this the catalogue's and the driver's bandwidth cannot both be this GPU's.
+_TOLERANCE = 0.05
+
+_COHERENT = (
+    "The GPU reads pageable host memory through the processor's page tables (a coherent link): "
+    "PCIe figures do not describe its way to the host, and pinning memory wins less."
+)
+_INTEGRATED = (
+    "The GPU shares the host's memory: transfers are copies within it, and zero-copy access "
+    "is usually better."
+)
+_ECC = (
+    "ECC is on: on GDDR memory it keeps 15/16 of the capacity and costs up to a fifth of the "
+    "bandwidth (Best Practices Guide, Theoretical Bandwidth Calculation)."
+)
+_MIG_PARENT = "MIG is on: programs see its slices, never the whole GPU."
+_ENGINES = "Fields that no single slice owns, such as bandwidth, are not known for it."
+
+
+def gpu_notes(
+    device: Device,
+    identity: Identity,
+    nvml: NvmlGpu | None,
+    environ: Mapping[str, str],
+    *,
+    queried: bool,
+) -> tuple[str, ...]:
+    """Return the sentences that belong to *device*; *queried*: the CUDA driver gave its view."""
+    notes = []
+    if identity.mig:
+        parent = quoted(identity.mig.parent_name or "a GPU")
+        notes.append(f"A MIG slice of {parent}: counts and sizes are the slice's. {_ENGINES}")
+    if nvml and nvml.mig_enabled:
+        notes.append(_MIG_PARENT)
+    elif queried and identity.cuda_index is None:
+        notes.append(_hidden(environ))
+    if device.integrated:
+        notes.append(_INTEGRATED)
+    elif device.coherent_host_memory:
+        notes.append(_COHERENT)
+    if device.ecc and (device.memory_type or "").startswith("GDDR"):
+        notes.append(_ECC)
+    if doubt := bandwidth_doubt(device):
+        notes.append(doubt)
+    return tuple(notes)
+
+
+def bandwidth_doubt(device: Device) -> str | None:
+    """Return a sentence if clock and width contradict the published bandwidth, or None."""
+    derived, published = device.memory_bandwidth, device.published_bandwidth
+    if not derived or not published or abs(derived / published - 1) <= _TOLERANCE:
+        return None
+    return (
+        f"The published memory bandwidth of {show_rate(published)} cannot be confirmed: clock "
+        f"and bus width give {show_rate(derived)}."
     )
+
+
+def _hidden(environ: Mapping[str, str]) -> str:
+    mask = environ.get(MASK)
+    if mask is None:
+        return "CUDA programs started here do not see this GPU."
+    return f"CUDA programs started here do not see this GPU: {MASK} is {quoted(mask)}."
+
+
+def known_product(nvml: NvmlGpu | None, cuda: DriverGpu | None) -> Device | None:
+    """Return the catalogue's entry for the live GPU, or None if it has none.
+
+    For a MIG slice it is the whole GPU's entry. An entry whose compute capability differs
+    from the live one is another product of the same name.
+    """
+    if nvml and nvml.mig:
+        return identify(nvml.mig.parent_name or "")
+    name = (nvml and nvml.name) or (cuda and cuda.name) or ""
+    sms = cuda.attributes.get("multiprocessor_count") if cuda else None
+    memory = (nvml and nvml.memory_bytes) or (cuda and cuda.memory_bytes) or None
+    product = identify(name, sm_count=sms, memory_bytes=memory)
+    live = nvml.compute_capability if nvml else None
+    if product and live and live != (product.capability.major, product.capability.minor):
+        return None
+    return product
+
 
 Pair = tuple["NvmlGpu | None", "DriverGpu | None"]
 
@@ -30,7 +112,7 @@ def merged(nvml: NvmlReport, cuda: DriverReport | None, environ: Mapping[str, st
     """Return the machine that both reports describe; *cuda* is None if nobody asked it."""
     asked = cuda is not None and cuda.problem is None
     found = [
-        _gpu(one, other, environ, asked=asked)
+        _gpu(one, other, environ, queried=asked)
         for one, other in pairs(nvml.gpus, cuda.gpus if cuda else ())
     ]
     failed = (nvml.problem, cuda.problem if cuda else None, *found)
@@ -44,24 +126,24 @@ def merged(nvml: NvmlReport, cuda: DriverReport | None, environ: Mapping[str, st
 
 
 def _gpu(
-    one: NvmlGpu | None, other: DriverGpu | None, environ: Mapping[str, str], *, asked: bool
+    nvml: NvmlGpu | None, driver: DriverGpu | None, environ: Mapping[str, str], *, queried: bool
 ) -> Gpu | str:
     """Return the GPU that both views show, or in a sentence why there is nothing to say."""
-    if one and one.problem:
-        return f"GPU {one.index} does not answer: {one.problem}."
-    name = (one and one.name) or (other and other.name) or "A GPU"
+    if nvml and nvml.problem:
+        return f"GPU {nvml.index} does not answer: {nvml.problem}."
+    name = (nvml and nvml.name) or (driver and driver.name) or "A GPU"
     try:
-        device = live_device(one, other, known_product(one, other))
+        device = live_device(nvml, driver, known_product(nvml, driver))
     except BadInput as error:  # a capability that the catalogue denies
         return f"{name}: {error.message}"
     if device is None:
         return f"{name} does not tell its compute capability, so nothing can be said about it."
-    identity = _identity(one, other)
-    notes = gpu_notes(device, identity, one, environ, asked=asked)
+    identity = _identity(nvml, driver)
+    notes = gpu_notes(device, identity, nvml, environ, queried=queried)
     return Gpu(
         device=replace(device, notes=notes),
         identity=identity,
-        telemetry=one.telemetry if one else None,
+        telemetry=nvml.telemetry if nvml else None,
     )
 
 
@@ -77,13 +159,13 @@ def pairs(nvml: Sequence[NvmlGpu], cuda: Sequence[DriverGpu]) -> Iterator[Pair]:
         yield None, other
 
 
-def _same(one: NvmlGpu, other: DriverGpu) -> bool:
-    if one.uuid and other.uuid:
-        return _digits(one.uuid) == _digits(other.uuid)
+def _same(nvml: NvmlGpu, driver: DriverGpu) -> bool:
+    if nvml.uuid and driver.uuid:
+        return _digits(nvml.uuid) == _digits(driver.uuid)
     # All slices of a GPU share its PCI id, so it cannot tell them apart.
-    if one.mig or one.mig_enabled or not one.pci_bus_id or not other.pci_bus_id:
+    if nvml.mig or nvml.mig_enabled or not nvml.pci_bus_id or not driver.pci_bus_id:
         return False
-    return pci_id(one.pci_bus_id) == pci_id(other.pci_bus_id)
+    return pci_id(nvml.pci_bus_id) == pci_id(driver.pci_bus_id)
 
 
 def _digits(uuid: str) -> str:
@@ -98,13 +180,13 @@ def pci_id(text: str) -> str:
     return f"{domain.zfill(8)}:{rest.zfill(2)}:{device.zfill(2)}"
 
 
-def _identity(one: NvmlGpu | None, other: DriverGpu | None) -> Identity:
-    views = [view for view in (one, other) if view]
+def _identity(nvml: NvmlGpu | None, driver: DriverGpu | None) -> Identity:
+    views = [view for view in (nvml, driver) if view]
     pci = next((view.pci_bus_id for view in views if view.pci_bus_id), None)
     return Identity(
-        index=one.index if one else None,
-        cuda_index=other.cuda_index if other else None,
+        index=nvml.index if nvml else None,
+        cuda_index=driver.cuda_index if driver else None,
         uuid=next((view.uuid for view in views if view.uuid), None),
         pci_bus_id=f"{pci_id(pci)}.0" if pci else None,
-        mig=one.mig if one else None,
+        mig=nvml.mig if nvml else None,
     )

@@ -32,7 +32,7 @@ class Probe(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProbeOutcome:
     """The JSON value that a probe printed, or the *problem* as a sentence."""
 
     answer: Any = None
@@ -44,7 +44,7 @@ def ask_all(
     *,
     patience: float = PATIENCE_SECONDS,
     python: Sequence[str] = (sys.executable, "-P", "-c", _CHILD),
-) -> list[Outcome]:
+) -> list[ProbeOutcome]:
     """Return the outcome of each of *probes*; they run side by side, *patience* seconds at most."""
     deadline = time.monotonic() + patience
     children = [
@@ -62,20 +62,22 @@ def ask_all(
 
 def _outcome(
     probe: Probe, child: subprocess.Popen[bytes], patience: float, deadline: float
-) -> Outcome:
+) -> ProbeOutcome:
     label = "The CUDA driver" if probe is Probe.DRIVER else "NVML"
     try:
         out, errors = child.communicate(timeout=max(_GRACE_SECONDS, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
         _abandon(child)
-        return Outcome(problem=f"{label} did not answer within {patience:g} s and was left alone.")
+        return ProbeOutcome(
+            problem=f"{label} did not answer within {patience:g} s and was left alone."
+        )
     if child.returncode < 0:
-        return Outcome(problem=f"{label} crashed when asked (signal {-child.returncode}).")
+        return ProbeOutcome(problem=f"{label} crashed when asked (signal {-child.returncode}).")
     try:
-        return Outcome(answer=json.loads(out))
+        return ProbeOutcome(answer=json.loads(out))
     except ValueError:
         last = errors.decode(errors="replace").strip().rpartition("\n")[2]
-        return Outcome(problem=f"{label} could not be asked: {last or 'no answer'}.")
+        return ProbeOutcome(problem=f"{label} could not be asked: {last or 'no answer'}.")
 
 
 def _abandon(child: subprocess.Popen[bytes]) -> None:

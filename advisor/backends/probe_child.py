@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from gpuadvise.advisor.record import plain
+from gpuadvise.advisor.json_records import plain
 
 
 def main(what: str) -> None:
@@ -15,7 +15,7 @@ def main(what: str) -> None:
 
         answer: object = driver.report()
     else:
-        from gpuadvise.advisor.backends import nvml_facts
+        from gpuadvise.advisor.backends import nvml_report
 
-        answer = nvml_facts.report(everything=what != "nvml-identity", live=what == "nvml-live")
+        answer = nvml_report.report(everything=what != "nvml-identity", live=what == "nvml-live")
     json.dump(plain(answer), sys.stdout)

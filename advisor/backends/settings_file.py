@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.description.lists import texts
-from gpuadvise.advisor.description.tables import Fault, Key, Table
-from gpuadvise.advisor.description.values import text
+from gpuadvise.advisor.description.tables import DescriptionFault, Key, KeyTable
+from gpuadvise.advisor.description.values import text, texts
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 
@@ -32,7 +31,7 @@ class Settings:
     file: str = "gpuadvise.toml"  # where they stand, for messages
 
 
-_TABLE = Table(
+_TABLE = KeyTable(
     Settings,
     {
         "select": Key("select", texts),
@@ -59,7 +58,7 @@ def read_settings(folder: Path) -> Settings:
 def _settings(path: Path, table: object) -> Settings:
     try:
         return replace(_TABLE.value(table, ()), file=path.name)  # type: ignore[no-any-return]
-    except Fault as fault:
+    except DescriptionFault as fault:
         key = f"{fault.path[-1]}: " if fault.path else ""
         raise BadInput(f"{path.name}: {key}{fault.message}", hint=fault.hint) from None
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.binaries.model import Source
 from gpuadvise.advisor.catalogue.capabilities import limits_of
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.occupancy.block_sizes import helper_block
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.occupancy.suggest import helper_block
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Kernel

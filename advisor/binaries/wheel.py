@@ -54,10 +54,10 @@ class Unzipped:
     size: int
 
 
-def read_members(file: BinaryIO, told: Told | None = None) -> Iterator[Unzipped | Damaged]:
+def read_members(file: BinaryIO, progress: Told | None = None) -> Iterator[Unzipped | Damaged]:
     """Yield the members of a zip file that may hold device code, and what is damaged.
 
-    *told* is called while a member is unpacked. Raises Damaged when it is no zip file after all.
+    *progress* is called while a member is unpacked. Raises Damaged when it is no zip file after all.
     """
     try:
         archive = zipfile.ZipFile(file)
@@ -78,8 +78,8 @@ def read_members(file: BinaryIO, told: Told | None = None) -> Iterator[Unzipped 
         with SpooledTemporaryFile(max_size=_IN_MEMORY) as unpacked:
             try:
                 for size in _copied(archive, info, unpacked):
-                    if told:
-                        told(info.filename, size)
+                    if progress:
+                        progress(info.filename, size)
             except _BROKEN as error:
                 yield Damaged(f"{info.filename} cannot be unpacked: {error}.")
                 continue

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.compatibility.releases import Version
 
 
-class Fix(NamedTuple):
+class GencodeFix(NamedTuple):
     """How to build for a GPU: nvcc options, the same for CMake and PyTorch extensions."""
 
     gencode: tuple[str, ...]
@@ -22,14 +22,14 @@ class Fix(NamedTuple):
     last_toolkit: Version | None  # None: toolkits still compile for it
 
 
-def fix_for(gpu: Capability) -> Fix:
+def fix_for(gpu: Capability) -> GencodeFix:
     """Return the options that give *gpu* machine code, and later GPUs PTX to compile.
 
     Source: best practices guide, "Building for Maximum Compatibility".
     """
     major, minor = number(gpu)
     digits = f"{major}{minor}"
-    return Fix(
+    return GencodeFix(
         gencode=(
             f"-gencode arch=compute_{digits},code=sm_{digits}",
             f"-gencode arch=compute_{digits},code=compute_{digits}",

@@ -8,19 +8,75 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.compatibility.drivers import why_unsupported
-from gpuadvise.advisor.compatibility.fit import Outcome, fit, why_toolkit_is_too_new
-from gpuadvise.advisor.compatibility.loaded import loaded
-from gpuadvise.advisor.compatibility.relink import made_from, relinks
+from gpuadvise.advisor.compatibility.fit import (
+    NEW_ABI_CUDA,
+    Fit,
+    Outcome,
+    fit,
+    made_by_newer,
+    why_toolkit_is_too_new,
+)
+from gpuadvise.advisor.compatibility.releases import AFTER_NEWEST, FIRST_CUDA, cuda_for_ptx
+from gpuadvise.advisor.compatibility.targets import number
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from gpuadvise.advisor.binaries.model import Content
+    from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.compatibility.drivers import Driver
+    from gpuadvise.advisor.compatibility.releases import Version
     from gpuadvise.advisor.compatibility.survey import Modules, Survey
+
+
+def made_from(module: Modules, inputs: tuple[Modules, ...]) -> bool:
+    """Return whether *module* is what a device link made of *inputs*, as far as headers tell.
+
+    Such a module has machine code only, for targets that its inputs have too.
+    """
+    if any(entry.content is Content.PTX for entry in module.entries):
+        return False
+    return bool(inputs) and _targets((module,)) <= _targets(inputs)
+
+
+def _targets(modules: tuple[Modules, ...]) -> set[Capability | None]:
+    images = (Content.SASS, Content.STUB)
+    return {e.capability for module in modules for e in module.entries if e.content in images}
+
+
+def relinks(inputs: tuple[Modules, ...], gpu: Capability, driver: Driver | None) -> bool:
+    """Return whether the driver can link *inputs* again for *gpu*."""
+    return all(usable(module, gpu, driver) for module in inputs)
+
+
+def usable(module: Modules, gpu: Capability, driver: Driver | None) -> list[Entry]:
+    """Return the entries of one input that the driver could link for *gpu*."""
+    fits = (fit(entry, gpu, driver, linking=True) for entry in module.entries)
+    return [one.entry for one in fits if one.outcome is not Outcome.FAILS]
+
+
+def loaded(entries: Sequence[Entry], gpu: Capability) -> tuple[Entry, ...]:
+    """Return those of one module's *entries* that a driver would use on *gpu*, best only.
+
+    Machine code goes before PTX, the nearest target before older ones and a specific target
+    before the plain one, whether or not the driver can read it (seen on a live GPU, driver
+    580). A module may hold several images for one target: all of them are used.
+    """
+    fits = (fit(entry, gpu) for entry in entries)
+    usable = [one for one in fits if one.outcome is not Outcome.FAILS]
+    best = min(map(_rank, usable), default=None)
+    return tuple(one.entry for one in usable if _rank(one) == best)
+
+
+def _rank(fit: Fit) -> tuple[bool, int, int, int]:
+    target = fit.entry.capability
+    assert target is not None  # what names no target fits nothing
+    major, minor = number(target)
+    return (fit.outcome is Outcome.JIT, -major, -minor, ("a", "f", "").index(target.variant))
+
 
 _BETTER = (Outcome.RUNS, Outcome.JIT, Outcome.FAILS)
 
@@ -98,3 +154,40 @@ def _judged(
     if not chosen and made_from(modules, inputs) and relinks(inputs, gpu, driver):
         outcome, reason = Outcome.JIT, f"the driver links its parts again for {gpu}"
     return Judged(modules=modules, outcome=outcome, reason=reason)
+
+
+_UNKNOWN = (0, 0)
+
+
+def needed_cuda(survey: Survey, gpu: Capability) -> Version | None:
+    """Return the CUDA version a driver must support for all that *gpu* can use of *survey*.
+
+    None when it can use nothing, or when the capability is too old or new to be in the tables.
+    """
+    needs = (
+        _needed(one, survey.inputs.get(one.path, ()), gpu) or _UNKNOWN for one in survey.loadable
+    )
+    most = max(needs, default=_UNKNOWN)
+    return None if most == _UNKNOWN else most
+
+
+def _needed(modules: Modules, inputs: tuple[Modules, ...], gpu: Capability) -> Version | None:
+    chosen = loaded(modules.entries, gpu)
+    if chosen or not (made_from(modules, inputs) and relinks(inputs, gpu, None)):
+        return max(
+            (_with(modules.toolkit, _of(entry, gpu), entry) for entry in chosen), default=None
+        )
+    return max(min(_of(e, gpu) for e in usable(one, gpu, None)) for one in inputs)
+
+
+def _with(toolkit: Version | None, need: Version, entry: Entry) -> Version:
+    if toolkit is None or entry.ptx_version is not None:
+        return need
+    return max(need, (toolkit[0], 0))
+
+
+def _of(entry: Entry, gpu: Capability) -> Version:
+    first = FIRST_CUDA.get(number(gpu), _UNKNOWN)
+    if entry.ptx_version is not None:
+        return max(first, cuda_for_ptx(entry.ptx_version) or AFTER_NEWEST)
+    return max(first, NEW_ABI_CUDA) if made_by_newer(entry) else first

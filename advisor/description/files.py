@@ -7,12 +7,12 @@ that every kernel gets unless it says otherwise. NDJSON holds one kernel per lin
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.description.locate import in_json, in_toml
 from gpuadvise.advisor.description.reader import Described, described
-from gpuadvise.advisor.description.tables import Fault, unknown_key
+from gpuadvise.advisor.description.tables import DescriptionFault, unknown_key
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import inert, quoted
 
@@ -21,6 +21,98 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.description.reader import DeviceFinder
     from gpuadvise.advisor.description.tables import Path
+
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]#]+?)\s*\]")
+_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"))*)\s*=""")
+_JSON_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+
+
+def in_toml(text: str, path: Path) -> tuple[int, int]:
+    """Return line and column (from 1) of the deepest part of *path* that *text* writes."""
+    best, place = -1, (1, 1)
+    for found, line, column in _toml_places(text):
+        if len(found) > best and path[: len(found)] == found:
+            best, place = len(found), (line, column)
+    return _inline(text, path[best:], place)
+
+
+def _inline(text: str, rest: Path, place: tuple[int, int]) -> tuple[int, int]:
+    """Return the column of the last key of *rest* if the line of *place* writes it inline."""
+    if not text or not rest or not isinstance(rest[-1], str):
+        return place
+    line = text.splitlines()[place[0] - 1]
+    match = re.compile(rf"\b{re.escape(rest[-1])}\b\s*=").search(line, place[1] - 1)
+    return (place[0], match.start() + 1) if match else place
+
+
+def _toml_places(text: str) -> Iterator[tuple[Path, int, int]]:
+    table: Path = ()
+    counts: dict[Path, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        header = _HEADER.match(line)
+        if header:
+            table = _table_path(_parts(header[2]), counts, opens=header[1] == "[[")
+            yield table, number, header.start(1) + 1
+        elif key := _KEY.match(line):
+            yield (*table, *_parts(key[1])), number, key.start(1) + 1
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+
+
+def _table_path(names: tuple[str, ...], counts: dict[Path, int], *, opens: bool) -> Path:
+    """Return the path of a header, with the current index after every array of tables."""
+    path: Path = ()
+    for depth, name in enumerate(names, 1):
+        path = (*path, name)
+        if opens and depth == len(names):
+            counts[path] = counts.get(path, -1) + 1
+        if path in counts:
+            path = (*path, counts[path])
+    return path
+
+
+def in_json(text: str, path: Path) -> tuple[int, int]:
+    """Return line and column (from 1) of the value at *path*, or of the last part found."""
+    best, offset = -1, 0
+    for found, start in _json_places(text):
+        if len(found) > best and path[: len(found)] == found:
+            best, offset = len(found), start
+    line_start = text.rfind("\n", 0, offset) + 1
+    return text.count("\n", 0, offset) + 1, offset - line_start + 1
+
+
+def _json_places(text: str) -> Iterator[tuple[Path, int]]:
+    """Yield the path and offset of every value of a valid JSON *text*."""
+    path: list[str | int] = []
+    expects_key = False
+    for match in _JSON_TOKEN.finditer(text):
+        token = match[0]
+        if token in "{[":
+            yield tuple(path), match.start()
+            path.append("" if token == "{" else 0)
+            expects_key = token == "{"
+        elif token in "}]":
+            path.pop()
+            expects_key = False
+        elif token == ",":
+            expects_key = _next_item(path)
+        elif token != ":" and expects_key:
+            path[-1], expects_key = token[1:-1], False
+        elif token != ":":
+            yield tuple(path), match.start()
+
+
+def _next_item(path: list[str | int]) -> bool:
+    """Step to the next element of an array, or say that a key of an object comes next."""
+    last = path[-1]
+    if isinstance(last, int):
+        path[-1] = last + 1
+        return False
+    return True
+
 
 # A described kernel takes about a kilobyte; these bounds keep a wrong file from filling memory.
 LARGEST_DOCUMENT = 64 * 2**20
@@ -88,7 +180,7 @@ def _from_line(line: str, number: int, name: str, find: DeviceFinder) -> Describ
     raw = _loads(line.rstrip(), where)
     try:
         return described(raw, find)
-    except Fault as fault:
+    except DescriptionFault as fault:
         _, column = in_json(line, fault.path)
         raise BadInput(f"{where}:{column}: {_at(fault)}", hint=fault.hint) from None
 
@@ -144,28 +236,30 @@ def _located(
 ) -> tuple[Described, ...]:
     try:
         return tuple(_kernels(document, find))
-    except Fault as fault:
+    except DescriptionFault as fault:
         line, column = position(text, fault.path)
         message = f"{inert(name)}:{line}:{column}: {_at(fault)}"
         raise BadInput(message, hint=fault.hint) from None
 
 
-def _at(fault: Fault) -> str:
+def _at(fault: DescriptionFault) -> str:
     keys = ".".join(str(part) for part in fault.path)
     return f"{inert(keys)}: {fault.message}" if keys else fault.message
 
 
 def _kernels(document: object, find: DeviceFinder) -> Iterator[Described]:
     if not isinstance(document, dict):
-        raise Fault((), "A table with the key kernel belongs here.")
+        raise DescriptionFault((), "A table with the key kernel belongs here.")
     for key in document:
         if key not in _TOP:
             raise unknown_key(key, dict.fromkeys(_TOP), ())
     defaults, kernels = document.get("defaults", {}), document.get("kernel")
     if not isinstance(defaults, dict):
-        raise Fault(("defaults",), "A table of keys belongs here.")
+        raise DescriptionFault(("defaults",), "A table of keys belongs here.")
     if not isinstance(kernels, list) or not kernels:
-        raise Fault((), "No kernel is described.", hint="Begin each one with [[kernel]].")
+        raise DescriptionFault(
+            (), "No kernel is described.", hint="Begin each one with [[kernel]]."
+        )
     names: set[str] = set()
     for index, raw in enumerate(kernels):
         kernel = _kernel(defaults, raw, index, find)
@@ -176,19 +270,21 @@ def _kernels(document: object, find: DeviceFinder) -> Iterator[Described]:
 def _kernel(defaults: dict[str, Any], raw: object, index: int, find: DeviceFinder) -> Described:
     path: Path = ("kernel", index)
     if not isinstance(raw, dict):
-        raise Fault(path, "A table of keys belongs here.")
+        raise DescriptionFault(path, "A table of keys belongs here.")
     try:
         return described({**defaults, **raw}, find, path)
-    except Fault as fault:
+    except DescriptionFault as fault:
         key = fault.path[2] if len(fault.path) > 2 else None
         if key in raw or key not in defaults:
             raise
-        raise Fault(("defaults", *fault.path[2:]), fault.message, hint=fault.hint) from None
+        raise DescriptionFault(
+            ("defaults", *fault.path[2:]), fault.message, hint=fault.hint
+        ) from None
 
 
 def _only_once(name: str | None, names: set[str], path: Path) -> None:
     if name is None:
         return
     if name in names:
-        raise Fault(path, f"The kernel {quoted(name)} is described twice.")
+        raise DescriptionFault(path, f"The kernel {quoted(name)} is described twice.")
     names.add(name)

@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.description.lists import texts
-from gpuadvise.advisor.description.repeated import LISTS
-from gpuadvise.advisor.description.schema import LAUNCH, PLAIN, TABLES
-from gpuadvise.advisor.description.tables import Fault, unknown_key
-from gpuadvise.advisor.description.values import text
+from gpuadvise.advisor.description.keys import LAUNCH, LISTS, PLAIN, TABLES
+from gpuadvise.advisor.description.tables import DescriptionFault, unknown_key
+from gpuadvise.advisor.description.values import text, texts
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
@@ -44,7 +42,7 @@ class Described:
 def described(raw: object, find_device: DeviceFinder, path: Path = ()) -> Described:
     """Return the kernel that *raw*, a table as TOML or JSON gives it, describes; raises Fault."""
     if not isinstance(raw, dict):
-        raise Fault(path, "A kernel is described by a table of keys.")
+        raise DescriptionFault(path, "A kernel is described by a table of keys.")
     for key in raw:
         if key not in KEYS:
             raise unknown_key(key, dict.fromkeys(KEYS), path)
@@ -72,7 +70,7 @@ def _devices(raw: object, find_device: DeviceFinder, path: Path) -> tuple[Device
     try:
         return tuple(find_device(name, None) for name in texts(raw))
     except BadInput as error:
-        raise Fault((*path, "devices"), error.message, hint=error.hint) from None
+        raise DescriptionFault((*path, "devices"), error.message, hint=error.hint) from None
 
 
 def _plain(raw: Mapping[str, Any], keys: Mapping[str, Key], path: Path) -> dict[str, Any]:
@@ -81,7 +79,7 @@ def _plain(raw: Mapping[str, Any], keys: Mapping[str, Key], path: Path) -> dict[
 
 def _list(raw: object, name: str, path: Path) -> tuple[Any, ...]:
     if not isinstance(raw, list) or not raw:
-        raise Fault((*path, name), "A list of tables belongs here.")
+        raise DescriptionFault((*path, name), "A list of tables belongs here.")
     return tuple(LISTS[name].value(item, (*path, name, i)) for i, item in enumerate(raw))
 
 
@@ -91,7 +89,7 @@ def _device(raw: Mapping[str, Any], find_device: DeviceFinder, path: Path) -> De
     try:
         return find_device(*names)
     except BadInput as error:
-        raise Fault((*path, key), error.message, hint=error.hint) from None
+        raise DescriptionFault((*path, key), error.message, hint=error.hint) from None
 
 
 def _launch(raw: Mapping[str, Any], path: Path) -> Launch | None:
@@ -99,12 +97,12 @@ def _launch(raw: Mapping[str, Any], path: Path) -> Launch | None:
     if "block_dim" not in given:
         if given:
             hint = "Give the threads per block: block = 256, or --block 256."
-            raise Fault(path, "A launch is described without its block size.", hint=hint)
+            raise DescriptionFault(path, "A launch is described without its block size.", hint=hint)
         return None
     try:
         return Launch(threads=math.prod(given["block_dim"]), **given)
     except BadInput as error:
-        raise Fault(path, error.message, hint=error.hint) from None
+        raise DescriptionFault(path, error.message, hint=error.hint) from None
 
 
 def _read(read: Callable[[object], Any], raw: Mapping[str, Any], key: str, path: Path) -> Any:
@@ -113,4 +111,4 @@ def _read(read: Callable[[object], Any], raw: Mapping[str, Any], key: str, path:
     try:
         return read(raw[key])
     except BadInput as error:
-        raise Fault((*path, key), error.message, hint=error.hint) from None
+        raise DescriptionFault((*path, key), error.message, hint=error.hint) from None

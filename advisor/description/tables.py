@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Path = tuple[str | int, ...]
 
 
-class Fault(BadInput):
+class DescriptionFault(BadInput):
     """A value of a description that cannot be used, and the *path* of keys to it."""
 
     def __init__(
@@ -37,7 +37,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class KeyTable:
     """A table of keys that becomes one value of *build*; fields without default are required."""
 
     build: Callable[..., Any]
@@ -49,16 +49,18 @@ class Table:
         for key in self.required():
             if self.keys[key].field not in found:
                 message = f"The key {quoted(key)} is missing."
-                raise Fault(path, message, hint=f"Keys: {self.listed()}.", missing=key)
+                raise DescriptionFault(path, message, hint=f"Keys: {self.listed()}.", missing=key)
         try:
             return self.build(**found)
         except BadInput as error:
-            raise Fault(path, error.message, hint=error.hint) from None
+            raise DescriptionFault(path, error.message, hint=error.hint) from None
 
     def fields(self, raw: object, path: Path) -> dict[str, Any]:
         """Return the fields that *raw* gives; raises Fault for an unknown key or a bad value."""
         if not isinstance(raw, dict):
-            raise Fault(path, "A table of keys belongs here.", hint=f"Keys: {self.listed()}.")
+            raise DescriptionFault(
+                path, "A table of keys belongs here.", hint=f"Keys: {self.listed()}."
+            )
         return {self._key(key, path).field: self._read(key, raw[key], path) for key in raw}
 
     def _key(self, key: str, path: Path) -> Key:
@@ -70,7 +72,7 @@ class Table:
         try:
             return self.keys[key].read(value)
         except BadInput as error:
-            raise Fault((*path, key), error.message, hint=error.hint) from None
+            raise DescriptionFault((*path, key), error.message, hint=error.hint) from None
 
     def required(self) -> list[str]:
         """Return the keys that must be given."""
@@ -86,8 +88,10 @@ class Table:
         return and_list(list(self.keys))
 
 
-def unknown_key(key: str, keys: Mapping[str, object], path: Path) -> Fault:
+def unknown_key(key: str, keys: Mapping[str, object], path: Path) -> DescriptionFault:
     """Return the fault of a *key* that is none of *keys*, with the nearest one."""
     near = difflib.get_close_matches(str(key)[:60], list(keys), n=1, cutoff=0.6)
     hint = f"Did you mean {near[0]}?" if near else f"Keys: {and_list(list(keys))}."
-    return Fault((*path, key), f"{quoted(str(key))} is not a key of this table.", hint=hint)
+    return DescriptionFault(
+        (*path, key), f"{quoted(str(key))} is not a key of this table.", hint=hint
+    )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.advisor.roofline import Roofline
     from gpuadvise.advisor.telemetry import Telemetry
-    from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.peak import peak_of
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.peaks import arithmetic, peak
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,6 +14,16 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.profile import Profile
     from gpuadvise.advisor.facts.timing import Traffic, Work
+
+
+def peak_of(work: Work, device: Device) -> float | None:
+    """Return the FLOP/s that *device* has for the type of *work*, None when nobody knows."""
+    number_type, tensor = arithmetic(work.dtype)
+    try:
+        return peak(device, number_type, tensor=tensor).rate
+    except BadInput:
+        return None
+
 
 # Share of a unit's peak from which it counts as the limit: the level at which Nsight Compute
 # too calls a kernel bound by a unit instead of by latency.

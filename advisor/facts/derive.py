@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.access import Space
-from gpuadvise.advisor.facts.peak import peak_of
+from gpuadvise.advisor.facts.busy import peak_of
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.roofline import roofline
-from gpuadvise.advisor.transfers.link_model import default_link_model
+from gpuadvise.advisor.transfers.links import default_link_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

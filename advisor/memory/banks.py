@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.memory.words import WARP_SIZE, instruction_width, lane_addresses
+from gpuadvise.advisor.memory.word_size import WARP_SIZE, instruction_width, lane_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,7 +12,7 @@ from gpuadvise.advisor.memory.transactions import (
     cache_path,
     transactions,
 )
-from gpuadvise.advisor.memory.words import instruction_width, lane_addresses
+from gpuadvise.advisor.memory.word_size import instruction_width, lane_addresses
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.capability import Capability
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class AccessCost:
     """What one warp's access to one element per lane costs.
 
     ``sectors`` and ``lines`` are summed over the instructions that the element needs;
@@ -54,7 +54,7 @@ class Access:
         return self.bytes_used / (self.distinct_sectors * SECTOR)
 
 
-def coalesce(pattern: Pattern, capability: Capability, path: CachePath | None = None) -> Access:
+def coalesce(pattern: Pattern, capability: Capability, path: CachePath | None = None) -> AccessCost:
     """Return what *pattern* costs on *capability*; raises BadInput for a path it lacks.
 
     *path* overrides the caches that a load goes through by default.
@@ -70,7 +70,7 @@ def coalesce(pattern: Pattern, capability: Capability, path: CachePath | None = 
     )
     used = used_bytes(pattern)
     total = sum(size for _, size in moved)
-    return Access(
+    return AccessCost(
         path=path,
         instructions=len(calls),
         width=width,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.memory.banks import bank_conflicts
 from gpuadvise.advisor.memory.pattern import Pattern, strided
-from gpuadvise.advisor.memory.words import WARP_SIZE, natural_alignment
+from gpuadvise.advisor.memory.word_size import WARP_SIZE, natural_alignment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ class Walk(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tile:
+class SharedTile:
     """A 2-D array in shared memory; *pad* elements are added to each row."""
 
     rows: int
@@ -59,7 +59,7 @@ class Swizzle:
         return column ^ (row >> self.shift & self.mask)
 
 
-def walk_pattern(tile: Tile, walk: Walk, swizzle: Swizzle | None = None) -> Pattern:
+def walk_pattern(tile: SharedTile, walk: Walk, swizzle: Swizzle | None = None) -> Pattern:
     """Return the pattern of a warp that walks the first column, or the rows, of *tile*.
 
     Lanes beyond the end of the column or row continue in the next one. Raises BadInput for
@@ -86,7 +86,7 @@ def walk_pattern(tile: Tile, walk: Walk, swizzle: Swizzle | None = None) -> Patt
     )
 
 
-def _position(tile: Tile, walk: Walk, lane: int) -> tuple[int, int]:
+def _position(tile: SharedTile, walk: Walk, lane: int) -> tuple[int, int]:
     if walk is Walk.COLUMN:
         return lane % tile.rows, lane // tile.rows
     return divmod(lane, tile.columns)
@@ -118,14 +118,14 @@ def smallest_stride_padding(
 
 
 def smallest_swizzle(
-    tile: Tile, capability: Capability, *, eight_byte_banks: bool = False
+    tile: SharedTile, capability: Capability, *, eight_byte_banks: bool = False
 ) -> Swizzle | None:
     """Return the XOR that ends conflicts of both walks without padding, None if none does.
 
     Only rows of a power of two can be permuted this way. The fewest mask bits win, then the
     smallest shift.
     """
-    bare = Tile(rows=tile.rows, columns=tile.columns, element_bytes=tile.element_bytes)
+    bare = SharedTile(rows=tile.rows, columns=tile.columns, element_bytes=tile.element_bytes)
     for swizzle in _swizzles(tile.columns):
         degrees = (
             bank_conflicts(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.memory.words import WARP_SIZE, WORD_SIZES, natural_alignment
+from gpuadvise.advisor.memory.word_size import WARP_SIZE, WORD_SIZES, natural_alignment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

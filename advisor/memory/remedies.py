@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.memory.coalescing import coalesce
 from gpuadvise.advisor.memory.pattern import strided
 from gpuadvise.advisor.memory.transactions import LINE, SECTOR
-from gpuadvise.advisor.memory.words import WARP_SIZE, WORD_SIZES, natural_alignment
+from gpuadvise.advisor.memory.word_size import WARP_SIZE, WORD_SIZES, natural_alignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

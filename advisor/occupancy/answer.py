@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.limits import Limits
-    from gpuadvise.advisor.occupancy.fault import Fault
+    from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.launch import Launch
 
 
@@ -79,7 +79,7 @@ class Occupancy:
         return self.blocks_per_sm > 0
 
     @property
-    def fault(self) -> Fault | None:
+    def fault(self) -> LaunchFault | None:
         """The limit that an impossible launch breaks; worked out each time it is asked for."""
         if self.blocks_per_sm:
             return None

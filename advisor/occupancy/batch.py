@@ -21,7 +21,7 @@ _NAMES = tuple(resource.value for resource in RESOURCES)
 _REMEMBERED = 1 << 14
 
 
-class Batch:
+class BatchModel:
     """Answers launches on the SM of *limits*, equal to ``record(occupancy(...))``.
 
     The register file sees only warps and registers, the shared memory only allocation units:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchBounds:
+class CompiledBounds:
     """Launch bounds on one compute capability.
 
     ``registers`` is the budget per thread that the compiler derives; ``ignored`` says why it
@@ -35,7 +35,7 @@ class LaunchBounds:
         return max(0, registers - self.registers) if self.registers is not None else 0
 
 
-def launch_bounds(limits: Limits, threads: int, blocks: int | None = None) -> LaunchBounds:
+def launch_bounds(limits: Limits, threads: int, blocks: int | None = None) -> CompiledBounds:
     """Return what ``__launch_bounds__(threads, blocks)`` asks of the compiler.
 
     Raises BadInput for counts below 1. A minimum of blocks that no SM can hold is dropped
@@ -45,7 +45,7 @@ def launch_bounds(limits: Limits, threads: int, blocks: int | None = None) -> La
         raise BadInput(f"Launch bounds must be at least 1, not {threads},{blocks}.")
     ignored = _ignored(limits, threads, blocks) if blocks else None
     wanted = 1 if ignored or not blocks else blocks
-    return LaunchBounds(
+    return CompiledBounds(
         threads=threads,
         blocks=blocks,
         registers=register_budget(limits, threads, wanted),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.limits import RegisterAllocation
-from gpuadvise.advisor.occupancy import registers, shared
+from gpuadvise.advisor.occupancy import allocation
 from gpuadvise.advisor.occupancy.model import occupancy
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def register_budget(limits: Limits, threads: int, blocks: int) -> int | None:
         most = _closed_form(limits, warps, blocks)
         return most if most > 0 else None
     counts = range(limits.max_registers_per_thread, 0, -1)
-    return next((n for n in counts if registers.blocks(limits, warps, n) >= blocks), None)
+    return next((n for n in counts if allocation.blocks(limits, warps, n) >= blocks), None)
 
 
 def _regular(limits: Limits) -> bool:
@@ -35,7 +35,7 @@ def _regular(limits: Limits) -> bool:
 
 
 def _closed_form(limits: Limits, warps: int, blocks: int) -> int:
-    parts, checked = limits.register_subpartitions, registers.check_parts(limits)
+    parts, checked = limits.register_subpartitions, allocation.check_parts(limits)
     warps_per_part = -(-blocks * warps // parts)
     checked_warps = -(-warps // checked) * checked
     per_warp = min(
@@ -76,7 +76,7 @@ def block_bytes_budget(limits: Limits, launch: Launch, blocks: int) -> int | Non
     largest = None
     for size in limits.shared_memory_configs:
         block = min(size // blocks, most + reserve) // unit * unit
-        holds = block and shared.capacity(limits, launch, block) // block >= blocks
+        holds = block and allocation.capacity(limits, launch, block) // block >= blocks
         if holds and (largest is None or block > largest):
             largest = block
     return largest

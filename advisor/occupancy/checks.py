@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.occupancy import registers, shared
-from gpuadvise.advisor.occupancy.fault import Cause, Fault, RuntimeFailure
+from gpuadvise.advisor.occupancy import allocation
+from gpuadvise.advisor.occupancy.fault import Cause, LaunchFault, RuntimeFailure
 from gpuadvise.advisor.occupancy.launch import GlobalCaching
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.launch import Launch
 
 
-def first_fault(limits: Limits, launch: Launch) -> Fault | None:
+def first_fault(limits: Limits, launch: Launch) -> LaunchFault | None:
     """Return the first limit that *launch* breaks, or None when a block can start."""
     for check in (_compiled, _configured, _cluster, _shared_memory, _registers):
         for fault in check(limits, launch):
@@ -23,10 +23,10 @@ def first_fault(limits: Limits, launch: Launch) -> Fault | None:
     return None
 
 
-def _compiled(limits: Limits, launch: Launch) -> Iterator[Fault]:
+def _compiled(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     most, count = limits.max_registers_per_thread, launch.registers
     if count is not None and count > most:
-        yield Fault(
+        yield LaunchFault(
             cause=Cause.REGISTERS_PER_THREAD,
             message=f"{count:,} registers per thread: a thread can have {most}, "
             f"{_over(count, most)} too many.",
@@ -36,7 +36,7 @@ def _compiled(limits: Limits, launch: Launch) -> Iterator[Fault]:
         )
     used, room = launch.static_shared, limits.shared_memory_per_block
     if used > room:
-        yield Fault(
+        yield LaunchFault(
             cause=Cause.STATIC_SHARED_MEMORY,
             message=f"{used:,} bytes of static shared memory: the compiler refuses more than "
             f"{room:,}, {_over(used, room)} too many; only dynamic shared memory can be larger.",
@@ -45,7 +45,7 @@ def _compiled(limits: Limits, launch: Launch) -> Iterator[Fault]:
             allowed=room,
         )
     if launch.barriers > (most := limits.named_barriers_per_block):
-        yield Fault(
+        yield LaunchFault(
             cause=Cause.BARRIERS,
             message=f"{launch.barriers:,} named barriers: a block can have {most}, "
             f"{_over(launch.barriers, most)} too many.",
@@ -55,10 +55,10 @@ def _compiled(limits: Limits, launch: Launch) -> Iterator[Fault]:
         )
 
 
-def _configured(limits: Limits, launch: Launch) -> Iterator[Fault]:
+def _configured(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     threads, most = launch.threads, limits.max_threads_per_block
     if threads > most:
-        yield Fault(
+        yield LaunchFault(
             cause=Cause.THREADS,
             message=f"{threads:,} threads per block: a block can have {most:,}, "
             f"{_over(threads, most)} too many.",
@@ -70,7 +70,7 @@ def _configured(limits: Limits, launch: Launch) -> Iterator[Fault]:
     yield from _dimensions(Cause.BLOCK_DIMENSION, "block", launch.block_dim, limits.max_block_dim)
     yield from _dimensions(Cause.GRID_DIMENSION, "grid", launch.grid_dim, limits.max_grid_dim)
     if launch.max_threads is not None and threads > launch.max_threads:
-        yield Fault(
+        yield LaunchFault(
             cause=Cause.LAUNCH_BOUNDS,
             message=f"{threads:,} threads per block: the kernel was compiled with "
             f"__launch_bounds__ for {launch.max_threads:,}, "
@@ -82,11 +82,11 @@ def _configured(limits: Limits, launch: Launch) -> Iterator[Fault]:
 
 
 def _dimensions(
-    cause: Cause, noun: str, asked: tuple[int, int, int] | None, allowed: tuple[int, int, int]
-) -> Iterator[Fault]:
-    for axis, size, most in zip("xyz", asked or (), allowed, strict=False):
+    cause: Cause, noun: str, dims: tuple[int, int, int] | None, allowed: tuple[int, int, int]
+) -> Iterator[LaunchFault]:
+    for axis, size, most in zip("xyz", dims or (), allowed, strict=False):
         if size > most:
-            yield Fault(
+            yield LaunchFault(
                 cause=cause,
                 message=f"{size:,} in the {noun}'s {axis} dimension: it can have {most:,}, "
                 f"{_over(size, most)} too many.",
@@ -97,7 +97,7 @@ def _dimensions(
             )
 
 
-def _cluster(limits: Limits, launch: Launch) -> Iterator[Fault]:
+def _cluster(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     size = launch.cluster_size
     if size == 1:
         return
@@ -106,7 +106,7 @@ def _cluster(limits: Limits, launch: Launch) -> Iterator[Fault]:
     if launch.nonportable_cluster:
         most = limits.max_cluster_size_nonportable or portable
     if size > most:
-        yield Fault(
+        yield LaunchFault(
             cause=Cause.CLUSTER,
             message=f"{size:,} blocks per cluster: {_cluster_rule(most, portable)}, "
             f"{_over(size, most)} too many.",
@@ -116,7 +116,7 @@ def _cluster(limits: Limits, launch: Launch) -> Iterator[Fault]:
         )
     for axis, grid, step in zip("xyz", launch.grid_dim or (), launch.cluster_dim, strict=False):
         if grid % step:
-            yield Fault(
+            yield LaunchFault(
                 cause=Cause.CLUSTER_GRID,
                 message=f"{grid:,} blocks in the grid's {axis} dimension are no multiple of the "
                 f"cluster's {step}.",
@@ -134,10 +134,10 @@ def _cluster_rule(most: int, portable: int) -> str:
     return f"a non-portable cluster can have {most}"
 
 
-def _shared_memory(limits: Limits, launch: Launch) -> Iterator[Fault]:
+def _shared_memory(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     asked, most = launch.dynamic_shared, launch.max_dynamic_shared
     if most is not None and asked > most:
-        yield Fault(
+        yield LaunchFault(
             cause=Cause.MAX_DYNAMIC_SHARED_MEMORY,
             message=f"{asked:,} bytes of dynamic shared memory: the kernel's attribute "
             f"MaxDynamicSharedMemorySize is {most:,}, {_over(asked, most)} too many.",
@@ -145,13 +145,13 @@ def _shared_memory(limits: Limits, launch: Launch) -> Iterator[Fault]:
             asked=asked,
             allowed=most,
         )
-    elif not shared.fits(limits, launch, shared.allocated(limits, launch)):
-        room = shared.allowance(limits, launch)
+    elif not allocation.fits(limits, launch, allocation.allocated(limits, launch)):
+        room = allocation.allowance(limits, launch)
         used = launch.shared_memory
         optin = ""
         if not launch.optin and room < limits.shared_memory_per_block_optin:
             optin = " without raising MaxDynamicSharedMemorySize"
-        yield Fault(
+        yield LaunchFault(
             cause=Cause.DYNAMIC_SHARED_MEMORY,
             message=f"{used:,} bytes of shared memory per block: a block can have {room:,}"
             f"{optin}, {_over(used, room)} too many.",
@@ -161,15 +161,15 @@ def _shared_memory(limits: Limits, launch: Launch) -> Iterator[Fault]:
         )
 
 
-def _registers(limits: Limits, launch: Launch) -> Iterator[Fault]:
+def _registers(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     if launch.registers is None:
         return
     warps = -(-launch.threads // limits.warp_size)
-    asked = registers.checked_per_block(limits, warps, launch.registers)
+    asked = allocation.checked_per_block(limits, warps, launch.registers)
     room = limits.registers_per_block
     what = f"{launch.threads:,} threads of {launch.registers} registers"
-    if asked > room or not registers.blocks(limits, warps, launch.registers):
-        yield Fault(
+    if asked > room or not allocation.blocks(limits, warps, launch.registers):
+        yield LaunchFault(
             cause=Cause.REGISTERS_PER_BLOCK,
             message=f"{what} are charged {asked:,} registers: a block can have {room:,}, "
             f"{_over(asked, room)} too many.",
@@ -180,9 +180,9 @@ def _registers(limits: Limits, launch: Launch) -> Iterator[Fault]:
     elif (
         launch.caching is GlobalCaching.STRICT
         and limits.partitioned_global_caching
-        and not registers.blocks_in_halves(limits, warps, launch.registers)
+        and not allocation.blocks_in_halves(limits, warps, launch.registers)
     ):
-        yield Fault(
+        yield LaunchFault(
             cause=Cause.GLOBAL_CACHING,
             message=f"{what} do not fit one half of the multiprocessor, which partitioned "
             "global caching asks for.",
@@ -192,5 +192,5 @@ def _registers(limits: Limits, launch: Launch) -> Iterator[Fault]:
         )
 
 
-def _over(asked: int, allowed: int) -> str:
-    return f"{asked - allowed:,}"
+def _over(requested: int, allowed: int) -> str:
+    return f"{requested - allowed:,}"

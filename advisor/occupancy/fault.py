@@ -54,7 +54,7 @@ _CODES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class LaunchFault:
     """One broken limit: what was asked, what is allowed, and what the runtime says."""
 
     cause: Cause

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.occupancy.fault import Cause, Fault, RuntimeFailure
+from gpuadvise.advisor.occupancy.fault import Cause, LaunchFault, RuntimeFailure
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
@@ -44,14 +44,14 @@ def waves(result: Occupancy, sm_count: int, blocks: int) -> Waves | None:
     return Waves(blocks=blocks, wave_size=size, cooperative=None if unsure else fits)
 
 
-def cooperative_fault(grid: Waves) -> Fault | None:
+def cooperative_fault(grid: Waves) -> LaunchFault | None:
     """Return why a cooperative launch of *grid* cannot start, or None when it can.
 
     All its blocks must be resident at once (programming guide, "Cooperative Groups").
     """
     if grid.cooperative is not False:
         return None
-    return Fault(
+    return LaunchFault(
         cause=Cause.COOPERATIVE,
         message=f"{grid.blocks:,} blocks in a cooperative grid: {grid.wave_size:,} can be "
         f"resident at once, {grid.blocks - grid.wave_size:,} too many.",

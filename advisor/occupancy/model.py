@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.occupancy import registers, shared
+from gpuadvise.advisor.occupancy import allocation
 from gpuadvise.advisor.occupancy.answer import Occupancy
 from gpuadvise.advisor.occupancy.launch import GlobalCaching
 
@@ -41,7 +41,7 @@ def occupancy(limits: Limits, launch: Launch) -> Occupancy:
         hardware=limits,
         blocks_per_sm=blocks,
         block_limits=block_limits,
-        registers_per_block=None if count is None else registers.per_block(limits, warps, count),
+        registers_per_block=None if count is None else allocation.per_block(limits, warps, count),
         shared_memory_per_block=block_bytes,
         carveout_bytes=capacity,
     )
@@ -53,10 +53,10 @@ def _register_limit(limits: Limits, launch: Launch, warps: int) -> tuple[int | N
     count = launch.registers
     if count is None:
         return None, caching
-    whole = registers.blocks(limits, warps, count)
+    whole = allocation.blocks(limits, warps, count)
     if not caching or not whole:
         return whole, caching
-    halves = registers.blocks_in_halves(limits, warps, count)
+    halves = allocation.blocks_in_halves(limits, warps, count)
     if halves or launch.caching is GlobalCaching.STRICT:
         return halves, True
     return whole, False
@@ -72,9 +72,9 @@ def _warp_limit(limits: Limits, launch: Launch, warps: int, halved: bool) -> int
 
 def _shared_limit(limits: Limits, launch: Launch) -> tuple[int | None, int, int]:
     """Return the limit, the bytes of one block, and the SM's capacity."""
-    block = shared.allocated(limits, launch)
-    capacity = shared.capacity(limits, launch, block)
-    if not shared.fits(limits, launch, block):
+    block = allocation.allocated(limits, launch)
+    capacity = allocation.capacity(limits, launch, block)
+    if not allocation.fits(limits, launch, block):
         return 0, block, capacity
     return capacity // block if block else None, block, capacity
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.grid import Waves
-    from gpuadvise.advisor.occupancy.steps import NextStep
+    from gpuadvise.advisor.occupancy.next_steps import NextStep
 
 
 def record(result: Occupancy) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import IO, TYPE_CHECKING
 
-from gpuadvise.advisor.backends.open_file import opened
+from gpuadvise.advisor.backends.user_files import opened
 from gpuadvise.advisor.profiles.ncu_csv import read_launches
 from gpuadvise.advisor.profiles.ncu_facts import profiled_kernel
 from gpuadvise.advisor.prose import inert

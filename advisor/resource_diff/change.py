@@ -55,7 +55,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class KernelChange:
     """A kernel of either build, or of both."""
 
     old: Side | None
@@ -77,7 +77,7 @@ class Change:
 
 def changes(
     old: Iterable[Kernel], new: Iterable[Kernel], residencies: Residencies, *, by_target: bool
-) -> Iterator[Change]:
+) -> Iterator[KernelChange]:
     """Yield what became of each kernel; occupancies are those of *residencies*."""
 
     def side(kernel: Kernel | None) -> Side | None:
@@ -85,7 +85,7 @@ def changes(
 
     for one, other in paired(final(old), final(new), by_target=by_target):
         before, after = side(one), side(other)
-        yield Change(old=before, new=after, status=status(before, after))
+        yield KernelChange(old=before, new=after, status=status(before, after))
 
 
 def status(old: Side | None, new: Side | None) -> Status:
@@ -101,9 +101,9 @@ def status(old: Side | None, new: Side | None) -> Status:
     return Status.SPILLS_MORE if _spills_more(old, new) else Status.SAME_TIER
 
 
-def alike(one: Kernel, other: Kernel) -> bool:
+def alike(old: Kernel, new: Kernel) -> bool:
     """Return whether all numbers that both builds tell are the same."""
-    both = zip(numbers(one), numbers(other), strict=True)
+    both = zip(numbers(old), numbers(new), strict=True)
     return all(a == b or a is None or b is None for a, b in both)
 
 

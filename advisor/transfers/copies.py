@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import BadInput
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 
 class Direction(StrEnum):

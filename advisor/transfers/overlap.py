@@ -6,11 +6,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.transfers.simulation import Engine, Span, simulate
-from gpuadvise.advisor.transfers.work import MOST_PIECES, Work, cut, shares
+from gpuadvise.advisor.transfers.pipeline import (
+    MOST_PIECES,
+    Engine,
+    EngineSpan,
+    StagedWork,
+    cut,
+    shares,
+    simulate,
+)
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.advisor.transfers.links import LinkModel
+
 
 # More streams than this never pay: every piece costs the host, and hardware queues run out
 # (a device has 32, CUDA_DEVICE_MAX_CONNECTIONS).
@@ -29,7 +37,7 @@ class Staging:
     pieces: int
     chunk_bytes: int | None  # of every piece but the last; None when bytes are not known
     seconds: float
-    spans: tuple[Span, ...]
+    spans: tuple[EngineSpan, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +73,7 @@ def guide_estimate(transfer: float, kernel: float, streams: int) -> float:
     return max(transfer, kernel) + min(transfer, kernel) / streams
 
 
-def sequential_seconds(work: Work, model: LinkModel) -> float:
+def sequential_seconds(work: StagedWork, model: LinkModel) -> float:
     """Return the seconds of copy, kernel and copy back one after the other, each waited for.
 
     Host costs are left out: synchronous calls have theirs in any case.
@@ -75,7 +83,7 @@ def sequential_seconds(work: Work, model: LinkModel) -> float:
 
 
 def stage(
-    work: Work,
+    work: StagedWork,
     model: LinkModel,
     streams: int,
     *,
@@ -104,7 +112,7 @@ def stage(
 
 
 def overlap(
-    work: Work,
+    work: StagedWork,
     model: LinkModel,
     *,
     streams: int | None = None,
@@ -138,14 +146,14 @@ def overlap(
 
 
 def _asked(
-    work: Work, model: LinkModel, streams: int | None, pieces: int | None, granularity: int
+    work: StagedWork, model: LinkModel, streams: int | None, pieces: int | None, granularity: int
 ) -> Staging | None:
     if streams is None:
         return None
     return stage(work, model, streams, pieces=pieces, granularity=granularity)
 
 
-def _tried(work: Work, model: LinkModel, most: int, granularity: int) -> list[Staging]:
+def _tried(work: StagedWork, model: LinkModel, most: int, granularity: int) -> list[Staging]:
     """Return a staging per stream count, without those that data run out for."""
     found: dict[int, Staging] = {}
     for streams in range(1, most + 1):
@@ -154,7 +162,7 @@ def _tried(work: Work, model: LinkModel, most: int, granularity: int) -> list[St
     return list(found.values())
 
 
-def _busy(work: Work, model: LinkModel) -> dict[Engine, float]:
+def _busy(work: StagedWork, model: LinkModel) -> dict[Engine, float]:
     """Return how long each kind of operation takes in one piece, alone."""
     whole = cut(work, model, [1.0])[0]
     stages = {Engine.H2D: whole.h2d, Engine.KERNEL: whole.kernel, Engine.D2H: whole.d2h}
@@ -178,12 +186,54 @@ def _floor(busy: dict[Engine, float], model: LinkModel, *, pageable: bool) -> tu
     return busy[Engine.KERNEL], Engine.KERNEL
 
 
-def _has(work: Work, copy: str) -> bool:
+def _has(work: StagedWork, copy: str) -> bool:
     return bool(getattr(work, f"{copy}_bytes") or getattr(work, f"{copy}_seconds"))
 
 
-def _guide(busy: dict[Engine, float], streams: int, work: Work) -> float | None:
+def _guide(busy: dict[Engine, float], streams: int, work: StagedWork) -> float | None:
     if len(busy) != 2 or work.pageable:
         return None
     transfer = sum(time for engine, time in busy.items() if engine is not Engine.KERNEL)
     return guide_estimate(transfer, busy[Engine.KERNEL], streams)
+
+
+_FEW_STREAMS = (2, 3, 4)
+_LARGEST = 2**40
+
+
+def break_even_bytes(work: StagedWork, model: LinkModel) -> int | None:
+    """Return the bytes to copy in (or else out) from which two to four streams save 5 %.
+
+    Kernel time and the other copy grow in proportion. None when no size pays, or when *work*
+    gives times instead of bytes.
+    """
+    given = work.h2d_bytes or work.d2h_bytes
+    if not given or not _pays(work, model, _LARGEST / given):
+        return None
+    low, high = 0, _LARGEST  # pays at high, never at low
+    while high - low > max(1, high // 100):
+        middle = (low + high) // 2 if low else high // 2
+        if middle and _pays(work, model, middle / given):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _pays(work: StagedWork, model: LinkModel, factor: float) -> bool:
+    scaled = replace(
+        work,
+        h2d_bytes=round(work.h2d_bytes * factor),
+        h2d_seconds=_grown(work.h2d_seconds, model.copy_latency, factor),
+        d2h_bytes=round(work.d2h_bytes * factor),
+        d2h_seconds=_grown(work.d2h_seconds, model.copy_latency, factor),
+        kernel_seconds=_grown(work.kernel_seconds, model.kernel_latency, factor),
+    )
+    limit = sequential_seconds(scaled, model) * (1 - WORTHWHILE)
+    return any(stage(scaled, model, streams).seconds <= limit for streams in _FEW_STREAMS)
+
+
+def _grown(seconds: float, latency: float, factor: float) -> float:
+    """Return *seconds* for *factor* times the data: what lies above a latency grows."""
+    fixed = min(latency, seconds)
+    return fixed + (seconds - fixed) * factor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.quantity import show_bytes, show_flops, show_hertz, show_rate
-from gpuadvise.cli.blocks import Cell, Fact, Facts, Tone
+from gpuadvise.cli.blocks import Cell, Fact, LabelledFacts, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ _DYNAMIC = "with the opt-in"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FactRow:
     """One line: its *label*, the *field* whose source and reason it has, and its words."""
 
     label: str
@@ -83,32 +83,32 @@ def _on(state: bool | None) -> str | None:
 
 
 ROWS = (
-    Row("Compute capability", "capability", lambda d: str(d.capability)),
-    Row("Architecture", "architecture", lambda d: d.architecture),
-    Row("Chip", "chip", lambda d: d.chip),
-    Row("SMs", "sm_count", lambda d: str(d.sm_count) if d.sm_count else None),
-    Row("SM clock", "sm_clock_hz", _clock),
-    Row("Memory", "memory_bytes", _memory),
-    Row("Memory bus", "memory_bus_bits", _bus),
-    Row("Memory bandwidth", "memory_bandwidth", lambda d: _rate(d.memory_bandwidth)),
-    Row("L2 cache", "l2_bytes", _cache),
-    Row("Threads per SM", "max_threads_per_sm", _threads),
-    Row("Registers per SM", "registers_per_sm", lambda d: f"{d.limits.registers_per_sm:,}"),
-    Row(
+    FactRow("Compute capability", "capability", lambda d: str(d.capability)),
+    FactRow("Architecture", "architecture", lambda d: d.architecture),
+    FactRow("Chip", "chip", lambda d: d.chip),
+    FactRow("SMs", "sm_count", lambda d: str(d.sm_count) if d.sm_count else None),
+    FactRow("SM clock", "sm_clock_hz", _clock),
+    FactRow("Memory", "memory_bytes", _memory),
+    FactRow("Memory bus", "memory_bus_bits", _bus),
+    FactRow("Memory bandwidth", "memory_bandwidth", lambda d: _rate(d.memory_bandwidth)),
+    FactRow("L2 cache", "l2_bytes", _cache),
+    FactRow("Threads per SM", "max_threads_per_sm", _threads),
+    FactRow("Registers per SM", "registers_per_sm", lambda d: f"{d.limits.registers_per_sm:,}"),
+    FactRow(
         "Shared memory per SM",
         "shared_memory_per_sm",
         lambda d: show_bytes(d.limits.shared_memory_per_sm),
     ),
-    Row("Shared memory per block", "shared_memory_per_block_optin", _shared),
-    Row(
+    FactRow("Shared memory per block", "shared_memory_per_block_optin", _shared),
+    FactRow(
         "Copy engines",
         "async_engines",
         lambda d: None if d.async_engines is None else str(d.async_engines),
     ),
-    Row("PCIe", "pcie_generation", _link),
-    Row("NVLink, both directions", "nvlink_bandwidth", lambda d: _rate(d.nvlink_bandwidth)),
-    Row("ECC", "ecc", lambda d: _on(d.ecc)),
-    Row(
+    FactRow("PCIe", "pcie_generation", _link),
+    FactRow("NVLink, both directions", "nvlink_bandwidth", lambda d: _rate(d.nvlink_bandwidth)),
+    FactRow("ECC", "ecc", lambda d: _on(d.ecc)),
+    FactRow(
         "Power limit",
         "power_limit_watts",
         lambda d: f"{d.power_limit_watts:g} W" if d.power_limit_watts else None,
@@ -116,14 +116,14 @@ ROWS = (
 )
 
 
-def facts(device: Device) -> Facts:
+def facts(device: Device) -> LabelledFacts:
     """Return what is known of *device*, each value with its source, each gap with its reason.
 
     A bare capability has no product's facts, so their gaps are not listed.
     """
     bare = device.origin is Origin.CAPABILITY
     rows = (row for row in ROWS if row.words(device) or not bare)
-    return Facts((*(_fact(device, row) for row in rows), *_peaks(device)))
+    return LabelledFacts((*(_fact(device, row) for row in rows), *_peaks(device)))
 
 
 def cells(device: Device) -> list[Cell]:
@@ -131,7 +131,7 @@ def cells(device: Device) -> list[Cell]:
     return [_cell(row.words(device)) for row in ROWS]
 
 
-def _fact(device: Device, row: Row) -> Fact:
+def _fact(device: Device, row: FactRow) -> Fact:
     usual = device.sources.get("limits", f"catalogue: capability {device.capability}")
     words = row.words(device)
     remark = device.sources.get(row.field, usual) if words else device.reasons.get(row.field, "")

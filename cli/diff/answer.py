@@ -2,24 +2,125 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
-from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.binaries.names import demangle
+from gpuadvise.advisor.prose import and_list, inert
 from gpuadvise.advisor.resource_diff.change import Status, changes
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.damage import damage_notes
 from gpuadvise.cli.devices import device_block
-from gpuadvise.cli.diff import github, words
+from gpuadvise.cli.diff import text
 from gpuadvise.cli.diff.gather import Build, gathered
-from gpuadvise.cli.diff.record import counted, flat, in_order, record
+from gpuadvise.cli.diff.text import moved, number, short, spills, tier
 from gpuadvise.cli.exits import Exit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from gpuadvise.advisor.backends.choose import Choice
-    from gpuadvise.advisor.resource_diff.change import Change
-    from gpuadvise.cli.kernels.asked import Asked
+    from gpuadvise.advisor.resource_diff.change import KernelChange, Side
+    from gpuadvise.cli.diff.text import Record
+    from gpuadvise.cli.kernels.request import KernelsRequest
+
+
+SIDES = ("old", "new")
+
+
+def record(change: KernelChange) -> dict[str, Any]:
+    """Return *change* as JSON values; bytes per thread or block, occupancy 0 to 1."""
+    kernel = change.kernel
+    return {
+        "name": kernel.name,
+        "demangled": demangle(kernel.name),
+        "arch": kernel.capability.target if kernel.capability else None,
+        "status": str(change.status),
+        "old": _side(change.old),
+        "new": _side(change.new),
+    }
+
+
+def _side(side: Side | None) -> dict[str, Any] | None:
+    if side is None:
+        return None
+    kernel, residency = side.kernel, side.residency
+    found = residency.occupancy
+    return {
+        "registers": kernel.registers,
+        "static_smem": kernel.static_smem,
+        "stack": kernel.stack,
+        "frame": kernel.frame,
+        "spill_stores": kernel.spill_stores,
+        "spill_loads": kernel.spill_loads,
+        "spills_are": str(kernel.spills_are) if kernel.spills_are else None,
+        "barriers": kernel.barriers,
+        "max_threads": kernel.max_threads,
+        "code_bytes": kernel.code_bytes,
+        "block_threads": residency.block_threads,
+        "block_from": str(residency.block_from) if residency.block_from else None,
+        "blocks_per_sm": found.blocks_per_sm if found else None,
+        "occupancy": side.tier,
+        "limiters": [limiter.value for limiter in found.limiters] if found else None,
+    }
+
+
+def flat(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return *records* with a column for each number of either side, as CSV needs it."""
+    rows = []
+    for one in records:
+        row = {key: value for key, value in one.items() if key not in SIDES}
+        names = dict.fromkeys(key for side in SIDES for key in one[side] or ())
+        for name in names:
+            row |= {f"{side}_{name}": (one[side] or {}).get(name) for side in SIDES}
+        rows.append(row)
+    return rows
+
+
+def counted(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return how many kernels have each status."""
+    found = Counter(one["status"] for one in records)
+    return {str(status): found[status] for status in Status}
+
+
+def in_order(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return *records*, worst first, then by name."""
+    order = {str(status): place for place, status in enumerate(Status)}
+    return sorted(records, key=lambda r: (order[r["status"]], r["demangled"] or r["name"]))
+
+
+# GitHub shows ten annotations of a kind per step and drops the rest.
+_MOST = 10
+
+
+def render(summary: str, records: Sequence[Record]) -> str:
+    """Return *summary* as a notice, kernels in a worse tier as errors, more spills as warnings."""
+    worse = [record for record in records if record["status"] == Status.WORSE]
+    spilling = [record for record in records if record["status"] == Status.SPILLS_MORE]
+    lines = [f"::notice title=gpuadvise diff::{_escaped(summary)}"]
+    lines += [_annotation("error", "Occupancy dropped", record) for record in worse[:_MOST]]
+    lines += [_annotation("warning", "More spills", record) for record in spilling[:_MOST]]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _annotation(level: str, title: str, record: Record) -> str:
+    facts = (
+        f"occupancy {moved(record, tier)}",
+        f"registers {moved(record, lambda side: number(side['registers']))}",
+        f"shared memory {moved(record, lambda side: number(side['static_smem']))}",
+        f"spills {moved(record, spills)}",
+    )
+    name = short(record["demangled"] or record["name"])
+    message = f"{name} ({record['arch'] or '?'}): {', '.join(facts)}"
+    return f"::{level} title={title}::{_escaped(message)}"
+
+
+def _escaped(text: str) -> str:
+    """Return *text* as the message of a workflow command: one line, no command of its own."""
+    return inert(text).replace("%", "%25")
+
 
 # Rows a person reads; a pull request takes no longer table either.
 _SHOWN = 40
@@ -33,7 +134,7 @@ class Gate:
     spills: bool  # any kernel that spills more
 
 
-def answer(old: Asked, new: Asked, *, unchanged: bool, gate: Gate) -> Answer:
+def answer(old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, gate: Gate) -> Answer:
     """Return what changed from the file of *old* to the file of *new*."""
     choice = new.choice()
     gpu = choice.device.capability if choice else None
@@ -46,7 +147,7 @@ def answer(old: Asked, new: Asked, *, unchanged: bool, gate: Gate) -> Answer:
     found = list(changes(builds[0].kernels, builds[1].kernels, residencies, by_target=gpu is None))
     records = in_order(map(record, found))
     counts = counted(records)
-    summary = words.summary(counts, _where(choice))
+    summary = text.summary(counts, _where(choice))
     listed = [one for one in records if unchanged or one["status"] != Status.UNCHANGED]
     limit = _SHOWN if new.limit is None else new.limit
     return Answer(
@@ -60,9 +161,9 @@ def answer(old: Asked, new: Asked, *, unchanged: bool, gate: Gate) -> Answer:
             "kernels": listed,
         },
         rows=flat(listed),
-        blocks=lambda: words.blocks(summary, records, limit, unchanged),
+        blocks=lambda: text.blocks(summary, records, limit, unchanged),
         notes=(*(choice.notes if choice else ()), *_notes(*builds, by_target=gpu is None)),
-        documents={"github": lambda: github.render(summary, records)},
+        documents={"github": lambda: render(summary, records)},
         exit=_exit(found, builds, gate),
     )
 
@@ -71,7 +172,7 @@ def _where(choice: Choice | None) -> str:
     return f"on {choice.device.name}" if choice else "on the targets they were built for"
 
 
-def _echo(old: Asked, new: Asked, gate: Gate) -> dict[str, Any]:
+def _echo(old: KernelsRequest, new: KernelsRequest, gate: Gate) -> dict[str, Any]:
     return {
         "old": old.files[0],
         "new": new.files[0],
@@ -95,14 +196,14 @@ def _notes(old: Build, new: Build, *, by_target: bool) -> list[str]:
     return notes
 
 
-def _exit(found: list[Change], builds: tuple[Build, Build], gate: Gate) -> Exit:
-    worse = gate.tier and any(one.status is Status.WORSE for one in found)
-    spills = gate.spills and any(one.spills_more for one in found)
+def _exit(changes: list[KernelChange], builds: tuple[Build, Build], gate: Gate) -> Exit:
+    worse = gate.tier and any(one.status is Status.WORSE for one in changes)
+    spills = gate.spills and any(one.spills_more for one in changes)
     if worse or spills:
         return Exit.THRESHOLD
     return Exit.UNAVAILABLE if any(build.damage for build in builds) else Exit.RAN
 
 
-def of_file(asked: Asked, path: str) -> Asked:
+def of_file(request: KernelsRequest, path: str) -> KernelsRequest:
     """Return the same question about one file."""
-    return replace(asked, files=(path,))
+    return replace(request, files=(path,))

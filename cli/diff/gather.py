@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.model import Damage, Kernel
     from gpuadvise.advisor.capability import Capability
-    from gpuadvise.cli.kernels.asked import Asked
+    from gpuadvise.cli.kernels.request import KernelsRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +32,12 @@ class Build:
         return {kernel.capability.target for kernel in self.kernels if kernel.capability}
 
 
-def gathered(asked: Asked, gpu: Capability | None) -> Build:
-    """Return the kernels of the one file in *asked*; raises BadInput when it holds none at all."""
-    gatherer = Gatherer(asked, gpu)
+def gathered(request: KernelsRequest, gpu: Capability | None) -> Build:
+    """Return the kernels of the one file in *request*; raises BadInput when it holds none at all."""
+    gatherer = Gatherer(request, gpu)
     kernels = list(gatherer.kernels())
     if not gatherer.seen.kernels and not gatherer.seen.entries:
-        name = quoted_path(asked.files[0])
+        name = quoted_path(request.files[0])
         if gatherer.seen.damage:
             raise unreadable(name, gatherer.seen.damage)
         raise BadInput(f"There are no kernels in {name}.")

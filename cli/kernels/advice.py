@@ -13,9 +13,9 @@ from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.rules.engine import run
-from gpuadvise.rules.finding_json import finding_object, not_evaluated_objects
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Kind
+from gpuadvise.rules.report import finding_object, not_evaluated_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.device import Device
     from gpuadvise.cli.blocks import Block
-    from gpuadvise.cli.kernels.order import Found
+    from gpuadvise.cli.kernels.order import ListedKernel
     from gpuadvise.rules.report import Finding, Report
 
 _NAMED = 3
@@ -32,7 +32,7 @@ _KERNEL_RULES = tuple(rule for rule in RULES if Kind.BINARY in rule.kinds)
 
 
 @dataclass(slots=True)
-class Advised:
+class KernelAdvice:
     """What the rules say about all kernels, most urgent first."""
 
     findings: list[Finding]
@@ -52,12 +52,12 @@ class Advised:
             yield from _group(group)
 
 
-def advised(found: Iterable[Found], device: Device | None) -> Advised:
-    """Return what the rules say about the kernels *found*, on *device* or each on its target."""
+def advised(kernels: Iterable[ListedKernel], device: Device | None) -> KernelAdvice:
+    """Return what the rules say about the kernels *kernels*, on *device* or each on its target."""
     findings: list[Finding] = []
     skipped: dict[str, dict[str, Any]] = {}
     evaluated: set[str] = set()
-    for one in found:
+    for one in kernels:
         report = _report(one, device)
         if report is not None:
             findings += report.findings
@@ -66,11 +66,11 @@ def advised(found: Iterable[Found], device: Device | None) -> Advised:
             evaluated |= {line.rule.id for line in report.lines} - missing.keys()
     findings.sort(key=lambda finding: finding.urgency)
     left = [row for name, row in skipped.items() if name not in evaluated]
-    return Advised(findings=findings, not_evaluated=left)
+    return KernelAdvice(findings=findings, not_evaluated=left)
 
 
-def _report(one: Found, device: Device | None) -> Report | None:
-    kernel, occupancy = one
+def _report(listed: ListedKernel, device: Device | None) -> Report | None:
+    kernel, occupancy = listed
     if occupancy.occupancy is None or kernel.capability is None:
         return None
     facts = Facts(

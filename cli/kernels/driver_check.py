@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.cli.blocks import Block
-    from gpuadvise.cli.kernels.order import Found
+    from gpuadvise.cli.kernels.order import ListedKernel
 
 _SHOWN = 20
 _LONGEST_NAME = 60
@@ -64,8 +64,8 @@ class Checked:
         yield from (Line(problem, Tone.BAD) for problem in problems)
 
 
-def driver_check(found: list[Found], choice: Choice | None, dynamic_smem: int) -> Checked:
-    """Return the comparison of *found* with a live GPU's driver; raises Unavailable."""
+def driver_check(listed: list[ListedKernel], choice: Choice | None, dynamic_smem: int) -> Checked:
+    """Return the comparison of *listed* with a live GPU's driver; raises Unavailable."""
     if choice is None or choice.gpu is None or choice.device.origin is not Origin.LIVE:
         raise Unavailable(
             "--driver-check needs a live GPU, and none was chosen.",
@@ -74,8 +74,8 @@ def driver_check(found: list[Found], choice: Choice | None, dynamic_smem: int) -
     ordinal = choice.gpu.identity.cuda_index or 0
     kernels: list[DriverKernel] = []
     differences: list[tuple[str, str, int | None, int | None]] = []
-    for path in dict.fromkeys(one.kernel.place.path for one in found):
-        own = [one for one in found if one.kernel.place.path == path and one.kernel.entry]
+    for path in dict.fromkeys(one.kernel.place.path for one in listed):
+        own = [one for one in listed if one.kernel.place.path == path and one.kernel.entry]
         image = whole_image(path)
         if image is None:
             raise Unavailable(
@@ -89,25 +89,25 @@ def driver_check(found: list[Found], choice: Choice | None, dynamic_smem: int) -
     return Checked(kernels, differences)
 
 
-def _launching(one: Found, dynamic_smem: int) -> Launching:
+def _launching(listed: ListedKernel, dynamic_smem: int) -> Launching:
     return Launching(
-        name=one.kernel.name, threads=one.residency.block_threads, dynamic_smem=dynamic_smem
+        name=listed.kernel.name, threads=listed.residency.block_threads, dynamic_smem=dynamic_smem
     )
 
 
 def _differences(
-    one: Found, driver: DriverKernel
+    listed: ListedKernel, driver: DriverKernel
 ) -> Iterator[tuple[str, str, int | None, int | None]]:
     if driver.problem is not None:
         return
-    occupancy = one.residency.occupancy
+    occupancy = listed.residency.occupancy
     # The driver counts blocks of a launch that it would refuse for the kernel's launch bounds.
-    refused = (one.residency.block_threads or 0) > (driver.max_threads or 0)
+    refused = (listed.residency.block_threads or 0) > (driver.max_threads or 0)
     blocks = occupancy.blocks_per_sm if occupancy and not refused else None
     for field, ours, theirs in (
-        ("registers", one.kernel.registers, driver.registers),
-        ("static_smem", one.kernel.static_smem, driver.static_smem),
+        ("registers", listed.kernel.registers, driver.registers),
+        ("static_smem", listed.kernel.static_smem, driver.static_smem),
         ("blocks_per_sm", blocks, driver.blocks_per_sm),
     ):
         if ours is not None and theirs is not None and ours != theirs:
-            yield one.kernel.name, field, ours, theirs
+            yield listed.kernel.name, field, ours, theirs

@@ -12,19 +12,19 @@ from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.targets import number, sass_fits
-from gpuadvise.cli.kernels.asked import STDIN
-from gpuadvise.cli.kernels.progress import Progress, shown
+from gpuadvise.cli.kernels.request import STDIN
+from gpuadvise.cli.progress import Progress, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.binaries.model import Item
     from gpuadvise.advisor.capability import Capability
-    from gpuadvise.cli.kernels.asked import Asked
+    from gpuadvise.cli.kernels.request import KernelsRequest
 
 
 @dataclass(slots=True)
-class Seen:
+class GatheredItems:
     """What went by that is no answer itself."""
 
     entries: int = 0
@@ -48,9 +48,9 @@ class Seen:
 class Gatherer:
     """Reads the files of *asked*, for *gpu* when the user named one."""
 
-    asked: Asked
+    asked: KernelsRequest
     gpu: Capability | None
-    seen: Seen = field(default_factory=Seen)
+    seen: GatheredItems = field(default_factory=GatheredItems)
     progress: Progress = field(default_factory=Progress)
 
     def entries(self, *, counted: bool = False) -> Iterator[Entry | EntryTally]:
@@ -84,7 +84,7 @@ class Gatherer:
     def _chosen(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         fitting = tuple(entry for entry in entries if self._asked_for(entry.capability))
         if self.gpu is not None:
-            from gpuadvise.advisor.compatibility.loaded import loaded
+            from gpuadvise.advisor.compatibility.verdict import loaded
 
             return loaded(fitting, self.gpu)
         images = tuple(entry for entry in fitting if entry.content is Content.SASS)
@@ -113,6 +113,6 @@ class Gatherer:
         return self._asked_for(target) and (self.gpu is None or sass_fits(target, self.gpu))
 
 
-def same(target: Capability, asked: Capability) -> bool:
-    """Return whether *target* is the one *asked* for; ``90`` means ``90a``, too."""
-    return number(target) == number(asked) and asked.variant in ("", target.variant)
+def same(target: Capability, capability: Capability) -> bool:
+    """Return whether *target* is the one *capability* for; ``90`` means ``90a``, too."""
+    return number(target) == number(capability) and capability.variant in ("", target.variant)

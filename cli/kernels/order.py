@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Kernel
 
 
-class Found(NamedTuple):
+class ListedKernel(NamedTuple):
     """A kernel and its occupancy."""
 
     kernel: Kernel
@@ -23,43 +23,43 @@ class Found(NamedTuple):
         return (self.kernel.spill_stores or 0) + (self.kernel.spill_loads or 0)
 
 
-def in_order(found: list[Found], name: str | None) -> list[Found]:
-    """Return *found* in the order *name*; what matters most comes first by default."""
-    return sorted(found, key=_KEYS[name or "matters"])
+def in_order(kernels: list[ListedKernel], name: str | None) -> list[ListedKernel]:
+    """Return *kernels* in the order *name*; what matters most comes first by default."""
+    return sorted(kernels, key=_KEYS[name or "matters"])
 
 
-def _matters(one: Found) -> tuple[Any, ...]:
+def _matters(listed: ListedKernel) -> tuple[Any, ...]:
     """Return the key of: cannot start, spills, little occupancy, many registers."""
-    share = one.residency.share
+    share = listed.residency.share
     return (
-        not one.residency.stuck,
-        -one.spilled,
+        not listed.residency.stuck,
+        -listed.spilled,
         2.0 if share is None else share,
-        -(one.kernel.registers or 0),
-        one.kernel.name,
+        -(listed.kernel.registers or 0),
+        listed.kernel.name,
     )
 
 
-def _name(one: Found) -> str:
+def _name(listed: ListedKernel) -> str:
     from gpuadvise.advisor.binaries.names import demangle
 
-    return demangle(one.kernel.name) or one.kernel.name
+    return demangle(listed.kernel.name) or listed.kernel.name
 
 
-def _occupancy(one: Found) -> float:
-    share = one.residency.share
+def _occupancy(listed: ListedKernel) -> float:
+    share = listed.residency.share
     return 2.0 if share is None else share
 
 
-def _most(field: str) -> Callable[[Found], int]:
-    def key(one: Found) -> int:
-        value = getattr(one.kernel, field)
+def _most(field: str) -> Callable[[ListedKernel], int]:
+    def key(listed: ListedKernel) -> int:
+        value = getattr(listed.kernel, field)
         return 1 if value is None else -value
 
     return key
 
 
-_KEYS: dict[str, Callable[[Found], Any]] = {
+_KEYS: dict[str, Callable[[ListedKernel], Any]] = {
     "matters": _matters,
     "name": _name,
     "occupancy": _occupancy,

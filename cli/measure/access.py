@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.backends.measure.access import Access, measure_access, patterns
+from gpuadvise.advisor.backends.measure.access import AccessTiming, measure_access, patterns
 from gpuadvise.advisor.memory.coalescing import coalesce
 from gpuadvise.advisor.memory.pattern import strided
 from gpuadvise.advisor.quantity import show_rate, show_share
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table
-from gpuadvise.cli.measure.subject import Found, Subject, ratio_cell, sample_fields, spread_cell
+from gpuadvise.cli.measure.subject import (
+    Measured,
+    Subject,
+    ratio_cell,
+    sample_fields,
+    spread_cell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,20 +32,20 @@ EXPLANATION = (
 )
 
 
-def _label(access: Access) -> str:
+def _label(access: AccessTiming) -> str:
     pattern = access.pattern
     return f"{pattern.move} {pattern.word} B, stride {pattern.stride}, offset {pattern.offset}"
 
 
-def found(
-    session: Session | None, device: Device, accesses: Sequence[Access], quick: bool = False
-) -> Found:
+def measured_access(
+    session: Session | None, device: Device, accesses: Sequence[AccessTiming], quick: bool = False
+) -> Measured:
     """Return the answer that *accesses* give."""
     rows = [_row(access, accesses, device) for access in accesses]
-    return Found(rows=rows, blocks=lambda: _blocks(accesses, rows))
+    return Measured(rows=rows, blocks=lambda: _blocks(accesses, rows))
 
 
-def _row(access: Access, accesses: Sequence[Access], device: Device) -> dict[str, Any]:
+def _row(access: AccessTiming, accesses: Sequence[AccessTiming], device: Device) -> dict[str, Any]:
     pattern = access.pattern
     best = next(
         other.rate
@@ -61,13 +67,13 @@ def _row(access: Access, accesses: Sequence[Access], device: Device) -> dict[str
     }
 
 
-def expected_efficiency(access: Access, device: Device) -> float:
+def expected_efficiency(access: AccessTiming, device: Device) -> float:
     """Return used / moved bytes of a warp whose neighbours share the sectors at its ends."""
     word, stride = access.pattern.word, access.pattern.stride
     return coalesce(strided(word, stride_bytes=stride * word), device.capability).efficiency
 
 
-def _blocks(accesses: Sequence[Access], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
+def _blocks(accesses: Sequence[AccessTiming], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
     columns = (
         "move",
         "word",
@@ -88,7 +94,7 @@ def _blocks(accesses: Sequence[Access], rows: Sequence[dict[str, Any]]) -> Seque
     ]
 
 
-def _cells(access: Access, row: dict[str, Any]) -> tuple[Cell, ...]:
+def _cells(access: AccessTiming, row: dict[str, Any]) -> tuple[Cell, ...]:
     return (
         Cell(row["move"]),
         Cell(f"{row['word']} B"),
@@ -106,5 +112,5 @@ ACCESS = Subject(
     run=lambda session, quick: measure_access(session, quick=quick),
     count=lambda quick: len(patterns(quick=quick)),
     label=_label,
-    found=found,
+    found=measured_access,
 )

@@ -13,16 +13,22 @@ from gpuadvise.advisor.backends.measure.copies import (
     measure_copies,
 )
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
-from gpuadvise.advisor.transfers.link_model import default_link_model
-from gpuadvise.cli.blocks import Block, Cell, Column, Fact, Facts, Heading, Table
-from gpuadvise.cli.measure.subject import Found, Subject, ratio_cell, sample_fields, spread_cell
+from gpuadvise.advisor.transfers.links import default_link_model
+from gpuadvise.cli.blocks import Block, Cell, Column, Fact, Heading, LabelledFacts, Table
+from gpuadvise.cli.measure.subject import (
+    Measured,
+    Subject,
+    ratio_cell,
+    sample_fields,
+    spread_cell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.backends.measure.session import Session
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 
 def _count(quick: bool) -> int:
@@ -34,15 +40,15 @@ def _label(copy: Copy) -> str:
     return f"{copy.kind} {show_bytes(copy.bytes)}"
 
 
-def found(
+def measured_copies(
     session: Session | None, device: Device, copies: Sequence[Copy], quick: bool = False
-) -> Found:
+) -> Measured:
     """Return the answer that *copies* give; the calibration needs every kind once."""
     from gpuadvise.advisor.backends.measure.calibrate import calibrated
 
     whole = {copy.kind for copy in copies} == set(CopyKind)
     calibration = calibrated(session, copies) if session and whole else None
-    return Found(
+    return Measured(
         rows=[_row(copy, device) for copy in copies],
         summary={"calibration": calibration and calibration.to_json()},
         blocks=lambda: _blocks(copies, device, calibration),
@@ -125,7 +131,7 @@ def _calibration(model: LinkModel) -> list[Block]:
     rows.append(Fact(label="both directions at once", value=slowdown))
     return [
         Heading("Calibration (save with --format json, use with --calibration)"),
-        Facts(tuple(rows)),
+        LabelledFacts(tuple(rows)),
     ]
 
 
@@ -133,5 +139,5 @@ COPIES = Subject(
     run=lambda session, quick: measure_copies(session, quick=quick),
     count=_count,
     label=_label,
-    found=found,
+    found=measured_copies,
 )

@@ -6,31 +6,38 @@ from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.backends.measure.mixes import MIXES, QUICK_MIXES, QUICK_STREAMS, STREAMS
-from gpuadvise.advisor.backends.measure.overlap import GRANULARITY, Staged, measure_overlap
+from gpuadvise.advisor.backends.measure.overlap import (
+    GRANULARITY,
+    MIXES,
+    QUICK_MIXES,
+    QUICK_STREAMS,
+    STREAMS,
+    Staged,
+    measure_overlap,
+)
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
-from gpuadvise.advisor.transfers.link_model import default_link_model
+from gpuadvise.advisor.transfers.links import default_link_model
 from gpuadvise.advisor.transfers.overlap import stage
-from gpuadvise.advisor.transfers.work import Work
+from gpuadvise.advisor.transfers.pipeline import StagedWork
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
-from gpuadvise.cli.measure.subject import Found, Subject, sample_fields, spread_cell
+from gpuadvise.cli.measure.subject import Measured, Subject, sample_fields, spread_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.backends.measure.session import Session
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 
 def _label(staged: Staged) -> str:
     return f"{staged.mix.name}, {plural(staged.streams, 'stream')}"
 
 
-def found(
+def measured_overlap(
     session: Session | None, device: Device, stagings: Sequence[Staged], quick: bool = False
-) -> Found:
+) -> Measured:
     """Return the answer that *stagings* give, with predictions calibrated here and now."""
     model = _calibrated(session, quick) if session else default_link_model(device)
     rows = [_row(staged, model) for staged in stagings]
@@ -41,7 +48,7 @@ def found(
         "worst_error": max(errors),
         "best": list(_best(rows)),
     }
-    return Found(rows=rows, summary=summary, blocks=lambda: _blocks(stagings, rows, summary))
+    return Measured(rows=rows, summary=summary, blocks=lambda: _blocks(stagings, rows, summary))
 
 
 def _calibrated(session: Session, quick: bool) -> LinkModel:
@@ -54,7 +61,7 @@ def _calibrated(session: Session, quick: bool) -> LinkModel:
 def predicted_seconds(staged: Staged, model: LinkModel) -> float:
     """Return what the overlap model says of *staged*, its kernel's time and costs as measured."""
     mix, parts = staged.mix, staged.parts
-    work = Work(
+    work = StagedWork(
         kernel_seconds=parts.kernel.median,
         h2d_bytes=mix.bytes,
         d2h_bytes=mix.bytes if mix.copy_back else 0,
@@ -151,5 +158,5 @@ OVERLAP = Subject(
         len(QUICK_MIXES) * len(QUICK_STREAMS) if quick else len(MIXES) * len(STREAMS)
     ),
     label=_label,
-    found=found,
+    found=measured_overlap,
 )

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.backends.measure.rate import TYPES, Rate, measure_rates
 from gpuadvise.advisor.quantity import show_flops
 from gpuadvise.cli.blocks import Block, Cell, Column, Table
-from gpuadvise.cli.measure.subject import Found, Subject, ratio_cell, sample_fields, spread_cell
+from gpuadvise.cli.measure.subject import (
+    Measured,
+    Subject,
+    ratio_cell,
+    sample_fields,
+    spread_cell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,12 +22,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
 
 
-def found(
+def measured_rate(
     session: Session | None, device: Device, rates: Sequence[Rate], quick: bool = False
-) -> Found:
+) -> Measured:
     """Return the answer that *rates* give."""
     rows = [_row(rate, device) for rate in rates]
-    return Found(rows=rows, blocks=lambda: _blocks(rates, rows))
+    return Measured(rows=rows, blocks=lambda: _blocks(rates, rows))
 
 
 def _row(rate: Rate, device: Device) -> dict[str, Any]:
@@ -60,5 +66,5 @@ RATES = Subject(
     run=lambda session, quick: measure_rates(session, quick=quick),
     count=lambda quick: len(TYPES),
     label=lambda rate: rate.dtype,
-    found=found,
+    found=measured_rate,
 )

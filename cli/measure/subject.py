@@ -21,7 +21,7 @@ UNSTEADY = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Measured:
     """Rows for JSON and CSV, what goes beside them in ``result``, and the text's blocks."""
 
     rows: Sequence[Mapping[str, Any]]
@@ -41,7 +41,7 @@ class Subject:
     run: Callable[[Session, bool], Iterator[Any]]
     count: Callable[[bool], int]
     label: Callable[[Any], str]
-    found: Callable[[Session | None, Device, Sequence[Any], bool], Found]
+    found: Callable[[Session | None, Device, Sequence[Any], bool], Measured]
 
 
 def sample_fields(sample: Sample) -> dict[str, float | int]:

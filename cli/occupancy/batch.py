@@ -2,64 +2,113 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.occupancy.batch import Batch
+from gpuadvise.advisor.occupancy.batch import BatchModel
 from gpuadvise.advisor.occupancy.grid import Waves
 from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.emit import complain, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
-from gpuadvise.cli.occupancy.lines import writer
-from gpuadvise.cli.occupancy.numbered import arrivals, opened
-from gpuadvise.cli.occupancy.question import NEEDED, fields
-from gpuadvise.cli.occupancy.rows import csv_reader, json_row, misspelt, text_of
+from gpuadvise.cli.occupancy.answer import flat
+from gpuadvise.cli.occupancy.batch_input import (
+    arrivals,
+    csv_reader,
+    json_row,
+    misspelt,
+    opened,
+    text_of,
+)
+from gpuadvise.cli.occupancy.request import NEEDED, fields
+from gpuadvise.cli.render.json import compact
+from gpuadvise.cli.render.rows import PLAIN, Lines, cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from gpuadvise.advisor.backends.choose import Choice
-    from gpuadvise.cli.occupancy.asked import Asked
-    from gpuadvise.cli.occupancy.lines import Writer
-    from gpuadvise.cli.occupancy.rows import Row
+    from gpuadvise.cli.occupancy.batch_input import BatchRow
+    from gpuadvise.cli.occupancy.request import OccupancyRequest
+
+    Writer = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
+
+
+def writer(name: str) -> Writer:
+    """Return what writes the lines of ``csv`` or ``ndjson``."""
+    return _CsvLines().line if name == Format.CSV else _json_line
+
+
+def _json_line(kept: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    return compact({**kept, **record}) + "\n"
+
+
+class _CsvLines:
+    """CSV whose header comes with the first answer; its columns are those of that answer."""
+
+    def __init__(self) -> None:
+        self._lines = Lines()
+        self._writer = csv.writer(self._lines, lineterminator="\n")
+        self._kept: list[str] | None = None
+        self._limits = slice(0)  # place of the nested limits in the values of a record
+
+    def line(self, kept: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+        """Return the line of one answer; a field of the result replaces a column of its name."""
+        if self._kept is None:
+            self._begin(kept, record)
+        fields = list(record.values())
+        fields[self._limits] = record["limits"].values()
+        values = [kept.get(name) for name in self._kept or ()] + fields
+        self._writer.writerow([v if type(v) in PLAIN else cell(v) for v in values])
+        text = "".join(self._lines)
+        self._lines.clear()
+        return text
+
+    def _begin(self, kept: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+        names = flat(record)
+        place = list(record).index("limits")
+        self._limits = slice(place, place + 1)
+        self._kept = [name for name in kept if name not in names]
+        self._writer.writerow([cell(name) for name in (*self._kept, *names)])
+
 
 FORMATS = (Format.TEXT, Format.CSV, Format.NDJSON)
 _NO_GRID = {"waves": None, "tail_efficiency": None}
 
 
-def run(asked: Asked, path: str) -> Exit:
+def run(request: OccupancyRequest, path: str) -> Exit:
     """Answer *path* (``-``: stdin) line by line, report bad lines on stderr, and return the exit code.
 
     Raises BadInput if nothing can be read at all.
     """
-    if asked.output.format not in FORMATS:
+    if request.output.format not in FORMATS:
         raise BadInput(
-            f"--format {quoted(asked.output.format)} is not a format of --batch.",
+            f"--format {quoted(request.output.format)} is not a format of --batch.",
             hint="Use csv or ndjson; without --format the answer has the form of the input.",
         )
-    session = Session(asked)
+    session = BatchSession(request)
     with opened(path) as file:
         for arrived in arrivals(file):
             stream(["".join([session.answer(number, line) for number, line in arrived])])
     return session.verdict()
 
 
-class Session:
+class BatchSession:
     """What a batch remembers from line to line: its form, the devices, what went wrong."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._threshold = asked.threshold or 0.0
-        self._defaults = [(key, text) for key, text in asked.texts.items() if text is not None]
-        self._read: Callable[[str], Row] | None = None
+    def __init__(self, request: OccupancyRequest) -> None:
+        self._asked = request
+        self._threshold = request.threshold or 0.0
+        self._defaults = [(key, text) for key, text in request.texts.items() if text is not None]
+        self._read: Callable[[str], BatchRow] | None = None
         self._write: Writer
         self._engine = lru_cache(maxsize=256)(self._chosen)
-        self._has_grid = asked.texts["grid"] is not None
+        self._has_grid = request.texts["grid"] is not None
         self._bad = self._below = 0
 
     def answer(self, number: int, line: bytes | None) -> str:
@@ -120,7 +169,7 @@ class Session:
         chosen = self._asked.output.format
         return own if chosen == Format.TEXT else chosen
 
-    def _answered(self, row: Row) -> str:
+    def _answered(self, row: BatchRow) -> str:
         engine = self._engine(*row.device)
         if isinstance(engine, BadInput):
             raise engine
@@ -133,7 +182,7 @@ class Session:
             self._below += 1
         return self._write(row.kept, record)
 
-    def _chosen(self, *texts: tuple[str, str]) -> tuple[Batch, int | None] | BadInput:
+    def _chosen(self, *texts: tuple[str, str]) -> tuple[BatchModel, int | None] | BadInput:
         """Return the model and the SMs of the device that a line names, or the options.
 
         An error is returned, for it is remembered like a device: finding the nearest names is
@@ -146,7 +195,7 @@ class Session:
                 raise
             return BadInput(f"{error.message} {error.hint}")
         note(*choice.notes)
-        return Batch(choice.device.limits), choice.device.sm_count
+        return BatchModel(choice.device.limits), choice.device.sm_count
 
 
 def _of_line(gpu: str | None = None, cc: str | None = None) -> Choice:

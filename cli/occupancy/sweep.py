@@ -6,18 +6,31 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, assert_never
 
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.catalogue import known_capabilities, limits_of
+from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.occupancy.budget import dynamic_shared_budget
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.record import record
-from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.prose import and_list, quoted
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.blocks import Block, Cell, Column, Drawing, Line, Table, Tone
+from gpuadvise.cli.devices import device_block, device_line
+from gpuadvise.cli.formats import Format
+from gpuadvise.cli.occupancy.answer import echo, flat
+from gpuadvise.cli.occupancy.request import option, question
+from gpuadvise.cli.occupancy.text import NOUNS, tone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from gpuadvise.advisor.capability import Capability
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.limits import Limits
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
+    from gpuadvise.cli.occupancy.request import OccupancyRequest
+
 
 _KIB = 1024
 
@@ -105,9 +118,144 @@ def _shared_sizes(limits: Limits, launch: Launch) -> Iterator[int]:
             yield edge
 
 
-def _same(one: Occupancy, other: Occupancy, by: Axis) -> bool:
+def _same(first: Occupancy, second: Occupancy, by: Axis) -> bool:
     # Where a second limiter joins is exact in warps and registers only.
-    limited = by is Axis.SMEM or one.limiters == other.limiters
+    limited = by is Axis.SMEM or first.limiters == second.limiters
     return (
-        one.warps_per_sm == other.warps_per_sm and limited and bool(one.fault) == bool(other.fault)
+        first.warps_per_sm == second.warps_per_sm
+        and limited
+        and bool(first.fault) == bool(second.fault)
+    )
+
+
+_ANSWER = (
+    Column("Blocks", right=True),
+    Column("Warps", right=True),
+    Column("Occupancy", right=True),
+    Column("Limited by"),
+)
+
+
+def curve(device: Device, points: Sequence[Point], by: Axis, current: int | None) -> list[Block]:
+    """Return the steps of the staircase; the step of the *current* value is marked."""
+    table = Table(
+        columns=(Column(TITLES[by], right=True), *_ANSWER),
+        rows=tuple(_run(*run, current) for run in stairs(points, by)),
+    )
+    return [Line(f"{TITLES[by]} on {device_line(device)}", Tone.STRONG), table]
+
+
+def capabilities(occupancies: Sequence[tuple[Capability, Occupancy]]) -> list[Block]:
+    """Return one line per compute capability."""
+    rows = tuple((Cell(str(capability)), *_cells(answer)) for capability, answer in occupancies)
+    table = Table(columns=(Column("Capability", right=True), *_ANSWER), rows=rows)
+    return [Line("This launch on every compute capability", Tone.STRONG), table]
+
+
+def _run(first: int, last: int, occupancy: Occupancy, current: int | None) -> tuple[Cell, ...]:
+    here = current is not None and first <= current <= last
+    values = f"{first:,}" if first == last else f"{first:,} to {last:,}"
+    label = Cell(f"> {values}", Tone.STRONG) if here else Cell(values)
+    return (label, *_cells(occupancy))
+
+
+def _cells(occupancy: Occupancy) -> tuple[Cell, ...]:
+    if occupancy.fault:
+        cause = occupancy.fault.cause.replace("_", " ")
+        return Cell("0"), Cell("0"), Cell("-", Tone.BAD), Cell(f"impossible: {cause}", Tone.BAD)
+    limiters = and_list([NOUNS[resource] for resource in occupancy.limiters])
+    return (
+        Cell(str(occupancy.blocks_per_sm)),
+        Cell(str(occupancy.warps_per_sm)),
+        Cell(show_share(occupancy.occupancy), tone(occupancy)),
+        Cell(limiters),
+    )
+
+
+def sweep_answer(request: OccupancyRequest) -> Answer:
+    """Return the answer; the swept option need not be given. Raises BadInput or Unavailable."""
+    by = axis(request.sweep or "")
+    given = request.texts[by] is not None
+    texts = request.texts if given else {**request.texts, by.value: "1"}
+    launch = question(texts, option)
+    choice = request.choice()
+    points = swept(choice.device.limits, launch.launch, by)
+    table = rows(points, by)
+
+    def blocks() -> Sequence[Block]:
+        own = _value(launch.launch, by) if given else None
+        drawn = curve(choice.device, points, by, own)
+        if not request.plot:
+            return drawn
+        from shutil import get_terminal_size
+
+        return [drawn[0], chart(points, by, get_terminal_size().columns)]
+
+    return Answer(
+        command="occupancy",
+        device=device_block(choice.device),
+        input={**echo(launch), by.value: None if not given else echo(launch)[by], "sweep": by},
+        result={"sweep": table},
+        blocks=blocks,
+        rows=[flat(row) for row in table] if request.output.format == Format.CSV else table,
+        notes=choice.notes,
+    )
+
+
+def _value(launch: Launch, by: Axis) -> int:
+    match by:
+        case Axis.BLOCK:
+            return launch.threads
+        case Axis.REGS:
+            return launch.registers or 0
+        case Axis.SMEM:
+            return launch.dynamic_shared
+
+
+_HEIGHT = 17
+_WIDEST = 120
+_STEPS = 4  # of the axis
+
+
+def chart(points: Sequence[Point], by: Axis, width: int) -> Drawing:
+    """Return occupancy in per cent over the axis, *width* columns wide; raises Unavailable."""
+    try:
+        import plotext
+    except ImportError:
+        raise Unavailable(
+            "--plot needs the package plotext, which is not installed.",
+            hint="Install it with: pip install 'gpuadvise[plot]'.",
+        ) from None
+    plotext.clear_figure()
+    plotext.theme("clear")
+    plotext.plot_size(min(width, _WIDEST), _HEIGHT)
+    plotext.plot(
+        [point.value for point in points],
+        [100 * point.found.occupancy for point in points],
+        marker="braille",
+    )
+    plotext.ylim(0, 100)
+    plotext.yticks([0, 25, 50, 75, 100])
+    ticks = [points[place * (len(points) - 1) // _STEPS].value for place in range(_STEPS + 1)]
+    plotext.xticks(ticks, [f"{tick:,}" for tick in ticks])
+    plotext.title("Occupancy, %")
+    plotext.xlabel(TITLES[by])
+    return Drawing(plotext.uncolorize(plotext.build()).rstrip("\n"))
+
+
+def all_cc_answer(request: OccupancyRequest) -> Answer:
+    """Return the answer, oldest capability first; raises BadInput."""
+    launch = question(request.texts, option)
+    found = [(cc, occupancy(limits_of(cc)[0], launch.launch)) for cc in known_capabilities()]
+    table = [{"compute_capability": str(cc), **record(each)} for cc, each in found]
+    code, notes = request.verdict([each for _, each in found])
+    return Answer(
+        command="occupancy",
+        device=None,
+        input=echo(launch),
+        result={"sweep": table},
+        blocks=lambda: capabilities(found),
+        rows=[flat(row) for row in table] if request.output.format == Format.CSV else table,
+        notes=notes,
+        exit=code,
     )

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.prose import inert
-from gpuadvise.cli.blocks import Block, Drawing, Facts, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Drawing, Heading, LabelledFacts, Line, Table, Tone
 from gpuadvise.cli.render.plain import drawing_lines
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _block(block: Block) -> str:
             return " " * block.indent + strong  # what belongs to a numbered item stays in it
         case Heading():
             return f"## {escaped(block.text)}"
-        case Facts():
+        case LabelledFacts():
             rows = ((row.label, row.value.text, row.remark) for row in block.rows)
             return _table(("", "", ""), rows, (False, False, False))
         case Table():

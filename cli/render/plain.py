@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.prose import inert
-from gpuadvise.cli.blocks import Block, Drawing, Facts, Heading, Line, Table
+from gpuadvise.cli.blocks import Block, Drawing, Heading, LabelledFacts, Line, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def _lines(block: Block) -> list[str]:
             return [" " * block.indent + inert(block.text)]
         case Heading():
             return ["", inert(block.text)]
-        case Facts():
+        case LabelledFacts():
             return _facts(block)
         case Table():
             return _table(block)
@@ -42,7 +42,7 @@ def _lines(block: Block) -> list[str]:
             assert_never(other)
 
 
-def _facts(facts: Facts) -> list[str]:
+def _facts(facts: LabelledFacts) -> list[str]:
     cells = [[inert(row.label), inert(row.value.text), inert(row.remark)] for row in facts.rows]
     return _aligned(cells, (False, False, False))
 

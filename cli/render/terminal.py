@@ -13,7 +13,16 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from gpuadvise.advisor.prose import inert
-from gpuadvise.cli.blocks import Block, Cell, Drawing, Facts, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import (
+    Block,
+    Cell,
+    Drawing,
+    Heading,
+    LabelledFacts,
+    Line,
+    Table,
+    Tone,
+)
 from gpuadvise.cli.render.plain import drawing_lines
 
 if TYPE_CHECKING:
@@ -60,7 +69,7 @@ def _block(block: Block) -> RenderableType:
             return Padding(text, (0, 0, 0, block.indent), expand=False) if block.indent else text
         case Heading():
             return Text.assemble("\n", (inert(block.text), "bold underline"))
-        case Facts():
+        case LabelledFacts():
             return _FactsGrid(block)
         case Table():
             return _TableGrid(block)
@@ -74,13 +83,13 @@ def _block(block: Block) -> RenderableType:
 class _FactsGrid:
     """Facts in columns; where these would not fit, a remark stands below its value."""
 
-    facts: Facts
+    facts: LabelledFacts
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield _facts(self.facts, stacked=options.max_width < _COLUMNS_FIT)
 
 
-def _facts(facts: Facts, *, stacked: bool) -> RichTable:
+def _facts(facts: LabelledFacts, *, stacked: bool) -> RichTable:
     grid = RichTable.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")

@@ -12,12 +12,12 @@ from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import inert, plural, quoted
 from gpuadvise.advisor.quantity import show_flops
 from gpuadvise.cli.blocks import Drawing
-from gpuadvise.cli.roofline.screen import shortened
+from gpuadvise.cli.roofline.answer import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpuadvise.cli.roofline.kernels import Placed
+    from gpuadvise.cli.roofline.request import Placed
 
 SUFFIXES = (".svg", ".png", ".pdf")
 _WIDTH, _HEIGHT = 80, 20

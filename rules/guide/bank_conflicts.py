@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.patterns import in_words, pattern_of
+from gpuadvise.advisor.facts.access import in_words, pattern_of
 from gpuadvise.advisor.memory.banks import Conflicts, bank_conflicts
 from gpuadvise.advisor.memory.layouts import smallest_stride_padding
 from gpuadvise.advisor.prose import plural

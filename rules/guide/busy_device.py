@@ -51,8 +51,8 @@ def _filled(telemetry: Telemetry) -> float | None:
     return used / total if used is not None and total else None
 
 
-def _seen(telemetry: Telemetry, others: int, share: float | None) -> str:
-    processes = f"{plural(others, 'compute process', 'compute processes')} on this GPU"
+def _seen(telemetry: Telemetry, other_processes: int, share: float | None) -> str:
+    processes = f"{plural(other_processes, 'compute process', 'compute processes')} on this GPU"
     if share is None:
         return f"{processes}."
     used = show_bytes(telemetry.memory_used_bytes or 0)

@@ -13,7 +13,7 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Stage
-    from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 
 def check(stages: tuple[Stage, ...], link: LinkModel) -> Verdict:

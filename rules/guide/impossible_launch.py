@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.fault import Cause
-from gpuadvise.advisor.occupancy.fix import fixes
+from gpuadvise.advisor.occupancy.fixes import fixes
 from gpuadvise.rules.evidence import given, told
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.occupancy_words import refusal
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import refusal
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

@@ -19,15 +19,15 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.occupancy_words import at_sizes
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import at_sizes
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.profile import Profile
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.rules.steps import Resident
+    from gpuadvise.rules.occupancy_words import Resident
 
 WANTED = 3
 
@@ -73,8 +73,8 @@ def _smaller(occupancy: Occupancy) -> str:
     )
 
 
-def _suits(other: Resident, now: Occupancy) -> bool:
-    return other.blocks >= WANTED and other.warps >= now.warps_per_sm
+def _suits(alternative: Resident, now: Occupancy) -> bool:
+    return alternative.blocks >= WANTED and alternative.warps >= now.warps_per_sm
 
 
 RULE = Rule(

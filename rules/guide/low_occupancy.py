@@ -19,8 +19,7 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import (
+from gpuadvise.rules.occupancy_words import (
     LOW,
     best_step,
     costs_independence,
@@ -30,6 +29,7 @@ from gpuadvise.rules.steps import (
     too_few_in_flight,
     warps_gain,
 )
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

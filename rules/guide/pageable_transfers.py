@@ -25,7 +25,7 @@ from gpuadvise.rules.sources import guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timing import Transfer
-    from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 SLOW = 0.6
 # Below this share of the run, faster copies change nothing that a user would notice.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.memory.words import WARP_SIZE
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given

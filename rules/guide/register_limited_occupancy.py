@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.occupancy.answer import Resource
-from gpuadvise.advisor.occupancy.changes import Knob
+from gpuadvise.advisor.occupancy.next_steps import Knob
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
@@ -21,21 +21,21 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import (
+from gpuadvise.rules.occupancy_words import (
     LOW,
     costs_independence,
     steps_of,
     too_few_in_flight,
     warps_gain,
 )
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.profile import Profile
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.advisor.occupancy.steps import NextStep
+    from gpuadvise.advisor.occupancy.next_steps import NextStep
 
 
 def check(

@@ -19,8 +19,8 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.occupancy_words import occupancy_change
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.steps import occupancy_change
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Compiled, LaunchBounds

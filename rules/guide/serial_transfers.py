@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.transfers.overlap import WORTHWHILE, overlap
-from gpuadvise.advisor.transfers.work import Work as Staged
+from gpuadvise.advisor.transfers.pipeline import StagedWork as Staged
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import (
     PASSED,
@@ -25,7 +25,7 @@ from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Pipeline
-    from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 
 def check(pipeline: Pipeline, link: LinkModel) -> Verdict:

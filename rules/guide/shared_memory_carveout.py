@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.answer import Resource
-from gpuadvise.advisor.occupancy.changes import Knob
 from gpuadvise.advisor.occupancy.launch import CachePreference
+from gpuadvise.advisor.occupancy.next_steps import Knob
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.rules.evidence import derived, given
@@ -21,14 +21,14 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.occupancy_words import steps_of, warps_gain
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.steps import steps_of, warps_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.profile import Profile
     from gpuadvise.advisor.facts.timing import Traffic
     from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.advisor.occupancy.steps import NextStep
+    from gpuadvise.advisor.occupancy.next_steps import NextStep
 
 
 def check(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.occupancy.answer import Resource
-from gpuadvise.advisor.occupancy.changes import Knob
+from gpuadvise.advisor.occupancy.next_steps import Knob
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.rules.evidence import derived, given
@@ -21,8 +21,8 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.occupancy_words import LOW, steps_of, too_few_in_flight, warps_gain
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import LOW, steps_of, too_few_in_flight, warps_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

@@ -27,7 +27,7 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Transfer
-    from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 MOSTLY = 0.5
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.patterns import coalesced, pattern_of
+from gpuadvise.advisor.facts.access import coalesced, pattern_of
 from gpuadvise.advisor.memory.remedies import padded_element
 from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.evidence import derived, given

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.patterns import best_remedy, coalesced, in_words, pattern_of
+from gpuadvise.advisor.facts.access import best_remedy, coalesced, in_words, pattern_of
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
@@ -26,7 +26,7 @@ from gpuadvise.rules.sources import guide, programming_guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.access import Access
-    from gpuadvise.advisor.memory.coalescing import Access as Cost
+    from gpuadvise.advisor.memory.coalescing import AccessCost as Cost
     from gpuadvise.advisor.memory.remedies import Remedy
 
 USED = 0.8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.fault import Cause
-from gpuadvise.advisor.occupancy.fix import fixes
+from gpuadvise.advisor.occupancy.fixes import fixes
 from gpuadvise.rules.evidence import given, told
 from gpuadvise.rules.model import (
     PASSED,
@@ -18,15 +18,15 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.occupancy_words import refusal
 from gpuadvise.rules.sources import programming_guide
-from gpuadvise.rules.steps import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.advisor.occupancy.fix import Fix
+    from gpuadvise.advisor.occupancy.fixes import LaunchFix
     from gpuadvise.advisor.occupancy.launch import Launch
 
 _CLUSTER = (Cause.CLUSTER, Cause.CLUSTER_GRID)
@@ -56,7 +56,7 @@ def check(device: Device, launch: Launch, launched: Occupancy) -> Verdict:
     )
 
 
-def _without(ways: Sequence[Fix]) -> str:
+def _without(ways: Sequence[LaunchFix]) -> str:
     clustered = [way for way in ways if way.launch.cluster_size > 1]
     return clustered[0].how if clustered else "Launch without a cluster."
 

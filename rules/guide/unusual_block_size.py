@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.occupancy.suggest import GUIDE_RANGE
+from gpuadvise.advisor.occupancy.block_sizes import GUIDE_RANGE
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
@@ -19,8 +19,8 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.occupancy_words import at_sizes
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.steps import at_sizes
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

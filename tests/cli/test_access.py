@@ -9,7 +9,7 @@ import sys
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.cli.schema import bundled
 
 VALID = Draft202012Validator(json.loads(bundled("access"))).validate
 

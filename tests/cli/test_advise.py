@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from sarif_pydantic import Sarif
 
-from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.cli.schema import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

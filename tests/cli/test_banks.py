@@ -7,7 +7,7 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.cli.schema import bundled
 
 VALID = Draft202012Validator(json.loads(bundled("banks"))).validate
 

@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpuadvise.advisor.backends import presence
+from gpuadvise.advisor.backends import driver_presence
 from gpuadvise.advisor.device import Device
 from gpuadvise.advisor.gpu import Identity
 from gpuadvise.advisor.limits import Limits
 from gpuadvise.advisor.telemetry import Telemetry
-from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.cli.schema import bundled
 
 BOXES = Path(__file__).parent / "boxes"
 
 
 @pytest.fixture(autouse=True)
 def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presence, "_UNIX", ())
+    monkeypatch.setattr(driver_presence, "_UNIX", ())
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpuadvise.advisor.backends import presence
-from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.advisor.backends import driver_presence
+from gpuadvise.cli.schema import bundled
 
 # Recorded on a real H200, idle and during matrix products; the UUID is replaced.
 H200 = str(Path(__file__).parent / "boxes" / "h200.json")
@@ -56,8 +56,8 @@ def test_text_of_a_busy_h200(cli, golden) -> None:
 def test_terminal_of_a_recorded_h200(width: int, golden) -> None:
     from rich.console import Console
 
-    from gpuadvise.advisor.backends.snapshot_file import read_snapshot
-    from gpuadvise.cli.device.page import one_gpu
+    from gpuadvise.advisor.backends.user_files import read_snapshot
+    from gpuadvise.cli.device.text import one_gpu
     from gpuadvise.cli.render.terminal import render
 
     machine = read_snapshot(H200)
@@ -141,7 +141,7 @@ def test_a_dead_driver_falls_back_to_the_catalogue_for_one(cli, moods) -> None:
 
 
 def test_telemetry_needs_a_live_gpu(cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(presence, "_UNIX", ())
+    monkeypatch.setattr(driver_presence, "_UNIX", ())
     ran = cli("device", "--telemetry", "--get", "telemetry")
     assert (ran.code, ran.out) == (0, "null\n")
     assert "There is no telemetry of this device" in ran.err
@@ -149,8 +149,8 @@ def test_telemetry_needs_a_live_gpu(cli, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 def test_a_sick_state_is_shown_as_one() -> None:
     from gpuadvise.advisor.telemetry import Telemetry
-    from gpuadvise.cli.blocks import Facts, Tone
-    from gpuadvise.cli.device.state import state
+    from gpuadvise.cli.blocks import LabelledFacts, Tone
+    from gpuadvise.cli.device.text import state
 
     sick = Telemetry(
         row_remap_pending=False,
@@ -163,7 +163,7 @@ def test_a_sick_state_is_shown_as_one() -> None:
         pcie_generation=4,
     )
     _, facts = state(sick)
-    assert isinstance(facts, Facts)
+    assert isinstance(facts, LabelledFacts)
     cells = {row.label: row.value for row in facts.rows}
     assert cells["Remapped rows"].tone is Tone.BAD
     assert cells["ECC"].text == "on, off after a restart; 1 corrected, 2 uncorrected errors"

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.render import form as module
 from gpuadvise.cli.render import json, rows
-from gpuadvise.cli.render.form import Fields, Form, same
+from gpuadvise.cli.render import row_encoder as module
+from gpuadvise.cli.render.row_encoder import RowEncoder, RowFields, same
 
 
 class Inner(NamedTuple):
@@ -28,11 +28,13 @@ class Thing(NamedTuple):
     words: tuple[str, ...]
 
 
-FORM = Form(
-    Fields("inner.name", ("name", "twice"), lambda name: (name, [name, name])),
+FORM = RowEncoder(
+    RowFields("inner.name", ("name", "twice"), lambda name: (name, [name, name])),
     *same("inner.", "count", "flag", "block"),
-    Fields("share", ("share",)),
-    Fields("words", ("words", "lengths"), lambda words: (list(words), {w: len(w) for w in words})),
+    RowFields("share", ("share",)),
+    RowFields(
+        "words", ("words", "lengths"), lambda words: (list(words), {w: len(w) for w in words})
+    ),
 )
 TEXTS = st.text() | st.text(alphabet=',"\n\r\0 \x1b\u202e\udc80é', max_size=5)
 THINGS = st.builds(
@@ -77,10 +79,10 @@ def _thing(count: int) -> Thing:
     return Thing(Inner("x" * 50, count, None, None), 0.5, ())
 
 
-def _counted(made: list[int]) -> Form:
+def _counted(made: list[int]) -> RowEncoder:
     """Return a form that notes in *made* which counts it was asked to make a text of."""
-    count = Fields("inner.count", ("count",), lambda count: (made.append(count), count)[1:])
-    return Form(count, Fields("share", ("share",)))
+    count = RowFields("inner.count", ("count",), lambda count: (made.append(count), count)[1:])
+    return RowEncoder(count, RowFields("share", ("share",)))
 
 
 def test_what_is_kept_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:

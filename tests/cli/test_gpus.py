@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gpuadvise.advisor.catalogue import entries
-from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.cli.schema import bundled
 
 
 @pytest.fixture

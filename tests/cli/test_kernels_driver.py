@@ -17,7 +17,7 @@ from gpuadvise.advisor.backends.measure import calls
 from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.gpu import Gpu, Identity
-from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.cli.schema import bundled
 
 if TYPE_CHECKING:
     from pathlib import Path

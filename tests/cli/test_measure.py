@@ -15,9 +15,9 @@ from gpuadvise.advisor.backends.measure import calls
 from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.gpu import Gpu, Identity
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
-from gpuadvise.advisor.transfers.link_model import link_model_from_json
-from gpuadvise.cli.commands import measure
-from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.advisor.transfers.links import link_model_from_json
+from gpuadvise.cli.measure import command
+from gpuadvise.cli.schema import bundled
 
 
 @pytest.fixture
@@ -26,14 +26,14 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> SimulatedGpu:
     monkeypatch.setattr(calls, "driver", lambda: simulated)
     monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.driver", lambda: simulated)
     still = SimpleNamespace(perf_counter=simulated.now)  # the simulated host takes no time
-    monkeypatch.setattr("gpuadvise.advisor.backends.measure.turns.time", still)
+    monkeypatch.setattr("gpuadvise.advisor.backends.measure.timing.time", still)
     device = find("h200-sxm")
     live = Choice(device=device, gpu=Gpu(device=device, identity=Identity(cuda_index=0)))
-    monkeypatch.setattr(measure, "choose", lambda **given: live)
+    monkeypatch.setattr(command, "choose", lambda **given: live)
     return simulated
 
 
-@pytest.mark.parametrize("subject", measure.SUBJECTS)
+@pytest.mark.parametrize("subject", command.SUBJECTS)
 def test_every_subject_answers_in_its_schema(cli, gpu, subject: str) -> None:
     ran = cli("measure", subject, "--quick", "--format", "json")
     assert (ran.code, ran.err) == (0, "")
@@ -43,7 +43,7 @@ def test_every_subject_answers_in_its_schema(cli, gpu, subject: str) -> None:
     assert document["input"] == {"subject": subject, "quick": True}
 
 
-@pytest.mark.parametrize("subject", measure.SUBJECTS)
+@pytest.mark.parametrize("subject", command.SUBJECTS)
 def test_every_subject_speaks(cli, gpu, subject: str) -> None:
     ran = cli("measure", subject, "--quick")
     assert ran.code == 0
@@ -169,7 +169,7 @@ def test_the_gpu_that_was_asked_for_is_measured(cli, gpu, monkeypatch) -> None:
         given.update(options)
         return live(3)
 
-    monkeypatch.setattr(measure, "choose", chosen)
+    monkeypatch.setattr(command, "choose", chosen)
     monkeypatch.setattr(
         SimulatedGpu, "_cuDeviceGet", lambda self, ordinal: opened.append(ordinal) or taken(ordinal)
     )
@@ -180,14 +180,14 @@ def test_the_gpu_that_was_asked_for_is_measured(cli, gpu, monkeypatch) -> None:
 
 
 def test_a_gpu_that_cuda_does_not_see_is_not_measured(cli, gpu, monkeypatch) -> None:
-    monkeypatch.setattr(measure, "choose", lambda **given: live(None))
+    monkeypatch.setattr(command, "choose", lambda **given: live(None))
     ran = cli("measure", "copies", "--quick")
     assert (ran.code, ran.out, gpu.calls) == (3, "", 0)
     assert "CUDA programs started here cannot use NVIDIA H200" in ran.err
 
 
 def test_other_users_of_the_gpu_are_said(cli, gpu, monkeypatch) -> None:
-    monkeypatch.setattr(measure, "choose", lambda **given: live(0, (os.getpid(), 1, 2)))
+    monkeypatch.setattr(command, "choose", lambda **given: live(0, (os.getpid(), 1, 2)))
     ran = cli("measure", "kernel-rate", "--quick")
     assert ran.err == "note: 2 other processes used the GPU.\n"
 
@@ -199,7 +199,7 @@ def test_an_unknown_subject(cli) -> None:
 
 
 def test_no_live_gpu_is_exit_3_with_a_way_out(cli, monkeypatch) -> None:
-    monkeypatch.setattr(measure, "choose", lambda **given: Choice(device=find("h200-sxm")))
+    monkeypatch.setattr(command, "choose", lambda **given: Choice(device=find("h200-sxm")))
     ran = cli("measure", "copies")
     assert (ran.code, ran.out) == (3, "")
     assert "needs a live GPU" in ran.err
@@ -209,4 +209,4 @@ def test_no_live_gpu_is_exit_3_with_a_way_out(cli, monkeypatch) -> None:
 @pytest.mark.parametrize(("asked", "ordinal"), [(None, 0), ("0", 1), ("1", 0)])
 def test_cudas_number_of_a_live_gpu_is_known(moods, asked: str | None, ordinal: int) -> None:
     moods("two", "two")
-    assert measure._ordinal(measure._live(asked)) == ordinal
+    assert command._ordinal(command._live(asked)) == ordinal

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from gpuadvise.cli.commands.schema import bundled
 from gpuadvise.cli.main import main
+from gpuadvise.cli.schema import bundled
 
 EXTREMES = ["0", "1", "2", "31", "32", "33", "1e300", "1e-300", "-1", "nan", "99999999999"]
 NUMBER = st.one_of(

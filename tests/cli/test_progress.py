@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from gpuadvise.cli.measure.progress import progress
+from gpuadvise.cli.progress import progress
 
 
 class Stream(io.StringIO):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gpuadvise.cli.kernels import progress
+from gpuadvise.cli import progress
 
 if TYPE_CHECKING:
     from pathlib import Path

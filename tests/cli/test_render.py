@@ -9,9 +9,19 @@ import pytest
 from rich.console import Console
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.cli import emit, fields
+from gpuadvise.cli import emit
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Cell, Column, Drawing, Fact, Facts, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import (
+    Cell,
+    Column,
+    Drawing,
+    Fact,
+    Heading,
+    LabelledFacts,
+    Line,
+    Table,
+    Tone,
+)
 from gpuadvise.cli.formats import Output
 from gpuadvise.cli.render import markdown, plain, terminal
 
@@ -20,7 +30,7 @@ HOSTILE = "k[red]\x1b[31m|`*\n"
 BLOCKS = (
     Line("62.5 % occupancy.", Tone.STRONG),
     Heading("Limits"),
-    Facts(
+    LabelledFacts(
         (
             Fact(label="registers", value=Cell("8 blocks", Tone.POOR), remark="limits"),
             Fact(label="kernel", value=Cell(HOSTILE)),
@@ -160,7 +170,7 @@ def test_names_stand_below_where_little_room_is_left(width: int, lines: int) -> 
     ],
 )
 def test_one_field(answer: Answer, path: str, value: str) -> None:
-    assert fields.bare_field(answer, path) == value
+    assert emit.bare_field(answer, path) == value
 
 
 @pytest.mark.parametrize(
@@ -176,7 +186,7 @@ def test_one_field(answer: Answer, path: str, value: str) -> None:
 )
 def test_a_wrong_field_is_told_what_is_there(answer: Answer, path: str, hint: str) -> None:
     with pytest.raises(BadInput) as caught:
-        fields.bare_field(answer, path)
+        emit.bare_field(answer, path)
     assert caught.value.hint == hint
 
 
@@ -195,7 +205,7 @@ def test_a_wrong_field_is_told_what_is_there(answer: Answer, path: str, hint: st
 )
 def test_a_field_that_is_not_there(answer: Answer, path: str) -> None:
     with pytest.raises(BadInput, match="there is no such field"):
-        fields.bare_field(answer, path)
+        emit.bare_field(answer, path)
 
 
 def test_several_fields_are_several_lines(answer: Answer, capsys) -> None:

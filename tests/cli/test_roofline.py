@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.cli.schema import bundled
 
 VALID = Draft202012Validator(json.loads(bundled("roofline"))).validate
 RECORDED = Path(__file__).parents[1] / "advisor" / "profiles" / "recorded"

@@ -9,8 +9,8 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpuadvise.cli.commands.schema import bundled
-from gpuadvise.cli.complete import priorities, rules, selections
+from gpuadvise.cli.completion import priorities, rule_ids, selections
+from gpuadvise.cli.schema import bundled
 from gpuadvise.rules.guide import RULES
 
 
@@ -63,7 +63,7 @@ def test_an_unknown_rule(cli) -> None:
 @pytest.mark.parametrize(
     ("complete", "begun", "wanted"),
     [
-        (rules, "partial", ["partial-warp"]),
+        (rule_ids, "partial", ["partial-warp"]),
         (selections, "me", ["medium", "measurement", "memory", "memory-bound"]),
         (priorities, "", ["high", "medium", "low"]),
     ],

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gpuadvise.cli.app import COMMANDS
-from gpuadvise.cli.commands.schema import bundled, names
+from gpuadvise.cli.schema import bundled, names
 
 FINDING = {
     "rule": "partial-warp",
@@ -54,8 +54,8 @@ def test_an_unknown_schema(cli) -> None:
 
 
 def test_shared_definitions_move_into_a_schema(monkeypatch) -> None:
-    from gpuadvise.cli.commands import schema
+    from gpuadvise.cli import schema
 
     texts = {"x": '{"$ref": "common.json#/$defs/share"}', "common": '{"$defs": {"share": {}}}'}
-    monkeypatch.setattr(schema, "_read", texts.__getitem__)
+    monkeypatch.setattr(schema, "text_of", texts.__getitem__)
     assert json.loads(bundled("x")) == {"$ref": "#/$defs/share", "$defs": {"share": {}}}

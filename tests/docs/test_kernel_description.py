@@ -7,9 +7,8 @@ from pathlib import Path
 
 from gpuadvise.advisor.description.devices import from_catalogue
 from gpuadvise.advisor.description.files import from_toml
+from gpuadvise.advisor.description.keys import LISTS, TABLES
 from gpuadvise.advisor.description.reader import KEYS
-from gpuadvise.advisor.description.repeated import LISTS
-from gpuadvise.advisor.description.schema import TABLES
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 

@@ -13,9 +13,9 @@ import pytest
 
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue.capabilities import limits_of
+from gpuadvise.advisor.occupancy.block_sizes import suggest_block
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.occupancy.suggest import suggest_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,7 @@ import pytest
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.application import Scaling
 from gpuadvise.advisor.facts.bag import Facts
-from gpuadvise.rules.conflicts import CONFLICTS
-from gpuadvise.rules.engine import judge, run
-from gpuadvise.rules.finding_json import finding_object, not_evaluated_objects
+from gpuadvise.rules.engine import CONFLICTS, judge, run
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -23,7 +21,7 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.report import order_note
+from gpuadvise.rules.report import finding_object, not_evaluated_objects, order_note
 from gpuadvise.rules.select import rule_named, selected
 from gpuadvise.rules.sources import guide
 

@@ -11,7 +11,7 @@ from gpuadvise.advisor.backends.measure.kernels import THREADS, WORDS_PER_THREAD
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpuadvise.advisor.backends.measure.session import Properties, Session
+    from gpuadvise.advisor.backends.measure.session import DeviceProperties, Session
     from gpuadvise.advisor.measurement import Sample
 
 STRIDES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -25,7 +25,7 @@ _REPEATS = 11
 _QUICK_REPEATS = 5
 
 
-class Move(StrEnum):
+class AccessKind(StrEnum):
     """What the kernel does with its words."""
 
     LOAD = "load"
@@ -33,20 +33,20 @@ class Move(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class TimedPattern:
     """Words of *word* bytes, *stride* words apart, the first *offset* words off alignment."""
 
-    move: Move
+    move: AccessKind
     word: int
     stride: int
     offset: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class AccessTiming:
     """One pattern, the useful bytes it moved, and the seconds."""
 
-    pattern: Pattern
+    pattern: TimedPattern
     moved: int
     seconds: Sample
 
@@ -56,7 +56,7 @@ class Access:
         return self.moved / self.seconds.median
 
 
-def patterns(*, quick: bool) -> tuple[Pattern, ...]:
+def patterns(*, quick: bool) -> tuple[TimedPattern, ...]:
     """Return the patterns to run: words, then offsets, then strides of 4-byte words."""
     strides = QUICK_STRIDES if quick else STRIDES
     offsets = QUICK_OFFSETS if quick else OFFSETS
@@ -66,8 +66,8 @@ def patterns(*, quick: bool) -> tuple[Pattern, ...]:
         *((4, stride, 0) for stride in strides[1:]),
     )
     return tuple(
-        Pattern(move=move, word=word, stride=stride, offset=offset)
-        for move in Move
+        TimedPattern(move=move, word=word, stride=stride, offset=offset)
+        for move in AccessKind
         for word, stride, offset in shapes
     )
 
@@ -76,14 +76,14 @@ def patterns(*, quick: bool) -> tuple[Pattern, ...]:
 _BLOCK_WORDS = THREADS * WORDS_PER_THREAD
 
 
-def words(properties: Properties, *, free_bytes: int, widest_stride: int) -> int:
+def words(properties: DeviceProperties, *, free_bytes: int, widest_stride: int) -> int:
     """Return the words that each pattern copies: two strided buffers must fit."""
     wanted = _TIMES_L2 * properties.l2_bytes // WORDS[0]
     fitting = free_bytes // 4 // (widest_stride * WORDS[0])
     return max(_BLOCK_WORDS, min(wanted, fitting) // _BLOCK_WORDS * _BLOCK_WORDS)
 
 
-def measure_access(session: Session, *, quick: bool = False) -> Iterator[Access]:
+def measure_access(session: Session, *, quick: bool = False) -> Iterator[AccessTiming]:
     """Yield every pattern's useful rate; all patterns move the same number of words."""
     asked = patterns(quick=quick)
     widest = max(pattern.stride for pattern in asked)
@@ -98,4 +98,4 @@ def measure_access(session: Session, *, quick: bool = False) -> Iterator[Access]
                 target, source, pattern.stride, pattern.offset,
             )  # fmt: skip
             seconds = session.timed(launch, [stream], _QUICK_REPEATS if quick else _REPEATS)
-            yield Access(pattern=pattern, moved=pattern.word * count, seconds=seconds)
+            yield AccessTiming(pattern=pattern, moved=pattern.word * count, seconds=seconds)

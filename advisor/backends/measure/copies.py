@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.measure.calls import call
 from gpuadvise.advisor.backends.measure.session import fill
-from gpuadvise.advisor.backends.measure.turns import WARM_UPS
+from gpuadvise.advisor.backends.measure.timing import WARM_UPS
 from gpuadvise.advisor.measurement import Sample, sample
 
 if TYPE_CHECKING:

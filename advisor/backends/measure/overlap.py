@@ -8,24 +8,54 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.measure.calls import call
 from gpuadvise.advisor.backends.measure.kernels import THREADS, WORK_WORD, Kernels
-from gpuadvise.advisor.backends.measure.mixes import (
-    LONG,
-    MIB,
-    MIXES,
-    QUICK_MIXES,
-    QUICK_STREAMS,
-    STREAMS,
-    repeats,
-)
-from gpuadvise.advisor.backends.measure.turns import by_clock, in_turns
+from gpuadvise.advisor.backends.measure.timing import by_clock, in_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gpuadvise.advisor.backends.measure.mixes import Mix
     from gpuadvise.advisor.backends.measure.session import Session
-    from gpuadvise.advisor.backends.measure.turns import Trial
+    from gpuadvise.advisor.backends.measure.timing import Trial
     from gpuadvise.advisor.measurement import Sample
+
+
+STREAMS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
+QUICK_STREAMS = (1, 2, 4, 8, 16)
+MIB = 1 << 20
+# Copies alone are repeated up to this, for which the time of an event is nothing.
+LONG = 64 * MIB
+_REPEATS = 31
+_MOST_TIMES = 4
+_QUICK_REPEATS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """A job: *bytes* down, a kernel *balance* times as long as that copy, perhaps bytes back."""
+
+    name: str
+    bytes: int
+    balance: float
+    copy_back: bool
+
+
+MIXES = tuple(
+    Mix(name=name, bytes=size * MIB, balance=balance, copy_back=back)
+    for name, size, balance in (
+        ("copy-bound", 64, 0.25),
+        ("balanced", 64, 1.0),
+        ("kernel-bound", 64, 4.0),
+        ("small", 4, 1.0),
+        ("large", 256, 1.0),
+    )
+    for back in (False, True)
+)
+QUICK_MIXES = tuple(mix for mix in MIXES if mix.name in {"balanced", "small"})
+
+
+def repeats(mix: Mix, *, quick: bool) -> int:
+    """Return the rounds of *mix*: more of short ones, which a late microsecond changes more."""
+    return (_QUICK_REPEATS if quick else _REPEATS) * min(LONG // mix.bytes or 1, _MOST_TIMES)
+
 
 # Pieces begin on pages: copies from odd addresses are slower by a few per cent.
 GRANULARITY = 4096
@@ -123,7 +153,7 @@ class _Job:
             trials.append(self.session.by_events(often, [one, other]))
         return trials
 
-    def _crossed(self, one: Any, other: Any) -> list[Callable[[], None]]:
+    def _crossed(self, first: Any, second: Any) -> list[Callable[[], None]]:
         """Return copies both ways at once, each half of the bytes in while the other comes back.
 
         In pieces: large copies both ways meet disturbances that staged ones never see.
@@ -132,7 +162,7 @@ class _Job:
         starts = range(0, self.mix.bytes, size)
         operations: list[Callable[[], None]] = []
         for there, back in zip(starts, [*starts[len(starts) // 2 :], *starts], strict=False):
-            operations += [self._h2d(there, size, one), self._d2h(back, size, other)]
+            operations += [self._h2d(there, size, first), self._d2h(back, size, second)]
         return operations
 
     def _parts(

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from gpuadvise.advisor.backends.measure.calls import call, driver, give_back
-from gpuadvise.advisor.backends.measure.turns import in_turns
+from gpuadvise.advisor.backends.measure.calls import DriverFault, call, driver, give_back
+from gpuadvise.advisor.backends.measure.timing import in_turns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from gpuadvise.advisor.backends.measure.turns import Trial
+    from gpuadvise.advisor.backends.measure.timing import Trial
     from gpuadvise.advisor.measurement import Sample
+
 
 # Random bytes repeated over a buffer: memory systems may be faster on zeros than on real data.
 _PATTERN = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Properties:
+class DeviceProperties:
     """What the measurements need to know of the GPU: counts, bytes, capability."""
 
     name: str
@@ -55,10 +56,10 @@ class Session:
     def __exit__(self, *exc: object) -> None:
         self._owned.close()
 
-    def properties(self) -> Properties:
+    def properties(self) -> DeviceProperties:
         """Return what the driver says of the GPU."""
         name = call("cuDeviceGetName", 256, self.device)
-        return Properties(
+        return DeviceProperties(
             name=name.split(b"\0")[0].decode("utf-8", "replace"),
             capability=(
                 self._attribute("COMPUTE_CAPABILITY_MAJOR"),
@@ -166,3 +167,39 @@ def fill(address: int, size: int) -> None:
     pattern = os.urandom(min(size, _PATTERN))
     for offset in range(0, size, _PATTERN):
         ctypes.memmove(address + offset, pattern, min(len(pattern), size - offset))
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected(Generic[T]):
+    """What was measured; *interrupted* by the user, or *fault*: the driver's last words."""
+
+    items: tuple[T, ...]
+    interrupted: bool = False
+    fault: str | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether more had been asked for."""
+        return self.interrupted or self.fault is not None
+
+
+def collect(items: Iterable[T], report: Callable[[T], None]) -> Collected[T]:
+    """Return *items* as far as they come, each *report* as soon as it is there.
+
+    Raises DriverFault when nothing could be measured at all.
+    """
+    found: list[T] = []
+    try:
+        for item in items:
+            found.append(item)
+            report(item)
+    except KeyboardInterrupt:
+        return Collected(items=tuple(found), interrupted=True)
+    except DriverFault as fault:
+        if not found:
+            raise
+        return Collected(items=tuple(found), fault=fault.message)
+    return Collected(items=tuple(found))

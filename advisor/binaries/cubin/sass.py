@@ -164,11 +164,13 @@ def spills_of(layout: Layout, function: Function, facts: NvInfo, frame: int | No
     identity = layout.identity
     if identity.debug or (frame is None and not facts.has(nv_info.ANNOTATIONS)):
         return None, None, None  # a debug build keeps its variables in memory anyway
-    annotations, told = facts.words(nv_info.ANNOTATIONS), annotates(identity)
-    if not annotations and (not frame or (told and not hides(function.text.size, identity.sm))):
+    annotations, is_annotated = facts.words(nv_info.ANNOTATIONS), annotates(identity)
+    if not annotations and (
+        not frame or (is_annotated and not hides(function.text.size, identity.sm))
+    ):
         return 0, 0, Exactness.EXACT
     code = elf.read_section(layout.span, function.text)
-    return spilled(annotations, code, identity.sm, told=told)
+    return spilled(annotations, code, identity.sm, is_annotated=is_annotated)
 
 
 def annotates(identity: CubinIdentity) -> bool:
@@ -176,12 +178,14 @@ def annotates(identity: CubinIdentity) -> bool:
     return bool(identity.toolkit and identity.toolkit >= ANNOTATED_SINCE)
 
 
-def spilled(annotations: Sequence[int], code: bytes, sm: int, *, told: bool = False) -> Spills:
+def spilled(
+    annotations: Sequence[int], code: bytes, sm: int, *, is_annotated: bool = False
+) -> Spills:
     """Return the spills in *code*, by its *annotations*, or as all local traffic.
 
-    *told*: the toolkit annotates, so that none are no spills.
+    *is_annotated*: the toolkit annotates, so that none are no spills.
     """
-    if (annotations or told) and not may_be_cut(annotations, code, sm):
+    if (annotations or is_annotated) and not may_be_cut(annotations, code, sm):
         return *annotated(annotations, code, sm), Exactness.EXACT
     stores, loads = local_traffic(code, sm)
     return stores, loads, Exactness.UPPER_BOUND if stores or loads else Exactness.EXACT

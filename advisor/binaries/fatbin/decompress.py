@@ -68,9 +68,9 @@ def believable(packed: int, size: int, compression: Compression = Compression.ZS
     return size <= min(MOST_UNPACKED, _MOST_TIMES.get(compression, 0) * packed + _SLACK)
 
 
-def _expect(found: int, size: int) -> None:
-    if found != size:
-        raise Damaged(f"It unpacks to {found:,} bytes, not the {size:,} it claims.")
+def _expect(length: int, size: int) -> None:
+    if length != size:
+        raise Damaged(f"It unpacks to {length:,} bytes, not the {size:,} it claims.")
 
 
 def _lz4(payload: bytes, size: int) -> bytes:

@@ -36,10 +36,10 @@ class WorkerHandle:
     """A process that does the errands of *task* in the order they are given."""
 
     def __init__(
-        self, context: ForkContext | SpawnContext, task: Task, others: list[Connection]
+        self, context: ForkContext | SpawnContext, task: Task, inherited: list[Connection]
     ) -> None:
         self.link, theirs = context.Pipe()
-        arguments = (theirs, task, [*others, self.link])
+        arguments = (theirs, task, [*inherited, self.link])
         self._process = context.Process(target=run_worker, args=arguments, daemon=True)
         self._process.start()
         theirs.close()

@@ -45,15 +45,15 @@ class Task(NamedTuple):
     instructions: bool
 
 
-def run_worker(link: Connection, task: Task, others: Sequence[Connection]) -> None:
+def run_worker(link: Connection, task: Task, inherited: Sequence[Connection]) -> None:
     """Send rows and damage of each errand that comes over *link*, and its END.
 
-    What goes wrong is sent instead. *others* are ends that this process has a copy of, and must
+    What goes wrong is sent instead. *inherited* are ends that this process has a copy of, and must
     not hold open: the end of the first process would go unnoticed.
     """
     # Ctrl-C reaches every process: the first one ends the others, which would say so at length.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for other in others:
+    for other in inherited:
         other.close()
     desk = _TaskQueue()
     # A thread takes errands from the link at once: the first process never waits for us to.

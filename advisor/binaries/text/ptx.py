@@ -93,14 +93,14 @@ def parse_shared(text: str) -> list[Shared]:
     return [_variable(found) for found in _DECLARATION.finditer(text)]
 
 
-def _variable(found: re.Match[str]) -> Shared:
-    element = _TYPE_BYTES.get(found["bits"] or "", 4) * int(found["vector"] or 1)
-    sizes = [int(size) for size in _SIZE.findall(found["sizes"])]
-    dynamic = len(sizes) < found["sizes"].count("[")
+def _variable(match: re.Match[str]) -> Shared:
+    element = _TYPE_BYTES.get(match["bits"] or "", 4) * int(match["vector"] or 1)
+    sizes = [int(size) for size in _SIZE.findall(match["sizes"])]
+    dynamic = len(sizes) < match["sizes"].count("[")
     return Shared(
-        name=found["name"],
+        name=match["name"],
         size=None if dynamic else min(element * math.prod(sizes), _MOST),
-        align=int(found["align"] or element),
+        align=int(match["align"] or element),
     )
 
 

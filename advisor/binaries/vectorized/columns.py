@@ -150,7 +150,7 @@ def spills(batch: ImageArrays, frame: Array) -> tuple[Column, Column, Column]:
     found = [
         *spills_in(batch.codes(together), Notes(notes.words, at[together], counts[together])),
         *(
-            spills_alone(code, notes.words[first : first + count], of, told=annotating)
+            spills_alone(code, notes.words[first : first + count], of, annotated=annotating)
             for code, first, count, of, annotating in zip(batch.codes(alone), *columns, strict=True)
         ),
     ]

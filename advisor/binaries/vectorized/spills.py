@@ -82,10 +82,12 @@ def spills_in(codes: Sequence[memoryview], notes: Notes) -> list[Spills]:
     ]
 
 
-def spills_alone(code: memoryview, annotations: Array, sm: int, *, told: bool = False) -> Spills:
+def spills_alone(
+    code: memoryview, annotations: Array, sm: int, *, annotated: bool = False
+) -> Spills:
     """Return what ``spilled`` returns of *code*, of short instructions or without *annotations*."""
     if sm < sass.WIDE_SM:
-        return spilled(annotations.tolist(), bytes(code), sm, told=told)
+        return spilled(annotations.tolist(), bytes(code), sm, is_annotated=annotated)
     stores, loads = _all_traffic(code)
     return stores, loads, Exactness.UPPER_BOUND if stores or loads else Exactness.EXACT
 

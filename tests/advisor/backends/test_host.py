@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gpuadvise.advisor.backends.host import host_notes
-from gpuadvise.advisor.backends.presence import driver_present
+from gpuadvise.advisor.backends.driver_presence import driver_present
+from gpuadvise.advisor.backends.live import host_notes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuadvise.advisor.backends import presence, quick
+from gpuadvise.advisor.backends import driver_presence, kernel_list
 from gpuadvise.advisor.backends.choose import VARIABLE, choose
 from gpuadvise.advisor.backends.kernel_list import listed
 from gpuadvise.advisor.backends.live import (
@@ -19,10 +19,8 @@ from gpuadvise.advisor.backends.live import (
     live_machine,
     nvml_report,
 )
-from gpuadvise.advisor.backends.live_notes import bandwidth_doubt
-from gpuadvise.advisor.backends.merge import merged, pci_id
-from gpuadvise.advisor.backends.probe import Outcome
-from gpuadvise.advisor.backends.product import known_product
+from gpuadvise.advisor.backends.merge import bandwidth_doubt, known_product, merged, pci_id
+from gpuadvise.advisor.backends.probe import ProbeOutcome
 from gpuadvise.advisor.backends.readings import DriverGpu, DriverReport, NvmlGpu, NvmlReport
 from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.device import Origin
@@ -140,7 +138,7 @@ def test_a_mig_slice_has_its_own_numbers_and_shows_its_parent(moods) -> None:
 
 
 def test_no_driver_costs_nothing_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presence, "_UNIX", ())
+    monkeypatch.setattr(driver_presence, "_UNIX", ())
     assert live_machine().problems == (NO_DRIVER,)
     assert driver_now().problem == NO_DRIVER
 
@@ -150,7 +148,7 @@ def test_the_drivers_view_alone(moods) -> None:
 
 
 def test_an_unusable_report_is_a_sentence() -> None:
-    report = nvml_report(Outcome(answer={"gpus": 5}))
+    report = nvml_report(ProbeOutcome(answer={"gpus": 5}))
     assert report.problem is not None
     assert "gpus" in report.problem
 
@@ -218,7 +216,7 @@ def test_the_kernels_list_spares_starting_nvml(
     moods("crash", "crash")
     put_listed(tmp_path, 0, "NVIDIA H200")
     put_listed(tmp_path, 1, "NVIDIA H200")
-    monkeypatch.setattr(quick, "listed", lambda: listed(str(tmp_path)))
+    monkeypatch.setattr(kernel_list, "listed", lambda: listed(str(tmp_path)))
     choice = choose(environ={})
     assert (choice.device.id, choice.device.sources["name"]) == ("h200-sxm", "kernel driver")
     assert choice.device.sources["capability"] == "catalogue"
@@ -287,8 +285,8 @@ def test_an_ambiguous_or_absent_selector(moods) -> None:
 # What a real H200 said; UUID replaced.
 
 
-def recorded(name: str) -> Outcome:
-    return Outcome(answer=json.loads((RECORDED / name).read_text()))
+def recorded(name: str) -> ProbeOutcome:
+    return ProbeOutcome(answer=json.loads((RECORDED / name).read_text()))
 
 
 def test_a_recorded_h200() -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gpuadvise.advisor.backends import nvml, nvml_facts
-from gpuadvise.advisor.backends.nvml_telemetry import CLOCK_EVENTS, clock_events
+from gpuadvise.advisor.backends import nvml, nvml_report
+from gpuadvise.advisor.backends.nvml_report import CLOCK_EVENTS, clock_events
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.telemetry import IDLE_REASON, Process, ProcessKind, Telemetry, link_is_idle
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def test_identity_and_product_facts_have_base_units(moods) -> None:
-    report = nvml_facts.report()
+    report = nvml_report.report()
     assert (report.problem, report.driver_version) == (None, "580.1")
     (gpu,) = report.gpus
     assert (gpu.name, gpu.index, gpu.compute_capability) == ("NVIDIA H200", 0, (9, 0))
@@ -32,14 +32,14 @@ def test_identity_and_product_facts_have_base_units(moods) -> None:
 
 
 def test_identity_alone_asks_little(moods) -> None:
-    (gpu,) = nvml_facts.report(everything=False).gpus
+    (gpu,) = nvml_report.report(everything=False).gpus
     assert (gpu.name, gpu.cores) == ("NVIDIA H200", 16896)
     assert (gpu.memory_bus_bits, gpu.power_limit_watts) == (None, None)
 
 
 def test_telemetry_in_base_units(moods) -> None:
     moods("busy,hot")
-    now = nvml_facts.report(live=True).gpus[0].telemetry
+    now = nvml_report.report(live=True).gpus[0].telemetry
     assert now is not None
     assert (now.sm_clock_hz, now.power_watts) == (345_000_000, 76.5)
     assert (now.gpu_utilisation, now.memory_utilisation) == (0.5, 0.25)
@@ -63,9 +63,9 @@ def test_telemetry_in_base_units(moods) -> None:
 
 
 def test_memory_tells_the_drivers_share_apart_where_it_can(moods) -> None:
-    new = nvml_facts.report(live=True).gpus[0].telemetry
+    new = nvml_report.report(live=True).gpus[0].telemetry
     moods("old")
-    old = nvml_facts.report(live=True).gpus[0].telemetry
+    old = nvml_report.report(live=True).gpus[0].telemetry
     assert new is not None
     assert old is not None
     assert (new.memory_reserved_bytes, new.memory_used_bytes) == (600_000_000, 1_154_820_096)
@@ -75,7 +75,7 @@ def test_memory_tells_the_drivers_share_apart_where_it_can(moods) -> None:
 
 def test_a_gpu_without_memory_of_its_own_says_why(moods) -> None:
     moods("memoryless")
-    gpu = nvml_facts.report(live=True).gpus[0]
+    gpu = nvml_report.report(live=True).gpus[0]
     assert gpu.memory_bytes is None
     assert gpu.telemetry is not None
     for name in ("memory_total_bytes", "memory_free_bytes", "memory_reserved_bytes"):
@@ -84,7 +84,7 @@ def test_a_gpu_without_memory_of_its_own_says_why(moods) -> None:
 
 def test_whatever_is_refused_has_a_reason_and_nothing_else_suffers(moods) -> None:
     moods("modest,stateless,latin1,future")
-    (gpu,) = nvml_facts.report(live=True).gpus
+    (gpu,) = nvml_report.report(live=True).gpus
     assert gpu.telemetry is not None
     assert gpu.name is None
     assert "UnicodeDecodeError" in gpu.reasons["name"]
@@ -100,7 +100,7 @@ def test_whatever_is_refused_has_a_reason_and_nothing_else_suffers(moods) -> Non
 
 def test_a_number_without_a_word_is_no_crash(moods) -> None:
     moods("future,guest")
-    now = nvml_facts.report(live=True).gpus[0].telemetry
+    now = nvml_report.report(live=True).gpus[0].telemetry
     assert now is not None
     assert now.compute_mode is None
     assert "unusable" in now.reasons["compute_mode"]
@@ -109,7 +109,7 @@ def test_a_number_without_a_word_is_no_crash(moods) -> None:
 
 def test_a_lost_gpu_does_not_hide_the_other(moods) -> None:
     moods("two,lost")
-    lost, well = nvml_facts.report().gpus
+    lost, well = nvml_report.report().gpus
     assert lost.problem is not None
     assert "fallen off the bus" in lost.problem
     assert (well.problem, well.index, well.name) == (None, 1, "NVIDIA H200")
@@ -117,7 +117,7 @@ def test_a_lost_gpu_does_not_hide_the_other(moods) -> None:
 
 def test_mig_slices_follow_their_parent_with_their_own_numbers(moods) -> None:
     moods("mig")
-    parent, first, second = nvml_facts.report(live=True).gpus
+    parent, first, second = nvml_report.report(live=True).gpus
     assert (parent.mig_enabled, parent.mig) == (True, None)
     assert (first.sm_count, first.memory_bytes) == (16, 16 << 30)
     assert first.mig is not None
@@ -138,14 +138,14 @@ def test_mig_slices_follow_their_parent_with_their_own_numbers(moods) -> None:
 )
 def test_a_driver_that_does_not_start_is_one_sentence(moods, mood: str, words: str) -> None:
     moods(mood)
-    report = nvml_facts.report()
+    report = nvml_report.report()
     assert report.gpus == ()
     assert report.problem is not None
     assert words in report.problem
 
 
 def test_no_library_is_one_sentence() -> None:
-    code = "from gpuadvise.advisor.backends import nvml_facts; print(nvml_facts.report().problem)"
+    code = "from gpuadvise.advisor.backends import nvml_report; print(nvml_report.report().problem)"
     env = {**os.environ, "LD_LIBRARY_PATH": "", "LD_PRELOAD": ""}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     assert done.returncode == 0
@@ -174,7 +174,7 @@ def test_the_namesake_is_a_sentence_in_the_report(moods, monkeypatch: pytest.Mon
     namesake = types.ModuleType("pynvml")
     namesake.__path__ = []
     monkeypatch.setitem(sys.modules, "pynvml", namesake)
-    problem = nvml_facts.report().problem
+    problem = nvml_report.report().problem
     assert problem is not None
     assert "pip uninstall pynvml" in problem
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.backends.readings import NvmlGpu
-from gpuadvise.advisor.backends.visible import order_is_known, visible
+from gpuadvise.advisor.backends.visible_devices import order_is_known, visible
 from gpuadvise.advisor.gpu import MigSlice
 
 BOX = tuple(NvmlGpu(index=n, name="A", uuid=f"GPU-{n}{n}aa-b") for n in range(4))

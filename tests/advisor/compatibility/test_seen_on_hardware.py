@@ -15,10 +15,8 @@ import pytest
 from gpuadvise.advisor.binaries.model import Content, Entry, Place
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.compatibility.drivers import parse_driver
-from gpuadvise.advisor.compatibility.loaded import loaded
-from gpuadvise.advisor.compatibility.needs import needed_cuda
 from gpuadvise.advisor.compatibility.survey import survey
-from gpuadvise.advisor.compatibility.verdict import judge
+from gpuadvise.advisor.compatibility.verdict import judge, loaded, needed_cuda
 
 Notation = Callable[[str], list[Entry]]
 

@@ -10,10 +10,8 @@ from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.compatibility.drivers import parse_driver
 from gpuadvise.advisor.compatibility.explain import headline
 from gpuadvise.advisor.compatibility.fit import fit
-from gpuadvise.advisor.compatibility.loaded import loaded
-from gpuadvise.advisor.compatibility.needs import needed_cuda
 from gpuadvise.advisor.compatibility.survey import survey
-from gpuadvise.advisor.compatibility.verdict import Verdict, judge
+from gpuadvise.advisor.compatibility.verdict import Verdict, judge, loaded, needed_cuda
 
 Notation = Callable[[str], list[Entry]]
 

@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.description.devices import from_catalogue
-from gpuadvise.advisor.description.files import BadLine, from_json, from_lines, from_toml
-from gpuadvise.advisor.description.locate import in_json, in_toml
+from gpuadvise.advisor.description.files import (
+    BadLine,
+    from_json,
+    from_lines,
+    from_toml,
+    in_json,
+    in_toml,
+)
 from gpuadvise.advisor.description.reader import Described, described
 from gpuadvise.advisor.errors import BadInput
 

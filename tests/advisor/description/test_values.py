@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpuadvise.advisor.description import lists
+from gpuadvise.advisor.description import values
 from gpuadvise.advisor.description import values as v
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.access import Space
@@ -30,18 +30,18 @@ from gpuadvise.advisor.facts.access import Space
         (v.share, "0.75", 0.75),
         (v.flag, False, False),
         (v.text, "x", "x"),
-        (lists.texts, "a b", ("a", "b")),
-        (lists.texts, ["a", "b c"], ("a", "b c")),
-        (lists.text_list, ["a"], ("a",)),
-        (lists.text_table, {"a": "b"}, {"a": "b"}),
-        (lists.share_table, {"fma": 0.5}, {"fma": 0.5}),
-        (lists.number_table, {"wait": 2}, {"wait": 2.0}),
-        (lists.wholes, [0, 5], (0, 5)),
+        (values.texts, "a b", ("a", "b")),
+        (values.texts, ["a", "b c"], ("a", "b c")),
+        (values.text_list, ["a"], ("a",)),
+        (values.text_table, {"a": "b"}, {"a": "b"}),
+        (values.share_table, {"fma": 0.5}, {"fma": 0.5}),
+        (values.number_table, {"wait": 2}, {"wait": 2.0}),
+        (values.wholes, [0, 5], (0, 5)),
         (v.word(Space), "shared", Space.SHARED),
         (v.one_of(1, 2), 2, 2),
-        (lists.dims, 256, (256, 1, 1)),
-        (lists.dims, [16, 8], (16, 8, 1)),
-        (lists.dims, "16x8x2", (16, 8, 2)),
+        (values.dims, 256, (256, 1, 1)),
+        (values.dims, [16, 8], (16, 8, 1)),
+        (values.dims, "16x8x2", (16, 8, 2)),
     ],
 )
 def test_what_is_accepted(read: v.Reader, raw: object, value: Any) -> None:
@@ -75,17 +75,17 @@ HUGE = 10**400
         (v.share, "half", '"half" is not a share.'),
         (v.flag, 1, '"1" is neither true nor false.'),
         (v.text, "  ", '"  " is not a text.'),
-        (lists.texts, 3, '"3" is not a list of texts.'),
-        (lists.text_table, {"a": 1}, "Every value of this table is a text."),
-        (lists.text_table, 1, '"1" is not a table.'),
-        (lists.share_table, {"a": 2}, '"2" is not a number from 0 to 1.'),
-        (lists.wholes, [], '"a list" is not a list of 1 to 32 indices.'),
+        (values.texts, 3, '"3" is not a list of texts.'),
+        (values.text_table, {"a": 1}, "Every value of this table is a text."),
+        (values.text_table, 1, '"1" is not a table.'),
+        (values.share_table, {"a": 2}, '"2" is not a number from 0 to 1.'),
+        (values.wholes, [], '"a list" is not a list of 1 to 32 indices.'),
         (v.word(Space), "shard", '"shard" is not known here.'),
         (v.word(Space), {}, '"a table" is not known here.'),
         (v.one_of(1, 2), 3, '"3" is not 1 or 2.'),
-        (lists.dims, [], '"a list" is not a size in threads or blocks.'),
-        (lists.dims, "x" * 10**6, '"xxx'),
-        (lists.dims, 2**31, '"2147483648" is not a size'),
+        (values.dims, [], '"a list" is not a size in threads or blocks.'),
+        (values.dims, "x" * 10**6, '"xxx'),
+        (values.dims, 2**31, '"2147483648" is not a size'),
     ],
     ids=range(32),
 )

@@ -14,7 +14,7 @@ import pytest
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.memory.banks import bank_conflicts
 from gpuadvise.advisor.memory.coalescing import coalesce
-from gpuadvise.advisor.memory.layouts import Tile, Walk, walk_pattern
+from gpuadvise.advisor.memory.layouts import SharedTile, Walk, walk_pattern
 from gpuadvise.advisor.memory.pattern import strided
 
 H200 = Capability(9, 0)
@@ -77,7 +77,7 @@ def test_a_tiled_product(counters) -> None:
 
 def test_a_column_of_a_tile_without_padding(counters) -> None:
     """Every element is written once along a row and read once along a column."""
-    tile = Tile(rows=TILE, columns=TILE, element_bytes=4)
+    tile = SharedTile(rows=TILE, columns=TILE, element_bytes=4)
     row, column = (
         bank_conflicts(walk_pattern(tile, walk), H200) for walk in (Walk.ROW, Walk.COLUMN)
     )

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.memory.coalescing import coalesce
-from gpuadvise.advisor.memory.half_warps import relaxed
 from gpuadvise.advisor.memory.pattern import gathered, strided
+from gpuadvise.advisor.memory.transactions import relaxed
 
 CC10, CC13 = Capability(1, 0), Capability(1, 3)
 

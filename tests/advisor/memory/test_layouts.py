@@ -10,8 +10,8 @@ from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.memory.banks import bank_conflicts
 from gpuadvise.advisor.memory.layouts import (
+    SharedTile,
     Swizzle,
-    Tile,
     Walk,
     smallest_padding,
     smallest_stride_padding,
@@ -21,14 +21,14 @@ from gpuadvise.advisor.memory.layouts import (
 from gpuadvise.advisor.memory.pattern import strided
 
 CC90 = Capability(9, 0)
-GUIDE = Tile(rows=32, columns=32, element_bytes=4)
+GUIDE = SharedTile(rows=32, columns=32, element_bytes=4)
 
 
-def degree(tile: Tile, walk: Walk, swizzle: Swizzle | None = None) -> int:
+def degree(tile: SharedTile, walk: Walk, swizzle: Swizzle | None = None) -> int:
     return bank_conflicts(walk_pattern(tile, walk, swizzle), CC90).degree
 
 
-def tile_padding(tile: Tile, walk: Walk) -> int | None:
+def tile_padding(tile: SharedTile, walk: Walk) -> int | None:
     return smallest_padding(lambda pad: walk_pattern(replace(tile, pad=pad), walk), CC90)
 
 
@@ -49,9 +49,9 @@ def test_the_guides_tile() -> None:
     assert degree(GUIDE, Walk.COLUMN) == 32
     assert degree(GUIDE, Walk.ROW) == 1
     assert tile_padding(GUIDE, Walk.COLUMN) == 1
-    assert degree(Tile(rows=32, columns=32, element_bytes=4, pad=1), Walk.COLUMN) == 1
+    assert degree(SharedTile(rows=32, columns=32, element_bytes=4, pad=1), Walk.COLUMN) == 1
     assert tile_padding(GUIDE, Walk.ROW) == 0
-    assert Tile(rows=32, columns=32, element_bytes=4, pad=1).bytes == 32 * 33 * 4
+    assert SharedTile(rows=32, columns=32, element_bytes=4, pad=1).bytes == 32 * 33 * 4
 
 
 def test_the_guides_tile_swizzled() -> None:
@@ -61,27 +61,32 @@ def test_the_guides_tile_swizzled() -> None:
 
 
 def test_sixteen_byte_vectors_of_a_half_precision_tile() -> None:
-    tile = Tile(rows=64, columns=8, element_bytes=16)
+    tile = SharedTile(rows=64, columns=8, element_bytes=16)
     assert degree(tile, Walk.COLUMN) == 8
     assert str(smallest_swizzle(tile, CC90)) == "column ^ (row & 7)"
     assert tile_padding(tile, Walk.COLUMN) == 1
 
 
 def test_a_shift_when_several_rows_share_the_banks() -> None:
-    tile = Tile(rows=64, columns=4, element_bytes=16)  # two rows per 128 bytes
+    tile = SharedTile(rows=64, columns=4, element_bytes=16)  # two rows per 128 bytes
     swizzle = smallest_swizzle(tile, CC90)
     assert swizzle == Swizzle(mask=3, shift=1)
     assert str(swizzle) == "column ^ ((row >> 1) & 3)"
 
 
 def test_rows_that_are_no_power_of_two_are_not_permuted() -> None:
-    assert smallest_swizzle(Tile(rows=32, columns=48, element_bytes=4), CC90) is None
+    assert smallest_swizzle(SharedTile(rows=32, columns=48, element_bytes=4), CC90) is None
 
 
 def test_a_small_tile_wraps_into_the_next_column() -> None:
-    tile = Tile(rows=16, columns=16, element_bytes=4)
+    tile = SharedTile(rows=16, columns=16, element_bytes=4)
     assert walk_pattern(tile, Walk.COLUMN).starts[16] == 4
-    assert walk_pattern(Tile(rows=2, columns=2, element_bytes=4), Walk.ROW).starts == (0, 4, 8, 12)
+    assert walk_pattern(SharedTile(rows=2, columns=2, element_bytes=4), Walk.ROW).starts == (
+        0,
+        4,
+        8,
+        12,
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,7 +94,7 @@ def test_a_small_tile_wraps_into_the_next_column() -> None:
 )
 def test_what_is_no_tile(rows: int, columns: int, pad: int) -> None:
     with pytest.raises(BadInput):
-        walk_pattern(Tile(rows=rows, columns=columns, element_bytes=4, pad=pad), Walk.ROW)
+        walk_pattern(SharedTile(rows=rows, columns=columns, element_bytes=4, pad=pad), Walk.ROW)
 
 
 @given(st.sampled_from([4, 8, 16]), st.integers(0, 300))
@@ -107,7 +112,7 @@ def test_stride_padding_is_the_smallest_that_helps(word: int, stride: int) -> No
     st.sampled_from([4, 8, 16]), st.sampled_from([1, 8, 16, 32, 64]), st.sampled_from([4, 8, 32])
 )
 def test_a_swizzle_permutes_every_row(word: int, rows: int, columns: int) -> None:
-    tile = Tile(rows=rows, columns=columns, element_bytes=word)
+    tile = SharedTile(rows=rows, columns=columns, element_bytes=word)
     swizzle = smallest_swizzle(tile, CC90)
     if swizzle:
         for row in range(rows):
@@ -117,7 +122,7 @@ def test_a_swizzle_permutes_every_row(word: int, rows: int, columns: int) -> Non
 
 def test_elements_as_long_as_all_banks_cannot_be_padded_apart() -> None:
     assert smallest_stride_padding(128, 1, CC90) is None
-    tile = Tile(rows=32, columns=2, element_bytes=128)
+    tile = SharedTile(rows=32, columns=2, element_bytes=128)
     assert tile_padding(tile, Walk.COLUMN) is None
 
 
@@ -127,7 +132,7 @@ def test_elements_as_long_as_all_banks_cannot_be_padded_apart() -> None:
 def test_what_is_suggested_serves_every_warp_of_the_tile(
     word: int, rows: int, columns: int
 ) -> None:
-    tile = Tile(rows=rows, columns=columns, element_bytes=word)
+    tile = SharedTile(rows=rows, columns=columns, element_bytes=word)
     places = [(row, column) for column in range(columns) for row in range(rows)]
     pad = tile_padding(tile, Walk.COLUMN)
     assert pad is not None

@@ -11,18 +11,16 @@ from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.catalogue.capabilities import limits_of
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.occupancy.answer import Occupancy, Resource
+from gpuadvise.advisor.occupancy.block_sizes import suggest_block
 from gpuadvise.advisor.occupancy.bounds import launch_bounds
 from gpuadvise.advisor.occupancy.budget import dynamic_shared_budget, register_budget
-from gpuadvise.advisor.occupancy.changes import Knob
 from gpuadvise.advisor.occupancy.fault import Cause, RuntimeFailure
-from gpuadvise.advisor.occupancy.fix import fixes
+from gpuadvise.advisor.occupancy.fixes import fixes
 from gpuadvise.advisor.occupancy.grid import clusters_upper_bound, cooperative_fault, waves
-from gpuadvise.advisor.occupancy.headroom import headroom
 from gpuadvise.advisor.occupancy.launch import CachePreference, Launch
 from gpuadvise.advisor.occupancy.model import occupancy
+from gpuadvise.advisor.occupancy.next_steps import Knob, headroom, next_steps
 from gpuadvise.advisor.occupancy.record import record, step_record, waves_record
-from gpuadvise.advisor.occupancy.steps import next_steps
-from gpuadvise.advisor.occupancy.suggest import suggest_block
 
 
 def answer(cc: str, threads: int, registers: int | None = None, **more: Any) -> Occupancy:

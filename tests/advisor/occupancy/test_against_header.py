@@ -11,11 +11,11 @@ import pytest
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue.capabilities import limits_of
 from gpuadvise.advisor.limits import Limits
+from gpuadvise.advisor.occupancy.block_sizes import suggest_block
 from gpuadvise.advisor.occupancy.budget import dynamic_shared_budget
 from gpuadvise.advisor.occupancy.fault import Cause
 from gpuadvise.advisor.occupancy.launch import CachePreference, GlobalCaching, Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.occupancy.suggest import suggest_block
 
 if TYPE_CHECKING:
     from conftest import Oracle, Reply

@@ -9,7 +9,7 @@ import pytest
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.catalogue.capabilities import limits_of
 from gpuadvise.advisor.occupancy.fault import Cause, RuntimeFailure
-from gpuadvise.advisor.occupancy.fix import fixes
+from gpuadvise.advisor.occupancy.fixes import fixes
 from gpuadvise.advisor.occupancy.launch import GlobalCaching, Launch
 from gpuadvise.advisor.occupancy.model import occupancy
 

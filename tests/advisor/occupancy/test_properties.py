@@ -10,19 +10,22 @@ from hypothesis import strategies as st
 
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue.capabilities import known_capabilities, limits_of
+from gpuadvise.advisor.occupancy.allocation import blocks as blocks_by_registers
 from gpuadvise.advisor.occupancy.answer import Resource
-from gpuadvise.advisor.occupancy.batch import Batch
+from gpuadvise.advisor.occupancy.batch import BatchModel
+from gpuadvise.advisor.occupancy.block_sizes import (
+    blocks_at,
+    helper_block,
+    sizes,
+    suggest_block,
+)
 from gpuadvise.advisor.occupancy.budget import dynamic_shared_budget, register_budget
-from gpuadvise.advisor.occupancy.changes import Knob
 from gpuadvise.advisor.occupancy.checks import first_fault
-from gpuadvise.advisor.occupancy.fix import fixes
-from gpuadvise.advisor.occupancy.headroom import headroom
+from gpuadvise.advisor.occupancy.fixes import fixes
 from gpuadvise.advisor.occupancy.launch import CachePreference, GlobalCaching, Launch
 from gpuadvise.advisor.occupancy.model import occupancy
+from gpuadvise.advisor.occupancy.next_steps import Knob, headroom, next_steps
 from gpuadvise.advisor.occupancy.record import record
-from gpuadvise.advisor.occupancy.registers import blocks as blocks_by_registers
-from gpuadvise.advisor.occupancy.steps import next_steps
-from gpuadvise.advisor.occupancy.suggest import blocks_at, helper_block, sizes, suggest_block
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.limits import Limits
@@ -187,7 +190,7 @@ def test_the_helpers_block_is_the_largest_of_the_best(limits: Limits, launch: La
 
 @given(capabilities, launches())
 def test_a_batch_answers_like_the_model(limits: Limits, launch: Launch) -> None:
-    answered = Batch(limits).record(
+    answered = BatchModel(limits).record(
         launch.threads,
         launch.registers,
         launch.static_shared,
@@ -211,7 +214,7 @@ def test_a_batch_remembers_each_resource_by_itself(limits: Limits, launch: Launc
     plain = replace(
         launch, max_dynamic_shared=None, cache=CachePreference.NONE, caching=GlobalCaching.OFF
     )
-    batch = Batch(limits)
+    batch = BatchModel(limits)
     for _ in range(2):
         answered = batch.record(
             plain.threads,

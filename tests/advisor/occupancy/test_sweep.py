@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,10 @@ from hypothesis import strategies as st
 
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue.capabilities import known_capabilities, limits_of
-from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.occupancy.launch import CachePreference, GlobalCaching, Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.occupancy.sweep import sweep
+from gpuadvise.advisor.occupancy.vectorized import sweep
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.limits import Limits
@@ -147,12 +146,3 @@ def test_an_empty_axis_has_no_answers() -> None:
 def test_nonsense_is_refused(axes: dict[str, list[float]], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         sweep(HOPPER, Launch(threads=32), **axes)
-
-
-def test_without_numpy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "gpuadvise.advisor.occupancy.arrays", raising=False)
-    monkeypatch.delattr("gpuadvise.advisor.occupancy.arrays", raising=False)
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    with pytest.raises(Unavailable) as raised:
-        sweep(HOPPER, Launch(threads=32))
-    assert "gpuadvise[sweep]" in str(raised.value.hint)

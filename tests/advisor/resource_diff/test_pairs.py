@@ -8,8 +8,7 @@ from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
 from gpuadvise.advisor.binaries.model import Exactness, Kernel, Place, Source
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.resource_diff.change import Status, changes
-from gpuadvise.advisor.resource_diff.pairs import final, paired
-from gpuadvise.advisor.resource_diff.stable_name import stable_name
+from gpuadvise.advisor.resource_diff.pairs import final, paired, stable_name
 
 
 def kernel(name: str = "k", target: str | None = "90", **fields: object) -> Kernel:

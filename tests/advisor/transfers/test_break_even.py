@@ -2,10 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuadvise.advisor.transfers.break_even import break_even_bytes
-from gpuadvise.advisor.transfers.link_model import LinkModel
-from gpuadvise.advisor.transfers.overlap import WORTHWHILE, sequential_seconds, stage
-from gpuadvise.advisor.transfers.work import Work
+from gpuadvise.advisor.transfers.links import LinkModel
+from gpuadvise.advisor.transfers.overlap import (
+    WORTHWHILE,
+    break_even_bytes,
+    sequential_seconds,
+    stage,
+)
+from gpuadvise.advisor.transfers.pipeline import StagedWork
 
 MODEL = LinkModel(
     h2d_rate=1e10,
@@ -17,7 +21,7 @@ MODEL = LinkModel(
     copy_cost=3e-6,
     launch_cost=3e-6,
 )
-WORK = Work(kernel_seconds=1e-3, h2d_bytes=10**7, d2h_bytes=10**6)
+WORK = StagedWork(kernel_seconds=1e-3, h2d_bytes=10**7, d2h_bytes=10**6)
 
 
 def saves(size: int) -> bool:
@@ -41,8 +45,8 @@ def test_it_pays_there_and_not_well_below() -> None:
 
 def test_where_there_is_none() -> None:
     assert break_even_bytes(replace(WORK, pageable=True), MODEL) is None
-    assert break_even_bytes(Work(kernel_seconds=1.0, h2d_bytes=1), MODEL) is None
-    assert break_even_bytes(Work(kernel_seconds=1.0, h2d_seconds=1.0), MODEL) is None
+    assert break_even_bytes(StagedWork(kernel_seconds=1.0, h2d_bytes=1), MODEL) is None
+    assert break_even_bytes(StagedWork(kernel_seconds=1.0, h2d_seconds=1.0), MODEL) is None
 
 
 def test_without_costs_any_size_pays() -> None:

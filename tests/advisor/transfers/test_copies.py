@@ -11,7 +11,7 @@ from gpuadvise.advisor.transfers.copies import (
     latency_share,
     packed_gain,
 )
-from gpuadvise.advisor.transfers.link_model import LinkModel, default_link_model
+from gpuadvise.advisor.transfers.links import LinkModel, default_link_model
 
 MODEL = LinkModel(
     h2d_rate=10e9, d2h_rate=5e9, pageable_h2d_rate=2e9, pageable_d2h_rate=1e9, copy_latency=4e-6

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.transfers.link_model import (
+from gpuadvise.advisor.transfers.links import (
     LinkModel,
     default_link_model,
     link_model_from_json,
+    pcie,
 )
-from gpuadvise.advisor.transfers.links import pcie
 
 RATES = {"h2d_rate": 1e9, "d2h_rate": 2e9, "pageable_h2d_rate": 3e8, "pageable_d2h_rate": 4e8}
 

@@ -3,8 +3,13 @@ from __future__ import annotations
 import pytest
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.transfers.link_model import default_link_model
-from gpuadvise.advisor.transfers.links import host_link, nvlink, parse_pcie, pcie
+from gpuadvise.advisor.transfers.links import (
+    default_link_model,
+    host_link,
+    nvlink,
+    parse_pcie,
+    pcie,
+)
 
 
 @pytest.mark.parametrize(

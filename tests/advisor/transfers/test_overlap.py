@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.transfers.link_model import LinkModel, default_link_model
+from gpuadvise.advisor.transfers.links import LinkModel, default_link_model
 from gpuadvise.advisor.transfers.overlap import (
     guide_estimate,
     overlap,
     sequential_seconds,
     stage,
 )
-from gpuadvise.advisor.transfers.simulation import Engine
-from gpuadvise.advisor.transfers.work import Work, shares
+from gpuadvise.advisor.transfers.pipeline import Engine, StagedWork, shares
 
 IDEAL = LinkModel(h2d_rate=1e9, d2h_rate=1e9, pageable_h2d_rate=1e9, pageable_d2h_rate=1e9)
 
@@ -26,7 +25,7 @@ counts = st.integers(1, 48)
 
 @given(seconds, seconds, counts)
 def test_the_guides_formulas_exactly(transfer: float, kernel: float, streams: int) -> None:
-    work = Work(kernel_seconds=kernel, h2d_seconds=transfer)
+    work = StagedWork(kernel_seconds=kernel, h2d_seconds=transfer)
     expected = kernel + transfer / streams if kernel > transfer else transfer + kernel / streams
     assert guide_estimate(transfer, kernel, streams) == pytest.approx(expected, rel=1e-12)
     assert stage(work, IDEAL, streams).seconds == pytest.approx(expected, rel=1e-12)
@@ -36,19 +35,19 @@ def test_the_guides_formulas_exactly(transfer: float, kernel: float, streams: in
 def test_copying_back_alone_is_the_mirror_image(
     transfer: float, kernel: float, streams: int
 ) -> None:
-    work = Work(kernel_seconds=kernel, d2h_seconds=transfer)
+    work = StagedWork(kernel_seconds=kernel, d2h_seconds=transfer)
     expected = guide_estimate(transfer, kernel, streams)
     assert stage(work, IDEAL, streams).seconds == pytest.approx(expected, rel=1e-12)
 
 
 def test_three_equal_stages() -> None:
-    work = Work(kernel_seconds=1.0, h2d_seconds=1.0, d2h_seconds=1.0)
+    work = StagedWork(kernel_seconds=1.0, h2d_seconds=1.0, d2h_seconds=1.0)
     assert sequential_seconds(work, IDEAL) == 3.0
     assert stage(work, IDEAL, 4).seconds == pytest.approx(1.5)  # (4 + 2) quarters
 
 
 def test_both_directions_slow_each_other_down() -> None:
-    work = Work(kernel_seconds=1e-9, h2d_seconds=1.0, d2h_seconds=1.0)
+    work = StagedWork(kernel_seconds=1e-9, h2d_seconds=1.0, d2h_seconds=1.0)
     model = replace(IDEAL, duplex_slowdown=1.17)
     # the first copy in and the last copy out are alone, the other 15 pairs share the link
     assert stage(work, model, 16).seconds == pytest.approx((2 + 15 * 1.17) / 16, rel=1e-6)
@@ -57,12 +56,12 @@ def test_both_directions_slow_each_other_down() -> None:
 def test_a_h200_copies_both_ways_in_5_7_ms(make_device) -> None:
     model = default_link_model(make_device(pcie_generation=5, async_engines=3))
     size = 256 * 2**20
-    work = Work(kernel_seconds=4e-6, h2d_bytes=size, d2h_bytes=size)
+    work = StagedWork(kernel_seconds=4e-6, h2d_bytes=size, d2h_bytes=size)
     assert stage(work, model, 32).seconds == pytest.approx(5.7e-3, rel=0.06)
 
 
 def test_one_engine_copies_one_way_at_a_time() -> None:
-    work = Work(kernel_seconds=1e-3, h2d_seconds=1.0, d2h_seconds=1.0)
+    work = StagedWork(kernel_seconds=1e-3, h2d_seconds=1.0, d2h_seconds=1.0)
     one = stage(work, replace(IDEAL, engines=1), 8).seconds
     two = stage(work, IDEAL, 8).seconds
     assert one == pytest.approx(2.0, rel=1e-3)
@@ -73,7 +72,7 @@ def test_one_engine_copies_one_way_at_a_time() -> None:
 def test_nothing_overlaps_without_engines_or_with_pageable_memory(
     h2d: float, kernel: float, d2h: float, streams: int
 ) -> None:
-    work = Work(kernel_seconds=kernel, h2d_seconds=h2d, d2h_seconds=d2h)
+    work = StagedWork(kernel_seconds=kernel, h2d_seconds=h2d, d2h_seconds=d2h)
     total = h2d + kernel + d2h
     assert stage(work, replace(IDEAL, engines=0), streams).seconds == pytest.approx(total)
     assert stage(replace(work, pageable=True), IDEAL, streams).seconds == pytest.approx(total)
@@ -81,14 +80,14 @@ def test_nothing_overlaps_without_engines_or_with_pageable_memory(
 
 def test_pageable_copies_go_at_their_own_rate() -> None:
     model = replace(IDEAL, pageable_h2d_rate=1e8, pageable_d2h_rate=1e7)
-    work = Work(kernel_seconds=1.0, h2d_bytes=10**8, d2h_bytes=10**7, pageable=True)
+    work = StagedWork(kernel_seconds=1.0, h2d_bytes=10**8, d2h_bytes=10**7, pageable=True)
     assert sequential_seconds(work, model) == pytest.approx(3.0)
     found = overlap(work, model)
     assert (found.best.streams, found.speedup, found.worthwhile) == (1, pytest.approx(1.0), False)
 
 
 def test_a_cost_per_operation_makes_the_best_count_finite() -> None:
-    work = Work(kernel_seconds=1e-4, h2d_seconds=1e-4)
+    work = StagedWork(kernel_seconds=1e-4, h2d_seconds=1e-4)
     free = overlap(work, IDEAL, most_streams=32)
     costly = overlap(work, replace(IDEAL, copy_cost=5e-6, launch_cost=5e-6), most_streams=32)
     assert free.best.streams >= 24
@@ -99,7 +98,7 @@ def test_a_cost_per_operation_makes_the_best_count_finite() -> None:
 def test_small_data_want_few_streams(make_device) -> None:
     """4 MiB was best at 2 to 4 streams on a H200."""
     model = default_link_model(make_device(pcie_generation=5, async_engines=3))
-    found = overlap(Work(kernel_seconds=75e-6, h2d_bytes=4 * 2**20), model)
+    found = overlap(StagedWork(kernel_seconds=75e-6, h2d_bytes=4 * 2**20), model)
     assert 2 <= found.best.streams <= 6
 
 
@@ -107,7 +106,7 @@ def test_the_last_piece_may_be_smaller() -> None:
     assert shares(3, 10) == [0.4, 0.4, 0.2]
     assert shares(4, 10, granularity=4) == [0.4, 0.4, 0.2]
     assert shares(3) == [1 / 3] * 3
-    staging = stage(Work(kernel_seconds=1.0, h2d_bytes=10), IDEAL, 4, granularity=4)
+    staging = stage(StagedWork(kernel_seconds=1.0, h2d_bytes=10), IDEAL, 4, granularity=4)
     assert (staging.pieces, staging.chunk_bytes) == (3, 4)
 
 
@@ -121,7 +120,7 @@ def test_pieces_add_up(pieces: int, total: int, granularity: int) -> None:
 
 
 def test_more_pieces_than_streams_wait_for_their_stream() -> None:
-    work = Work(kernel_seconds=1.0, h2d_seconds=1.0)
+    work = StagedWork(kernel_seconds=1.0, h2d_seconds=1.0)
     assert stage(work, IDEAL, 1, pieces=8).seconds == pytest.approx(2.0)
     assert stage(work, IDEAL, 2, pieces=8).seconds == pytest.approx(1.125)
 
@@ -142,7 +141,7 @@ def test_no_rule_of_the_machine_is_broken(
         kernel_latency=cost / 4,
         duplex_slowdown=slow,
     )
-    work = Work(kernel_seconds=kernel, h2d_seconds=h2d, d2h_seconds=d2h)
+    work = StagedWork(kernel_seconds=kernel, h2d_seconds=h2d, d2h_seconds=d2h)
     spans = stage(work, model, streams).spans
     assert len(spans) == 3 * streams
     for engine in Engine:
@@ -160,13 +159,13 @@ def test_no_rule_of_the_machine_is_broken(
 
 @given(seconds, seconds, seconds, counts)
 def test_staging_is_between_its_bounds(h2d: float, kernel: float, d2h: float, streams: int) -> None:
-    work = Work(kernel_seconds=kernel, h2d_seconds=h2d, d2h_seconds=d2h)
+    work = StagedWork(kernel_seconds=kernel, h2d_seconds=h2d, d2h_seconds=d2h)
     time = stage(work, IDEAL, streams).seconds
     assert max(h2d, kernel, d2h) * (1 - 1e-9) <= time <= (h2d + kernel + d2h) * (1 + 1e-9)
 
 
 def test_the_answer_says_what_limits() -> None:
-    found = overlap(Work(kernel_seconds=2.0, h2d_seconds=1.0), IDEAL, streams=4)
+    found = overlap(StagedWork(kernel_seconds=2.0, h2d_seconds=1.0), IDEAL, streams=4)
     assert (found.limiter, found.floor) == (Engine.KERNEL, 2.0)
     assert found.guide == pytest.approx(2.25)
     assert found.asked is not None
@@ -178,7 +177,7 @@ def test_the_answer_says_what_limits() -> None:
 
 def test_a_kernel_ends_while_the_next_one_runs() -> None:
     model = replace(IDEAL, kernel_latency=0.1)
-    work = Work(kernel_seconds=4.1, h2d_seconds=0.4)
+    work = StagedWork(kernel_seconds=4.1, h2d_seconds=0.4)
     # The first chunk comes in 0.1, four quarters of 4.0 follow, and the last one drains.
     assert stage(work, model, 4).seconds == pytest.approx(0.1 + 4.0 + 0.1)
     # Without a copy engine a device does one thing after the other.
@@ -186,18 +185,18 @@ def test_a_kernel_ends_while_the_next_one_runs() -> None:
 
 
 def test_three_stages_have_no_formula_in_the_guide() -> None:
-    work = Work(kernel_seconds=2.0, h2d_seconds=1.0, d2h_seconds=1.0)
+    work = StagedWork(kernel_seconds=2.0, h2d_seconds=1.0, d2h_seconds=1.0)
     assert overlap(work, IDEAL).guide is None
 
 
 @pytest.mark.parametrize(
     "work",
     [
-        Work(kernel_seconds=0.0, h2d_seconds=1.0),
-        Work(kernel_seconds=1.0),
+        StagedWork(kernel_seconds=0.0, h2d_seconds=1.0),
+        StagedWork(kernel_seconds=1.0),
     ],
 )
-def test_nothing_to_overlap(work: Work) -> None:
+def test_nothing_to_overlap(work: StagedWork) -> None:
     with pytest.raises(BadInput):
         overlap(work, IDEAL)
 
@@ -205,6 +204,6 @@ def test_nothing_to_overlap(work: Work) -> None:
 @pytest.mark.parametrize("streams", [0, 5000])
 def test_what_is_no_stream_count(streams: int) -> None:
     with pytest.raises(BadInput):
-        stage(Work(kernel_seconds=1.0, h2d_seconds=1.0), IDEAL, streams)
+        stage(StagedWork(kernel_seconds=1.0, h2d_seconds=1.0), IDEAL, streams)
     with pytest.raises(BadInput):
         shares(streams)

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from gpuadvise.advisor.transfers.skeleton import Language, skeleton
-from gpuadvise.advisor.transfers.work import Work
+from gpuadvise.advisor.transfers.codegen import Language, skeleton
+from gpuadvise.advisor.transfers.pipeline import StagedWork
 
-BOTH = Work(kernel_seconds=1.0, h2d_seconds=1.0, d2h_seconds=1.0)
-IN = Work(kernel_seconds=1.0, h2d_bytes=100)
-OUT = Work(kernel_seconds=1.0, d2h_bytes=100)
+BOTH = StagedWork(kernel_seconds=1.0, h2d_seconds=1.0, d2h_seconds=1.0)
+IN = StagedWork(kernel_seconds=1.0, h2d_bytes=100)
+OUT = StagedWork(kernel_seconds=1.0, d2h_bytes=100)
 
 
 def nvcc() -> Path:
@@ -27,7 +27,7 @@ def nvcc() -> Path:
 
 
 @pytest.mark.parametrize(("work", "mapped"), [(BOTH, False), (IN, False), (OUT, False), (IN, True)])
-def test_cuda_compiles(work: Work, mapped: bool, tmp_path: Path) -> None:
+def test_cuda_compiles(work: StagedWork, mapped: bool, tmp_path: Path) -> None:
     source = tmp_path / "staged.cu"
     source.write_text(skeleton(work, 4, Language.CUDA, chunks=9, mapped=mapped))
     done = subprocess.run(

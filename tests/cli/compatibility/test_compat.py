@@ -17,8 +17,8 @@ from gpuadvise.advisor.catalogue import by_capability
 from gpuadvise.advisor.compatibility.drivers import parse_driver
 from gpuadvise.advisor.compatibility.releases import show
 from gpuadvise.advisor.gpu import Machine
-from gpuadvise.cli.commands.schema import bundled
-from gpuadvise.cli.compatibility.question import driver_for
+from gpuadvise.cli.compat.request import driver_for
+from gpuadvise.cli.schema import bundled
 
 DATA = Path(__file__).parents[2] / "advisor" / "binaries" / "data"
 SCHEMA = Draft202012Validator(json.loads(bundled("compat")))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.cli.schema import bundled
 
 DATA = Path(__file__).parents[2] / "advisor" / "binaries" / "data"
 SCHEMA = Draft202012Validator(json.loads(bundled("diff")))

@@ -7,7 +7,7 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpuadvise.cli.commands.schema import bundled
+from gpuadvise.cli.schema import bundled
 
 H100 = ("occupancy", "--regs", "32", "--block", "256", "--gpu", "h100-sxm")
 SCHEMA = Draft202012Validator(json.loads(bundled("occupancy")))

@@ -9,14 +9,12 @@ import simulated_gpu
 from simulated_gpu import SimulatedGpu
 
 from gpuadvise.advisor.backends.measure import calls
-from gpuadvise.advisor.backends.measure.access import Move, measure_access, patterns
-from gpuadvise.advisor.backends.measure.calibrate import calibrated
-from gpuadvise.advisor.backends.measure.collect import collect
+from gpuadvise.advisor.backends.measure.access import AccessKind, measure_access, patterns
+from gpuadvise.advisor.backends.measure.calibrate import calibrated, issue_costs
 from gpuadvise.advisor.backends.measure.copies import CopyKind, measure_copies, sizes
-from gpuadvise.advisor.backends.measure.issue import issue_costs
 from gpuadvise.advisor.backends.measure.overlap import measure_overlap
 from gpuadvise.advisor.backends.measure.rate import measure_rates
-from gpuadvise.advisor.backends.measure.session import Session
+from gpuadvise.advisor.backends.measure.session import Session, collect
 from gpuadvise.advisor.errors import Unavailable
 
 
@@ -26,7 +24,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> SimulatedGpu:
     monkeypatch.setattr(calls, "driver", lambda: simulated)
     monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.driver", lambda: simulated)
     still = SimpleNamespace(perf_counter=simulated.now)  # the simulated host takes no time
-    monkeypatch.setattr("gpuadvise.advisor.backends.measure.turns.time", still)
+    monkeypatch.setattr("gpuadvise.advisor.backends.measure.timing.time", still)
     return simulated
 
 
@@ -57,7 +55,7 @@ def test_every_pattern_is_measured_once(gpu: SimulatedGpu, quick: bool) -> None:
     with Session() as session:
         accesses = list(measure_access(session, quick=quick))
     assert tuple(access.pattern for access in accesses) == patterns(quick=quick)
-    assert {access.pattern.move for access in accesses} == set(Move)
+    assert {access.pattern.move for access in accesses} == set(AccessKind)
     unit = accesses[0]
     assert unit.rate == unit.moved / unit.seconds.median
     assert unit.moved % (4 * 2048) == 0

@@ -96,14 +96,14 @@ def test_a_process_with_threads_is_not_copied(file: str) -> None:
 
 _READING = """
 import sys, time
-from gpuadvise.advisor.binaries import containers
+from gpuadvise.advisor.binaries.fatbin import containers
 from gpuadvise.advisor.binaries.model import Kernel
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.options import ReadOptions
 if __name__ == "__main__":
     containers._WORTH_PROCESSES = 1
     try:
-        for item in read(sys.argv[1], Want(processes=2)):
+        for item in read(sys.argv[1], ReadOptions(processes=2)):
             if isinstance(item, Kernel):
                 print("reading", flush=True)
                 time.sleep(60)
@@ -140,21 +140,22 @@ def test_an_interrupt_is_for_the_first_process(file: str, tmp_path: Path) -> Non
 _STARTING = """
 import os, signal, sys
 from multiprocessing import active_children, get_context
-from gpuadvise.advisor.binaries import containers, readers
+from gpuadvise.advisor.binaries.fatbin import containers
+from gpuadvise.advisor.binaries.parallel import pool
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.options import ReadOptions
 started = []
-class Interrupted(readers.Reader):
+class Interrupted(pool.WorkerHandle):
     def __init__(self, *arguments):
         os.killpg(0, signal.SIGINT)
         super().__init__(*arguments)
         os.killpg(0, signal.SIGINT)
         started.append(self)
 if __name__ == "__main__":
-    readers.Reader, containers._WORTH_PROCESSES = Interrupted, 1
-    readers._context = lambda: get_context(sys.argv[2])
+    pool.WorkerHandle, containers._WORTH_PROCESSES = Interrupted, 1
+    pool._context = lambda: get_context(sys.argv[2])
     try:
-        list(read(sys.argv[1], Want(processes=2)))
+        list(read(sys.argv[1], ReadOptions(processes=2)))
     except KeyboardInterrupt:
         print(len(started), active_children())
 """

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuadvise.advisor.binaries.cubin.nv_info import walk
 from gpuadvise.advisor.binaries.cubin import sass
+from gpuadvise.advisor.binaries.cubin.nv_info import walk
 from gpuadvise.advisor.binaries.cubin.reader import describe, read_cubin
 from gpuadvise.advisor.binaries.cubin.sass import spilled
 from gpuadvise.advisor.binaries.elf import read_header, read_sections

@@ -1,0 +1,104 @@
+"""Block sizes worth trying: the runtime helper's, and the guide's at equal occupancy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.occupancy import allocation
+from gpuadvise.advisor.occupancy.launch import GlobalCaching
+from gpuadvise.advisor.occupancy.model import occupancy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.limits import Limits
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.launch import Launch
+
+# Threads per block to start from: best practices guide, "Thread and Block Heuristics".
+GUIDE_RANGE = range(128, 256 + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """Block sizes for one kernel; each is a full answer of the model.
+
+    ``helper`` is what ``cudaOccupancyMaxPotentialBlockSize`` returns: the largest block that
+    keeps most threads resident. ``guide`` lists the sizes of the guide's range, a multiple of
+    the warp each, that reach the same occupancy.
+    """
+
+    helper: Occupancy
+    guide: tuple[Occupancy, ...]
+
+
+def suggest_block(limits: Limits, launch: Launch) -> Suggestion | None:
+    """Return block sizes for the kernel of *launch*, whose own block size is not looked at.
+
+    Shared memory is taken as constant, whatever the block size. ``None`` when no block starts.
+    """
+    helper = helper_block(limits, launch)
+    if helper is None:
+        return None
+    guide = [
+        result
+        for result in sizes(limits, launch)
+        if _of_the_guide(limits, result.launch.threads)
+        and result.warps_per_sm >= helper.warps_per_sm
+    ]
+    return Suggestion(helper=helper, guide=tuple(reversed(guide)))
+
+
+def helper_block(limits: Limits, launch: Launch) -> Occupancy | None:
+    """Return the answer for the largest block that keeps most threads resident, if any starts.
+
+    The block of *launch* is not looked at.
+    """
+    least = occupancy(limits, replace(launch, threads=1, block_dim=None))
+    if not least.launchable:
+        return None  # nor does a larger block
+    best, most = 1, 0
+    for size in whole_warps(limits, launch):
+        resident = size * blocks_at(least, size)
+        if resident > most:
+            best, most = size, resident
+        if most == limits.max_threads_per_sm:
+            break
+    return occupancy(limits, replace(launch, threads=best, block_dim=None))
+
+
+def _of_the_guide(limits: Limits, threads: int) -> bool:
+    return threads in GUIDE_RANGE and threads % limits.warp_size == 0
+
+
+def sizes(limits: Limits, launch: Launch) -> Iterator[Occupancy]:
+    """Yield the answer for every block size, from the largest down, in whole warps."""
+    for size in whole_warps(limits, launch):
+        yield occupancy(limits, replace(launch, threads=size, block_dim=None))
+
+
+def whole_warps(limits: Limits, launch: Launch) -> Iterator[int]:
+    """Yield the block sizes of whole warps that the kernel can be launched with, largest first."""
+    warp = limits.warp_size
+    largest = min(limits.max_threads_per_block, launch.max_threads or limits.max_threads_per_block)
+    for aligned in range(-(-largest // warp) * warp, 0, -warp):
+        yield min(largest, aligned)
+
+
+def blocks_at(result: Occupancy, threads: int) -> int:
+    """Return the blocks of *result*'s kernel that an SM has room for at another block size.
+
+    Only warps and registers depend on it; everything else is as in *result*, so this costs a
+    tenth of the whole model. Faults of the launch are not looked at.
+    """
+    limits, launch = result.hardware, result.launch
+    if launch.caching is not GlobalCaching.OFF:
+        whole = occupancy(limits, replace(launch, threads=threads, block_dim=None))
+        return min(most for most in whole.block_limits if most is not None)
+    warps = -(-threads // limits.warp_size)
+    _, most, _, by_shared, by_barriers = result.block_limits
+    found = [limits.max_warps_per_sm // warps, most, by_shared, by_barriers]
+    if launch.registers is not None:
+        found.append(allocation.blocks(limits, warps, launch.registers))
+    return min([each for each in found if each is not None])

@@ -1,0 +1,232 @@
+"""For each fault, the nearest launches that do not have it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, assert_never
+
+from gpuadvise.advisor.occupancy import allocation
+from gpuadvise.advisor.occupancy.budget import register_budget
+from gpuadvise.advisor.occupancy.checks import first_fault
+from gpuadvise.advisor.occupancy.fault import Cause
+from gpuadvise.advisor.occupancy.launch import GlobalCaching
+from gpuadvise.advisor.prose import and_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.limits import Limits
+    from gpuadvise.advisor.occupancy.fault import LaunchFault
+    from gpuadvise.advisor.occupancy.launch import Launch
+
+
+Dimensions = tuple[int, int, int]
+
+
+def repairs(limits: Limits, launch: Launch, fault: LaunchFault) -> list[Launch]:
+    """Return launches without *fault*, changed as little as possible; other faults may remain."""
+    most = fault.allowed
+    match fault.cause:
+        case Cause.THREADS:
+            return [_with_threads(launch, most)]
+        case Cause.BLOCK_DIMENSION:
+            return [_with_block(launch, _clipped(launch.block_dim, limits.max_block_dim))]
+        case Cause.GRID_DIMENSION:
+            return [replace(launch, grid_dim=_clipped(launch.grid_dim, limits.max_grid_dim))]
+        case Cause.LAUNCH_BOUNDS:
+            return [replace(launch, max_threads=launch.threads), _with_threads(launch, most)]
+        case Cause.REGISTERS_PER_THREAD:
+            return [replace(launch, registers=most)]
+        case Cause.REGISTERS_PER_BLOCK:
+            return [_fewer_registers(limits, launch), _smaller_block(limits, launch)]
+        case Cause.GLOBAL_CACHING:
+            return [replace(launch, caching=GlobalCaching.ON)]
+        case Cause.STATIC_SHARED_MEMORY:
+            return _less_static(limits, launch, most)
+        case Cause.DYNAMIC_SHARED_MEMORY:
+            return _less_dynamic(limits, launch)
+        case Cause.MAX_DYNAMIC_SHARED_MEMORY:
+            return _raised_attribute(limits, launch, most)
+        case Cause.BARRIERS:
+            return [replace(launch, barriers=most)]
+        case Cause.CLUSTER:
+            return _smaller_cluster(limits, launch, most)
+        case Cause.CLUSTER_GRID:
+            return [replace(launch, grid_dim=_whole_clusters(limits, launch))]
+        case Cause.COOPERATIVE:
+            return [replace(launch, grid_dim=(most, 1, 1))]
+        case other:
+            assert_never(other)
+
+
+def _with_threads(launch: Launch, most: int) -> Launch:
+    """Return *launch* with at most *most* threads, its longest dimension cut where it has any."""
+    if launch.block_dim is None:
+        return replace(launch, threads=most)
+    return _with_block(launch, _cut(launch.block_dim, most))
+
+
+def _with_block(launch: Launch, block: Dimensions) -> Launch:
+    return replace(launch, block_dim=block, threads=math.prod(block))
+
+
+def _cut(dimensions: Dimensions, most: int) -> Dimensions:
+    """Return *dimensions* with the longest shortened until their product is at most *most*."""
+    sizes = list(dimensions)
+    while math.prod(sizes) > most:
+        longest = sizes.index(max(sizes))
+        others = math.prod(sizes) // sizes[longest]
+        sizes[longest] = max(1, most // others)
+    return sizes[0], sizes[1], sizes[2]
+
+
+def _clipped(dimensions: Dimensions | None, most: Dimensions) -> Dimensions:
+    x, y, z = (min(size, top) for size, top in zip(dimensions or (1, 1, 1), most, strict=True))
+    return x, y, z
+
+
+def _fewer_registers(limits: Limits, launch: Launch) -> Launch:
+    return replace(launch, registers=register_budget(limits, launch.threads, 1))
+
+
+def _smaller_block(limits: Limits, launch: Launch) -> Launch:
+    """Return the largest block, in whole warps, whose registers fit; one warp always does."""
+    warps, count = -(-launch.threads // limits.warp_size), launch.registers or 1
+    fitting = (n for n in range(warps - 1, 0, -1) if allocation.blocks(limits, n, count))
+    return _with_threads(launch, next(fitting, 1) * limits.warp_size)
+
+
+def _less_static(limits: Limits, launch: Launch, most: int) -> list[Launch]:
+    """Return the excess moved to dynamic memory where that can hold it, and cut off."""
+    dynamic = launch.dynamic_shared + launch.static_shared - most
+    cut = replace(launch, static_shared=most)
+    if not launch.optin or most + dynamic > limits.shared_memory_per_block_optin:
+        return [cut]
+    attribute = launch.max_dynamic_shared
+    if attribute is not None:
+        attribute = max(attribute, dynamic)
+    return [replace(cut, dynamic_shared=dynamic, max_dynamic_shared=attribute), cut]
+
+
+def _less_dynamic(limits: Limits, launch: Launch) -> list[Launch]:
+    room = allocation.allowance(limits, launch) - launch.static_shared
+    cut = replace(launch, dynamic_shared=room)
+    if not launch.optin and launch.shared_memory <= limits.shared_memory_per_block_optin:
+        return [replace(launch, optin=True), cut]
+    return [cut]
+
+
+def _raised_attribute(limits: Limits, launch: Launch, most: int) -> list[Launch]:
+    cut = replace(launch, dynamic_shared=most)
+    if launch.shared_memory <= limits.shared_memory_per_block_optin:
+        return [replace(launch, max_dynamic_shared=launch.dynamic_shared), cut]
+    return [cut]
+
+
+def _smaller_cluster(limits: Limits, launch: Launch, most: int) -> list[Launch]:
+    cut = replace(launch, cluster_dim=_cut(launch.cluster_dim, most))
+    if launch.cluster_size <= (limits.max_cluster_size_nonportable or 0):
+        return [replace(launch, nonportable_cluster=True), cut]
+    return [cut]
+
+
+def _whole_clusters(limits: Limits, launch: Launch) -> Dimensions:
+    """Return the grid rounded up to whole clusters; down where the grid cannot be that large."""
+    axes = zip(launch.grid_dim or (1, 1, 1), launch.cluster_dim, limits.max_grid_dim, strict=True)
+    x, y, z = (_multiple(size, step, most) for size, step, most in axes)
+    return x, y, z
+
+
+def _multiple(size: int, step: int, most: int) -> int:
+    above = -(-size // step) * step
+    return above if above <= most else size // step * step
+
+
+# How a changed field of the launch is said; "{}" is its new value.
+_WORDS = {
+    "threads": "launch {} threads per block",
+    "registers": "compile for at most {} registers per thread (-maxrregcount={})",
+    "static_shared": "declare at most {} bytes of static shared memory",
+    "dynamic_shared": "ask for {} bytes of dynamic shared memory",
+    "max_dynamic_shared": "set the kernel's MaxDynamicSharedMemorySize to {}",
+    "optin": "raise the kernel's MaxDynamicSharedMemorySize before the launch",
+    "caching": "let the caching of global loads be given up where a block is too large",
+    "barriers": "use at most {} named barriers",
+    "grid_dim": "launch a grid of {} blocks",
+    "cluster_dim": "use clusters of {} blocks",
+    "nonportable_cluster": "set the kernel's NonPortableClusterSizeAllowed",
+    "max_threads": "compile with __launch_bounds__({})",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchFix:
+    """A launch near an impossible one that can start, and *how* to get there."""
+
+    launch: Launch
+    how: str
+    loss: float  # what the changed figures give up, each as a share of itself
+
+
+def fixes(limits: Limits, launch: Launch, fault: LaunchFault) -> tuple[LaunchFix, ...]:
+    """Return changes that rid *launch* of *fault* and all others, the smallest first."""
+    found = {
+        _said(launch, fixed): fixed
+        for mended in repairs(limits, launch, fault)
+        for fixed in _repaired(limits, mended)
+    }
+    ranked = [LaunchFix(launch=to, how=how, loss=_loss(launch, to)) for how, to in found.items()]
+    return tuple(sorted(ranked, key=lambda fix: fix.loss))
+
+
+def _repaired(limits: Limits, launch: Launch) -> Iterator[Launch]:
+    """Yield every launch without a fault that mending one fault after the other leads to."""
+    fault = first_fault(limits, launch)
+    if fault is None:
+        yield launch
+        return
+    for mended in repairs(limits, launch, fault):
+        yield from _repaired(limits, mended)
+
+
+def _changed(before: Launch, after: Launch) -> list[str]:
+    names = [field.name for field in fields(before)]
+    return [name for name in names if getattr(before, name) != getattr(after, name)]
+
+
+def _said(before: Launch, after: Launch) -> str:
+    changed = _changed(before, after)
+    if "block_dim" in changed and after.block_dim:
+        changed.remove("threads")
+    parts = [_words(name, getattr(after, name)) for name in changed]
+    text = and_list([part for part in parts if part])
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _words(name: str, value: object) -> str:
+    if name == "block_dim":
+        return f"launch blocks of {_shape(value)} threads" if value else ""
+    if name == "cluster_dim" and value == (1, 1, 1):
+        return "launch without clusters"
+    return _WORDS[name].replace("{}", _shape(value))
+
+
+def _shape(value: object) -> str:
+    """Return a number as it is, dimensions as ``33x31``."""
+    if not isinstance(value, tuple):
+        return str(value)
+    x, y, z = value
+    return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else f"{x}"
+
+
+def _loss(before: Launch, after: Launch) -> float:
+    """Return the shares by which figures shrink, added up; growing ones cost nothing."""
+    pairs = (
+        (before.threads, after.threads),
+        (before.registers or 0, after.registers or 0),
+        (before.shared_memory, after.shared_memory),
+        (before.barriers, after.barriers),
+        (before.cluster_size, after.cluster_size),
+    )
+    return sum(max(0, old - new) / old for old, new in pairs if old)

@@ -1,0 +1,289 @@
+"""What each limiting resource would have to give for one more block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.limits import SharedMode
+from gpuadvise.advisor.occupancy import allocation
+from gpuadvise.advisor.occupancy.answer import Resource
+from gpuadvise.advisor.occupancy.block_sizes import blocks_at, whole_warps
+from gpuadvise.advisor.occupancy.budget import block_bytes_budget, dynamic_shared_budget
+from gpuadvise.advisor.occupancy.launch import CachePreference, GlobalCaching
+from gpuadvise.advisor.occupancy.model import occupancy
+from gpuadvise.advisor.quantity import show_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gpuadvise.advisor.limits import Limits
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.launch import Launch
+
+
+class Knob(StrEnum):
+    """What a change turns, and so the unit of its figures."""
+
+    THREADS = "threads_per_block"
+    REGISTERS = "registers_per_thread"
+    SHARED_MEMORY = "shared_memory_per_block"  # bytes, static and dynamic together
+    CARVEOUT = "shared_memory_per_sm"  # bytes
+    BARRIERS = "barriers_per_block"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceChange:
+    """A change of one knob, and the launch it makes of another."""
+
+    resource: Resource
+    knob: Knob
+    start: int
+    to: int
+    how: str
+    apply: Callable[[Launch], Launch]
+
+
+def changes(result: Occupancy) -> tuple[ResourceChange, ...]:
+    """Return what each limiter would have to give; () for limiters without a knob of their own."""
+    found: list[ResourceChange] = []
+    for resource in result.limiters:
+        match resource:
+            case Resource.REGISTERS:
+                found += _fewer_registers(result)
+            case Resource.SHARED_MEMORY:
+                found += _larger_carveout(result)
+                found += _less_shared_memory(result)
+            case Resource.BARRIERS:
+                found += _fewer_barriers(result)
+            case Resource.WARPS | Resource.BLOCKS:
+                pass  # the block size turns these: block_size()
+    return tuple(found)
+
+
+def block_size(result: Occupancy) -> Iterator[ResourceChange]:
+    """Yield the nearest block size, in whole warps, of the best occupancy any of them reaches.
+
+    Of two as near the smaller: the guide prefers several small blocks to one large one.
+    """
+    now, warp = result.launch.threads, result.hardware.warp_size
+    resident = {
+        size: blocks_at(result, size) * -(-size // warp)
+        for size in whole_warps(result.hardware, result.launch)
+    }
+    best = max(resident.values())
+    if best > result.warps_per_sm:
+        threads = min(
+            (size for size, warps in resident.items() if warps == best),
+            key=lambda size: (abs(size - now), size),
+        )
+        by_blocks = Resource.BLOCKS in result.limiters and Resource.WARPS not in result.limiters
+        yield ResourceChange(
+            resource=Resource.BLOCKS if by_blocks else Resource.WARPS,
+            knob=Knob.THREADS,
+            start=now,
+            to=threads,
+            how=f"Launch {threads} threads per block, with the same registers per thread and "
+            "shared memory per block.",
+            apply=lambda launch: replace(launch, threads=threads, block_dim=None),
+        )
+
+
+def _fewer_registers(result: Occupancy) -> Iterator[ResourceChange]:
+    now = result.launch.registers or 0
+    trials = ((count, _register_limit(result, count)) for count in range(now - 1, 0, -1))
+    found = next((trial for trial in trials if trial[1] > result.blocks_per_sm), None)
+    if found is not None:
+        count, blocks = found
+        yield ResourceChange(
+            resource=Resource.REGISTERS,
+            knob=Knob.REGISTERS,
+            start=now,
+            to=count,
+            how=f"Compile the kernel with __launch_bounds__({result.launch.threads}, {blocks}) or "
+            f"-maxrregcount={count}; check that it does not spill.",
+            apply=lambda launch: replace(launch, registers=count),
+        )
+
+
+def _register_limit(result: Occupancy, count: int) -> int:
+    """Return the blocks that the register file holds at *count* registers per thread."""
+    if result.launch.caching is GlobalCaching.OFF:
+        return allocation.blocks(result.hardware, result.warps_per_block, count)
+    trial = occupancy(result.hardware, replace(result.launch, registers=count))
+    return trial.limits[Resource.REGISTERS] or 0
+
+
+def _less_shared_memory(result: Occupancy) -> Iterator[ResourceChange]:
+    limits, launch = result.hardware, result.launch
+    block = block_bytes_budget(limits, launch, result.blocks_per_sm + 1)
+    used = launch.shared_memory
+    if block is None or (room := block - limits.shared_memory_reserved_per_block) >= used:
+        return
+    if room >= 0:
+        yield ResourceChange(
+            resource=Resource.SHARED_MEMORY,
+            knob=Knob.SHARED_MEMORY,
+            start=used,
+            to=room,
+            how=f"Use at most {room:,} bytes of shared memory per block, {used - room:,} fewer.",
+            apply=lambda launch: with_shared_memory(launch, room),
+        )
+
+
+def with_shared_memory(launch: Launch, room: int) -> Launch:
+    """Return *launch* cut down to *room* bytes, dynamic memory first."""
+    static = min(launch.static_shared, room)
+    return replace(launch, static_shared=static, dynamic_shared=room - static)
+
+
+def _larger_carveout(result: Occupancy) -> Iterator[ResourceChange]:
+    """Yield the smallest shared-memory capacity of the SM that holds one more block."""
+    limits, now = result.hardware, result.carveout_bytes
+    for size in sorted(limits.shared_memory_configs):
+        if size > now and size // result.shared_memory_per_block > result.blocks_per_sm:
+            how, apply = _switch(limits, size)
+            yield ResourceChange(
+                resource=Resource.SHARED_MEMORY,
+                knob=Knob.CARVEOUT,
+                start=now,
+                to=size,
+                how=f"{how} ({show_bytes(size)} per SM).",
+                apply=apply,
+            )
+            return
+
+
+def _switch(limits: Limits, size: int) -> tuple[str, Callable[[Launch], Launch]]:
+    """Return how the SM is switched to *size* bytes, in words and on a launch."""
+    if limits.shared_memory_config_mode is SharedMode.CARVEOUT:
+        percent = size * 100 // limits.shared_memory_per_sm
+        return (
+            f"Raise the carveout: cudaFuncSetAttribute(kernel, "
+            f"cudaFuncAttributePreferredSharedMemoryCarveout, {percent})",
+            lambda launch: replace(launch, carveout=percent),
+        )
+    cache = (
+        CachePreference.SHARED if size == limits.shared_memory_configs[0] else CachePreference.EQUAL
+    )
+    name = {"shared": "Shared", "equal": "Equal"}[cache.value]
+    return (
+        f"cudaFuncSetCacheConfig(kernel, cudaFuncCachePrefer{name})",
+        lambda launch: replace(launch, cache=cache),
+    )
+
+
+def _fewer_barriers(result: Occupancy) -> Iterator[ResourceChange]:
+    have = result.hardware.barriers_per_sm or 0
+    barriers = have // (result.blocks_per_sm + 1)
+    if barriers:
+        yield ResourceChange(
+            resource=Resource.BARRIERS,
+            knob=Knob.BARRIERS,
+            start=result.launch.barriers,
+            to=barriers,
+            how=f"Use at most {barriers} named barriers per block.",
+            apply=lambda launch: replace(launch, barriers=barriers),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextStep:
+    """One change that raises occupancy, from *start* to *to*, and *how* to make it.
+
+    ``after`` is the model's answer to it. ``together_with`` names the resources that must take
+    their step too, because they tie; ``after`` then holds with all of them taken.
+    """
+
+    resource: Resource
+    knob: Knob
+    start: int
+    to: int
+    how: str
+    after: Occupancy
+    together_with: tuple[Resource, ...] = ()
+
+
+def next_steps(result: Occupancy) -> tuple[NextStep, ...]:
+    """Return the smallest change of each kind that raises occupancy; () when there is none.
+
+    Each step wins alone. Only where resources tie, so that none does, are the steps that win
+    together returned instead.
+    """
+    if not result.launchable or result.warps_per_sm == result.hardware.max_warps_per_sm:
+        return ()
+
+    found = changes(result)
+    steps = [step for change in (*block_size(result), *found) if (step := _step(result, [change]))]
+    return tuple(steps or _joint(result, found))
+
+
+def _joint(result: Occupancy, changes: Sequence[ResourceChange]) -> list[NextStep]:
+    """Return one step per tying resource, if taking all of them wins a block."""
+    per_resource = list({change.resource: change for change in reversed(changes)}.values())[::-1]
+    rotated = [
+        [change, *(other for other in per_resource if other is not change)]
+        for change in per_resource
+    ]
+    return [step for together in rotated if (step := _step(result, together))]
+
+
+def _step(result: Occupancy, together: Sequence[ResourceChange]) -> NextStep | None:
+    launch = result.launch
+    for change in together:
+        launch = change.apply(launch)
+    after = occupancy(result.hardware, launch)
+    if after.warps_per_sm <= result.warps_per_sm:
+        return None
+    first, *others = together
+    return NextStep(
+        resource=first.resource,
+        knob=first.knob,
+        start=first.start,
+        to=first.to,
+        how=first.how,
+        after=after,
+        together_with=tuple(other.resource for other in others),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headroom:
+    """The most a kernel may take, each alone, at the same blocks per SM.
+
+    ``registers`` per thread, ``dynamic_shared`` bytes per block; ``None`` when the launch is
+    impossible or its register count not known.
+    """
+
+    registers: int | None
+    dynamic_shared: int | None
+
+
+def headroom(result: Occupancy) -> Headroom:
+    """Return what *result*'s kernel may take free of charge."""
+    if not result.launchable:
+        return Headroom(registers=None, dynamic_shared=None)
+    return Headroom(
+        registers=free_registers(result),
+        dynamic_shared=dynamic_shared_budget(result.hardware, result.launch, result.blocks_per_sm),
+    )
+
+
+def free_registers(result: Occupancy) -> int | None:
+    """Return the most registers per thread at the same blocks per SM; None when not known."""
+    count = result.launch.registers
+    if count is None or not result.launchable:
+        return None
+    while count < result.hardware.max_registers_per_thread:
+        if _blocks(result, count + 1) < result.blocks_per_sm:
+            break
+        count += 1
+    return count
+
+
+def _blocks(result: Occupancy, count: int) -> int:
+    """Return the blocks that stay with *count* registers, as far as registers decide it."""
+    if result.launch.caching is GlobalCaching.OFF:
+        return allocation.blocks(result.hardware, result.warps_per_block, count)
+    return occupancy(result.hardware, replace(result.launch, registers=count)).blocks_per_sm

@@ -1,0 +1,173 @@
+"""The code that a staging implies, as a skeleton to fill in."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.transfers.pipeline import StagedWork
+
+
+class Language(StrEnum):
+    """What the skeleton is written in."""
+
+    CUDA = "cuda"
+    PYTHON = "cuda-python"
+
+
+_ELEMENT = 4  # bytes of the float that stands for the user's type
+
+
+def skeleton(
+    work: StagedWork,
+    streams: int,
+    language: Language,
+    *,
+    chunks: int | None = None,
+    granularity: int = 256,
+    mapped: bool = False,
+) -> str:
+    """Return code that stages *work* over *streams* streams, in one chunk each or in *chunks*.
+
+    It allocates pinned memory, cuts chunks at multiples of *granularity* bytes and the last one
+    short, checks every call, and waits once, at the end. *mapped* is for devices that share the
+    host's memory: the same kernel over mapped memory, without copies.
+    """
+    template = _TEMPLATES[language, mapped]
+    copies = {"h2d": bool(work.h2d_bytes or work.h2d_seconds)}
+    copies["d2h"] = bool(work.d2h_bytes or work.d2h_seconds)
+    lines = (line.partition("|") for line in template.splitlines())
+    kept = "\n".join(text for need, _, text in lines if copies.get(need, True))
+    kept = kept.replace("@N", str(streams)).replace("@M", str(chunks or streams))
+    return kept.replace("@A", str(max(1, granularity // _ELEMENT)))
+
+
+# What stands before the bar is the copy that a line needs.
+_CUDA_HEAD = """\
+|#include <cstdio>
+|#include <cstdlib>
+|#include <cuda_runtime.h>
+|
+|#define CHECK(call)                                                  \\
+|    do {                                                             \\
+|        cudaError_t error = (call);                                  \\
+|        if (error != cudaSuccess) {                                  \\
+|            fprintf(stderr, "%s: %s\\n", #call, cudaGetErrorString(error)); \\
+|            exit(1);                                                 \\
+|        }                                                            \\
+|    } while (0)
+|
+|__global__ void kernel(float *data, size_t count) {  // yours
+|    size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
+|    if (i < count) data[i] += 1.0f;
+|}
+"""
+
+_CUDA_STAGED = """\
+|
+|void staged(size_t n) {
+|    constexpr int streams = @N, chunks = @M;
+|    constexpr size_t aligned = @A;  // elements: chunks start where accesses are coalesced
+|    size_t chunk = (n + chunks - 1) / chunks;
+|    chunk = (chunk + aligned - 1) / aligned * aligned;
+|    float *host, *data;
+|    CHECK(cudaMallocHost(&host, n * sizeof(float)));  // pinned: pageable copies do not overlap
+|    CHECK(cudaMalloc(&data, n * sizeof(float)));
+|    cudaStream_t stream[streams];
+|    for (auto &s : stream) CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+|
+|    for (int i = 0; i < chunks; ++i) {
+|        size_t first = i * chunk;
+|        if (first >= n) break;
+|        size_t count = n - first < chunk ? n - first : chunk;  // the last may be smaller
+h2d|        CHECK(cudaMemcpyAsync(data + first, host + first, count * sizeof(float),
+h2d|                              cudaMemcpyHostToDevice, stream[i % streams]));
+|        kernel<<<(count + 255) / 256, 256, 0, stream[i % streams]>>>(data + first, count);
+|        CHECK(cudaGetLastError());
+d2h|        CHECK(cudaMemcpyAsync(host + first, data + first, count * sizeof(float),
+d2h|                              cudaMemcpyDeviceToHost, stream[i % streams]));
+|    }
+|    CHECK(cudaDeviceSynchronize());
+|
+|    for (auto &s : stream) CHECK(cudaStreamDestroy(s));
+|    CHECK(cudaFree(data));
+|    CHECK(cudaFreeHost(host));
+|}
+"""
+
+_CUDA_MAPPED = """\
+|
+|void mapped(size_t n) {
+|    float *host, *data;
+|    CHECK(cudaHostAlloc(&host, n * sizeof(float), cudaHostAllocMapped));
+|    CHECK(cudaHostGetDevicePointer(&data, host, 0));  // the same memory: nothing to copy
+|    kernel<<<(n + 255) / 256, 256>>>(data, n);
+|    CHECK(cudaGetLastError());
+|    CHECK(cudaDeviceSynchronize());  // from here on the host may read
+|    CHECK(cudaFreeHost(host));
+|}
+"""
+
+_PYTHON_HEAD = """\
+|import ctypes
+|
+|from cuda.bindings import driver
+|
+|
+|def check(answer):
+|    error, *values = answer
+|    if error != driver.CUresult.CUDA_SUCCESS:
+|        raise RuntimeError(error)
+|    return values[0] if len(values) == 1 else values
+|
+"""
+
+_PYTHON_STAGED = """\
+|
+|def staged(kernel, n):  # a CUfunction (float *data, size_t count); a context is current
+|    streams, chunks = @N, @M
+|    aligned = @A  # elements: chunks start where accesses are coalesced
+|    chunk = -(-n // chunks)
+|    chunk = -(-chunk // aligned) * aligned
+|    size = ctypes.sizeof(ctypes.c_float)
+|    host = check(driver.cuMemAllocHost(n * size))  # pinned: pageable copies do not overlap
+|    data = int(check(driver.cuMemAlloc(n * size)))
+|    flags = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
+|    stream = [check(driver.cuStreamCreate(flags)) for _ in range(streams)]
+|
+|    for i, first in enumerate(range(0, n, chunk)):
+|        count = min(chunk, n - first)  # the last may be smaller
+|        there, here, s = data + first * size, host + first * size, stream[i % streams]
+h2d|        check(driver.cuMemcpyHtoDAsync(there, here, count * size, s))
+|        values = (there, count), (ctypes.c_void_p, ctypes.c_size_t)
+|        blocks = -(-count // 256)
+|        check(driver.cuLaunchKernel(kernel, blocks, 1, 1, 256, 1, 1, 0, s, values, 0))
+d2h|        check(driver.cuMemcpyDtoHAsync(here, there, count * size, s))
+|    check(driver.cuCtxSynchronize())
+|
+|    for s in stream:
+|        check(driver.cuStreamDestroy(s))
+|    check(driver.cuMemFree(data))
+|    check(driver.cuMemFreeHost(host))
+"""
+
+_PYTHON_MAPPED = """\
+|
+|def mapped(kernel, n):  # a CUfunction (float *data, size_t count); a context is current
+|    size = ctypes.sizeof(ctypes.c_float)
+|    host = check(driver.cuMemHostAlloc(n * size, driver.CU_MEMHOSTALLOC_DEVICEMAP))
+|    data = int(check(driver.cuMemHostGetDevicePointer(host, 0)))  # the same memory
+|    values = (data, n), (ctypes.c_void_p, ctypes.c_size_t)
+|    blocks = -(-n // 256)
+|    check(driver.cuLaunchKernel(kernel, blocks, 1, 1, 256, 1, 1, 0, 0, values, 0))
+|    check(driver.cuCtxSynchronize())  # from here on the host may read
+|    check(driver.cuMemFreeHost(host))
+"""
+
+_TEMPLATES = {
+    (Language.CUDA, False): _CUDA_HEAD + _CUDA_STAGED,
+    (Language.CUDA, True): _CUDA_HEAD + _CUDA_MAPPED,
+    (Language.PYTHON, False): _PYTHON_HEAD + _PYTHON_STAGED,
+    (Language.PYTHON, True): _PYTHON_HEAD + _PYTHON_MAPPED,
+}

@@ -1,0 +1,1 @@
+"""``gpuadvise access``: how the accesses of a warp coalesce."""

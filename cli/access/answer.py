@@ -1,0 +1,272 @@
+"""The result and the text of ``gpuadvise access``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.json_records import plain
+from gpuadvise.advisor.memory.remedies import average_sectors, padded_pitch
+from gpuadvise.advisor.memory.transactions import LINE, SECTOR, CachePath, cache_path
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.cli.access.warp import distance, element_bytes, shown_lanes
+from gpuadvise.cli.args import whole
+from gpuadvise.cli.blocks import (
+    Block,
+    Cell,
+    Column,
+    Drawing,
+    Fact,
+    Heading,
+    LabelledFacts,
+    Line,
+    Table,
+    Tone,
+)
+from gpuadvise.cli.devices import device_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gpuadvise.advisor.capability import Capability
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.memory.coalescing import AccessCost
+    from gpuadvise.advisor.memory.pattern import Pattern
+    from gpuadvise.advisor.memory.remedies import Remedy
+    from gpuadvise.cli.access.warp import Words
+
+
+# One mark stands for 4 bytes: used, moved but unused, not moved.
+USED, MOVED, ASIDE = "#", "-", "."
+_MARK = 4
+_MOST_LINES = 32
+
+
+def picture(pattern: Pattern, access: AccessCost) -> str:
+    """Return the lines of memory that *access* touches, one row per 128 bytes."""
+    used = {
+        byte // _MARK
+        for start in pattern.starts
+        for byte in range(start, start + pattern.element_bytes)
+    }
+    moved = set(access.touched)
+    lines = sorted({sector * SECTOR // LINE for sector in moved})
+    width = len(str(lines[min(len(lines), _MOST_LINES) - 1] * LINE))
+    drawn = [f"{'byte':>{width}}  sector 0 sector 1 sector 2 sector 3  lanes"]
+    for line in lines[:_MOST_LINES]:
+        sectors = (_sector(line * 4 + n, used, moved) for n in range(4))
+        drawn.append(f"{line * LINE:>{width}}  {' '.join(sectors)}  {_lanes(pattern, line)}")
+    if len(lines) > _MOST_LINES:
+        drawn.append(f"and {len(lines) - _MOST_LINES} lines more")
+    drawn.append(f"{USED} used  {MOVED} moved but unused  {ASIDE} not moved; one mark is 4 bytes")
+    return "\n".join(drawn)
+
+
+def _sector(number: int, used: set[int], moved: set[int]) -> str:
+    if number not in moved:
+        return ASIDE * (SECTOR // _MARK)
+    marks = range(number * SECTOR // _MARK, (number + 1) * SECTOR // _MARK)
+    return "".join(USED if mark in used else MOVED for mark in marks)
+
+
+def _lanes(pattern: Pattern, line: int) -> str:
+    """Return the lanes that take a byte of *line*."""
+    first, last = line * LINE, (line + 1) * LINE
+    return shown_lanes(
+        lane
+        for start, lane in zip(pattern.starts, pattern.lanes, strict=True)
+        if start < last and start + pattern.element_bytes > first
+    )
+
+
+# The rule uncoalesced-access fires below 80 %; half and less is the plain waste of a stride.
+_FAIR, _POOR = 0.8, 0.5
+_SUMS = (
+    "sectors", "distinct_sectors", "lines", "ideal_sectors", "bytes_moved", "bytes_used",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessCase:
+    """One access by one or more warps; *all_rows* where a pitch was given."""
+
+    device: Device
+    patterns: Sequence[Pattern]
+    accesses: Sequence[AccessCost]
+    remedies: Sequence[Remedy]
+    all_rows: Rows | None = None
+    sweep: Sequence[Mapping[str, Any]] | None = None
+    show: bool = False
+
+    @property
+    def efficiency(self) -> float:
+        """Bytes used / bytes moved of all warps."""
+        return sum(a.bytes_used for a in self.accesses) / sum(a.bytes_moved for a in self.accesses)
+
+
+def result(case: AccessCase) -> dict[str, Any]:
+    """Return the ``result`` of the JSON document; counts are summed over the warps."""
+    first = case.accesses[0]
+    found: dict[str, Any] = {name: _sum(case, name) for name in _SUMS}
+    return {
+        **found,
+        "efficiency": case.efficiency,
+        "cached_efficiency": found["bytes_used"] / (32 * found["distinct_sectors"]),
+        "instructions": max(access.instructions for access in case.accesses),
+        "width": min(access.width for access in case.accesses),
+        "aligned": all(access.aligned for access in case.accesses),
+        "path": str(first.path),
+        "warps": len(case.accesses),
+        "row_sectors": case.all_rows and case.all_rows.sectors,
+        "padded_pitch": case.all_rows and case.all_rows.padded_pitch,
+        "remedies": [plain(remedy) for remedy in case.remedies],
+        "sweep": case.sweep,
+    }
+
+
+def rows(case: AccessCase) -> list[Mapping[str, Any]] | None:
+    """Return what CSV and NDJSON list: the sweep, or each of several warps; else None."""
+    if case.sweep is not None:
+        return list(case.sweep)
+    if len(case.accesses) == 1:
+        return None
+    return [{"warp": n, **measures(access)} for n, access in enumerate(case.accesses)]
+
+
+def measures(access: AccessCost) -> dict[str, Any]:
+    """Return the numbers of one warp's access for a row."""
+    counts = {name: getattr(access, name) for name in _SUMS}
+    return {**counts, "efficiency": access.efficiency, "instructions": access.instructions}
+
+
+def blocks(case: AccessCase) -> list[Block]:
+    """Return what a person reads."""
+    found: list[Block] = [
+        Line(device_line(case.device), Tone.STRONG),
+        LabelledFacts(tuple(_facts(case))),
+    ]
+    found += [Line(note) for note in _notes(case)]
+    if case.remedies:
+        found += [Heading("What would move less"), _remedies(case.remedies)]
+    if case.sweep:
+        found += [Heading("Sweep"), _sweep(case.sweep)]
+    if case.show:
+        found += [
+            Heading(f"Bytes of each 128-byte line{_first_of(len(case.accesses))}"),
+            Drawing(picture(case.patterns[0], case.accesses[0])),
+        ]
+    return found
+
+
+def _first_of(warps: int) -> str:
+    return f", first of {plural(warps, 'warp')}" if warps > 1 else ""
+
+
+def _sum(case: AccessCase, name: str) -> int:
+    return sum(getattr(access, name) for access in case.accesses)
+
+
+def _facts(case: AccessCase) -> Iterator[Fact]:
+    sectors, lines, ideal = (_sum(case, n) for n in ("sectors", "lines", "ideal_sectors"))
+    moved, used = _sum(case, "bytes_moved"), _sum(case, "bytes_used")
+    if len(case.accesses) > 1:
+        yield Fact(label="warps", value=Cell(f"{len(case.accesses):,}"))
+    remark = f"{ideal:,} would hold the bytes that are used"
+    yield Fact(label="sectors", value=Cell(f"{sectors:,}"), remark=remark)
+    yield Fact(label="lines", value=Cell(f"{lines:,}"), remark="of 128 bytes")
+    remark = f"{show_bytes(used)} used of {show_bytes(moved)} moved"
+    yield Fact(label="efficiency", value=_share(case.efficiency), remark=remark)
+    first = case.accesses[0]
+    remark = f"{plural(first.width, 'byte')} per lane and instruction"
+    yield Fact(label="instructions", value=Cell(str(first.instructions)), remark=remark)
+    if case.all_rows:
+        value = Cell(f"{case.all_rows.sectors:.3g} sectors")
+        yield Fact(label="over all rows", value=value, remark=_pitch(case.all_rows))
+
+
+def _pitch(rows: Rows) -> str:
+    if rows.pitch == rows.padded_pitch:
+        return f"per warp: every row starts on a multiple of {rows.unit} bytes"
+    return (
+        f"per warp; a pitch of {rows.padded_pitch} bytes would start every row on a multiple of "
+        f"{rows.unit}"
+    )
+
+
+def _notes(case: AccessCase) -> Iterator[str]:
+    first = case.accesses[0]
+    if not all(access.aligned for access in case.accesses):
+        size = case.patterns[0].alignment
+        yield (
+            f"Some addresses are no multiple of {size} bytes: words of {size} bytes there fault or "
+            f"read wrong data, so words of {first.width} are assumed."
+        )
+    if first.instructions > 1 and first.distinct_sectors < first.sectors:
+        yield (
+            f"The {plural(first.instructions, 'instruction')} share sectors: where the cache "
+            f"keeps them in between, {show_share(first.cached_efficiency)} of the bytes are used."
+        )
+
+
+def _share(value: float) -> Cell:
+    tone = Tone.GOOD if value >= _FAIR else Tone.POOR if value > _POOR else Tone.BAD
+    return Cell(show_share(value), tone)
+
+
+def _remedies(remedies: Sequence[Remedy]) -> Table:
+    columns = (
+        Column("change"),
+        Column("moved", right=True),
+        Column("used", right=True),
+        Column(""),
+    )
+    rows = tuple(
+        (Cell(r.name), Cell(show_bytes(r.bytes_moved)), _share(r.efficiency), Cell(r.how))
+        for r in remedies
+    )
+    return Table(columns=columns, rows=rows)
+
+
+def _sweep(swept: Sequence[Mapping[str, Any]]) -> Table:
+    name = next(iter(swept[0]))
+    titles = (name, "sectors", "lines", "efficiency")
+    rows = tuple(
+        (*(Cell(str(row[title])) for title in titles[:3]), _share(row["efficiency"]))
+        for row in swept
+    )
+    return Table(columns=tuple(Column(title, right=True) for title in titles), rows=rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows *pitch* bytes apart: average sectors of a warp, and the next pitch that aligns them.
+
+    *unit* is what the memory moves at least: a sector, or a line where whole lines are moved.
+    """
+
+    pitch: int
+    sectors: float
+    padded_pitch: int
+    unit: int
+
+
+def rows_of(
+    words: Words, pattern: Pattern, capability: Capability, path: CachePath | None
+) -> Rows | None:
+    """Return what ``--pitch`` does to all rows; None without one, or where warps begin mid-row."""
+    if words.pitch is None:
+        return None
+    width = whole("--row-threads", words.row_threads or str(WARP_SIZE), low=1, high=WARP_SIZE)
+    pitch = distance("--pitch", words.pitch, element_bytes(words))
+    if not pitch or WARP_SIZE % width:
+        return None
+    unit = SECTOR if cache_path(capability, path) is CachePath.SECTORS else LINE
+    step = WARP_SIZE // width * pitch
+    return Rows(
+        pitch=pitch,
+        sectors=average_sectors(pattern, step, capability, path),
+        padded_pitch=padded_pitch(pitch, multiple=unit),
+        unit=unit,
+    )

@@ -1,1 +1,0 @@
-"""``advise`` and ``rules``: evidence gathered, rules run, findings in words."""

@@ -1,0 +1,1 @@
+"""``gpuadvise advise``: rules run over gathered evidence, findings in words."""

@@ -1,0 +1,273 @@
+"""Reports as an answer: the JSON contract, one row per finding, and the extra formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.quantity import show_number
+from gpuadvise.cli.advise.judge import met
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.blocks import Heading, Line, Tone
+from gpuadvise.cli.devices import device_block, device_line
+from gpuadvise.cli.exits import Exit
+from gpuadvise.rules.model import Priority
+from gpuadvise.rules.report import finding_object, not_evaluated_objects, order_note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gpuadvise.advisor.facts.profile import ProfilerRule
+    from gpuadvise.cli.blocks import Block
+    from gpuadvise.rules.model import Rule
+    from gpuadvise.rules.report import Finding, Report
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdviceReports:
+    """Everything that one call found; *findings* are new ones, ranked over all kernels."""
+
+    rules: tuple[Rule, ...]
+    reports: Sequence[Report]
+    findings: tuple[Finding, ...]
+    everything: bool = False
+    with_profiler_rules: bool = False
+    profiler_rules: tuple[tuple[str | None, ProfilerRule], ...] = ()
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Findings by priority."""
+        priorities = [finding.rule.priority for finding in self.findings]
+        return {str(priority): priorities.count(priority) for priority in Priority}
+
+    @property
+    def known(self) -> int:
+        """How many findings the baseline has already."""
+        return sum(len(report.findings) for report in self.reports) - len(self.findings)
+
+    @cached_property
+    def failures(self) -> list[tuple[str, str]]:
+        """Rules that broke, each with its reason, once."""
+        broken = ((rule.id, error) for report in self.reports for rule, error in report.failures)
+        return list(dict.fromkeys(broken))
+
+    @cached_property
+    def not_evaluated(self) -> list[dict[str, object]]:
+        """Rules that lacked evidence for every kernel, with how to supply it."""
+        if not self.reports:
+            return []
+        common = {rule.id for rule, _ in self.reports[0].not_evaluated}
+        for report in self.reports[1:]:
+            common &= {rule.id for rule, _ in report.not_evaluated}
+        entries = not_evaluated_objects(self.reports[0])
+        return [entry for entry in entries if entry["rule"] in common]
+
+
+def answer(
+    advised: AdviceReports,
+    inputs: Mapping[str, Any],
+    limit: Priority | None,
+    notes: Sequence[str],
+    *,
+    source: str | None,
+) -> Answer:
+    """Return the answer of ``advise``; *source* is the file that described the kernels."""
+    from gpuadvise.cli.render import github, sarif
+
+    findings = [finding_object(finding) for finding in advised.findings]
+    devices = {report.device.name: report.device for report in advised.reports if report.device}
+    return Answer(
+        command="advise",
+        device=device_block(next(iter(devices.values()))) if len(devices) == 1 else None,
+        input=inputs,
+        result=_result(advised),
+        rows=[finding_row(finding) for finding in advised.findings],
+        columns=FINDING_COLUMNS,
+        findings=findings,
+        not_evaluated=advised.not_evaluated,
+        blocks=lambda: tuple(blocks(advised)),
+        notes=notes,
+        documents={
+            "sarif": lambda: sarif.render(advised.rules, findings, source),
+            "github": lambda: github.render(findings, source),
+        },
+        exit=exit_code(advised, limit),
+    )
+
+
+def exit_code(advised: AdviceReports, limit: Priority | None) -> Exit:
+    """Return 3 when a rule broke, 1 when a finding meets *limit*, else 0."""
+    if advised.failures:
+        return Exit.UNAVAILABLE
+    return Exit.THRESHOLD if met(advised.findings, limit) else Exit.RAN
+
+
+def _result(advised: AdviceReports) -> dict[str, Any]:
+    return {
+        "kernels": [
+            {
+                "name": report.kernel,
+                "device": report.device.name if report.device else None,
+                "findings": len(report.findings),
+                "not_evaluated": len(report.not_evaluated),
+            }
+            for report in advised.reports
+        ],
+        **advised.counts,
+        "note": order_note(advised.findings),
+        "failures": [{"rule": rule, "error": error} for rule, error in advised.failures],
+        **({"profiler_rules": _profiler_rules(advised)} if advised.with_profiler_rules else {}),
+    }
+
+
+def _profiler_rules(advised: AdviceReports) -> list[dict[str, Any]]:
+    return [
+        {
+            "kernel": kernel,
+            "rule": rule.name,
+            "message": rule.message,
+            "estimated_speedup_percent": rule.estimated_speedup,
+        }
+        for kernel, rule in advised.profiler_rules
+    ]
+
+
+FINDING_COLUMNS = (
+    "kernel",
+    "rule",
+    "topic",
+    "priority",
+    "title",
+    "message",
+    "action",
+    "gain",
+    "gain_kind",
+    "file",
+    "line",
+    "section",
+)
+
+
+def finding_row(finding: Finding) -> dict[str, Any]:
+    """Return *finding* as one row of CSV or NDJSON."""
+    advice, place = finding.advice, finding.advice.location
+    values = (
+        place.kernel if place else None,
+        finding.rule.id,
+        str(finding.rule.topic),
+        str(finding.rule.priority),
+        finding.rule.title,
+        finding.message,
+        advice.action,
+        advice.gain.upper_bound if advice.gain else None,
+        advice.gain.kind if advice.gain else None,
+        place.file if place else None,
+        place.line if place else None,
+        finding.rule.citations[0].section,
+    )
+    return dict(zip(FINDING_COLUMNS, values, strict=True))
+
+
+# Findings that the short text shows; the guide asks to take them from the top anyway.
+TOP = 5
+_TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
+_INDENT = 3
+# Names up to here stand before the title; instances of templates would push it out of sight.
+_SHORT = 60
+
+
+def blocks(advised: AdviceReports) -> Iterator[Block]:
+    """Yield the text: a headline, the findings from the top, and what could not be judged."""
+    findings = advised.findings
+    yield Line(_headline(advised), Tone.STRONG)
+    shown = findings if advised.everything else findings[:TOP]
+    for number, finding in enumerate(shown, 1):
+        yield from _finding(number, finding, many=len(advised.reports) > 1)
+    yield from _footer(advised, hidden=findings[len(shown) :])
+    if advised.with_profiler_rules:
+        yield from _profiler(advised)
+
+
+def _headline(advised: AdviceReports) -> str:
+    counts = [f"{count} {word}" for word, count in advised.counts.items() if count]
+    found = and_list(counts) if counts else _nothing(advised)
+    if len(advised.reports) == 1:
+        report = advised.reports[0]
+        on = f" on {device_line(report.device)}" if report.device else ""
+        return f"{report.kernel or 'This kernel'}{on}: {found}"
+    return f"{plural(len(advised.reports), 'kernel')}: {found}"
+
+
+def _nothing(advised: AdviceReports) -> str:
+    if advised.known:
+        return f"nothing new, {plural(advised.known, 'finding')} in the baseline"
+    return f"nothing to change, say {_judges(advised)}"
+
+
+def _judges(advised: AdviceReports) -> str:
+    """Return how many rules had their evidence."""
+    evaluated = len(advised.rules) - min((len(r.skipped) for r in advised.reports), default=0)
+    return f"the {plural(evaluated, 'rule')} that had evidence"
+
+
+def _finding(number: int, finding: Finding, *, many: bool) -> Iterator[Block]:
+    rule, advice = finding.rule, finding.advice
+    kernel = advice.location.kernel if many and advice.location else None
+    long = kernel is not None and len(kernel) > _SHORT
+    name = f"{kernel}: " if kernel and not long else ""
+    yield Line("")
+    yield Line(
+        f"{number}. {rule.priority.upper()}  {name}{rule.title}  [{rule.id}]",
+        _TONES[rule.priority],
+    )
+    if long:
+        yield Line(f"in {kernel}", indent=_INDENT)
+    yield Line(finding.message, indent=_INDENT)
+    yield Line(f"Do: {advice.action}", indent=_INDENT)
+    if advice.gain and advice.gain.upper_bound > 1:
+        gain = advice.gain
+        bound = f"Can win at most {show_number(gain.upper_bound)}x {gain.kind}: {gain.how}."
+        yield Line(bound, indent=_INDENT)
+    source = rule.citations[0]
+    yield Line(f"Says: {source.document}, {source.section}", Tone.FAINT, _INDENT)
+
+
+def _footer(advised: AdviceReports, hidden: Sequence[Finding]) -> Iterator[Block]:
+    yield Line("")
+    if note := order_note(advised.findings):
+        yield Line(note)
+    if hidden:
+        yield Line(f"{plural(len(hidden), 'more finding')}: --all shows them.")
+    if advised.known and advised.findings:
+        yield Line(f"{plural(advised.known, 'finding')} of the baseline left out.")
+    for rule, error in advised.failures:
+        yield Line(f"The rule {rule} broke: {error}", Tone.BAD)
+    yield from _lacking(advised)
+
+
+def _lacking(advised: AdviceReports) -> Iterator[Block]:
+    lacking = advised.not_evaluated
+    if not lacking:
+        return
+    if not advised.everything:
+        yield Line(
+            f"Not evaluated: {plural(len(lacking), 'rule')} that lack evidence; --all lists them "
+            "with what each needs.",
+            Tone.FAINT,
+        )
+        return
+    yield Heading("Not evaluated")
+    for entry in lacking:
+        yield Line(f"{entry['rule']}: {entry['how']}", Tone.FAINT)
+    yield Line("")
+    yield Line("`gpuadvise rules ID` shows a description with which a rule works.", Tone.FAINT)
+
+
+def _profiler(advised: AdviceReports) -> Iterator[Block]:
+    yield Heading("The profiler's own rules, in its words")
+    for kernel, rule in advised.profiler_rules:
+        share = rule.estimated_speedup
+        bound = f" (its estimate: {share:g} %)" if share else ""
+        yield Line(f"{kernel or 'kernel'}: {rule.name}: {rule.message}{bound}")

@@ -1,0 +1,222 @@
+"""One call of ``advise``: evidence in, rules over it, an answer or a stream of rows out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.backends.settings_file import read_settings
+from gpuadvise.advisor.description.files import BadLine
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.cli.advise.answer import (
+    FINDING_COLUMNS,
+    AdviceReports,
+    answer,
+    exit_code,
+    finding_row,
+)
+from gpuadvise.cli.advise.gather import GatheredEvidence
+from gpuadvise.cli.advise.judge import (
+    Judge,
+    baseline,
+    can_meet,
+    held_against,
+    met_note,
+    nothing_held,
+    ranked,
+    threshold,
+)
+from gpuadvise.cli.advise.request import PLACES, given_flags
+from gpuadvise.cli.emit import emit, note, stream
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Format
+from gpuadvise.rules.extra import with_own
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.select import both, selected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gpuadvise.advisor.backends.settings_file import Settings
+    from gpuadvise.advisor.description.reader import Described
+    from gpuadvise.cli.formats import Output
+    from gpuadvise.rules.model import Priority, Rule
+    from gpuadvise.rules.report import Report
+
+
+# What an exit code says, from harmless to serious.
+_SEVERITY = (Exit.RAN, Exit.THRESHOLD, Exit.UNAVAILABLE, Exit.BAD_INPUT)
+
+
+@dataclass(kw_only=True)
+class _Tally:
+    """What is left of the kernels that went by: the exit code, and whether *limit* was held."""
+
+    limit: Priority | None
+    worst: Exit = Exit.RAN
+    held: bool = False
+
+    def add(self, code: Exit) -> None:
+        self.worst = max(self.worst, code, key=_SEVERITY.index)
+
+
+def streamed(evidence: GatheredEvidence, judge: Judge, limit: Priority | None, form: str) -> Exit:
+    """Print one row per finding; return the most serious exit code of any kernel."""
+    from gpuadvise.cli.render import rows
+
+    tally = _Tally(limit=limit)
+    stream(rows.render(_rows(evidence, judge, tally), form, FINDING_COLUMNS))
+    note(*evidence.notes)
+    if limit is not None and not tally.held and tally.worst is not Exit.BAD_INPUT:
+        raise nothing_held(limit)
+    return tally.worst
+
+
+def _rows(evidence: GatheredEvidence, judge: Judge, tally: _Tally) -> Iterator[dict[str, Any]]:
+    for kernel in evidence.kernels():
+        report = _report(kernel, judge)
+        if report is None:
+            tally.add(Exit.BAD_INPUT)
+            continue
+        findings = judge.news(report)
+        one = AdviceReports(rules=judge.rules, reports=(report,), findings=findings)
+        tally.add(exit_code(one, tally.limit))
+        tally.held = tally.held or (tally.limit is not None and can_meet(report, tally.limit))
+        for rule, error in one.failures:
+            note(f"The rule {rule} broke: {error}")
+        yield from map(finding_row, findings)
+
+
+def _report(kernel: Described | BadLine, judge: Judge) -> Report | None:
+    """Return what the rules say about *kernel*, or None after a note on why they cannot."""
+    try:
+        if isinstance(kernel, BadLine):
+            raise kernel.error
+        return judge.report(kernel)
+    except BadInput as error:  # the line's, or the kernel's own selection
+        note(" ".join(filter(None, (error.message, error.hint))))
+        return None
+
+
+_OUTPUT = ("format", "get")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """The options that were given, by parameter name."""
+
+    given: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Call:
+        """Return the call with those of *options* that were given; a switch is given when on."""
+        off = (name for name, value in options.items() if value is False and name not in PLACES)
+        absent = {*off, *(name for name, value in options.items() if value is None or value == [])}
+        return cls(given={name: options[name] for name in options if name not in absent})
+
+    def many(self, name: str) -> tuple[str, ...]:
+        """Return every value of an option that may repeat."""
+        return tuple(self.given.get(name) or ())
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What the answer repeats as its input."""
+        return {name: value for name, value in self.given.items() if name not in _OUTPUT}
+
+    def evidence(self) -> GatheredEvidence:
+        """Return the evidence that the options name; raises BadInput when there is none."""
+        given = self.given
+        evidence = GatheredEvidence(
+            flags=given_flags(given),
+            files=self.many("files"),
+            profiles=self.many("ncu"),
+            gpu=given.get("gpu"),
+            cc=given.get("cc"),
+            device=given.get("device"),
+            snapshot=given.get("snapshot"),
+            environment=bool(given.get("environment")),
+            reminders=bool(given.get("all_findings")),
+        )
+        live = evidence.device is not None or evidence.snapshot is not None
+        if not (
+            evidence.flags or evidence.files or evidence.profiles or live or evidence.environment
+        ):
+            raise BadInput(
+                "There is no evidence to advise on.",
+                hint="Describe a launch: --regs 72 --block 128 --gpu h200, or give kernel.toml.",
+            )
+        return evidence
+
+    def judge(self, settings: Settings) -> Judge:
+        """Return the rules to run: the user's own included, those not wanted left out."""
+        saved, every = self.given.get("baseline"), with_own(RULES, self.many("rules"))
+        return Judge(
+            rules=self._rules(every, settings),
+            every=every,
+            known=baseline(saved) if saved else {},
+        )
+
+    def _rules(self, rules: tuple[Rule, ...], settings: Settings) -> tuple[Rule, ...]:
+        """Return the rules that options and settings leave; --select stands instead of theirs."""
+        select, place = self.many("select"), f"{settings.file}: "
+        chosen = selected(rules, select, self.many("ignore"))
+        theirs = selected(rules, () if select else settings.select, settings.ignore, place=place)
+        left = both(chosen, theirs)
+        if not left:
+            raise BadInput(
+                "No rule is left to run.",
+                hint=f"--select, --ignore and {settings.file} together exclude them all.",
+            )
+        return left
+
+
+def advise(call: Call, output: Output) -> Exit:
+    """Run the rules over the evidence of *call* and print what they say."""
+    settings = read_settings(Path.cwd())
+    asked = call.given.get("fail_on")
+    option = "--fail-on" if asked else f"{settings.file}: fail_on"
+    limit = threshold(option, asked or settings.fail_on)
+    _refuse_unheard(call, output)
+    judge, evidence = call.judge(settings), call.evidence()
+    if output.format in (Format.NDJSON, Format.CSV) and evidence.files and not output.fields:
+        return streamed(evidence, judge, limit, output.format)
+    return _whole(call, evidence, judge, limit, output)
+
+
+def _refuse_unheard(call: Call, output: Output) -> None:
+    """Raise BadInput where --with-ncu-rules would change nothing."""
+    if not call.given.get("with_ncu_rules"):
+        return
+    if not call.many("ncu"):
+        raise BadInput("--with-ncu-rules: there is no --ncu whose rules could be shown.")
+    if output.format not in (Format.TEXT, Format.MARKDOWN, Format.JSON):
+        raise BadInput(
+            f"--with-ncu-rules: {output.format} has no place for them.",
+            hint="Use text, markdown or json.",
+        )
+
+
+def _whole(
+    call: Call, evidence: GatheredEvidence, judge: Judge, limit: Priority | None, output: Output
+) -> Exit:
+    reports, profiler = [], []
+    for kernel in evidence.kernels():
+        if isinstance(kernel, BadLine):
+            raise kernel.error
+        reports.append(judge.report(kernel))
+        own = kernel.facts.profile.rules if kernel.facts.profile else ()
+        profiler += [(kernel.facts.kernel, rule) for rule in own]
+    held_against(reports, limit)
+    advised = AdviceReports(
+        rules=judge.rules,
+        reports=reports,
+        findings=tuple(ranked([(report, judge.news(report)) for report in reports])),
+        everything=bool(call.given.get("all_findings")),
+        with_profiler_rules=bool(call.given.get("with_ncu_rules")),
+        profiler_rules=tuple(profiler),
+    )
+    files = (*evidence.files, *evidence.profiles)
+    source = next((file for file in files if file != "-"), None)
+    notes = [*evidence.notes, *met_note(advised.findings, limit)]
+    return emit(answer(advised, call.shown, limit, notes, source=source), output)

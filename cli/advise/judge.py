@@ -1,0 +1,179 @@
+"""Rules run over kernels: reports, ranked, with what an older answer already said left out."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, plural, quoted
+from gpuadvise.rules.engine import run
+from gpuadvise.rules.model import Priority
+from gpuadvise.rules.select import both, selected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from gpuadvise.advisor.description.reader import Described
+    from gpuadvise.rules.model import Rule
+    from gpuadvise.rules.report import Finding, Report
+
+
+# An answer of ten thousand kernels with a dozen findings each.
+_LARGEST_BASELINE = 256 * 2**20
+Key: TypeAlias = tuple[str, str | None, str | None]  # rule, kernel, file
+
+
+@dataclass(slots=True)
+class BaselineFinding:
+    """What a baseline says of one key: lines move and numbers change, so it is counted as well."""
+
+    count: int = 0
+    messages: set[str] = field(default_factory=set)
+
+
+_UNSEEN = BaselineFinding()
+
+
+def new_among(
+    findings: Sequence[Finding], known: Mapping[Key, BaselineFinding]
+) -> tuple[Finding, ...]:
+    """Return those of one kernel's *findings* that *known* does not have.
+
+    A rule that fires more often in one place than it did says something new; of its findings
+    those in the baseline's very words are the old ones.
+    """
+    counts = Counter(map(_key, findings))
+    seen = {key: known.get(key, _UNSEEN) for key in counts}
+    surplus = {key: count - seen[key].count for key, count in counts.items()}
+    new = []
+    for finding in findings:
+        key = _key(finding)
+        if surplus[key] > 0 and finding.message not in seen[key].messages:
+            surplus[key] -= 1
+            new.append(finding)
+    return tuple(new)
+
+
+def _key(finding: Finding) -> Key:
+    place = finding.advice.location
+    return finding.rule.id, place.kernel if place else None, place.file if place else None
+
+
+def baseline(path: str) -> dict[Key, BaselineFinding]:
+    """Return the findings of the saved answer *path*; raises BadInput naming the option."""
+    try:
+        with open(path, "rb") as file:
+            answer = json.loads(file.read(_LARGEST_BASELINE))
+        found: dict[Key, BaselineFinding] = {}
+        for finding in answer["findings"]:
+            seen = found.setdefault(_saved_key(finding), BaselineFinding())
+            seen.count += 1
+            seen.messages.add(str(finding["message"]))
+        return found
+    except OSError as error:
+        raise BadInput(f"--baseline: {quoted(path)}: {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise BadInput(
+            f"--baseline: {quoted(path)} is no answer of `gpuadvise advise --format json`."
+        ) from None
+
+
+def _saved_key(finding: dict[str, Any]) -> Key:
+    place = finding["location"] or {}
+    return str(finding["rule"]), place.get("kernel"), place.get("file")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """The rules that run for every kernel, and what is known already."""
+
+    rules: tuple[Rule, ...]
+    every: tuple[Rule, ...]  # also those not selected: a kernel may name them
+    known: Mapping[Key, BaselineFinding] = field(default_factory=dict)
+
+    def report(self, kernel: Described) -> Report:
+        """Return what the rules say about *kernel*, its own selection applied."""
+        rules = self.rules
+        if kernel.select or kernel.ignore:
+            rules = both(rules, self._wanted_by(kernel))
+        return run(rules, kernel.facts)
+
+    def _wanted_by(self, kernel: Described) -> tuple[Rule, ...]:
+        name = kernel.facts.kernel
+        place = f"kernel {quoted(name)}: " if name else "kernel: "
+        return selected(self.every, kernel.select, kernel.ignore, place=place)
+
+    def news(self, report: Report) -> tuple[Finding, ...]:
+        """Return the findings of *report* that the baseline does not have."""
+        return new_among(report.findings, self.known) if self.known else report.findings
+
+
+def threshold(option: str, word: str | None) -> Priority | None:
+    """Return the priority that *word* names, None for None; raises BadInput."""
+    if word is None:
+        return None
+    if word not in [*Priority]:
+        accepted = and_list([*Priority], "or")
+        raise BadInput(f"{option}: {quoted(word)} is not a priority.", hint=f"Use {accepted}.")
+    return Priority(word)
+
+
+def held_against(reports: Iterable[Report], limit: Priority | None) -> None:
+    """Raise BadInput when *limit* was set and no rule that could meet it was evaluated.
+
+    A threshold that passes because nothing was looked at would be a gate that is always open.
+    """
+    if limit is None:
+        return
+    if not any(can_meet(report, limit) for report in reports):
+        raise nothing_held(limit)
+
+
+def nothing_held(limit: Priority) -> BadInput:
+    """Return the error of a threshold that nothing could meet."""
+    return BadInput(
+        f"--fail-on {limit}: no rule of that priority had its evidence.",
+        hint="Run without it and with --all: each rule then says what it needs.",
+    )
+
+
+def can_meet(report: Report, limit: Priority) -> bool:
+    """Return whether a rule as urgent as *limit* was evaluated for *report*."""
+    return any(line.rule.priority.rank <= limit.rank for line in report.lines)
+
+
+def met(findings: Iterable[Finding], limit: Priority | None) -> int:
+    """Return how many of *findings* are as urgent as *limit*, or more so."""
+    if limit is None:
+        return 0
+    return sum(finding.rule.priority.rank <= limit.rank for finding in findings)
+
+
+def met_note(findings: Iterable[Finding], limit: Priority | None) -> list[str]:
+    """Return the sentence that says why the exit code is 1, if it is."""
+    count = met(findings, limit)
+    return [f"{plural(count, 'finding')} at --fail-on {limit} or above."] if count else []
+
+
+def ranked(reports: Sequence[tuple[Report, tuple[Finding, ...]]]) -> Iterator[Finding]:
+    """Yield the findings of all kernels: by priority, then by what they can win.
+
+    Where every kernel's time is known, that is seconds: a small gain on a long kernel goes
+    before a large one on a short kernel. Otherwise it is the factor.
+    """
+    timed = all(report.seconds for report, _ in reports)
+    flat = [
+        ((finding.rule.priority.rank, -_worth(finding, report, timed=timed)), finding)
+        for report, findings in reports
+        for finding in findings
+    ]
+    yield from (finding for _, finding in sorted(flat, key=lambda entry: entry[0]))
+
+
+def _worth(finding: Finding, report: Report, *, timed: bool) -> float:
+    if timed and report.seconds:
+        return report.seconds * (1 - 1 / finding.bound)
+    return finding.bound

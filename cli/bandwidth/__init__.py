@@ -1,0 +1,1 @@
+"""``gpuadvise bandwidth``: theoretical and effective bandwidth."""

@@ -1,0 +1,209 @@
+"""The result and the text of ``gpuadvise bandwidth``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.json_records import plain
+from gpuadvise.advisor.memory.bandwidth import Band, band, is_gddr
+from gpuadvise.advisor.quantity import (
+    show_binary_rate,
+    show_bytes,
+    show_rate,
+    show_seconds,
+    show_share,
+)
+from gpuadvise.advisor.transfers.links import Link, host_link, nvlink
+from gpuadvise.cli.blocks import (
+    Block,
+    Cell,
+    Column,
+    Fact,
+    Heading,
+    LabelledFacts,
+    Line,
+    Table,
+    Tone,
+)
+from gpuadvise.cli.devices import device_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.transfers.links import LinkModel
+    from gpuadvise.cli.bandwidth.request import KernelTraffic, Peak
+
+
+# A launch and its first memory accesses take some microseconds; a kernel this short is mostly
+# that (a minimal kernel takes about 2 us on a H200).
+_SHORT = 10e-6
+
+
+def causes(device: Device | None, traffic: KernelTraffic, band: Band) -> list[str]:
+    """Return the likely causes of *band*, the ones that the numbers show first."""
+    return [*_shown(device, traffic, band), *_usual(band)]
+
+
+def _shown(device: Device | None, traffic: KernelTraffic, band: Band) -> Iterator[str]:
+    cache = device.l2_bytes if device else None
+    if cache and traffic.moved and traffic.moved <= cache:
+        yield (
+            f"The data fit the L2 cache of {show_bytes(cache)}: repeated runs measure the cache, "
+            "so use larger data."
+        )
+    if traffic.seconds and traffic.seconds < _SHORT and band is not Band.IMPOSSIBLE:
+        yield (
+            f"{show_seconds(traffic.seconds)} is little more than a launch takes: give the "
+            "kernel more work before judging it."
+        )
+
+
+def _usual(band: Band) -> Iterator[str]:
+    match band:
+        case Band.IMPOSSIBLE:
+            yield (
+                "More than memory can deliver: bytes counted twice, served by a cache, or GiB "
+                "taken for GB, or a time without synchronisation."
+            )
+        case Band.BAD | Band.POOR:
+            yield "Uncoalesced or misaligned accesses: see gpuadvise access."
+            yield "Too few bytes in flight: occupancy, or narrow words (try 16 bytes per load)."
+            yield "Another limit than memory: see gpuadvise roofline."
+        case Band.FAIR:
+            yield "Wider words or more independent loads per thread often close the rest."
+        case Band.GOOD:
+            pass
+
+
+_TONES = {
+    Band.IMPOSSIBLE: Tone.BAD,
+    Band.BAD: Tone.BAD,
+    Band.POOR: Tone.POOR,
+    Band.FAIR: Tone.PLAIN,
+    Band.GOOD: Tone.GOOD,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BandwidthCase:
+    """One question about bandwidth; no device when its factors were typed."""
+
+    device: Device | None
+    peak: Peak
+    traffic: KernelTraffic
+    measured: LinkModel | None = None
+    slot: Link | None = None  # where it is not the device's own
+
+    @property
+    def ratio(self) -> float | None:
+        """Effective / theoretical bandwidth."""
+        effective = self.traffic.effective
+        return None if effective is None else effective / self.peak.theoretical
+
+    @property
+    def band(self) -> Band | None:
+        """The verdict on the ratio."""
+        effective = self.traffic.effective
+        return None if effective is None else band(effective, self.peak.theoretical)
+
+    @property
+    def causes(self) -> list[str]:
+        """Likely causes of the verdict."""
+        return causes(self.device, self.traffic, self.band) if self.band else []
+
+    @property
+    def links(self) -> list[Link]:
+        """Links of the device to its host and its neighbours."""
+        device = self.device
+        host = self.slot or (host_link(device) if device else None)
+        peers = nvlink(device.nvlink_bandwidth) if device and device.nvlink_bandwidth else None
+        return [link for link in (host, peers) if link]
+
+
+def asked(case: BandwidthCase) -> dict[str, Any]:
+    """Return the ``input`` of the JSON document."""
+    traffic = case.traffic
+    return {
+        "read_bytes": traffic.read_bytes,
+        "write_bytes": traffic.write_bytes,
+        "seconds": traffic.seconds,
+    }
+
+
+def result(case: BandwidthCase) -> dict[str, Any]:
+    """Return the ``result`` of the JSON document."""
+    peak, traffic = case.peak, case.traffic
+    return {
+        "theoretical": peak.theoretical,
+        "effective": traffic.effective,
+        "ratio": case.ratio,
+        "band": case.band and str(case.band),
+        "source": peak.source,
+        "formula": peak.formula,
+        "derived": peak.derived,
+        "published": peak.published,
+        "agree": peak.agree,
+        "attainable": peak.attainable,
+        "causes": case.causes,
+        "links": [plain(link) for link in case.links],
+        "measured": case.measured and case.measured.to_json(),
+    }
+
+
+def blocks(case: BandwidthCase) -> list[Block]:
+    """Return what a person reads."""
+    head = [Line(device_line(case.device), Tone.STRONG)] if case.device else []
+    found: list[Block] = [*head, LabelledFacts(tuple(_facts(case)))]
+    found += [Line(cause) for cause in case.causes]
+    found += [Line(note, Tone.FAINT) for note in _notes(case)]
+    if case.links:
+        found += [Heading("Links, each direction"), _links(case)]
+    return found
+
+
+def _facts(case: BandwidthCase) -> Iterator[Fact]:
+    peak, traffic = case.peak, case.traffic
+    remark = f"{show_binary_rate(peak.theoretical)}; {peak.source}"
+    yield Fact(label="theoretical", value=Cell(show_rate(peak.theoretical)), remark=remark)
+    if peak.formula:
+        yield Fact(label="formula", value=Cell(peak.formula))
+    if peak.published:
+        differ = "" if peak.agree is not False else "; differs from the formula by more than 5 %"
+        yield Fact(
+            label="published", value=Cell(show_rate(peak.published)), remark=f"data sheet{differ}"
+        )
+    if traffic.effective is not None and case.ratio is not None and case.band:
+        moved = f"{traffic.moved:,} bytes in {show_seconds(traffic.seconds or 0)}"
+        remark = f"{show_binary_rate(traffic.effective)}; {moved}"
+        yield Fact(label="effective", value=Cell(show_rate(traffic.effective)), remark=remark)
+        verdict = Cell(show_share(case.ratio), _TONES[case.band])
+        yield Fact(label="ratio", value=verdict, remark=str(case.band))
+
+
+def _notes(case: BandwidthCase) -> Iterator[str]:
+    device = case.device
+    if device and device.ecc and is_gddr(device):
+        yield "ECC over GDDR takes about 20 % of the bandwidth while it is on."
+    if case.traffic.effective is not None:
+        yield "GB/s are powers of 1000, GiB/s of 1024; both sides of the ratio are in bytes/s."
+
+
+def _links(case: BandwidthCase) -> Table:
+    columns = (
+        Column("link"),
+        Column("theoretical", right=True),
+        Column("copies reach", right=True),
+    )
+    rows = [
+        (Cell(link.name), Cell(show_rate(link.theoretical)), Cell(f"~{show_rate(link.attainable)}"))
+        for link in case.links
+    ]
+    if case.measured:
+        for name, rate in (
+            ("host to device", case.measured.h2d_rate),
+            ("device to host", case.measured.d2h_rate),
+        ):
+            rows.append((Cell(f"{name} ({case.measured.source})"), Cell(""), Cell(show_rate(rate))))
+    return Table(columns=columns, rows=tuple(rows))

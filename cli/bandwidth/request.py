@@ -1,0 +1,159 @@
+"""The theoretical bandwidth of a device or of typed factors, with its formula and source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.memory.bandwidth import (
+    AGREEMENT,
+    attainable_with_ecc,
+    derived_bandwidth,
+    effective_bandwidth,
+    theoretical_bandwidth,
+)
+from gpuadvise.advisor.memory.number_types import parse_number_type, storage_bytes
+from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.quantity import (
+    LARGEST_BYTES,
+    parse_bytes,
+    parse_hertz,
+    parse_seconds,
+    show_hertz,
+)
+from gpuadvise.cli.args import named, whole
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peak:
+    """A theoretical bandwidth in bytes/s and where it comes from.
+
+    ``derived`` is what the formula gives, ``published`` what the data sheet says; ``agree``
+    is None unless both are known. ``attainable`` takes ECC over GDDR into account.
+    """
+
+    theoretical: float
+    source: str
+    formula: str | None
+    derived: float | None = None
+    published: float | None = None
+    attainable: float | None = None
+
+    @property
+    def agree(self) -> bool | None:
+        """Whether formula and data sheet differ by 5 % at most."""
+        if self.derived is None or self.published is None:
+            return None
+        return abs(self.derived / self.published - 1) <= AGREEMENT
+
+
+def typed_peak(clock: str, bus: str, rate: str) -> Peak:
+    """Return the peak of the options' factors; raises BadInput."""
+    hertz = named("--memory-clock", parse_hertz, clock)
+    bits = whole("--bus", bus, low=8, high=65_536)
+    factor = whole("--data-rate", rate, low=1, high=16)
+    derived = theoretical_bandwidth(hertz, bits, factor)
+    return Peak(
+        theoretical=derived,
+        source="you",
+        formula=_formula(hertz, bits, factor),
+        derived=derived,
+        attainable=derived,
+    )
+
+
+def device_peak(device: Device) -> Peak:
+    """Return the peak of *device*; raises BadInput where the catalogue knows none."""
+    rate = device.memory_bandwidth
+    if rate is None:
+        raise BadInput(
+            f"The memory bandwidth of {device.name} is not known.",
+            hint="Name a GPU with --gpu, or give --memory-clock and --bus.",
+        )
+    clock, bits, factor = device.memory_clock_hz, device.memory_bus_bits, device.memory_data_rate
+    formula = None
+    if clock is not None and bits is not None and factor is not None:
+        formula = _formula(clock, bits, factor)
+    return Peak(
+        theoretical=rate,
+        source=device.sources.get("memory_bandwidth", str(device.origin)),
+        formula=formula,
+        derived=derived_bandwidth(device),
+        published=device.published_bandwidth,
+        attainable=attainable_with_ecc(device, rate),
+    )
+
+
+def _formula(hertz: float, bits: int, factor: int) -> str:
+    return f"{show_hertz(hertz)} x {bits} bit / 8 x {factor}"
+
+
+_MOST_ELEMENTS = 2**40
+_MOST_PASSES = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelTraffic:
+    """Bytes read and written by a kernel and its time; ``None`` is not given."""
+
+    read_bytes: int | None = None
+    write_bytes: int | None = None
+    seconds: float | None = None
+
+    @property
+    def effective(self) -> float | None:
+        """Effective bandwidth in bytes/s, None without bytes or time."""
+        if self.seconds is None or self.moved is None:
+            return None
+        return effective_bandwidth(self.moved, 0, self.seconds)
+
+    @property
+    def moved(self) -> int | None:
+        """Bytes read and written together."""
+        if self.read_bytes is None and self.write_bytes is None:
+            return None
+        return (self.read_bytes or 0) + (self.write_bytes or 0)
+
+
+def traffic(
+    *,
+    read: str | None,
+    write: str | None,
+    time: str | None,
+    matrix: str | None,
+    dtype: str,
+    copies: str,
+) -> KernelTraffic:
+    """Return what the options say; raises BadInput for half of a measurement."""
+    if matrix is not None and (read is not None or write is not None):
+        raise BadInput("--matrix gives the bytes: leave out --read and --write.")
+    read_bytes = None if read is None else named("--read", parse_bytes, read)
+    write_bytes = None if write is None else named("--write", parse_bytes, write)
+    if matrix is not None:
+        read_bytes, write_bytes = _matrix(matrix, dtype, copies)
+    seconds = None if time is None else named("--time", parse_seconds, time)
+    found = KernelTraffic(read_bytes=read_bytes, write_bytes=write_bytes, seconds=seconds)
+    if (seconds is None) != (found.moved is None):
+        raise BadInput(
+            "An effective bandwidth needs bytes and a time.",
+            hint="Give --read, --write or --matrix together with --time.",
+        )
+    return found
+
+
+def _matrix(matrix: str, dtype: str, copies: str) -> tuple[int, int]:
+    """Return the bytes read and written: half of the passes each, the odd one read."""
+    rows, by, columns = matrix.lower().partition("x")
+    if not by:
+        raise BadInput(f"--matrix: {quoted(matrix)} is no matrix.", hint="Write it as 2048x2048.")
+    elements = whole("--matrix", rows, low=1, high=_MOST_ELEMENTS)
+    elements *= whole("--matrix", columns, low=1, high=_MOST_ELEMENTS)
+    size = storage_bytes(elements, named("--dtype", parse_number_type, dtype))
+    passes = whole("--copies", copies, low=1, high=_MOST_PASSES)
+    if size * passes > LARGEST_BYTES:
+        raise BadInput(f"--matrix: {quoted(matrix)} has more than 2^63-1 bytes.")
+    return size * (passes - passes // 2), size * (passes // 2)

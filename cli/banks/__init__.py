@@ -1,0 +1,1 @@
+"""``gpuadvise banks``: bank conflicts in shared memory."""

@@ -1,0 +1,163 @@
+"""The result and the text of ``gpuadvise banks``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.memory.banks import bank_count, bank_of
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.cli.access.warp import shown_lanes
+from gpuadvise.cli.blocks import Block, Cell, Drawing, Fact, Heading, LabelledFacts, Line, Tone
+from gpuadvise.cli.devices import device_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.capability import Capability
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.memory.banks import Conflicts
+    from gpuadvise.advisor.memory.layouts import SharedTile, Swizzle
+    from gpuadvise.advisor.memory.pattern import Pattern
+
+
+FREE, SERVED, CONFLICT = ".", "#", "X"
+
+
+def picture(
+    pattern: Pattern, conflicts: Conflicts, capability: Capability, *, wide: bool = False
+) -> str:
+    """Return a row per lane: the banks its first instruction visits, marked in a conflict.
+
+    A bank is marked when more words of it are wanted in the same phase than one pass gives.
+    """
+    count = bank_count(capability)
+    visits = [_visits(start, conflicts.width, capability, wide=wide) for start in pattern.starts]
+    crowded = _crowded(pattern, visits, conflicts.lanes_per_phase)
+    ruler = "".join(f"{bank:<4}" for bank in range(0, count, 4)).rstrip()
+    drawn = [f"{'bank':>7}  {ruler}"]
+    for lane, seen in zip(pattern.lanes, visits, strict=True):
+        phase = lane // conflicts.lanes_per_phase
+        banks = {bank for bank, _ in seen}
+        marks = (
+            FREE if bank not in banks else CONFLICT if (phase, bank) in crowded else SERVED
+            for bank in range(count)
+        )
+        drawn.append(f"lane {lane:>2}  {''.join(marks)}")
+    drawn.append(
+        f"{SERVED} served in one pass  {CONFLICT} waits: other words of the bank wanted too"
+    )
+    return "\n".join(drawn)
+
+
+def _visits(start: int, width: int, capability: Capability, *, wide: bool) -> set[tuple[int, int]]:
+    """Return the banks, and the row of each, that *width* bytes at *start* lie in."""
+    row = bank_count(capability) * (8 if capability.major == 3 else 4)
+    return {
+        (bank_of(byte, capability, eight_byte_banks=wide), byte // row)
+        for byte in range(start, start + width)
+    }
+
+
+def _crowded(
+    pattern: Pattern, visits: list[set[tuple[int, int]]], group: int
+) -> set[tuple[int, int]]:
+    """Return (phase, bank) of which two rows or more are wanted."""
+    wanted = {
+        (lane // group, bank, row)
+        for lane, seen in zip(pattern.lanes, visits, strict=True)
+        for bank, row in seen
+    }
+    rows = Counter((phase, bank) for phase, bank, _ in wanted)
+    return {place for place, number in rows.items() if number > 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BanksCase:
+    """One access to shared memory and what would end its conflicts.
+
+    ``padding`` counts elements added to each row of the bare layout; None where none helps or
+    the indices have no rows. *tile* is None for a stride or indices.
+    """
+
+    device: Device
+    pattern: Pattern
+    conflicts: Conflicts
+    padding: int | None
+    swizzle: Swizzle | None
+    tile: SharedTile | None = None
+    wide_banks: bool = False
+    listed: bool = False  # by indices
+    show: bool = False
+
+
+def result(case: BanksCase) -> dict[str, Any]:
+    """Return the ``result`` of the JSON document."""
+    found, swizzle = case.conflicts, case.swizzle
+    return {
+        "degree": found.degree,
+        "suggested_padding": case.padding,
+        "swizzle": swizzle
+        and {"expression": str(swizzle), "mask": swizzle.mask, "shift": swizzle.shift},
+        "wavefronts": found.wavefronts,
+        "ideal_wavefronts": found.ideal_wavefronts,
+        "slowdown": found.wavefronts / found.ideal_wavefronts,
+        "instructions": found.instructions,
+        "width": found.width,
+        "lanes_per_phase": found.lanes_per_phase,
+        "busiest_banks": list(found.busiest_banks),
+        "tile_bytes": case.tile and case.tile.bytes,
+    }
+
+
+def blocks(case: BanksCase) -> list[Block]:
+    """Return what a person reads."""
+    found: list[Block] = [
+        Line(device_line(case.device), Tone.STRONG),
+        LabelledFacts(tuple(_facts(case))),
+    ]
+    found += [Line(sentence) for sentence in _advice(case)]
+    if case.show:
+        grid = picture(case.pattern, case.conflicts, case.device.capability, wide=case.wide_banks)
+        found += [Heading("Lanes and banks"), Drawing(grid)]
+    return found
+
+
+def _facts(case: BanksCase) -> Iterator[Fact]:
+    found = case.conflicts
+    conflict = found.degree > 1
+    verdict = f"{found.degree}-way" if conflict else "none"
+    noun = "bank" if len(found.busiest_banks) == 1 else "banks"
+    banks = f"{noun} {shown_lanes(found.busiest_banks)}" if found.busiest_banks else ""
+    tone = Tone.BAD if conflict else Tone.GOOD
+    yield Fact(label="conflict", value=Cell(verdict, tone), remark=banks)
+    passes = plural(found.wavefronts, "pass", "passes")
+    remark = f"{found.ideal_wavefronts} without conflicts"
+    yield Fact(label="takes", value=Cell(passes), remark=remark)
+    yield Fact(
+        label="width",
+        value=Cell(plural(found.width, "byte")),
+        remark=f"per lane and instruction, {found.lanes_per_phase} lanes at a time",
+    )
+    if case.tile:
+        yield Fact(label="tile", value=Cell(show_bytes(case.tile.bytes)))
+
+
+def _advice(case: BanksCase) -> Iterator[str]:
+    if case.conflicts.degree == 1:
+        return
+    if case.padding:
+        size = case.pattern.element_bytes
+        yield (
+            f"Pad each row by {plural(case.padding, 'element')} ({case.padding * size} bytes): "
+            "no conflict is left."
+        )
+    if case.swizzle:
+        either = "Or keep" if case.padding else "Keep"
+        yield f"{either} each element at {case.swizzle} within its row: no conflict, no padding."
+    if case.listed:
+        yield "Indices have no rows to pad: the layout behind them must change."
+    elif not case.padding and not case.swizzle:
+        yield "Neither padding the rows nor an XOR within them ends this conflict."

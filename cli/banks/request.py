@@ -1,0 +1,124 @@
+"""The access to shared memory that ``banks`` is asked about, from option texts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.memory.banks import bank_conflicts
+from gpuadvise.advisor.memory.layouts import (
+    SharedTile,
+    Walk,
+    smallest_padding,
+    smallest_swizzle,
+    walk_pattern,
+)
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
+from gpuadvise.advisor.prose import and_list, quoted
+from gpuadvise.cli.access.warp import Words, active, element_bytes, patterns
+from gpuadvise.cli.args import whole
+from gpuadvise.cli.banks.answer import BanksCase
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.memory.pattern import Pattern
+
+_MOST_COLUMNS = 2**16
+
+
+def wide_banks(text: str, device: Device) -> bool:
+    """Return whether ``--bank-size`` asks for the 8-byte banks of cc 3.x; raises BadInput."""
+    if text not in ("4", "8") or (text == "8" and device.capability.major != 3):
+        raise BadInput(
+            f"--bank-size: {quoted(text)} is no bank size of compute capability "
+            f"{device.capability}.",
+            hint="Banks are 4 bytes wide; cc 3.x can switch to 8.",
+        )
+    return text == "8"
+
+
+def examined(
+    device: Device, words: Words, *, tile: str | None, walk: str, pad: str, wide: bool
+) -> BanksCase:
+    """Return the access that the options describe, its conflicts and what ends them."""
+    extra = whole("--pad", pad, low=0, high=_MOST_COLUMNS)
+    if tile is None:
+        return _strided(device, words, extra, wide=wide)
+    if words.stride is not None or words.indices is not None:
+        raise BadInput("--tile gives the addresses: leave out --stride and --indices.")
+    return _tiled(device, words, _tile(tile, words, extra), _walk(walk), wide=wide)
+
+
+def _strided(device: Device, words: Words, extra: int, *, wide: bool) -> BanksCase:
+    element, capability = element_bytes(words), device.capability
+    if words.indices is not None:
+        return _listed(device, words, extra, wide=wide)
+    bare = whole("--stride", words.stride or "1", low=0, high=_MOST_COLUMNS)
+
+    def padded(pad: int) -> Pattern:
+        return patterns(replace(words, stride=str(bare + pad)))[0]
+
+    pattern = padded(extra)
+    rows = SharedTile(rows=WARP_SIZE, columns=max(bare, 1), element_bytes=element)
+    return BanksCase(
+        device=device,
+        pattern=pattern,
+        conflicts=bank_conflicts(pattern, capability, eight_byte_banks=wide),
+        padding=smallest_padding(padded, capability, eight_byte_banks=wide),
+        swizzle=smallest_swizzle(rows, capability, eight_byte_banks=wide),
+        wide_banks=wide,
+    )
+
+
+def _listed(device: Device, words: Words, extra: int, *, wide: bool) -> BanksCase:
+    found = patterns(words)
+    if extra:
+        raise BadInput("--pad needs rows: --stride or --tile, not --indices.")
+    if len(found) > 1:
+        raise BadInput("--indices: one warp has 32 lanes at most.")
+    return BanksCase(
+        device=device,
+        pattern=found[0],
+        conflicts=bank_conflicts(found[0], device.capability, eight_byte_banks=wide),
+        padding=None,
+        swizzle=None,
+        wide_banks=wide,
+        listed=True,
+    )
+
+
+def _tiled(device: Device, words: Words, tile: SharedTile, walk: Walk, *, wide: bool) -> BanksCase:
+    capability = device.capability
+
+    def padded(pad: int) -> Pattern:
+        return active(words, walk_pattern(replace(tile, pad=pad), walk))
+
+    pattern = padded(tile.pad)
+    return BanksCase(
+        device=device,
+        pattern=pattern,
+        conflicts=bank_conflicts(pattern, capability, eight_byte_banks=wide),
+        padding=smallest_padding(padded, capability, eight_byte_banks=wide),
+        swizzle=smallest_swizzle(tile, capability, eight_byte_banks=wide),
+        tile=tile,
+        wide_banks=wide,
+    )
+
+
+def _tile(text: str, words: Words, pad: int) -> SharedTile:
+    rows, by, columns = text.lower().partition("x")
+    if not by:
+        raise BadInput(f"--tile: {quoted(text)} is no tile.", hint="Write it as 32x32.")
+    return SharedTile(
+        rows=whole("--tile", rows, low=1, high=_MOST_COLUMNS),
+        columns=whole("--tile", columns, low=1, high=_MOST_COLUMNS),
+        element_bytes=element_bytes(words),
+        pad=pad,
+    )
+
+
+def _walk(text: str) -> Walk:
+    if text not in list(Walk):
+        raise BadInput(f"--walk: {quoted(text)} is not {and_list(list(Walk), 'or')}.")
+    return Walk(text)

@@ -1,1 +1,0 @@
-"""One module per command; imported only when that command runs."""

@@ -1,1 +1,0 @@
-"""The answer of ``gpuadvise compat``: its question, its fields, its words."""

@@ -1,0 +1,140 @@
+"""``gpuadvise device``: what a GPU is and what it does now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.devices import device_block
+from gpuadvise.cli.emit import emit
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.gpu import Machine
+
+EXAMPLES = """\
+  gpuadvise device --telemetry
+  gpuadvise device --gpu h200 --get memory_bandwidth
+  gpuadvise device --all --telemetry --format json > box.json
+  gpuadvise device --from box.json --device 1"""
+
+_NO_TELEMETRY = "There is no telemetry of this device; only a live GPU gives it."
+
+
+def command(
+    gpu: Gpu = None,
+    cc: Cc = None,
+    device: Live = None,
+    from_file: Snapshot = None,
+    all_gpus: Annotated[bool, typer.Option("--all", help="Every GPU of this machine.")] = False,
+    telemetry: Annotated[
+        bool, typer.Option("--telemetry", help="Clocks, power, heat, load, link, processes now.")
+    ] = False,
+    format: FormatName = Format.TEXT,
+    get: Get = None,
+) -> Exit:
+    """Print what one GPU, or every GPU of this machine, is and does."""
+    asked = {"gpu": gpu, "cc": cc, "device": device, "from": from_file}
+    _refuse(asked, all_gpus=all_gpus, telemetry=telemetry)
+    given = {**asked, "all": all_gpus, "telemetry": telemetry}
+    answer = _every(given) if all_gpus else _one(given)
+    return emit(answer, Output(format=format, fields=tuple(get or ())))
+
+
+def _refuse(options: dict[str, str | None], *, all_gpus: bool, telemetry: bool) -> None:
+    named = [f"--{name}" for name, value in options.items() if value is not None]
+    if all_gpus and (other := [name for name in named if name != "--from"]):
+        raise BadInput(f"--all and {other[0]} contradict each other.", hint="Give one of them.")
+    if telemetry and (fixed := [name for name in named if name in ("--gpu", "--cc")]):
+        raise BadInput(f"--telemetry needs a live GPU; {fixed[0]} names none.")
+
+
+def _one(options: dict[str, Any]) -> Answer:
+    from gpuadvise.advisor.backends.choose import Depth, choose
+    from gpuadvise.advisor.gpu import Gpu, Identity
+    from gpuadvise.advisor.snapshot import gpu_record
+
+    choice = choose(
+        gpu=options["gpu"],
+        cc=options["cc"],
+        device=options["device"],
+        from_file=options["from"],
+        depth=Depth.TELEMETRY if options["telemetry"] else Depth.FACTS,
+    )
+    gpu = choice.gpu or Gpu(device=choice.device, identity=Identity())
+    missing = (_NO_TELEMETRY,) if options["telemetry"] and gpu.telemetry is None else ()
+    return Answer(
+        command="device",
+        device=device_block(choice.device),
+        input=options,
+        result={**gpu_record(gpu), **_about(choice)},
+        rows=[row(gpu_record(gpu))],
+        blocks=lambda: _pages().one_gpu(gpu, choice.machine),
+        notes=(*choice.notes, *missing),
+    )
+
+
+def _about(choice: Choice) -> dict[str, Any]:
+    machine = choice.machine
+    return {
+        "driver_version": machine.driver_version if machine else None,
+        "cuda_version": machine.cuda_version if machine else None,
+        "problems": list(machine.problems) if machine else [],
+    }
+
+
+def _every(options: dict[str, Any]) -> Answer:
+    from gpuadvise.advisor.snapshot import machine_record
+
+    machine = _machine(options["from"], telemetry=options["telemetry"])
+    result = machine_record(machine)
+    return Answer(
+        command="device",
+        device=None,
+        input=options,
+        result=result,
+        rows=[row(record) for record in result["devices"]],
+        blocks=lambda: _pages().whole_machine(machine),
+        exit=Exit.UNAVAILABLE if _broken(machine) else Exit.RAN,
+    )
+
+
+def _machine(path: str | None, *, telemetry: bool) -> Machine:
+    if path is not None:
+        from gpuadvise.advisor.backends.user_files import read_snapshot
+
+        return read_snapshot(path)
+    from gpuadvise.advisor.backends.live import live_machine
+
+    return live_machine(telemetry=telemetry)
+
+
+def _broken(machine: Machine) -> bool:
+    """Return whether a driver is there and no GPU answers; having no GPU is no fault."""
+    from gpuadvise.advisor.backends.live import NO_DRIVER
+
+    return not machine.gpus and machine.problems != (NO_DRIVER,)
+
+
+def row(record: dict[str, Any]) -> dict[str, Any]:
+    """Return *record* flat for CSV and NDJSON: no sources and reasons, telemetry's fields by dot."""
+    flat = {name: value for name, value in record.items() if name not in _NOT_IN_ROWS}
+    peaks = {f"peaks.{name}": value for name, value in record["peaks"].items()}
+    now = record["telemetry"] or {}
+    live = {f"telemetry.{name}": value for name, value in now.items() if name != "reasons"}
+    return {**flat, **peaks, **live}
+
+
+_NOT_IN_ROWS = ("sources", "reasons", "peaks", "telemetry", "notes", "mig")
+
+
+def _pages() -> Any:
+    from gpuadvise.cli.device import text
+
+    return text

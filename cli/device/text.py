@@ -1,0 +1,257 @@
+"""What a GPU does now, as labelled values for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.quantity import show_bytes, show_hertz, show_share
+from gpuadvise.advisor.telemetry import IDLE_REASON, link_is_idle
+from gpuadvise.cli.blocks import (
+    Block,
+    Cell,
+    Column,
+    Fact,
+    Heading,
+    LabelledFacts,
+    Line,
+    Table,
+    Tone,
+)
+from gpuadvise.cli.device import facts
+from gpuadvise.cli.devices import device_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gpuadvise.advisor.gpu import Gpu, Identity, Machine
+    from gpuadvise.advisor.telemetry import Process, Telemetry
+
+    Words = Callable[[Telemetry], Cell | None]
+
+
+def _of(now: float | None, most: float | None, show: Callable[[float], str]) -> Cell | None:
+    if now is None:
+        return None
+    return Cell(show(now) + (f" of {show(most)}" if most is not None else ""))
+
+
+def _watts(value: float) -> str:
+    return f"{value:.0f} W"
+
+
+def _heat(now: Telemetry) -> Cell | None:
+    if now.temperature_celsius is None:
+        return None
+    slow = now.temperature_slowdown_celsius
+    limit = f", slows down at {slow} °C" if slow is not None else ""
+    return Cell(f"{now.temperature_celsius} °C{limit}")
+
+
+def _memory(now: Telemetry) -> Cell | None:
+    if now.memory_used_bytes is None or now.memory_total_bytes is None:
+        return None
+    kept = now.memory_reserved_bytes
+    own = f", {show_bytes(kept)} reserved by the driver" if kept is not None else ""
+    used, total = show_bytes(now.memory_used_bytes), show_bytes(now.memory_total_bytes)
+    return Cell(f"{used} of {total} used{own}")
+
+
+def _link(now: Telemetry) -> Cell | None:
+    if now.pcie_generation is None:
+        return None
+    text = f"generation {now.pcie_generation} x{now.pcie_lanes or '?'}"
+    if now.pcie_generation_max is not None:
+        text += f" of generation {now.pcie_generation_max} x{now.pcie_lanes_max or '?'}"
+    return Cell(text + (" (idle: the link rests to save power)" if link_is_idle(now) else ""))
+
+
+def _events(now: Telemetry) -> Cell | None:
+    events = now.clock_event_reasons
+    if events is None:
+        return None
+    harmless = set(events) <= {IDLE_REASON}
+    return Cell("; ".join(events) or "none", Tone.PLAIN if harmless else Tone.POOR)
+
+
+def _ecc(now: Telemetry) -> Cell | None:
+    if now.ecc_enabled is None:
+        return None
+    later = now.ecc_enabled_after_reboot
+    text = "on" if now.ecc_enabled else "off"
+    if later is not None and later != now.ecc_enabled:
+        text += f", {'on' if later else 'off'} after a restart"
+    if now.ecc_corrected is not None and now.ecc_uncorrected is not None:
+        text += f"; {now.ecc_corrected} corrected, {now.ecc_uncorrected} uncorrected errors"
+    return Cell(text, Tone.BAD if now.ecc_uncorrected else Tone.PLAIN)
+
+
+def _rows(now: Telemetry) -> Cell | None:
+    if now.row_remap_pending is None:
+        return None
+    if now.row_remap_failed:
+        return Cell("a remapping failed: the memory is worn out", Tone.BAD)
+    pending = now.row_remap_pending
+    return Cell("pending: restart the GPU" if pending else "none pending", Tone.PLAIN)
+
+
+def _on(state: bool | None) -> Cell | None:
+    return None if state is None else Cell("on" if state else "off")
+
+
+def _share(value: float | None) -> Cell | None:
+    return None if value is None else Cell(show_share(value))
+
+
+# Label, the field whose reason stands where nothing is known, the words.
+ROWS: tuple[tuple[str, str, Words], ...] = (
+    ("SM clock", "sm_clock_hz", lambda t: _of(t.sm_clock_hz, t.sm_clock_max_hz, show_hertz)),
+    (
+        "Memory clock",
+        "memory_clock_hz",
+        lambda t: _of(t.memory_clock_hz, t.memory_clock_max_hz, show_hertz),
+    ),
+    ("Clocks held back by", "clock_event_reasons", _events),
+    ("Power", "power_watts", lambda t: _of(t.power_watts, t.power_limit_watts, _watts)),
+    ("Temperature", "temperature_celsius", _heat),
+    ("Time with a kernel", "gpu_utilisation", lambda t: _share(t.gpu_utilisation)),
+    ("Time with memory access", "memory_utilisation", lambda t: _share(t.memory_utilisation)),
+    ("Memory", "memory_used_bytes", _memory),
+    ("PCIe link", "pcie_generation", _link),
+    ("ECC", "ecc_enabled", _ecc),
+    ("Remapped rows", "row_remap_pending", _rows),
+    ("Persistence mode", "persistence_mode", lambda t: _on(t.persistence_mode)),
+    ("Compute mode", "compute_mode", lambda t: Cell(t.compute_mode) if t.compute_mode else None),
+)
+
+
+def state(now: Telemetry) -> list[Block]:
+    """Return what the GPU does, each gap with its reason, and its processes."""
+    rows = (_fact(now, *row) for row in ROWS)
+    blocks: list[Block] = [Heading("Now"), LabelledFacts((*rows, _count(now)))]
+    return [*blocks, _processes(now.processes)] if now.processes else blocks
+
+
+def _fact(now: Telemetry, label: str, field: str, words: Words) -> Fact:
+    cell = words(now)
+    if cell:
+        return Fact(label=label, value=cell)
+    return Fact(label=label, value=_unknown(), remark=now.reasons.get(field, ""))
+
+
+def _count(now: Telemetry) -> Fact:
+    if now.processes is None:
+        why = now.reasons.get("processes", "")
+        return Fact(label="Processes", value=_unknown(), remark=why)
+    number = len(now.processes)
+    return Fact(label="Processes", value=Cell(plural(number, "process", "processes")))
+
+
+def _unknown() -> Cell:
+    return Cell("not known", Tone.FAINT)
+
+
+def _processes(some: Sequence[Process]) -> Table:
+    titles = (Column("Process", right=True), Column("Kind"), Column("Memory", right=True))
+    return Table(columns=(*titles, Column("Name")), rows=tuple(map(_process, some)))
+
+
+def _process(process: Process) -> tuple[Cell, ...]:
+    used = "not known" if process.memory_bytes is None else show_bytes(process.memory_bytes)
+    return (
+        Cell(str(process.pid)),
+        Cell(str(process.kind)),
+        Cell(used),
+        Cell(process.name or "not known"),
+    )
+
+
+_LIVE = (
+    ("SM clock", "sm_clock_hz", show_hertz),
+    ("Power", "power_watts", lambda watts: f"{watts:.0f} W"),
+    ("Temp.", "temperature_celsius", lambda heat: f"{heat} °C"),
+    ("Busy", "gpu_utilisation", show_share),
+    ("Memory used", "memory_used_bytes", show_bytes),
+)
+
+
+def one_gpu(gpu: Gpu, machine: Machine | None) -> list[Block]:
+    """Return everything about one GPU."""
+    blocks: list[Block] = [Line(device_line(gpu.device), Tone.STRONG)]
+    blocks.append(LabelledFacts((*_address(gpu.identity, machine), *facts.facts(gpu.device).rows)))
+    blocks += [Line(note) for note in gpu.device.notes]
+    if gpu.telemetry:
+        blocks += state(gpu.telemetry)
+    return [*blocks, *_remarks(machine)]
+
+
+def whole_machine(machine: Machine) -> list[Block]:
+    """Return every GPU of *machine* side by side, and what did not answer."""
+    if len(machine.gpus) == 1:
+        return one_gpu(machine.gpus[0], machine)
+    blocks: list[Block] = []
+    if machine.gpus:
+        blocks = [_list(machine.gpus), Heading("Side by side"), _comparison(machine.gpus)]
+        blocks += [Line(f"{_label(g)}: {note}") for g in machine.gpus for note in g.device.notes]
+    return [*blocks, *_remarks(machine)]
+
+
+def _remarks(machine: Machine | None) -> list[Block]:
+    """Return what holds for the whole machine, and a sentence for each part that is sick."""
+    if machine is None:
+        return []
+    sick = [Line(problem, Tone.BAD) for problem in machine.problems]
+    return [*map(Line, machine.notes), *sick]
+
+
+def _address(own: Identity, machine: Machine | None) -> tuple[Fact, ...]:
+    versions = (machine.driver_version, machine.cuda_version) if machine else (None, None)
+    rows = (
+        ("Index (PCI order)", own.index),
+        ("CUDA device", own.cuda_index),
+        ("UUID", own.uuid),
+        ("PCI id", own.pci_bus_id),
+        ("Slice of", own.mig and own.mig.parent_name),
+        ("Driver", versions[0]),
+        ("CUDA of the driver", versions[1]),
+    )
+    return tuple(
+        Fact(label=label, value=Cell(str(value))) for label, value in rows if value is not None
+    )
+
+
+def _list(gpus: Sequence[Gpu]) -> Table:
+    live = any(gpu.telemetry for gpu in gpus)
+    titles = [Column("GPU"), Column("CUDA", right=True), Column("PCI id"), Column("UUID")]
+    titles += [Column(title, right=True) for title, _, _ in _LIVE] if live else []
+    return Table(columns=tuple(titles), rows=tuple(_listed(gpu, live) for gpu in gpus))
+
+
+def _listed(gpu: Gpu, live: bool) -> tuple[Cell, ...]:
+    own = gpu.identity
+    cuda = "hidden" if own.cuda_index is None else str(own.cuda_index)
+    texts = [_label(gpu), cuda, own.pci_bus_id or "", own.uuid or ""]
+    return tuple(map(Cell, texts + (_now(gpu) if live else [])))
+
+
+def _now(gpu: Gpu) -> list[str]:
+    values = [(getattr(gpu.telemetry, field, None), show) for _, field, show in _LIVE]
+    return ["not known" if value is None else show(value) for value, show in values]
+
+
+def _label(gpu: Gpu) -> str:
+    index = gpu.identity.cuda_index if gpu.identity.index is None else gpu.identity.index
+    mig = gpu.identity.mig
+    return f"{index}" if mig is None else f"{index} slice {mig.gpu_instance}/{mig.compute_instance}"
+
+
+def _comparison(gpus: Sequence[Gpu]) -> Table:
+    """Return one column for each group of GPUs that are alike in every shown fact."""
+    groups: dict[tuple[str, tuple[Cell, ...]], list[str]] = {}
+    for gpu in gpus:
+        key = (gpu.device.name, tuple(facts.cells(gpu.device)))
+        groups.setdefault(key, []).append(_label(gpu))
+    titles = [Column(f"{name} ({and_list(labels)})") for (name, _), labels in groups.items()]
+    columns = [cells for _, cells in groups]
+    rows = zip((Cell(row.label) for row in facts.ROWS), *columns, strict=True)
+    return Table(columns=(Column(""), *titles), rows=tuple(rows))

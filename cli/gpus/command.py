@@ -1,0 +1,78 @@
+"""``gpuadvise gpus``: the catalogue's GPUs, listed, searched, compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.emit import emit
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.gpus.request import chosen
+from gpuadvise.cli.options import FormatName, Get
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpuadvise.advisor.catalogue import Entry
+    from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.gpus.request import Chosen
+
+EXAMPLES = """\
+  gpuadvise gpus hopper
+  gpuadvise gpus h100 h200 rtx4090        # side by side
+  gpuadvise gpus sm_86 --format csv"""
+
+_NOT_IN_ROWS = ("sources", "reasons", "peaks", "notes")
+
+
+def command(
+    query: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[QUERY]...", help="Names or words: h100, hopper, laptop, 9.0. None: all."
+        ),
+    ] = None,
+    format: FormatName = Format.TEXT,
+    get: Get = None,
+) -> Exit:
+    """List, search or compare the GPUs of the catalogue."""
+    choice = chosen(query or [])
+    records = [_record(each) for each in choice.found]
+    answer = Answer(
+        command="gpus",
+        device=None,
+        input={"query": list(query or [])},
+        result={"devices": records},
+        rows=_rows(records),
+        blocks=lambda: _blocks(choice),
+        exit=Exit.RAN,
+    )
+    return emit(answer, Output(format=format, fields=tuple(get or ())))
+
+
+def _record(each: Entry) -> dict[str, Any]:
+    from gpuadvise.advisor.snapshot import device_record
+
+    names = {"aliases": list(each.aliases), "driver_names": list(each.driver_names)}
+    return {**device_record(each.device), **names}
+
+
+def _rows(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return *records* flat: every row has a column for each peak that any of them has."""
+    kinds = list(dict.fromkeys(kind for record in records for kind in record["peaks"]))
+    return [
+        {
+            **{name: value for name, value in record.items() if name not in _NOT_IN_ROWS},
+            **{f"peaks.{kind}": record["peaks"].get(kind) for kind in kinds},
+        }
+        for record in records
+    ]
+
+
+def _blocks(choice: Chosen) -> list[Block]:
+    from gpuadvise.cli.gpus.text import blocks
+
+    return blocks(choice)

@@ -1,0 +1,68 @@
+"""Which GPUs of the catalogue a query means: one, several side by side, or a list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.catalogue import candidates, entries, nearest
+from gpuadvise.advisor.catalogue.search import search
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.catalogue import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The *found* GPUs of a query.
+
+    *compared*: the user named each of them. *note*: what ``--gpu`` would take where the words
+    describe more than one.
+    """
+
+    found: tuple[Entry, ...]
+    compared: bool = False
+    note: str | None = None
+
+
+def chosen(query: Sequence[str]) -> Chosen:
+    """Return the GPUs of *query*; raises BadInput that names the nearest ones for none.
+
+    All words together are tried as one description first (``rtx 4090``, ``hopper``), then each
+    word as a GPU of its own (``h100 h200 rtx4090``).
+    """
+    if not query:
+        return Chosen(found=entries())
+    whole = " ".join(query)
+    if found := search(whole):
+        return Chosen(found=found, note=_what_gpu_takes(whole, found))
+    if len(query) == 1:
+        raise _nothing(whole)
+    lists = [_of_word(word) for word in query]
+    unique = {each.id: each for found in lists for each in found}
+    compared = all(len(found) == 1 for found in lists)
+    return Chosen(found=tuple(unique.values()), compared=compared)
+
+
+def _of_word(word: str) -> tuple[Entry, ...]:
+    found = candidates(word)
+    if len(found) != 1:
+        found = search(word)
+    if not found:
+        raise _nothing(word)
+    return found
+
+
+def _what_gpu_takes(text: str, entries: tuple[Entry, ...]) -> str | None:
+    exact = candidates(text)
+    if len(entries) == 1 or len(exact) != 1:
+        return None
+    return f"--gpu {quoted(text)} takes {exact[0].id}."
+
+
+def _nothing(text: str) -> BadInput:
+    return BadInput(f"{quoted(text)} describes no GPU of the catalogue.", hint=nearest(text))

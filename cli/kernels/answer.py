@@ -1,0 +1,302 @@
+"""From the question to the answer: listed whole, or streamed line by line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gpuadvise.advisor.binaries.names import demangle
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.devices import device_block
+from gpuadvise.cli.emit import emit, note, stream
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Format
+from gpuadvise.cli.kernels.gather import Gatherer
+from gpuadvise.cli.kernels.order import ListedKernel, in_order
+from gpuadvise.cli.kernels.text import READ, notes, refuse_nothing, why_nothing
+from gpuadvise.cli.progress import Progress, shown
+from gpuadvise.cli.render.row_encoder import RowEncoder, RowFields, same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.binaries.kernel_occupancy import Residency
+    from gpuadvise.advisor.binaries.model import Damage, Entry
+    from gpuadvise.advisor.binaries.tally import EntryTally
+    from gpuadvise.advisor.capability import Capability
+    from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.kernels.advice import KernelAdvice
+    from gpuadvise.cli.kernels.driver_check import Checked
+    from gpuadvise.cli.kernels.request import KernelsRequest
+
+
+_PLACE = ("file", "member", "section", "offset", "line")
+
+
+def damage_record(damage: Damage) -> dict[str, Any]:
+    """Return *damage* as JSON values."""
+    return {"message": damage.message, **dict(zip(_PLACE, damage.place, strict=True))}
+
+
+def _names(mangled: str) -> tuple[str, str | None]:
+    return mangled, demangle(mangled)
+
+
+def _target(capability: Capability | None) -> tuple[str | None]:
+    return (capability.target if capability else None,)
+
+
+def _word(value: object) -> tuple[str | None]:
+    return (None if value is None else str(value),)
+
+
+def _banks(banks: tuple[tuple[int, int], ...] | None) -> tuple[dict[str, int] | None]:
+    return (None if banks is None else {str(bank): size for bank, size in banks},)
+
+
+def _version(version: tuple[int, int] | None) -> tuple[str | None]:
+    return ("{}.{}".format(*version) if version else None,)
+
+
+def _resident(residency: Residency) -> tuple[Any, ...]:
+    found = residency.occupancy
+    return (
+        residency.block_threads,
+        None if residency.block_from is None else residency.block_from.value,
+        found.blocks_per_sm if found else None,
+        found.warps_per_sm if found else None,
+        found.occupancy if found else None,
+        [limiter.value for limiter in found.limiters] if found else None,
+        found.launchable if found else None,
+        residency.reason,
+    )
+
+
+_RESIDENCY = (
+    "block_threads",
+    "block_from",
+    "blocks_per_sm",
+    "warps_per_sm",
+    "occupancy",
+    "limiters",
+    "launchable",
+    "reason",
+)
+
+# Of what cli/kernels/order.py calls Found; bytes per thread or block, occupancy 0 to 1.
+KERNEL = RowEncoder(
+    RowFields("kernel.name", ("name", "demangled"), _names),
+    RowFields("kernel.capability", ("arch",), _target),
+    *same("kernel.", "entry", "registers", "static_smem", "reserved_smem", "dynamic_smem"),
+    *same("kernel.", "stack", "stack_unbounded", "frame", "spill_stores", "spill_loads"),
+    RowFields("kernel.spills_are", ("spills_are",), _word),
+    *same("kernel.", "max_threads", "max_block", "required_block"),
+    *same("kernel.", "launched_block", "launched_dynamic_smem", "min_blocks"),
+    RowFields("kernel.min_blocks_are", ("min_blocks_are",), _word),
+    *same("kernel.", "register_cap", "reconfigures_registers", "cluster", "max_cluster_rank"),
+    *same("kernel.", "barriers", "param_bytes"),
+    RowFields("kernel.constant_banks", ("constant_banks",), _banks),
+    *same("kernel.", "code_bytes", "instructions", "fp64_instructions"),
+    *same("kernel.", "linked", "debug", "toolkit"),
+    RowFields("residency", _RESIDENCY, _resident),
+    RowFields("kernel.source", ("source",), _word),
+    RowFields("kernel.place", _PLACE, tuple),
+)
+
+# Of one entry; sizes in bytes.
+ENTRY = RowEncoder(
+    RowFields("content", ("content",), _word),
+    RowFields("capability", ("arch",), _target),
+    RowFields("compression", ("compression",), _word),
+    *same("", "size", "unpacked_size"),
+    RowFields("ptx_version", ("ptx_version",), _version),
+    *same("", "identifier", "options", "debug", "link_input", "module"),
+    RowFields("place", _PLACE, tuple),
+)
+
+
+_SCREEN = 40
+
+
+class Listing(NamedTuple):
+    """What is listed in which form, its page for people, and what the rules say about it."""
+
+    form: RowEncoder
+    things: Sequence[object]
+    blocks: Callable[[], Sequence[Block]]
+    advised: KernelAdvice | None = None
+    checked: Checked | None = None
+
+
+def entries_of(gatherer: Gatherer, *, counted: bool = False) -> Iterator[Entry | EntryTally]:
+    """Yield the entries asked for; raises BadInput when there is nothing in the files."""
+    yield from gatherer.entries(counted=counted)
+    refuse_nothing(gatherer)
+
+
+def found_in(
+    request: KernelsRequest, choice: Choice | None, gatherer: Gatherer
+) -> Iterator[ListedKernel]:
+    """Yield the kernels asked for with their occupancy; raises as ``entries_of`` does."""
+    from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
+
+    residencies = Residencies(
+        limits=choice.device.limits if choice else None,
+        block=request.block,
+        dynamic_smem=request.dynamic_smem,
+    )
+    for kernel in gatherer.kernels():
+        yield ListedKernel(kernel, residencies.of(kernel))
+    refuse_nothing(gatherer)
+
+
+def entry_listing(request: KernelsRequest, gatherer: Gatherer) -> Listing:
+    """Return the entries that were asked for."""
+    people = request.output.format in READ and not request.output.fields
+    counted = people and not request.limit
+    entries = list(entries_of(gatherer, counted=counted))[: request.limit or None]
+
+    def blocks() -> Sequence[Block]:
+        from gpuadvise.cli.kernels.text import entries_page
+
+        return entries_page(request, entries)
+
+    return Listing(ENTRY, entries, blocks)
+
+
+def kernel_listing(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) -> Listing:
+    """Return the kernels that were asked for, in order, with the advice and checks asked for."""
+    found = in_order(list(found_in(request, choice, gatherer)), request.sort)
+    # A person reads one screen; making the fields of all kernels would double the time.
+    screen = request.output.format in READ and not request.output.fields
+    limit = _SCREEN if screen and request.limit is None else request.limit
+    listed = found[: limit or None]
+    advice = _advised(found, choice) if request.advise else None
+    check = _checked(request, found, choice) if request.driver_check else None
+
+    def blocks() -> Sequence[Block]:
+        from gpuadvise.cli.blocks import Line, Tone
+        from gpuadvise.cli.kernels.text import kernels_page
+
+        more = [block for part in (advice, check) if part for block in part.blocks()]
+        if not found:
+            return [Line(why_nothing(request, choice, gatherer.seen), Tone.STRONG), *more]
+        return [*kernels_page(choice, found, list(map(KERNEL.record, listed))), *more]
+
+    return Listing(KERNEL, listed, blocks, advice, check)
+
+
+def _advised(kernels: list[ListedKernel], choice: Choice | None) -> KernelAdvice:
+    from gpuadvise.cli.kernels.advice import advised
+
+    return advised(shown(kernels), choice.device if choice else None)
+
+
+def _checked(
+    request: KernelsRequest, kernels: list[ListedKernel], choice: Choice | None
+) -> Checked:
+    from gpuadvise.cli.kernels.driver_check import driver_check
+
+    return driver_check(kernels, choice, request.dynamic_smem)
+
+
+_STREAMED = (Format.CSV, Format.NDJSON)
+
+
+def run(request: KernelsRequest) -> Exit:
+    """Answer *request*; raises BadInput or Unavailable."""
+    choice = request.choice()
+    streaming = request.output.format in _STREAMED and not request.output.fields
+    gatherer = Gatherer(
+        request,
+        choice.device.capability if choice else None,
+        progress=Progress(streaming=streaming),
+    )
+    _refuse_rows(request)
+    if streaming:
+        return _streamed(request, choice, gatherer)
+    return emit(_answer(request, choice, gatherer), request.output)
+
+
+def _streamed(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) -> Exit:
+    if request.entries_only:
+        lines = _lines(ENTRY, entries_of(gatherer), request)
+    else:
+        found = found_in(request, choice, gatherer)
+        lines = _lines(
+            KERNEL, in_order(list(found), request.sort) if request.sort else found, request
+        )
+    stream(lines)
+    note(*(choice.notes if choice else ()), *notes(request, choice, gatherer))
+    return _exit(gatherer)
+
+
+def _lines(form: RowEncoder, listed: Iterable[object], request: KernelsRequest) -> Iterator[str]:
+    from itertools import islice
+
+    return form.lines(islice(listed, request.limit or None), request.output.format)
+
+
+def _answer(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) -> Answer:
+    if request.entries_only:
+        listing = entry_listing(request, gatherer)
+    else:
+        listing = kernel_listing(request, choice, gatherer)
+    name = "entries" if request.entries_only else "kernels"
+    # Only --get looks into records: making the JSON of each at once takes a fifth of the time.
+    records = [*map(listing.form.record, listing.things)] if request.output.fields else []
+    answer = Answer(
+        command="kernels",
+        device=device_block(choice.device) if choice else None,
+        input=_echo(request),
+        result={
+            "kernels": None,
+            "entries": None,
+            name: records,
+            "entry_count": gatherer.seen.entries,
+            "damage": [damage_record(damage) for damage in gatherer.seen.damage],
+            "driver_check": listing.checked.fields() if listing.checked else None,
+        },
+        blocks=listing.blocks,
+        findings=listing.advised.objects() if listing.advised else (),
+        not_evaluated=listing.advised.not_evaluated if listing.advised else (),
+        notes=(*(choice.notes if choice else ()), *notes(request, choice, gatherer)),
+        documents={Format.JSON: lambda: _json(answer, name, listing)},
+        exit=_exit(gatherer),
+    )
+    return answer
+
+
+def _json(answer: Answer, name: str, listing: Listing) -> str:
+    from gpuadvise.cli.render.json import render_with
+
+    return render_with(answer, name, listing.form.texts(listing.things, Format.JSON))
+
+
+def _refuse_rows(request: KernelsRequest) -> None:
+    """Raise BadInput when rows are asked of what has none."""
+    for option, given in (("--advise", request.advise), ("--driver-check", request.driver_check)):
+        if given and request.output.format in _STREAMED:
+            raise BadInput(
+                f"{option} has no {request.output.format} form.", hint="Use text, json or markdown."
+            )
+
+
+def _echo(request: KernelsRequest) -> dict[str, Any]:
+    return {
+        "files": list(request.files),
+        **request.device,
+        "arch": [target.target for target in request.targets],
+        "filter": request.pattern.pattern if request.pattern else None,
+        "block": request.block,
+        "dynamic_smem": request.dynamic_smem,
+        "list": request.entries_only,
+        "functions": request.functions,
+        "advise": request.advise,
+        "driver_check": request.driver_check,
+    }
+
+
+def _exit(gatherer: Gatherer) -> Exit:
+    return Exit.UNAVAILABLE if gatherer.seen.damage else Exit.RAN

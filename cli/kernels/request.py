@@ -1,0 +1,116 @@
+"""What the user asked of ``gpuadvise kernels``, parsed and checked before any file is opened."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.capability import Capability, parse_capability
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, quoted
+from gpuadvise.advisor.quantity import parse_bytes
+from gpuadvise.cli.args import block_dims, named, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.cli.formats import Output
+
+SORTS = ("matters", "name", "occupancy", "registers", "smem", "stack", "spills", "code")
+STDIN = "-"
+_MOST_SHOWN = 10**9
+_MOST_JOBS = 64
+_LONGEST_FILTER = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelsRequest:
+    """The command line of ``gpuadvise kernels`` as values."""
+
+    files: tuple[str, ...]
+    device: Mapping[str, str | None]  # --gpu, --cc, --device, --from as given
+    targets: tuple[Capability, ...]
+    pattern: re.Pattern[str] | None
+    block: int | None  # threads
+    dynamic_smem: int  # bytes
+    entries_only: bool
+    functions: bool
+    advise: bool = False
+    driver_check: bool = False
+    jobs: int = 1
+    sort: str | None
+    limit: int | None
+    output: Output
+
+    def choice(self) -> Choice | None:
+        """Return the GPU the user named; None: each kernel is answered for its own target."""
+        if all(value is None for value in self.device.values()) and not self.driver_check:
+            return None
+        from gpuadvise.advisor.backends.choose import choose
+
+        return choose(
+            gpu=self.device["gpu"],
+            cc=self.device["cc"],
+            device=self.device["device"],
+            from_file=self.device["from"],
+        )
+
+
+def parse_files(files: list[str]) -> tuple[str, ...]:
+    """Return *files*; raises BadInput when standard input is named twice."""
+    if files.count(STDIN) > 1:
+        raise BadInput("Standard input can be read only once.")
+    return tuple(files)
+
+
+def parse_targets(texts: list[str]) -> tuple[Capability, ...]:
+    """Return the targets that ``--arch`` names, several of them separated by commas."""
+    words = [word for text in texts for word in text.split(",")]
+    return tuple(named("--arch", parse_capability, word) for word in words)
+
+
+def parse_filter(text: str | None) -> re.Pattern[str] | None:
+    """Return ``--filter`` as a pattern that ignores case; raises BadInput."""
+    if text is None:
+        return None
+    if len(text) > _LONGEST_FILTER:
+        raise BadInput(f"--filter: {quoted(text)} is longer than {_LONGEST_FILTER} characters.")
+    try:
+        return re.compile(text, re.IGNORECASE)
+    except re.error as error:
+        raise BadInput(
+            f"--filter: {quoted(text)} is not a regular expression: {error.msg}.",
+            hint="A word finds the names that contain it.",
+        ) from None
+
+
+def parse_block(text: str | None) -> int | None:
+    """Return the threads of ``--block``; raises BadInput."""
+    if text is None:
+        return None
+    x, y, z = block_dims("--block", text)
+    return x * y * z
+
+
+def parse_dynamic(text: str | None) -> int:
+    """Return the bytes of ``--dynamic-smem``; raises BadInput."""
+    return 0 if text is None else named("--dynamic-smem", parse_bytes, text)
+
+
+def parse_sort(text: str | None) -> str | None:
+    """Return the name of an order; raises BadInput."""
+    if text is None or text in SORTS:
+        return text
+    raise BadInput(f"--sort: {quoted(text)} is no order.", hint=f"Use {and_list(SORTS, 'or')}.")
+
+
+def parse_limit(text: str | None) -> int | None:
+    """Return how many kernels to show, 0 for all; raises BadInput."""
+    return None if text is None else whole("--limit", text, low=0, high=_MOST_SHOWN)
+
+
+def parse_jobs(text: str | None) -> int:
+    """Return how many processes may read, 1 unless given; raises BadInput."""
+    return 1 if text is None else whole("--jobs", text, low=1, high=_MOST_JOBS)

@@ -1,0 +1,291 @@
+"""The lists of kernels and entries as people read them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.binaries.kernel_occupancy import BlockFrom
+from gpuadvise.advisor.binaries.model import Content, Source
+from gpuadvise.advisor.binaries.names import can_demangle
+from gpuadvise.advisor.binaries.tally import EntryTally
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, plural, quoted_path
+from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+from gpuadvise.cli.damage import damage_notes, unreadable
+from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.formats import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.binaries.model import Entry
+    from gpuadvise.advisor.capability import Capability
+    from gpuadvise.cli.kernels.gather import GatheredItems, Gatherer
+    from gpuadvise.cli.kernels.order import ListedKernel
+    from gpuadvise.cli.kernels.request import KernelsRequest
+
+
+Record = dict[str, Any]
+
+_LONGEST_NAME = 72
+_MOST_TARGETS = 12
+_LOW = 0.5  # guide, "Occupancy": below this, latency is hard to hide
+_KERNEL_COLUMNS = (
+    Column("occupancy", right=True),
+    Column("limited by"),
+    Column("regs", right=True),
+    Column("smem", right=True),
+    Column("stack", right=True),
+    Column("spills", right=True),
+    Column("block", right=True),
+    Column("arch"),
+    Column("kernel", below=True),
+)
+_LIMITERS = {"shared_memory": "shared memory"}
+
+
+def kernels_page(
+    choice: Choice | None, kernels: list[ListedKernel], listed: list[Record]
+) -> list[Block]:
+    """Return the summary of all, the *listed* kernels, and how to read them."""
+    blocks: list[Block] = [Line(_summary(kernels), Tone.STRONG), Line(_basis(choice))]
+    if listed:
+        blocks.append(_table(listed))
+    blocks += [Line(text, Tone.FAINT) for text in _remarks(listed)]
+    if len(kernels) > len(listed):
+        rest = plural(len(kernels) - len(listed), "more kernel")
+        blocks.append(Line(f"{rest}: --limit 0 shows all, --filter some.", Tone.FAINT))
+    return blocks
+
+
+def _table(listed: list[Record]) -> Table:
+    """Return the kernels as rows, with their file where there are several."""
+    files = len({_file(record) for record in listed}) > 1
+    columns = (*_KERNEL_COLUMNS, Column("file")) if files else _KERNEL_COLUMNS
+    rows = (
+        (*_kernel_row(record), Cell(_file(record))) if files else _kernel_row(record)
+        for record in listed
+    )
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def _file(record: Record) -> str:
+    path: str = record["member"] or record["file"]
+    return path.rsplit("/", 1)[-1]
+
+
+def _summary(kernels: list[ListedKernel]) -> str:
+    text = plural(len(kernels), "kernel")
+    targets = {one.kernel.capability for one in kernels if one.kernel.capability}
+    if 0 < len(targets) <= _MOST_TARGETS:
+        text += f" for {and_list([target.target for target in sorted(targets)])}"
+    elif targets:
+        text += f" for {len(targets)} targets"
+    if all(one.kernel.source is Source.PTX for one in kernels) and kernels:
+        text += ", all of them PTX"
+    parts = _counts(kernels)
+    return f"{text}: {and_list(parts)}." if parts else f"{text}."
+
+
+def _counts(kernels: list[ListedKernel]) -> list[str]:
+    """Return what is worth counting of what is known."""
+    alike = Counter([one.residency for one in kernels])  # a hundredth of the properties to look up
+    stuck = sum(count for residency, count in alike.items() if residency.stuck)
+    parts = [f"{stuck:,} cannot start"] if stuck else []
+    if any(one.kernel.spill_stores is not None for one in kernels):
+        parts.append(f"{sum(one.spilled > 0 for one in kernels):,} spill")
+    shares = [
+        (residency.share, count)
+        for residency, count in alike.items()
+        if not residency.stuck and residency.share is not None
+    ]
+    if shares:
+        low = sum(count for share, count in shares if share < _LOW)
+        parts.append(f"{low:,} below {show_share(_LOW)} occupancy")
+    return parts
+
+
+def _basis(choice: Choice | None) -> str:
+    if choice is None:
+        return "Occupancy of each kernel on the target it was built for."
+    return f"Occupancy on {device_line(choice.device)}, of the code that it would load."
+
+
+def _kernel_row(record: Record) -> tuple[Cell, ...]:
+    return (
+        _occupancy(record),
+        Cell(", ".join(_LIMITERS.get(name, name) for name in record["limiters"] or ())),
+        _number(record["registers"]),
+        _number(record["static_smem"]),
+        Cell("unbounded", Tone.POOR) if record["stack_unbounded"] else _number(record["stack"]),
+        _spilled(record),
+        _block(record),
+        Cell(_target(record)),
+        Cell(_short(record["demangled"] or record["name"])),
+    )
+
+
+def _target(record: Record) -> str:
+    target: str = record["arch"] or "?"
+    return target.replace("sm_", "compute_") if record["source"] == Source.PTX else target
+
+
+def _occupancy(record: Record) -> Cell:
+    if record["launchable"] is False:
+        return Cell("cannot start", Tone.BAD)
+    share = record["occupancy"]
+    if share is None:
+        return Cell("-", Tone.FAINT)
+    return Cell(show_share(share), Tone.POOR if share < _LOW else Tone.GOOD)
+
+
+def _number(value: int | None) -> Cell:
+    return Cell("-", Tone.FAINT) if value is None else Cell(f"{value:,}")
+
+
+def _spilled(record: Record) -> Cell:
+    if record["spill_stores"] is None:
+        return Cell("-", Tone.FAINT)
+    total = record["spill_stores"] + (record["spill_loads"] or 0)
+    bound = "≤" if record["spills_are"] == "upper bound" else ""
+    return Cell(f"{bound}{total:,}", Tone.POOR if total else Tone.PLAIN)
+
+
+def _block(record: Record) -> Cell:
+    if record["block_threads"] is None:
+        return Cell("-", Tone.FAINT)
+    mark = "*" if record["block_from"] == BlockFrom.BEST else ""
+    return Cell(f"{mark}{record['block_threads']:,}")
+
+
+def _short(name: str) -> str:
+    if len(name) <= _LONGEST_NAME:
+        return name
+    keep = _LONGEST_NAME // 3
+    return f"{name[: _LONGEST_NAME - keep - 1]}…{name[-keep:]}"
+
+
+def _remarks(records: list[Record]) -> list[str]:
+    remarks = []
+    if any(record["block_from"] == BlockFrom.BEST for record in records):
+        remarks.append(
+            "* No launch bounds: the block that keeps most threads resident; give --block."
+        )
+    if any(record["spills_are"] == "upper bound" for record in records):
+        remarks.append("≤ An upper bound: the file does not tell every spill from local arrays.")
+    if any(r["dynamic_smem"] and r["launched_dynamic_smem"] is None for r in records):
+        remarks.append("Dynamic shared memory is not in the file; give --dynamic-smem.")
+    reasons = dict.fromkeys(record["reason"] for record in records if record["reason"])
+    remarks += [f"No occupancy: {reason.rstrip('.')}." for reason in list(reasons)[:3]]
+    return remarks
+
+
+Key = tuple[str, str, str, str]
+
+_ENTRY_COLUMNS = (
+    Column("count", right=True),
+    Column("content"),
+    Column("arch"),
+    Column("packed"),
+    Column("bytes", right=True),
+    Column("where"),
+)
+_IMAGES = (Content.SASS, Content.STUB)
+# Looked up for every entry, and only then put into words.
+_KIND = attrgetter(
+    "content", "capability", "compression", "place.path", "place.member", "place.section"
+)
+
+
+def entries_page(request: KernelsRequest, entries: Iterable[Entry | EntryTally]) -> list[Block]:
+    """Return the entries, those of one kind counted together."""
+    counts: Counter[Key] = Counter()
+    sizes: Counter[Key] = Counter()
+    for (content, target, compression, *place), (count, size) in _kinds(entries).items():
+        where = " ".join(part for part in place[len(request.files) == 1 :] if part)
+        key = (content.value, _entry_target(content, target), compression.value, where)
+        counts[key] += count
+        sizes[key] += size
+    rows = sorted(counts, key=lambda key: (key[3], key[0], _target_order(key[1])))
+    table = Table(
+        columns=_ENTRY_COLUMNS,
+        rows=tuple(
+            (
+                Cell(f"{counts[key]:,}"),
+                *map(Cell, key[:3]),
+                Cell(show_bytes(sizes[key])),
+                Cell(key[3]),
+            )
+            for key in rows
+        ),
+    )
+    total = f"{plural(counts.total(), 'entry', 'entries')}, {show_bytes(sizes.total())}."
+    return [Line(total, Tone.STRONG), *([table] if rows else [])]
+
+
+def _kinds(entries: Iterable[Entry | EntryTally]) -> dict[Any, list[int]]:
+    """Return how many there are of each kind in each place, and their bytes together."""
+    kinds: dict[Any, list[int]] = {}
+    for one in entries:
+        entry, count, size = one if isinstance(one, EntryTally) else (one, 1, one.size)
+        kind = kinds.setdefault(_KIND(entry), [0, 0])
+        kind[0] += count
+        kind[1] += size
+    return kinds
+
+
+def _entry_target(content: Content, capability: Capability | None) -> str:
+    target = capability.target if capability else "-"
+    return target if content in _IMAGES else target.replace("sm_", "compute_")
+
+
+def _target_order(target: str) -> tuple[int, str]:
+    digits = "".join(char for char in target if char.isdigit())
+    return int(digits or 0), target
+
+
+# Formats that a person reads: they say in the answer why a list is empty.
+READ = (Format.TEXT, Format.MARKDOWN)
+
+
+def why_nothing(request: KernelsRequest, choice: Choice | None, seen: GatheredItems) -> str:
+    """Return why there is no kernel to list, as far as the question tells."""
+    device = {f"--{name}": value for name, value in request.device.items()}
+    given = {**device, "--arch": request.targets, "--filter": request.pattern}
+    options = [name for name, value in given.items() if value]
+    if seen.kernels and options:
+        verb = "leaves" if len(options) == 1 else "leave"
+        return f"{and_list(options)} {verb} none of {plural(seen.kernels, 'kernel')}."
+    if seen.kernels:
+        return f"No kernel, but {plural(seen.kernels, 'device function')}: --functions lists them."
+    if seen.damage:
+        return "No kernel could be read."
+    if choice:
+        return f"{choice.device.name} would load none of this code: gpuadvise compat says why."
+    return "There is no code with kernels to list; --list shows what there is."
+
+
+def refuse_nothing(gatherer: Gatherer) -> None:
+    """Raise BadInput when no file holds any device code."""
+    seen = gatherer.seen
+    if seen.entries or seen.kernels:
+        return
+    names = and_list([quoted_path(path) for path in gatherer.asked.files], "or")
+    if seen.damage:
+        raise unreadable(names, seen.damage)
+    raise BadInput(f"There is no device code in {names}.")
+
+
+def notes(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) -> list[str]:
+    """Return what to say on stderr beside the answer."""
+    seen = gatherer.seen
+    said = [*damage_notes(seen.damage)]
+    if not (seen.listed or request.entries_only or request.output.format in READ):
+        said.append(why_nothing(request, choice, seen))
+    if seen.kernels and not can_demangle():
+        said.append("Names stay mangled: install gpuadvise[binaries].")
+    return said

@@ -1,0 +1,1 @@
+"""``gpuadvise latency``: what must be in flight to hide latency."""

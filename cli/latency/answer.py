@@ -1,0 +1,191 @@
+"""The case, the result and the text of ``gpuadvise latency``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.latency import (
+    GLOBAL_LATENCY_CYCLES,
+    VOLTA_LATENCY_CYCLES,
+    ArithmeticHiding,
+    MemoryHiding,
+    hide_arithmetic,
+    hide_memory,
+)
+from gpuadvise.advisor.memory.word_size import LARGEST_ELEMENT
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import (
+    parse_seconds,
+    show_bytes,
+    show_rate,
+    show_seconds,
+    show_share,
+)
+from gpuadvise.cli.args import named, whole
+from gpuadvise.cli.blocks import Block, Cell, Fact, LabelledFacts, Line, Tone
+from gpuadvise.cli.devices import device_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.device import Device
+
+_MOST_CYCLES = 100_000
+_MOST_PARALLEL = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options as typed; ``None`` is not given."""
+
+    latency: str | None
+    ilp: str
+    memory_latency: str | None
+    word: str
+    loads: str
+    warps: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyCase:
+    """What hides latency on one device; None where a needed fact is not known."""
+
+    device: Device
+    ilp: int
+    bytes_per_thread: int
+    arithmetic: ArithmeticHiding | None
+    memory: MemoryHiding | None
+    warps: int | None = None
+    assumed: bool = False  # the arithmetic latency is that of cc 7.x
+
+    @property
+    def hidden(self) -> bool | None:
+        """Whether the resident warps hide arithmetic latency; None if either is not known."""
+        if self.warps is None or self.arithmetic is None:
+            return None
+        return self.warps >= self.arithmetic.warps
+
+
+def examined(device: Device, options: Options) -> LatencyCase:
+    """Return what the options ask of *device*; raises BadInput."""
+    ilp = whole("--ilp", options.ilp, low=1, high=_MOST_PARALLEL)
+    word = whole("--word", options.word, low=1, high=LARGEST_ELEMENT)
+    loads = whole("--loads", options.loads, low=1, high=_MOST_PARALLEL)
+    warps, most = options.warps, device.limits.max_warps_per_sm
+    cycles, assumed = _cycles(device, options.latency)
+    return LatencyCase(
+        device=device,
+        ilp=ilp,
+        bytes_per_thread=word * loads,
+        arithmetic=hide_arithmetic(
+            device.capability, device.limits, latency_cycles=cycles, parallel_instructions=ilp
+        ),
+        memory=_memory(device, options.memory_latency, word * loads),
+        warps=None if warps is None else whole("--warps", warps, low=1, high=most),
+        assumed=assumed,
+    )
+
+
+def _cycles(device: Device, text: str | None) -> tuple[int | None, bool]:
+    """Return the latency of dependent arithmetic, and whether it is an older capability's."""
+    if text is not None:
+        return whole("--latency", text, low=1, high=_MOST_CYCLES), False
+    known = device.limits.arithmetic_latency_cycles
+    if known is None and device.capability.major > 7:
+        return VOLTA_LATENCY_CYCLES, True
+    return known, False
+
+
+def _memory(device: Device, latency: str | None, size: int) -> MemoryHiding | None:
+    seconds = _seconds(device, latency)
+    if seconds is None or device.memory_bandwidth is None or device.sm_count is None:
+        return None
+    return hide_memory(device.memory_bandwidth, seconds, device.sm_count, bytes_per_thread=size)
+
+
+def _seconds(device: Device, text: str | None) -> float | None:
+    """Return the latency of global memory: a time, or cycles of the SM clock."""
+    if text is not None and not text.strip().isdigit():
+        return named("--memory-latency", parse_seconds, text)
+    cycles = GLOBAL_LATENCY_CYCLES
+    if text is not None:
+        cycles = whole("--memory-latency", text, low=1, high=_MOST_CYCLES)
+    return cycles / device.sm_clock_hz if device.sm_clock_hz else None
+
+
+def result(case: LatencyCase) -> dict[str, Any]:
+    """Return the ``result`` of the JSON document."""
+    arithmetic, memory, most = case.arithmetic, case.memory, case.device.limits.max_warps_per_sm
+    return {
+        "warps_needed": arithmetic and arithmetic.warps,
+        "threads_needed": arithmetic and arithmetic.threads,
+        "instructions_needed": arithmetic and arithmetic.instructions,
+        "latency_cycles": arithmetic and arithmetic.latency_cycles,
+        "latency_assumed": case.assumed,
+        "issue_width": arithmetic and arithmetic.issue_width,
+        "occupancy_needed": arithmetic and arithmetic.warps / most,
+        "max_warps": most,
+        "hidden": case.hidden,
+        "memory_latency": memory and memory.latency_seconds,
+        "bytes_in_flight": memory and memory.bytes_in_flight,
+        "bytes_per_sm": memory and memory.bytes_per_sm,
+        "memory_warps_needed": memory and memory.warps_per_sm,
+        "bytes_per_thread_needed": memory and memory.bytes_per_sm / (32 * (case.warps or most)),
+    }
+
+
+def blocks(case: LatencyCase) -> list[Block]:
+    """Return what a person reads."""
+    facts = (*_arithmetic(case), *_memory_facts(case))
+    found: list[Block] = [Line(device_line(case.device), Tone.STRONG), LabelledFacts(facts)]
+    return found + [Line(sentence) for sentence in _remarks(case)]
+
+
+def _arithmetic(case: LatencyCase) -> Iterator[Fact]:
+    needed = case.arithmetic
+    if needed is None:
+        yield Fact(label="arithmetic", value=Cell("not known"), remark="--latency gives it")
+        return
+    most = case.device.limits.max_warps_per_sm
+    yield Fact(
+        label="arithmetic",
+        value=Cell(f"{plural(needed.warps, 'warp')} per SM"),
+        remark=f"{needed.latency_cycles:g} cycles x {needed.issue_width:g} per cycle"
+        f"{f' / {case.ilp}' if case.ilp > 1 else ''}; {show_share(needed.warps / most)} occupancy",
+    )
+
+
+def _memory_facts(case: LatencyCase) -> Iterator[Fact]:
+    needed, rate = case.memory, case.device.memory_bandwidth
+    if needed is None or rate is None:
+        yield Fact(
+            label="memory", value=Cell("not known"), remark="--gpu names a GPU with its clocks"
+        )
+        return
+    yield Fact(
+        label="memory",
+        value=Cell(f"{show_bytes(round(needed.bytes_in_flight))} in flight"),
+        remark=f"{show_rate(rate)} x {show_seconds(needed.latency_seconds)}",
+    )
+    yield Fact(
+        label="per SM",
+        value=Cell(show_bytes(round(needed.bytes_per_sm))),
+        remark=f"{plural(needed.warps_per_sm, 'warp')} of 32 x {case.bytes_per_thread} bytes",
+    )
+
+
+def _remarks(case: LatencyCase) -> Iterator[str]:
+    if case.assumed:
+        yield "Its arithmetic latency is not documented: the 4 cycles of cc 7.x are assumed."
+    if case.hidden is not None:
+        verdict = "hide" if case.hidden else "do not hide"
+        yield f"{plural(case.warps or 0, 'resident warp')} {verdict} arithmetic latency."
+    memory, most = case.memory, case.device.limits.max_warps_per_sm
+    if memory and memory.warps_per_sm > (case.warps or most):
+        needed = memory.bytes_per_sm / (32 * (case.warps or most))
+        yield (
+            f"{plural(case.warps or most, 'warp')} supply too few bytes: each thread needs about "
+            f"{math.ceil(needed)} bytes in flight (wider words, or several independent loads)."
+        )

@@ -1,0 +1,182 @@
+"""``gpuadvise measure``: copies, access patterns, overlap and rates on a live GPU."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpuadvise.advisor.backends.choose import Depth, choose
+from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted
+from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.blocks import Line, Tone
+from gpuadvise.cli.devices import device_block, device_line
+from gpuadvise.cli.emit import emit
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Output
+from gpuadvise.cli.options import FormatName, Get, Live
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.backends.measure.session import Collected, Session
+    from gpuadvise.advisor.gpu import Gpu
+    from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.measure.subject import Measured, Subject
+
+SUBJECTS = ("copies", "access", "overlap", "kernel-rate")
+EXAMPLES = """\
+  gpuadvise measure copies --quick
+  gpuadvise measure copies --format json > box.json   # then: overlap --calibration box.json
+  gpuadvise measure overlap --get median_error"""
+
+
+def command(
+    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help=", ".join(SUBJECTS))],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer sizes, at most 5 s.")] = False,
+    device: Live = None,
+    format_name: FormatName = "text",
+    get: Get = None,
+) -> Exit:
+    """Measure SUBJECT on a live GPU and compare with what is expected."""
+    from gpuadvise.advisor.backends.measure.session import Session
+
+    chosen = _subject(subject)
+    gpu = _live(device)
+    with Session(_ordinal(gpu)) as session:
+        collected = _collected(chosen, session, quick)
+        if not collected.items:
+            return _nothing(session, collected)
+        found, collected = _found(chosen, session, gpu, collected, quick)
+    stopped = _stopped(collected)
+    answer = Answer(
+        command="measure",
+        device=device_block(gpu.device),
+        input={"subject": subject, "quick": quick},
+        result={"partial": collected.partial, "stopped": stopped, **found.summary,
+                "rows": list(found.rows)},
+        rows=found.rows,
+        blocks=lambda: _blocks(gpu, found, stopped),
+        notes=(*_neighbours(gpu), *_left_out(chosen, collected, quick)),
+        exit=_exit(collected),
+    )  # fmt: skip
+    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+
+
+def _subject(name: str) -> Subject:
+    match name:
+        case "copies":
+            from gpuadvise.cli.measure.copies import COPIES
+
+            return COPIES
+        case "access":
+            from gpuadvise.cli.measure.access import ACCESS
+
+            return ACCESS
+        case "overlap":
+            from gpuadvise.cli.measure.overlap import OVERLAP
+
+            return OVERLAP
+        case "kernel-rate":
+            from gpuadvise.cli.measure.rate import RATES
+
+            return RATES
+    raise BadInput(
+        f"{quoted(name)} cannot be measured.", hint=f"Measure {and_list(SUBJECTS, 'or')}."
+    )
+
+
+def _live(device: str | None) -> Gpu:
+    choice = choose(
+        device=device,
+        depth=Depth.TELEMETRY,  # the CUDA driver's numbers of the GPUs, and who else uses them
+        environ={k: v for k, v in os.environ.items() if k != "GPUADVISE_GPU"},
+    )
+    if choice.gpu is None:
+        raise Unavailable(
+            "Measuring needs a live GPU, and this machine has none that a program can use.",
+            hint="gpuadvise bandwidth, access, overlap and roofline predict without one.",
+        )
+    return choice.gpu
+
+
+def _ordinal(gpu: Gpu) -> int:
+    """Return CUDA's number of *gpu*; raises Unavailable where a program cannot use it."""
+    ordinal = gpu.identity.cuda_index
+    if ordinal is None:
+        raise Unavailable(
+            f"CUDA programs started here cannot use {inert(gpu.device.name)}.",
+            hint="CUDA_VISIBLE_DEVICES or MIG may hide it: gpuadvise device --all says more.",
+        )
+    return ordinal
+
+
+def _collected(subject: Subject, session: Session, quick: bool) -> Collected[Any]:
+    from gpuadvise.advisor.backends.measure.session import collect
+    from gpuadvise.cli.progress import progress
+
+    with progress(subject.count(quick)) as step:
+        return collect(subject.run(session, quick), lambda item: step(subject.label(item)))
+
+
+def _found(
+    subject: Subject, session: Session, gpu: Gpu, collected: Collected[Any], quick: bool
+) -> tuple[Measured, Collected[Any]]:
+    """Return the answer; without a calibration once the device failed or the user has enough."""
+    from gpuadvise.advisor.backends.measure.calls import DriverFault
+
+    if not collected.partial:
+        try:
+            return subject.found(session, gpu.device, collected.items, quick), collected
+        except KeyboardInterrupt:
+            collected = replace(collected, interrupted=True)
+        except DriverFault as fault:
+            collected = replace(collected, fault=fault.message)
+    return subject.found(None, gpu.device, collected.items, quick), collected
+
+
+def _nothing(session: Session, collected: Collected[Any]) -> Exit:
+    """Return the exit code of an interruption; raises Unavailable where nothing was possible."""
+    if collected.interrupted:
+        return Exit.INTERRUPTED
+    raise Unavailable(
+        f"Nothing was measured: {show_bytes(session.free_bytes())} of device memory are free.",
+        hint="gpuadvise device --telemetry names the processes that hold the rest.",
+    )
+
+
+def _left_out(subject: Subject, collected: Collected[Any], quick: bool) -> tuple[str, ...]:
+    left = subject.count(quick) - len(collected.items)
+    if collected.partial or not left:
+        return ()
+    return (f"{plural(left, 'measurement')} left out: they need more free device memory.",)
+
+
+def _stopped(collected: Collected[Any]) -> str | None:
+    return "Interrupted." if collected.interrupted else collected.fault
+
+
+def _exit(collected: Collected[Any]) -> Exit:
+    if collected.interrupted:
+        return Exit.INTERRUPTED
+    return Exit.UNAVAILABLE if collected.fault else Exit.RAN
+
+
+def _blocks(gpu: Gpu, measured: Measured, stopped: str | None) -> Sequence[Block]:
+    head: list[Block] = [Line(f"Measured on {device_line(gpu.device)}.", Tone.STRONG)]
+    if stopped:
+        head.append(Line(f"Only part of it: {stopped}", Tone.BAD))
+    return [*head, *measured.blocks()]
+
+
+def _neighbours(gpu: Gpu) -> tuple[str, ...]:
+    """Return a note on other programs that use the GPU: they take bandwidth and time."""
+    processes = gpu.telemetry.processes if gpu.telemetry else None
+    others = [process for process in processes or () if process.pid != os.getpid()]
+    if not others:
+        return ()
+    return (f"{plural(len(others), 'other process', 'other processes')} used the GPU.",)

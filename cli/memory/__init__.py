@@ -1,1 +1,0 @@
-"""The parts of ``bandwidth``, ``access`` and ``banks``: results, blocks and pictures."""

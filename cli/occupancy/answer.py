@@ -1,0 +1,148 @@
+"""The JSON of an occupancy answer: docs/json-schema.md, ``gpuadvise schema occupancy``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.occupancy.record import record, step_record, waves_record
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.devices import device_block
+from gpuadvise.cli.formats import Format
+from gpuadvise.cli.occupancy.evaluate import examined
+from gpuadvise.cli.occupancy.request import option, question
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.block_sizes import Suggestion
+    from gpuadvise.advisor.occupancy.bounds import CompiledBounds
+    from gpuadvise.advisor.occupancy.fault import LaunchFault
+    from gpuadvise.advisor.occupancy.launch import Launch
+    from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.occupancy.evaluate import OccupancyCase
+    from gpuadvise.cli.occupancy.request import LaunchRequest, OccupancyRequest
+
+
+WAVES = ("wave_size", "waves", "tail_efficiency", "fits_cooperative")
+
+
+def result(case: OccupancyCase) -> dict[str, Any]:
+    """Return the whole ``result``."""
+    found = case.found
+    return {
+        **record(found),
+        "next_steps": [step_record(step) for step in case.steps],
+        **(waves_record(case.grid) if case.grid else dict.fromkeys(WAVES)),
+        "clusters_upper_bound": case.clusters,
+        "runtime_error": found.fault and _failure(found.fault),
+        "fixes": [fix.how for fix in case.fixes],
+        "warps_per_block": found.warps_per_block,
+        "headroom": {
+            "regs": case.room.registers,
+            "dynamic_smem": case.room.dynamic_shared,
+        },
+        "suggested_blocks": _suggestion(case.suggestion),
+        "launch_bounds": case.bounds and _bounds(case.bounds, found.launch),
+        "caveat": found.caveat,
+        "extrapolated": case.device.extrapolated,
+    }
+
+
+def flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *row* for CSV: each member of ``limits`` and its like under its ``--get`` path."""
+    cells: dict[str, Any] = {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            cells.update({f"{key}.{name}": item for name, item in flat(value).items()})
+        else:
+            cells[key] = value
+    return cells
+
+
+def echo(request: LaunchRequest) -> dict[str, Any]:
+    """Return the question as it was understood, for ``input``."""
+    launch = request.launch
+    return {
+        "regs": launch.registers,
+        "block": list(launch.block_dim or (launch.threads, 1, 1)),
+        "smem": launch.static_shared,
+        "dynamic_smem": launch.dynamic_shared,
+        "barriers": launch.barriers,
+        "cluster": list(launch.cluster_dim),
+        "nonportable_cluster": launch.nonportable_cluster,
+        "grid": list(launch.grid_dim) if launch.grid_dim else None,
+        "carveout": launch.carveout,
+        "cache": launch.cache,
+        "launch_bounds": [launch.max_threads, request.min_blocks] if launch.max_threads else None,
+        "no_opt_in": not launch.optin,
+    }
+
+
+def _failure(fault: LaunchFault) -> dict[str, Any]:
+    return {
+        "cause": fault.cause,
+        "name": fault.failure,
+        "code": fault.failure.code,
+        "formerly": fault.formerly,
+        "asked": fault.asked,
+        "allowed": fault.allowed,
+    }
+
+
+def _suggestion(suggestion: Suggestion | None) -> dict[str, Any] | None:
+    if suggestion is None:
+        return None
+    return {
+        "runtime_helper": _size(suggestion.helper),
+        "guide": [_size(found) for found in suggestion.guide],
+    }
+
+
+def _size(occupancy: Occupancy) -> dict[str, Any]:
+    return {
+        "block": occupancy.launch.threads,
+        "blocks_per_sm": occupancy.blocks_per_sm,
+        "occupancy": occupancy.occupancy,
+    }
+
+
+def _bounds(bounds: CompiledBounds, launch: Launch) -> dict[str, Any]:
+    return {
+        "threads": bounds.threads,
+        "blocks": bounds.blocks,
+        "register_budget": bounds.registers,
+        "ignored": bounds.ignored,
+        "over_budget": bounds.spills(launch.registers or 0),
+    }
+
+
+def answer(request: OccupancyRequest) -> Answer:
+    """Return the answer; raises BadInput or Unavailable."""
+    launch = question(request.texts, option)
+    threshold = request.verdict
+    choice = request.choice()
+    case = examined(choice.device, launch)
+    fields = result(case)
+    check = None
+    if request.driver_check:
+        from gpuadvise.cli.occupancy.driver_check import driver_check
+
+        check = fields["driver_check"] = driver_check(choice)
+
+    def blocks() -> Sequence[Block]:
+        from gpuadvise.cli.occupancy.text import screen
+
+        return screen(case, check)
+
+    code, notes = threshold([case.found])
+    return Answer(
+        command="occupancy",
+        device=device_block(choice.device),
+        input=echo(launch),
+        result=fields,
+        blocks=blocks,
+        rows=[flat(fields)] if request.output.format == Format.CSV else None,
+        notes=(*choice.notes, *notes),
+        exit=code,
+    )

@@ -1,0 +1,86 @@
+"""Everything the models say about one question on one device."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.occupancy.block_sizes import suggest_block
+from gpuadvise.advisor.occupancy.model import occupancy
+from gpuadvise.advisor.occupancy.next_steps import headroom, next_steps
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.block_sizes import Suggestion
+    from gpuadvise.advisor.occupancy.bounds import CompiledBounds
+    from gpuadvise.advisor.occupancy.fixes import LaunchFix
+    from gpuadvise.advisor.occupancy.grid import Waves
+    from gpuadvise.advisor.occupancy.next_steps import Headroom, NextStep
+    from gpuadvise.cli.occupancy.request import LaunchRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OccupancyCase:
+    """One launch on one device, examined; ``None`` is not asked or not known."""
+
+    device: Device
+    found: Occupancy
+    fixes: tuple[LaunchFix, ...]
+    steps: tuple[NextStep, ...]
+    room: Headroom
+    suggestion: Suggestion | None
+    bounds: CompiledBounds | None
+    grid: Waves | None
+    clusters: int | None  # upper bound
+
+
+def examined(device: Device, request: LaunchRequest) -> OccupancyCase:
+    """Return what is known of *request* on *device*; what nobody asked about is not imported."""
+    found = occupancy(device.limits, request.launch)
+    return OccupancyCase(
+        device=device,
+        found=found,
+        fixes=_fixes(found),
+        steps=next_steps(found),
+        room=headroom(found),
+        suggestion=suggest_block(device.limits, request.launch),
+        bounds=_bounds(device, request),
+        grid=_grid(device, found),
+        clusters=_clusters(device, found),
+    )
+
+
+def _fixes(occupancy: Occupancy) -> tuple[LaunchFix, ...]:
+    if occupancy.fault is None:
+        return ()
+    from gpuadvise.advisor.occupancy.fixes import fixes
+
+    return fixes(occupancy.hardware, occupancy.launch, occupancy.fault)
+
+
+def _bounds(device: Device, request: LaunchRequest) -> CompiledBounds | None:
+    threads = request.launch.max_threads
+    if threads is None:
+        return None
+    from gpuadvise.advisor.occupancy.bounds import launch_bounds
+
+    return launch_bounds(device.limits, threads, request.min_blocks)
+
+
+def _grid(device: Device, occupancy: Occupancy) -> Waves | None:
+    grid = occupancy.launch.grid_dim
+    if grid is None or device.sm_count is None:
+        return None
+    from gpuadvise.advisor.occupancy.grid import waves
+
+    return waves(occupancy, device.sm_count, math.prod(grid))
+
+
+def _clusters(device: Device, occupancy: Occupancy) -> int | None:
+    if occupancy.launch.cluster_size == 1 or device.sm_count is None:
+        return None
+    from gpuadvise.advisor.occupancy.grid import clusters_upper_bound
+
+    return clusters_upper_bound(occupancy, device.sm_count)

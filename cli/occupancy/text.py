@@ -1,0 +1,342 @@
+"""What else must be known: calls that are needed, waves, bounds, where the numbers come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.limits import SharedMode
+from gpuadvise.advisor.occupancy.answer import Resource
+from gpuadvise.advisor.occupancy.next_steps import Knob
+from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
+from gpuadvise.cli.devices import device_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.next_steps import NextStep
+    from gpuadvise.cli.occupancy.evaluate import OccupancyCase
+
+
+NOUNS = {
+    Resource.WARPS: "warps",
+    Resource.BLOCKS: "blocks",
+    Resource.REGISTERS: "registers",
+    Resource.SHARED_MEMORY: "shared memory",
+    Resource.BARRIERS: "barriers",
+}
+# From here on more occupancy seldom helps: best practices guide, "Thread and Block Heuristics".
+ENOUGH = 0.5
+
+
+def tone(occupancy: Occupancy) -> Tone:
+    """Return how good an occupancy is."""
+    if occupancy.fault:
+        return Tone.BAD
+    return Tone.GOOD if occupancy.occupancy >= ENOUGH else Tone.POOR
+
+
+def exact_bytes(size: int) -> str:
+    """Return *size* without rounding: ``17 KiB``, or ``17,536 B``."""
+    return f"{size // 1024:,} KiB" if size and size % 1024 == 0 else f"{size:,} B"
+
+
+def remarks(case: OccupancyCase) -> list[str]:
+    """Return the remarks on *case*, sources last."""
+    parts = (
+        _refusal,
+        _enough,
+        _grid,
+        _opt_in,
+        _no_carveout,
+        _reserve,
+        _bounds,
+        _cluster,
+        _caveat,
+        _extrapolated,
+        _sources,
+    )
+    return [sentence for part in parts for sentence in part(case)]
+
+
+def _refusal(case: OccupancyCase) -> Iterator[str]:
+    fault = case.found.fault
+    if fault is None:
+        return
+    if fault.failure.code is None:
+        yield "No program gets that far: the compiler refuses it."
+        return
+    before = f" (before CUDA 13: {fault.formerly})" if fault.formerly else ""
+    yield f"The launch returns {fault.failure}, {fault.failure.code}{before}."
+
+
+def _enough(case: OccupancyCase) -> Iterator[str]:
+    if case.steps and case.found.occupancy >= ENOUGH:
+        yield (
+            f"From about {show_share(ENOUGH)} on more occupancy seldom helps (best practices "
+            "guide, Thread and Block Heuristics): measure before you trade registers for it."
+        )
+
+
+def _grid(case: OccupancyCase) -> Iterator[str]:
+    grid, sms = case.grid, case.device.sm_count
+    if grid:
+        least, most = ("at least ", "up to ") if case.clusters is not None else ("", "")
+        yield (
+            f"Grid: {plural(grid.blocks, 'block')} in {least}{_waves(grid.waves)} waves of "
+            f"{most}{grid.wave_size:,}; tail efficiency {show_share(grid.tail_efficiency)}."
+            f"{' All are resident at once.' if grid.cooperative else ''}"
+        )
+        if sms and grid.blocks < sms:
+            yield f"{sms - grid.blocks:,} of {plural(sms, 'SM')} get no block of this grid."
+    elif case.found.launch.grid_dim and sms is None:
+        yield "Waves need the number of SMs: name a GPU with --gpu instead of --cc."
+
+
+def _waves(count: float) -> str:
+    return f"{count:,.2f}" if count >= 1 else f"{count:.2g}"
+
+
+def _opt_in(case: OccupancyCase) -> Iterator[str]:
+    size = case.found.needs_optin
+    if size:
+        yield (
+            "Needed before the launch: cudaFuncSetAttribute(kernel, "
+            f"cudaFuncAttributeMaxDynamicSharedMemorySize, {size})."
+        )
+
+
+def _no_carveout(case: OccupancyCase) -> Iterator[str]:
+    mode = case.device.limits.shared_memory_config_mode
+    if case.found.launch.carveout is not None and mode is not SharedMode.CARVEOUT:
+        capability = case.device.capability
+        yield f"Compute capability {capability} has no carveout to prefer: --carveout changes nothing."
+
+
+def _bounds(case: OccupancyCase) -> Iterator[str]:
+    bounds, registers = case.bounds, case.found.launch.registers or 0
+    if bounds is None:
+        return
+    if bounds.ignored:
+        yield bounds.ignored
+    if bounds.registers is None:
+        yield "No number of registers satisfies the launch bounds."
+        return
+    over = bounds.spills(registers)
+    verdict = f"{over} fewer than given: the rest may spill" if over else "enough"
+    yield f"The launch bounds allow {bounds.registers} registers per thread, {verdict}."
+
+
+def _cluster(case: OccupancyCase) -> Iterator[str]:
+    if case.clusters is not None and case.found.launchable:
+        yield (
+            f"At most {case.clusters:,} clusters are resident: an upper bound, since a cluster "
+            "stays in one GPC and their sizes differ from chip to chip; "
+            "cudaOccupancyMaxActiveClusters tells on the device."
+        )
+
+
+def _caveat(case: OccupancyCase) -> Iterator[str]:
+    if case.found.caveat:
+        yield case.found.caveat
+
+
+def _extrapolated(case: OccupancyCase) -> Iterator[str]:
+    if case.device.extrapolated:
+        yield (
+            f"Compute capability {case.device.capability} is not known: these are the limits of "
+            "the nearest older one."
+        )
+
+
+def _reserve(case: OccupancyCase) -> Iterator[str]:
+    found, reserve = case.found, case.device.limits.shared_memory_reserved_per_block
+    used = found.launch.static_shared + found.launch.dynamic_shared
+    if used and reserve:
+        yield (
+            f"Shared memory of a block: {used:,} bytes of the kernel and {reserve:,} reserved by "
+            f"the system, in units of {case.device.limits.shared_memory_allocation_unit}."
+        )
+
+
+def _sources(case: OccupancyCase) -> Iterator[str]:
+    device = case.device
+    limits = device.sources.get("registers_per_sm") or device.sources.get("limits")
+    known = [f"limits: {limits or 'catalogue: capabilities.toml'}"]
+    if case.grid or case.clusters is not None:
+        known.append(f"SMs: {device.sources.get('sm_count', 'not told')}")
+    yield f"Sources: {'; '.join(known)}; launch: you."
+
+
+# More ways out than this are a list, not advice; JSON has them all.
+_MOST_FIXES = 3
+_UNITS = {
+    Knob.THREADS: "threads per block",
+    Knob.REGISTERS: "registers per thread",
+    Knob.SHARED_MEMORY: "bytes of shared memory per block",
+    Knob.CARVEOUT: "bytes of shared memory per SM",
+    Knob.BARRIERS: "barriers per block",
+}
+# Knobs whose step names a call or an option; the figures of the others say it all.
+_SAYS_MORE = (Knob.REGISTERS, Knob.CARVEOUT)
+
+
+def advice(case: OccupancyCase) -> list[str]:
+    """Return what helps, the smallest change first."""
+    if case.found.fault:
+        return [fix.how for fix in case.fixes[:_MOST_FIXES]]
+    sizes = list(_sizes(case))
+    steps = [_step(step) for step in case.steps if not (sizes and step.knob is Knob.THREADS)]
+    return [*sizes, *steps, *_free(case)]
+
+
+def _step(step: NextStep) -> str:
+    after = step.after
+    also = ""
+    if step.together_with:
+        nouns = [NOUNS[resource] for resource in step.together_with]
+        also = f", together with the step of {and_list(nouns)}"
+    gain = f"{plural(after.blocks_per_sm, 'block')}, {show_share(after.occupancy)}."
+    change = f"{step.to:,} {_UNITS[step.knob]} instead of {step.start:,}{also}: {gain}"
+    return f"{change} {step.how}" if step.knob in _SAYS_MORE else change
+
+
+def _free(case: OccupancyCase) -> Iterator[str]:
+    room, launch = case.room, case.found.launch
+    free = []
+    if room.registers and room.registers > (launch.registers or 0):
+        free.append(f"{room.registers} registers per thread")
+    if room.dynamic_shared and room.dynamic_shared > launch.dynamic_shared:
+        free.append(f"{room.dynamic_shared:,} bytes of dynamic shared memory")
+    if free:
+        yield f"Free, each alone: up to {and_list(free, 'or')}."
+
+
+def _sizes(case: OccupancyCase) -> Iterator[str]:
+    """Yield the block sizes that keep most warps resident, if this one does not."""
+    suggestion = case.suggestion
+    if not suggestion or case.found.warps_per_sm >= suggestion.helper.warps_per_sm:
+        return
+    helper = suggestion.helper
+    reached = f"threads per block instead of {case.found.launch.threads:,}"
+    if suggestion.guide:
+        sizes = [str(found.launch.threads) for found in suggestion.guide]
+        blocks = {found.blocks_per_sm for found in suggestion.guide}
+        gain = plural(blocks.pop(), "block") + ", " if len(blocks) == 1 else ""
+        share = show_share(suggestion.guide[0].occupancy)
+        yield f"{and_list(sizes, 'or')} {reached}: {gain}{share}, the most of any size."
+    else:
+        gain = f"{plural(helper.blocks_per_sm, 'block')}, {show_share(helper.occupancy)}"
+        yield f"{helper.launch.threads:,} {reached}: {gain}, the most of any size."
+
+
+COLUMNS = (
+    Column("Resource"),
+    Column("A block", right=True),
+    Column("The SM", right=True),
+    Column("Blocks", right=True),
+    Column(""),
+)
+
+
+def screen(case: OccupancyCase, check: Mapping[str, Any] | None = None) -> list[Block]:
+    """Return the headline, the limits, what to change, and what else must be known.
+
+    *check* is the driver's agreement, if it was asked for.
+    """
+    found = case.found
+    notes = remarks(case)
+    if check is not None:
+        from gpuadvise.cli.occupancy.driver_check import said
+
+        notes.insert(0, said(check))
+    return [
+        Line(device_line(case.device), Tone.FAINT),
+        Line(headline(found), tone(found)),
+        Line(because(found)),
+        Line(""),
+        _limits(found),
+        *_section("What to change", advice(case)),
+        *_section("Notes", notes),
+    ]
+
+
+def headline(occupancy: Occupancy) -> str:
+    """Return the answer in one line."""
+    if occupancy.fault:
+        return "This launch is impossible: no block can start."
+    most = occupancy.hardware.max_warps_per_sm
+    return (
+        f"{show_share(occupancy.occupancy)} occupancy: {plural(occupancy.blocks_per_sm, 'block')} and "
+        f"{occupancy.warps_per_sm} of {most} warps per SM."
+    )
+
+
+def because(occupancy: Occupancy) -> str:
+    """Return what limits it, or why nothing can start."""
+    if occupancy.reason:
+        return f"{occupancy.reason[:1].upper()}{occupancy.reason[1:]}"
+    nouns = [NOUNS[resource] for resource in occupancy.limiters]
+    return f"Limited by {and_list(nouns)}{' alike' if len(nouns) > 1 else ''}."
+
+
+def _section(title: str, sentences: list[str]) -> list[Block]:
+    return [Heading(title), *map(Line, sentences)] if sentences else []
+
+
+def _limits(occupancy: Occupancy) -> Table:
+    takes, has = needs(occupancy), capacities(occupancy)
+    return Table(
+        columns=COLUMNS,
+        rows=tuple(
+            (
+                Cell(NOUNS[resource]),
+                Cell(_count(takes[resource], resource)),
+                Cell(_count(has[resource], resource)),
+                Cell(_count(blocks), _tone(occupancy, resource)),
+                Cell(_mark(occupancy, resource), _tone(occupancy, resource)),
+            )
+            for resource, blocks in occupancy.limits.items()
+        ),
+    )
+
+
+def needs(occupancy: Occupancy) -> dict[Resource, int | None]:
+    """Return what one block takes of each resource; bytes for shared memory."""
+    values = (
+        occupancy.warps_per_block,
+        1,
+        occupancy.registers_per_block,
+        occupancy.shared_memory_per_block,
+        occupancy.launch.barriers,
+    )
+    return dict(zip(occupancy.limits, values, strict=True))
+
+
+def capacities(occupancy: Occupancy) -> dict[Resource, int | None]:
+    """Return what one SM has of each resource, as this kernel finds it."""
+    hardware = occupancy.hardware
+    values = (
+        hardware.max_warps_per_sm,
+        hardware.max_blocks_per_sm,
+        hardware.registers_per_sm,
+        occupancy.carveout_bytes,
+        hardware.barriers_per_sm,
+    )
+    return dict(zip(occupancy.limits, values, strict=True))
+
+
+def _count(value: int | None, resource: Resource | None = None) -> str:
+    if value is None:
+        return "-"
+    return exact_bytes(value) if resource is Resource.SHARED_MEMORY else f"{value:,}"
+
+
+def _mark(occupancy: Occupancy, resource: Resource) -> str:
+    return "<" if resource in occupancy.limiters else ""
+
+
+def _tone(occupancy: Occupancy, resource: Resource) -> Tone:
+    return Tone.STRONG if resource in occupancy.limiters else Tone.PLAIN

@@ -1,0 +1,1 @@
+"""``gpuadvise overlap``: how much overlapping copies with kernels saves."""

@@ -1,0 +1,268 @@
+"""The result and the text of ``gpuadvise overlap``."""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.json_records import plain
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
+from gpuadvise.advisor.transfers.copies import Direction, copy_rate
+from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_RATE, PAGEABLE_H2D_RATE
+from gpuadvise.advisor.transfers.pipeline import Engine
+from gpuadvise.cli.blocks import (
+    Block,
+    Cell,
+    Column,
+    Drawing,
+    Fact,
+    Heading,
+    LabelledFacts,
+    Line,
+    Table,
+    Tone,
+)
+from gpuadvise.cli.devices import device_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.transfers.links import LinkModel
+    from gpuadvise.advisor.transfers.overlap import Overlap, Staging
+    from gpuadvise.advisor.transfers.pipeline import EngineSpan, StagedWork
+
+
+_ENGINES = {
+    Engine.H2D: "the copy to the device",
+    Engine.KERNEL: "the kernel",
+    Engine.D2H: "the copy back",
+}
+
+
+def facts(case: OverlapCase) -> Iterator[Fact]:
+    """Yield what a person reads first: times, the best count, the floor, the link."""
+    found, model = case.found, case.model
+    yield Fact(label="sequential", value=Cell(show_seconds(found.sequential)))
+    if found.asked:
+        guide = f"the guide's estimate: {show_seconds(found.guide)}" if found.guide else ""
+        label = f"with {plural(found.asked.streams, 'stream')}"
+        if found.asked.pieces > found.asked.streams:
+            guide = f"{found.asked.pieces} chunks in turn"
+        yield Fact(label=label, value=Cell(show_seconds(found.asked.seconds)), remark=guide)
+    yield _best(found)
+    remark = f"{_limiter(case)}: no staging is faster"
+    yield Fact(label="floor", value=Cell(show_seconds(found.floor)), remark=remark)
+    if case.work.h2d_bytes or case.work.d2h_bytes:
+        yield _link(case.work, model)
+    if case.break_even:
+        yield Fact(
+            label="pays from",
+            value=Cell(show_bytes(case.break_even)),
+            remark="when the kernel's time grows with the data",
+        )
+
+
+def _best(overlap: Overlap) -> Fact:
+    best = overlap.best
+    chunk = f", {show_bytes(best.chunk_bytes)} each" if best.chunk_bytes else ""
+    more = "; more win less than 1 %" if overlap.worthwhile and best != overlap.tried[-1] else ""
+    tone = Tone.GOOD if overlap.worthwhile else Tone.PLAIN
+    return Fact(
+        label="best",
+        value=Cell(show_seconds(best.seconds), tone),
+        remark=f"{plural(best.streams, 'stream')}{chunk}; {overlap.speedup:.2f}x{more}",
+    )
+
+
+def _link(work: StagedWork, model: LinkModel) -> Fact:
+    """Return the rates of the copies that are given as bytes, and where they come from."""
+    copies = ((work.h2d_bytes, Direction.H2D), (work.d2h_bytes, Direction.D2H))
+    rates = [copy_rate(model, way, pageable=work.pageable) for size, way in copies if size]
+    assumed = work.pageable and {*rates} <= {PAGEABLE_H2D_RATE, PAGEABLE_D2H_RATE}
+    source = "assumed: pageable copies as on the host of a H200" if assumed else model.source
+    shown = dict.fromkeys(show_rate(rate) for rate in rates)
+    return Fact(label="link", value=Cell(" and ".join(shown)), remark=source)
+
+
+def _limiter(case: OverlapCase) -> str:
+    work, found = case.work, case.found
+    both = (work.h2d_bytes or work.h2d_seconds) and (work.d2h_bytes or work.d2h_seconds)
+    if work.pageable or case.model.engines == 0:
+        return "copies and kernel in turn"
+    if both and found.limiter is not Engine.KERNEL:
+        return "the copies both ways"
+    return _ENGINES[found.limiter]
+
+
+def remarks(device: Device, work: StagedWork, model: LinkModel, overlap: Overlap) -> list[str]:
+    """Return the sentences that belong to the prediction, the most important first."""
+    return [*_shared_memory(device, work, overlap), *_obstacles(work, model), *_gain(overlap)]
+
+
+def _shared_memory(device: Device, work: StagedWork, overlap: Overlap) -> Iterator[str]:
+    copies = overlap.sequential - work.kernel_seconds
+    if device.integrated:
+        yield (
+            "Host and device share one memory: map pinned memory (cudaHostAlloc with "
+            "cudaHostAllocMapped) and leave the copies out altogether, which saves up to "
+            f"{show_seconds(copies)}."
+        )
+    elif device.coherent_host_memory:
+        yield (
+            "The device reads the host's pages directly over a coherent link: data that are "
+            "read once need no copy, and pageable memory is no obstacle to that."
+        )
+
+
+def _obstacles(work: StagedWork, model: LinkModel) -> Iterator[str]:
+    if work.pageable:
+        yield "Pageable copies block the host and overlap with nothing: allocate pinned memory."
+    elif model.engines == 0:
+        yield "This device has no engine that copies while kernels run (asyncEngineCount 0)."
+    elif model.engines == 1 and _both(work):
+        yield "One engine copies both ways in turn (asyncEngineCount 1)."
+
+
+def _gain(overlap: Overlap) -> Iterator[str]:
+    if overlap.worthwhile:
+        yield "Needed: pinned memory, one non-blocking stream per piece, cudaMemcpyAsync."
+    else:
+        yield "Staging saves less than 5 %: it is not worth the code."
+
+
+def _both(work: StagedWork) -> bool:
+    h2d, d2h = work.h2d_bytes or work.h2d_seconds, work.d2h_bytes or work.d2h_seconds
+    return bool(h2d and d2h)
+
+
+WIDTH = 64
+_MARKS = string.digits + string.ascii_lowercase + string.ascii_uppercase
+
+
+def picture(staging: Staging) -> str:
+    """Return a row per engine; each mark is the piece that works there, a dot is idle."""
+    end = show_seconds(staging.seconds)
+    drawn = [f"{'':8}0{end:>{WIDTH - 1}}"]
+    for engine in Engine:
+        spans = [span for span in staging.spans if span.engine is engine]
+        if spans:
+            drawn.append(f"{engine:8}{_row(spans, staging.seconds)}")
+    return "\n".join(drawn)
+
+
+def _row(spans: Sequence[EngineSpan], whole: float) -> str:
+    marks = ["."] * WIDTH
+    for span in spans:
+        first = min(int(span.start / whole * WIDTH), WIDTH - 1)
+        last = max(first + 1, round(span.end / whole * WIDTH))
+        marks[first:last] = _MARKS[span.piece % len(_MARKS)] * (min(last, WIDTH) - first)
+    return "".join(marks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverlapCase:
+    """One question about staging and its answer."""
+
+    device: Device
+    work: StagedWork
+    model: LinkModel
+    found: Overlap
+    break_even: int | None
+    streams: int | None = None  # as asked
+    code: str | None = None
+    show: bool = False
+
+    @property
+    def told(self) -> Staging:
+        """The staging that was asked for, else the best."""
+        return self.found.asked or self.found.best
+
+
+def result(case: OverlapCase) -> dict[str, Any]:
+    """Return the ``result`` of the JSON document."""
+    found, told = case.found, case.told
+    return {
+        "sequential": found.sequential,
+        "predicted": told.seconds,
+        "streams": told.streams,
+        "best_streams": found.best.streams,
+        "best": found.best.seconds,
+        "speedup": found.speedup,
+        "worthwhile": found.worthwhile,
+        "guide": found.guide,
+        "floor": found.floor,
+        "limiter": str(found.limiter),
+        "pieces": told.pieces,
+        "chunk_bytes": told.chunk_bytes,
+        "break_even_bytes": case.break_even,
+        "model": case.model.to_json(),
+        "sweep": rows(case),
+        "timeline": [plain(span) for span in told.spans],
+        "remarks": list(_remarks(case)),
+        "skeleton": case.code,
+    }
+
+
+def rows(case: OverlapCase) -> list[Mapping[str, Any]]:
+    """Return one row per stream count, for CSV and NDJSON."""
+    return [
+        {
+            "streams": staging.streams,
+            "predicted": staging.seconds,
+            "speedup": case.found.sequential / staging.seconds,
+            "chunk_bytes": staging.chunk_bytes,
+        }
+        for staging in case.found.tried
+    ]
+
+
+def blocks(case: OverlapCase) -> list[Block]:
+    """Return what a person reads."""
+    found: list[Block] = [
+        Line(device_line(case.device), Tone.STRONG),
+        LabelledFacts(tuple(facts(case))),
+    ]
+    found += [Line(sentence) for sentence in _remarks(case)]
+    found += [Heading("Streams"), _table(case)]
+    if case.show:
+        found += [Heading(f"Time line of {plural(case.told.streams, 'stream')}")]
+        found += [Drawing(picture(case.told))]
+    if case.code is not None:
+        found += [Heading("Skeleton"), Drawing(case.code)]
+    return found
+
+
+def _remarks(case: OverlapCase) -> Iterator[str]:
+    if case.streams and case.told.streams < case.streams:
+        yield (
+            f"{plural(case.streams, 'stream')} were asked for: the data make "
+            f"{plural(case.told.pieces, 'chunk')} of --granularity or more."
+        )
+    yield from remarks(case.device, case.work, case.model, case.found)
+
+
+def _table(case: OverlapCase) -> Table:
+    titles = ("streams", "time", "speed-up", "chunk")
+    best = case.found.best.streams
+    cells = []
+    for staging in case.found.tried:
+        if staging.streams not in _shown(best, case.told.streams):
+            continue
+        tone = Tone.GOOD if staging.streams == best else Tone.PLAIN
+        cells.append(
+            (
+                Cell(str(staging.streams), tone),
+                Cell(show_seconds(staging.seconds), tone),
+                Cell(f"{case.found.sequential / staging.seconds:.2f}x", tone),
+                Cell(show_bytes(staging.chunk_bytes) if staging.chunk_bytes else "", tone),
+            )
+        )
+    return Table(columns=tuple(Column(title, right=True) for title in titles), rows=tuple(cells))
+
+
+def _shown(*wanted: int) -> set[int]:
+    """Return the stream counts that a person sees; JSON and CSV have all of them."""
+    return {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, *wanted}

@@ -1,0 +1,88 @@
+"""How far reading has come, for a person who waits at a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from gpuadvise.advisor.prose import inert
+from gpuadvise.advisor.quantity import show_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+
+T = TypeVar("T")
+
+_PATIENCE = 1.0  # seconds without a word
+_PERIOD = 0.25
+_LONGEST = 60  # of a name
+_CLEAR = "\r\x1b[K"
+
+
+class Progress:
+    """One line on a terminal's stderr, written over, once a second has passed.
+
+    *streaming*: rows are printed meanwhile, with which it must not share a terminal.
+    """
+
+    def __init__(self, *, streaming: bool = False) -> None:
+        able = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"  # to write over a line
+        self.watched = able and not (streaming and sys.stdout.isatty())
+        self._due = time.monotonic() + _PATIENCE
+        self._written = False
+
+    def reading(self, count: int) -> None:
+        """Say that *count* things have been read."""
+        if self._is_due():
+            self._say(f"reading: {count:,}")
+
+    def unpacking(self, name: str, size: int) -> None:
+        """Say that *size* bytes of a file called *name* have been unpacked."""
+        if self._is_due():
+            shown_name = inert(name.rpartition("/")[2][:_LONGEST])[:_LONGEST]
+            self._say(f"unpacking {shown_name}: {show_bytes(size)}")
+
+    def end(self) -> None:
+        """Clear the line."""
+        if self._written:
+            print(_CLEAR, end="", file=sys.stderr, flush=True)
+            self._written = False
+
+    def _is_due(self) -> bool:
+        return self.watched and time.monotonic() >= self._due
+
+    def _say(self, text: str) -> None:
+        print(f"{_CLEAR}{text}", end="", file=sys.stderr, flush=True)
+        self._due, self._written = time.monotonic() + _PERIOD, True
+
+
+def shown(items: Iterable[T], progress: Progress | None = None) -> Iterator[T]:
+    """Yield *items*; when they take more than a second, count them on a terminal's stderr."""
+    progress = progress or Progress()
+    if not progress.watched:
+        yield from items
+        return
+    try:
+        for count, item in enumerate(items, 1):
+            yield item
+            progress.reading(count)
+    finally:
+        progress.end()
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[str], None]]:
+    """Yield what to call with a label after each of *total* steps."""
+    if not sys.stderr.isatty():
+        yield lambda label: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda label: bar.update(task, advance=1, description=inert(label).replace("[", "("))

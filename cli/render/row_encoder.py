@@ -1,0 +1,142 @@
+"""Rows of things that are much alike: the text of a field that repeats is made once."""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+from operator import attrgetter, getitem
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gpuadvise.advisor.errors import GpuAdviseError
+from gpuadvise.cli.formats import Format
+from gpuadvise.cli.render.json import MEMBER_START, OBJECT_INDENT, compact, member
+from gpuadvise.cli.render.rows import cell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+# Characters kept of each attribute's texts. The names of one image's kernels come again for
+# every target; those of cuBLASLt take half of this.
+_MOST_KEPT = 1 << 20
+# Where Python is told to write at once (PYTHONUNBUFFERED), a write costs as much as its row.
+_AT_ONCE = 32
+_OVERHEAD = 100  # bytes of a text beside its characters
+
+
+def _alone(value: Any) -> tuple[Any, ...]:
+    return (value,)
+
+
+class RowFields(NamedTuple):
+    """Neighbouring fields that follow from one attribute, which hashes and is of one type.
+
+    (``1`` and ``True`` are one key.) *values* makes their JSON values of the attribute's.
+    """
+
+    attribute: str  # may be dotted
+    names: tuple[str, ...]
+    values: Callable[[Any], Iterable[Any]] = _alone
+
+
+def same(prefix: str, *names: str) -> tuple[RowFields, ...]:
+    """Return fields that are attributes of their own *names*, below *prefix* (``kernel.``)."""
+    return tuple([RowFields(prefix + name, (name,)) for name in names])
+
+
+class RowEncoder:
+    """The fields of a record in their order, of two attributes or more, for things of one kind."""
+
+    def __init__(self, *fields: RowFields) -> None:
+        self._fields = fields
+        self._keys = attrgetter(*[each.attribute for each in fields])
+        self.names = tuple(chain.from_iterable(each.names for each in fields))
+
+    def record(self, thing: Any) -> dict[str, Any]:
+        """Return *thing* as JSON values by name."""
+        values: list[Any] = []
+        for each, key in zip(self._fields, self._keys(thing), strict=True):
+            values += each.values(key)
+        return dict(zip(self.names, values, strict=True))
+
+    def lines(self, things: Iterable[Any], name: str) -> Iterator[str]:
+        """Yield what ``rows.render`` makes of the records of *things*.
+
+        The header of ``csv`` comes without any, too, but not before the first is looked for.
+        """
+        left = iter(things)
+        first = list(islice(left, 1))
+        if name == Format.CSV:
+            yield ",".join(self.names) + "\n"
+        lines = self.texts(chain(first, left), name)
+        yield from islice(lines, 1)
+        yield from _together(lines)
+
+    def texts(self, things: Iterable[Any], name: str) -> Iterator[str]:
+        """Yield each record as a line of ``csv`` or ``ndjson``, or an object inside of ``json``."""
+        style = _STYLES[name]
+        texts = [_Texts(each, style) for each in self._fields]
+        keys, join = self._keys, style.between.join
+        for thing in things:
+            yield style.before + join(map(getitem, texts, keys(thing))) + style.after
+
+
+def _together(lines: Iterator[str]) -> Iterator[str]:
+    some: list[str] = []
+    try:
+        for line in lines:
+            some.append(line)
+            if len(some) == _AT_ONCE:
+                yield "".join(some)
+                some.clear()
+    except GpuAdviseError:  # the second file cannot be read: what the first held counts
+        yield "".join(some)
+        raise
+    yield "".join(some)
+
+
+class _Texts(dict[Any, str]):
+    """The texts of some fields, by the value of the attribute that they follow from."""
+
+    def __init__(self, fields: RowFields, style: _Style) -> None:
+        super().__init__()
+        self._fields, self._style, self._kept = fields, style, 0
+
+    def __missing__(self, key: Any) -> str:
+        values = self._fields.values(key)
+        text = self._style.between.join(map(self._style.field, self._fields.names, values))
+        self._kept += len(text) + _OVERHEAD
+        if self._kept > _MOST_KEPT:
+            self.clear()
+            self._kept = len(text) + _OVERHEAD
+        self[key] = text
+        return text
+
+
+class _Style(NamedTuple):
+    """How a format writes a field, and what it puts around and between the fields of a record."""
+
+    field: Callable[[str, Any], str]
+    before: str
+    between: str
+    after: str
+
+
+def _member(name: str, value: Any) -> str:
+    return f"{compact(name)}:{compact(value)}"
+
+
+def _cell(_: str, value: Any) -> str:
+    """Return a cell as csv.writer makes it, which takes 10 ns for each letter of a name."""
+    inert = cell(value)
+    if inert is None:
+        return ""
+    text = str(inert)
+    return '"' + text.replace('"', '""') + '"' if "," in text or '"' in text else text
+
+
+_STYLES: dict[str, _Style] = {
+    Format.CSV: _Style(_cell, "", ",", "\n"),
+    Format.NDJSON: _Style(_member, "{", ",", "}\n"),
+    Format.JSON: _Style(
+        member, OBJECT_INDENT + "{" + MEMBER_START, "," + MEMBER_START, f"\n{OBJECT_INDENT}}}"
+    ),
+}

@@ -1,0 +1,173 @@
+"""The result and the text of ``gpuadvise roofline``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.json_records import plain
+from gpuadvise.advisor.peaks import all_peaks
+from gpuadvise.advisor.quantity import show_flops, show_rate, show_seconds, show_share
+from gpuadvise.advisor.roofline import Bound, ridge_point
+from gpuadvise.cli.blocks import (
+    Block,
+    Cell,
+    Column,
+    Fact,
+    Heading,
+    LabelledFacts,
+    Line,
+    Table,
+    Tone,
+)
+from gpuadvise.cli.devices import device_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.cli.roofline.request import Placed
+
+_NAME = 48
+_MOST_LISTED = 20
+_IMPOSSIBLE = (
+    "More than the roof: operations counted twice, bytes served by a cache, another unit than "
+    "assumed, or a time without synchronisation."
+)
+
+
+def result(device: Device, kernels: Sequence[Placed]) -> dict[str, Any]:
+    """Return the ``result``: the first kernel's fields, all kernels, every ridge."""
+    rate = kernels[0].found.bandwidth
+    return {
+        **row(kernels[0]),
+        "moves": [plain(move) for move in kernels[0].moves],
+        "kernels": [row(kernel) for kernel in kernels],
+        "ridges": [
+            {"unit": unit.key, "peak": unit.rate, "ridge_point": ridge_point(unit.rate, rate)}
+            for unit in all_peaks(device)
+        ],
+    }
+
+
+def row(kernel: Placed) -> dict[str, Any]:
+    """Return one kernel for JSON and CSV."""
+    found, work = kernel.found, kernel.workload
+    return {
+        "kernel": work.name,
+        "arithmetic_intensity": found.intensity,
+        "ridge_point": found.ridge,
+        "attainable": found.attainable,
+        "bound": str(found.bound),
+        "achieved": found.achieved,
+        "share": found.share,
+        "least_seconds": found.least_seconds,
+        "peak": found.peak,
+        "unit": kernel.unit.key,
+        "bandwidth": found.bandwidth,
+        "flops": work.flops,
+        "bytes": work.bytes,
+        "seconds": work.seconds,
+    }
+
+
+def rows(kernels: Sequence[Placed]) -> list[Mapping[str, Any]]:
+    """Return one row per kernel."""
+    return [row(kernel) for kernel in kernels]
+
+
+def blocks(device: Device, kernels: Sequence[Placed]) -> list[Block]:
+    """Return what a person reads."""
+    found: list[Block] = [Line(device_line(device), Tone.STRONG)]
+    if len(kernels) > 1:
+        return [*found, *_many(kernels)]
+    kernel = kernels[0]
+    found.append(LabelledFacts(tuple(_facts(kernel))))
+    if kernel.found.far:
+        found.append(Line("Below half of its roof: latency, occupancy or too little work limits."))
+    if kernel.found.impossible:
+        found.append(Line(_IMPOSSIBLE, Tone.BAD))
+    if kernel.moves:
+        found += [Heading("What would move it"), _moves(kernel)]
+    return [*found, Heading("Ridge points"), _ridges(device, kernel.found.bandwidth)]
+
+
+def _many(kernels: Sequence[Placed]) -> list[Block]:
+    """Return a table of the kernels, of very many those that take longest."""
+    if len(kernels) <= _MOST_LISTED:
+        return [_kernels(kernels)]
+    slowest = sorted(kernels, key=lambda kernel: kernel.workload.seconds or 0, reverse=True)
+    left = len(kernels) - _MOST_LISTED
+    return [
+        _kernels(slowest[:_MOST_LISTED]),
+        Line(f"The slowest {_MOST_LISTED}, slowest first; {left:,} more are in --format csv."),
+    ]
+
+
+def _facts(kernel: Placed) -> Iterator[Fact]:
+    found = kernel.found
+    ridge = f"ridge at {_number(found.ridge)}"
+    yield Fact(label="intensity", value=Cell(f"{_number(found.intensity)} FLOP/B"), remark=ridge)
+    yield Fact(label="bound", value=Cell(str(found.bound), Tone.STRONG))
+    peak = Cell(show_flops(found.peak))
+    yield Fact(label="peak", value=peak, remark=f"{kernel.unit.key}; {kernel.unit.source}")
+    roof = show_rate(found.bandwidth) if found.bound is Bound.MEMORY else kernel.unit.key
+    yield Fact(
+        label="attainable",
+        value=Cell(show_flops(found.attainable)),
+        remark=f"under {roof}; at least {show_seconds(found.least_seconds)}",
+    )
+    if found.achieved is not None and found.share is not None:
+        tone = Tone.BAD if found.impossible else Tone.POOR if found.far else Tone.GOOD
+        yield Fact(label="achieved", value=Cell(show_flops(found.achieved)))
+        yield Fact(label="share", value=Cell(show_share(found.share), tone), remark="of the roof")
+
+
+def _moves(kernel: Placed) -> Table:
+    columns = (
+        Column("change"),
+        Column("FLOP/B", right=True),
+        Column("at most", right=True),
+        Column(""),
+    )
+    rows = tuple(
+        (Cell(m.name), Cell(_number(m.intensity)), Cell(f"{m.gain:.3g}x"), Cell(m.how))
+        for m in kernel.moves
+    )
+    return Table(columns=columns, rows=rows)
+
+
+def _ridges(device: Device, rate: float) -> Table:
+    columns = (Column("unit"), Column("peak", right=True), Column("ridge, FLOP/B", right=True))
+    rows = tuple(
+        (Cell(u.key), Cell(show_flops(u.rate)), Cell(_number(ridge_point(u.rate, rate))))
+        for u in all_peaks(device)
+    )
+    return Table(columns=columns, rows=rows)
+
+
+def _kernels(kernels: Sequence[Placed]) -> Table:
+    titles = ("FLOP/B", "attainable", "achieved", "of the roof")
+    columns = (Column("kernel"), Column("bound"), *(Column(t, right=True) for t in titles))
+    return Table(columns=columns, rows=tuple(_kernel(kernel) for kernel in kernels))
+
+
+def _kernel(kernel: Placed) -> tuple[Cell, ...]:
+    found = kernel.found
+    tone = Tone.BAD if found.impossible else Tone.POOR if found.far else Tone.PLAIN
+    return (
+        Cell(shortened(kernel.workload.name or "")),
+        Cell(str(found.bound)),
+        Cell(_number(found.intensity)),
+        Cell(show_flops(found.attainable)),
+        Cell("" if found.achieved is None else show_flops(found.achieved)),
+        Cell("" if found.share is None else show_share(found.share), tone),
+    )
+
+
+def shortened(name: str) -> str:
+    """Return what of a kernel's *name* fits a table or a legend; JSON has all of it."""
+    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"

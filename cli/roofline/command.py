@@ -1,0 +1,160 @@
+"""``gpuadvise roofline``: what limits a kernel, memory or arithmetic, and how far it may go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpuadvise.advisor.backends.choose import choose
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import plural
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.args import fails_under, share
+from gpuadvise.cli.blocks import Block, Heading
+from gpuadvise.cli.devices import device_block
+from gpuadvise.cli.emit import emit
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Output
+from gpuadvise.cli.options import Cc, FailUnder, FormatName, Get, Gpu, Live, Snapshot
+from gpuadvise.cli.roofline.answer import blocks, result, rows
+from gpuadvise.cli.roofline.request import (
+    Placed,
+    Profiled,
+    Workload,
+    described,
+    known_name,
+    placed,
+    profiled,
+    roofs,
+    typed,
+)
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+
+EXAMPLES = """\
+  gpuadvise roofline --flops 2e9 --bytes 24GB --dtype fp32 --gpu h200
+  gpuadvise roofline --flops 2TFLOP --bytes 1GB --dtype bf16 --time 3ms --get bound
+  gpuadvise roofline --flops 1 --bytes 12 --peak 80TFLOP/s --bandwidth 8TB/s
+  gpuadvise roofline --describe kernel.toml --plot roofline.svg
+  gpuadvise roofline --ncu report.csv --show"""
+
+
+def command(
+    flops: Annotated[
+        str | None, typer.Option("--flops", metavar="N", help="Operations: 2e9, 2TFLOP.")
+    ] = None,
+    moved: Annotated[
+        str | None, typer.Option("--bytes", metavar="SIZE", help="Bytes to and from memory.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", metavar="TIME", help="Time of the kernel: 3ms.")
+    ] = None,
+    dtype: Annotated[
+        str, typer.Option("--dtype", metavar="TYPE", help="fp64, fp32, tf32, bf16, fp8, int8 …")
+    ] = "fp32",
+    tensor: Annotated[
+        bool | None, typer.Option("--tensor/--no-tensor", help="Tensor cores, or ordinary units.")
+    ] = None,
+    peak: Annotated[
+        str | None,
+        typer.Option("--peak", metavar="RATE", help="Instead of the device's: 80TFLOP/s."),
+    ] = None,
+    bandwidth: Annotated[
+        str | None,
+        typer.Option("--bandwidth", metavar="RATE", help="Instead of the device's: 8TB/s."),
+    ] = None,
+    describe: Annotated[
+        str | None, typer.Option("--describe", metavar="FILE", help="Kernels of a kernel.toml.")
+    ] = None,
+    ncu: Annotated[
+        str | None,
+        typer.Option("--ncu", metavar="FILE", help="Launches of an Nsight Compute CSV, page raw."),
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Draw the chart.")] = False,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Write it as .svg, .png or .pdf.")
+    ] = None,
+    fail_under: FailUnder = None,
+    gpu: Gpu = None,
+    cc: Cc = None,
+    device: Live = None,
+    snapshot: Snapshot = None,
+    format_name: FormatName = "text",
+    get: Get = None,
+) -> Exit:
+    """Print intensity, ridge point, attainable rate and bound."""
+    least = None if fail_under is None else share("--fail-under", fail_under)
+    given = roofs(peak, bandwidth, tensor=tensor)
+    notes: tuple[str, ...] = ()
+    if ncu is None:
+        workloads = _workloads(describe, flops, moved, dtype, time)
+    else:
+        _alone(describe, flops, moved, time)
+        report = profiled(ncu)
+        workloads, notes = report.workloads, _left_out(report)
+        if (gpu, cc, device, snapshot) == (None, None, None, None):
+            gpu = known_name(report.device)
+    choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
+    kernels = [placed(choice.device, workload, given) for workload in workloads]
+    if plot is not None:
+        from gpuadvise.cli.roofline.chart import save
+
+        save(kernels, choice.device.name, plot)
+    shares = [kernel.found.share for kernel in kernels if kernel.found.share is not None]
+    code, below = fails_under("of the roof", min(shares, default=None), least)
+    answer = Answer(
+        command="roofline",
+        device=device_block(choice.device),
+        input=_asked(kernels[0]),
+        result=result(choice.device, kernels),
+        rows=rows(kernels),
+        blocks=lambda: _blocks(choice.device, kernels, show=show),
+        notes=(*choice.notes, *notes, *below),
+        exit=code,
+    )
+    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+
+
+def _workloads(
+    describe: str | None, flops: str | None, moved: str | None, dtype: str, time: str | None
+) -> list[Workload]:
+    if describe is not None:
+        if flops is not None or moved is not None or time is not None:
+            raise BadInput("--describe gives the kernels: leave out --flops, --bytes and --time.")
+        return described(describe)
+    if flops is None or moved is None:
+        raise BadInput("A roofline needs --flops and --bytes, --describe or --ncu.")
+    return [typed(flops, moved, dtype, time)]
+
+
+def _alone(*others: str | None) -> None:
+    if any(other is not None for other in others):
+        raise BadInput("--ncu gives the kernels: leave out --describe, --flops, --bytes, --time.")
+
+
+def _left_out(report: Profiled) -> tuple[str, ...]:
+    if not report.left_out:
+        return ()
+    launches = plural(report.left_out, "launch", "launches")
+    return (f"{launches} left out: no floating-point operations, or not counted.",)
+
+
+def _blocks(device: Device, kernels: list[Placed], *, show: bool) -> list[Block]:
+    found = blocks(device, kernels)
+    if show:
+        from gpuadvise.cli.roofline.chart import drawn
+
+        found += [Heading("Roofline"), drawn(kernels, device.name)]
+    return found
+
+
+def _asked(kernel: Placed) -> dict[str, Any]:
+    work = kernel.workload
+    return {
+        "flops": work.flops,
+        "bytes": work.bytes,
+        "dtype": str(work.number_type),
+        "seconds": work.seconds,
+    }

@@ -1,0 +1,191 @@
+"""The kernels under the roof: typed, or described in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.peaks import UnitPeak, arithmetic, other_peaks, peak
+from gpuadvise.advisor.prose import inert, quoted
+from gpuadvise.advisor.quantity import (
+    parse_bytes,
+    parse_operation_rate,
+    parse_operations,
+    parse_rate,
+    parse_seconds,
+)
+from gpuadvise.advisor.roofline import Move, Roofline, fused, narrowed, roofline
+from gpuadvise.cli.args import named
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.timing import Work
+    from gpuadvise.advisor.memory.number_types import NumberType
+
+_LARGEST_BYTES = 16 << 20
+_GIVEN = "you"  # source of a peak that was typed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """Operations, bytes and perhaps the time of one kernel, computed in one type."""
+
+    name: str | None
+    flops: float
+    bytes: float
+    number_type: NumberType
+    seconds: float | None = None
+    tensor: bool | None = None  # the unit, where it is known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profiled:
+    """The kernels of a profile, the GPU it names, and how many have no place under a roof."""
+
+    workloads: list[Workload]
+    device: str | None
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roofs:
+    """What replaces the device's own peaks; ``None`` is not given. *tensor* picks the unit."""
+
+    peak: float | None = None
+    bandwidth: float | None = None
+    tensor: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A kernel under its roof, and what would move it."""
+
+    workload: Workload
+    unit: UnitPeak
+    found: Roofline
+    moves: tuple[Move, ...]
+
+
+def typed(flops: str, moved: str, dtype: str, time: str | None) -> Workload:
+    """Return the kernel that the options describe; raises BadInput."""
+    number_type, tensor = named("--dtype", arithmetic, dtype)
+    return Workload(
+        name=None,
+        flops=named("--flops", parse_operations, flops),
+        bytes=named("--bytes", lambda text: parse_bytes(text, minimum=1), moved),
+        number_type=number_type,
+        tensor=tensor,
+        seconds=None if time is None else named("--time", parse_seconds, time),
+    )
+
+
+def described(path: str) -> list[Workload]:
+    """Return the kernels with a ``work`` table in the TOML file *path*; raises BadInput."""
+    from gpuadvise.advisor.backends.user_files import read_small
+    from gpuadvise.advisor.description.devices import from_catalogue
+    from gpuadvise.advisor.description.files import from_toml
+
+    try:
+        text = read_small(path, largest=_LARGEST_BYTES).decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput(f"--describe: {quoted(path)} is not UTF-8.") from None
+    facts = [kernel.facts for kernel in from_toml(text, path, from_catalogue)]
+    found = [_workload(fact.kernel, fact.work) for fact in facts if fact.work]
+    if not found:
+        raise BadInput(f"--describe: {inert(path)} has no kernel with a work table.")
+    return found
+
+
+def _workload(name: str | None, work: Work) -> Workload:
+    number_type, tensor = arithmetic(work.dtype)
+    return Workload(
+        name=name,
+        flops=work.flops,
+        bytes=work.bytes,
+        number_type=number_type,
+        tensor=tensor,
+        seconds=work.seconds,
+    )
+
+
+def profiled(path: str) -> Profiled:
+    """Return the kernels of the Nsight Compute CSV *path*; raises BadInput if none computes."""
+    from gpuadvise.advisor.profiles.ncu_file import read_profiles
+
+    launches = list(read_profiles(path))
+    found = [
+        Workload(
+            name=launch.kernel,
+            flops=launch.work.flops,
+            bytes=launch.work.bytes,
+            number_type=launch.work.number_type,
+            seconds=launch.work.seconds,
+            tensor=launch.work.tensor,
+        )
+        for launch in launches
+        if launch.work
+    ]
+    if not found:
+        raise BadInput(
+            f"--ncu: {quoted(path)} has no launch with operations, DRAM traffic and a time.",
+            hint="Make it with: ncu --set full --csv --page raw ./app > report.csv",
+        )
+    return Profiled(workloads=found, device=launches[0].device, left_out=len(launches) - len(found))
+
+
+def known_name(name: str | None) -> str | None:
+    """Return *name* if the catalogue knows a GPU by it, else None."""
+    from gpuadvise.advisor.catalogue import find
+
+    try:
+        return name and find(name).name
+    except BadInput:
+        return None
+
+
+def roofs(peak: str | None, bandwidth: str | None, *, tensor: bool | None) -> Roofs:
+    """Return the roofs that the options give; raises BadInput."""
+    return Roofs(
+        peak=None if peak is None else named("--peak", parse_operation_rate, peak),
+        bandwidth=None if bandwidth is None else named("--bandwidth", parse_rate, bandwidth),
+        tensor=tensor,
+    )
+
+
+def placed(device: Device, workload: Workload, roofs: Roofs) -> Placed:
+    """Return where *workload* stands on *device*; raises BadInput for an unknown roof."""
+    rate = roofs.bandwidth or device.memory_bandwidth
+    if rate is None:
+        raise BadInput(
+            f"The memory bandwidth of {device.name} is not known.", hint="--bandwidth gives it."
+        )
+    unit = _unit(device, workload, roofs)
+    found = roofline(workload.flops, workload.bytes, unit.rate, rate, workload.seconds)
+    return Placed(
+        workload=workload,
+        unit=unit,
+        found=found,
+        moves=_moves(device, workload, unit, found),
+    )
+
+
+def _unit(device: Device, workload: Workload, roofs: Roofs) -> UnitPeak:
+    if roofs.peak is not None:
+        return UnitPeak(key=str(workload.number_type), rate=roofs.peak, source=_GIVEN)
+    tensor = workload.tensor if roofs.tensor is None else roofs.tensor
+    return peak(device, workload.number_type, tensor=tensor)
+
+
+def _moves(
+    device: Device, workload: Workload, unit: UnitPeak, roofline: Roofline
+) -> tuple[Move, ...]:
+    kind = workload.number_type
+    others = [] if unit.source == _GIVEN else other_peaks(device, kind, unit)
+    moves = [
+        narrowed(roofline, other.key, kind.bits, narrow.bits, other.rate)
+        for narrow, other in others
+    ]
+    fusion = fused(roofline)
+    better = [move for move in (*moves, *([fusion] if fusion else [])) if move.gain > 1]
+    return tuple(sorted(better, key=lambda move: move.gain))

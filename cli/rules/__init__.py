@@ -1,0 +1,1 @@
+"""``gpuadvise rules``: the list of rules, or one explained."""

@@ -1,0 +1,67 @@
+"""``gpuadvise rules``: the list of rules, or one explained with live examples."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gpuadvise.cli import completion
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.emit import emit
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import FormatName, Get
+from gpuadvise.cli.rules.text import full, list_blocks, rule_blocks, summary
+from gpuadvise.rules.explain import explain
+from gpuadvise.rules.extra import with_own
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.select import rule_named, selected
+
+EXAMPLES = """\
+  gpuadvise rules
+  gpuadvise rules uncoalesced-access
+  gpuadvise rules --select high --format csv"""
+
+
+def command(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ID]", help="A rule to explain.", autocompletion=completion.rule_ids
+        ),
+    ] = None,
+    select: Annotated[
+        list[str] | None, typer.Option("--select", metavar="NAME", help="Topic or priority.")
+    ] = None,
+    own: Annotated[
+        list[str] | None, typer.Option("--rules", metavar="DIR", help="Folder of your own rules.")
+    ] = None,
+    format: FormatName = Format.TEXT,
+    get: Get = None,
+) -> Exit:
+    """List the rules, or explain rule ID."""
+    rules = with_own(RULES, own or ())
+    given = {"rule": name, "select": select or [], "rules": own or []}
+    if name is not None:
+        explanation = explain(rule_named(rules, name))
+        result = full(explanation)
+        answer = Answer(
+            command="rules",
+            device=None,
+            input=given,
+            result=result,
+            blocks=lambda: tuple(rule_blocks(explanation)),
+        )
+    else:
+        chosen = selected(rules, select or ())
+        rows = [summary(rule) for rule in chosen]
+        answer = Answer(
+            command="rules",
+            device=None,
+            input=given,
+            result={"rules": rows},
+            rows=rows,
+            blocks=lambda: tuple(list_blocks(chosen)),
+        )
+    return emit(answer, Output(format=format, fields=tuple(get or ())))

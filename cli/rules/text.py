@@ -1,0 +1,113 @@
+"""Rules for people: the list, and one rule with its examples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.facts.supply import HOW
+from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.cli.blocks import Cell, Column, Drawing, Heading, Line, Table, Tone
+from gpuadvise.rules.explain import Explanation, Shown, needs_of
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.report import finding_object
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpuadvise.cli.blocks import Block
+    from gpuadvise.rules.model import Rule
+
+_TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
+
+
+_COLUMNS = tuple(Column(title) for title in ("priority", "", "rule", "what to do"))
+
+
+def summary(rule: Rule) -> dict[str, Any]:
+    """Return one rule as an entry of the list."""
+    return {
+        "rule": rule.id,
+        "priority": str(rule.priority),
+        "topic": str(rule.topic),
+        "title": rule.title,
+        "recommendation": rule.recommendation,
+        "evidence": [str(kind) for kind in rule.kinds],
+        "needs": list(rule.needs),
+        "either": list(rule.either),
+    }
+
+
+def list_blocks(rules: Sequence[Rule]) -> Iterator[Block]:
+    """Yield a table per topic; a star marks the guide's own prioritised recommendations."""
+    stars = sum(rule.recommendation for rule in rules)
+    yield Line(f"{plural(len(rules), 'rule')}, {stars} of them (*) prioritised by the guide itself")
+    for topic in Topic:
+        chosen = tuple(_row(rule) for rule in rules if rule.topic is topic)
+        if chosen:
+            yield Heading(topic)
+            yield Table(columns=_COLUMNS, rows=chosen)
+    yield Line("`gpuadvise rules ID` explains one.", Tone.FAINT)
+
+
+def _row(rule: Rule) -> tuple[Cell, ...]:
+    return (
+        Cell(rule.priority, _TONES[rule.priority]),
+        Cell("*" if rule.recommendation else ""),
+        Cell(rule.id),
+        Cell(rule.title),
+    )
+
+
+def full(explanation: Explanation) -> dict[str, Any]:
+    """Return one rule with everything that is known of it."""
+    rule = explanation.rule
+    return {
+        **summary(rule),
+        "why": rule.why,
+        "when": rule.when,
+        "how_to_supply": dict(needs_of(rule, HOW)),
+        "thresholds": [
+            {"name": t.name, "value": t.value, "unit": t.unit, "source": t.source}
+            for t in rule.thresholds
+        ],
+        "citations": [
+            {"document": c.document, "section": c.section, "url": c.url} for c in rule.citations
+        ],
+        "examples": {
+            "fires": _example(explanation.fires),
+            "quiet": _example(explanation.quiet),
+        },
+    }
+
+
+def _example(shown: Shown) -> dict[str, Any]:
+    return {
+        "description": shown.description,
+        "findings": [finding_object(finding) for finding in shown.findings],
+    }
+
+
+def rule_blocks(explanation: Explanation) -> Iterator[Block]:
+    """Yield one rule: what, why, when, thresholds, both examples, sources."""
+    rule = explanation.rule
+    star = "; the guide itself gives this priority" if rule.recommendation else ""
+    yield Line(f"{rule.id}: {rule.title}", Tone.STRONG)
+    yield Line(f"Priority {rule.priority}, topic {rule.topic}{star}.")
+    yield Line(f"Why: {rule.why}")
+    yield Line(f"Fires when: {rule.when}")
+    for threshold in rule.thresholds:
+        unit = f" {threshold.unit}" if threshold.unit else ""
+        yield Line(f"Threshold: {threshold.name} {threshold.value:g}{unit} ({threshold.source}).")
+    yield Line(f"Evidence: {and_list(list(rule.kinds), 'or')}.")
+    for fact, how in needs_of(rule, HOW):
+        yield Line(f"{fact}: {how}", Tone.FAINT, indent=3)
+    yield Heading("Fires on")
+    yield Drawing(explanation.fires.description)
+    for finding in explanation.fires.findings:
+        yield Line(finding.message)
+        yield Line(f"Do: {finding.advice.action}")
+    yield Heading("Stays quiet on")
+    yield Drawing(explanation.quiet.description)
+    yield Heading("Says who")
+    for citation in rule.citations:
+        yield Line(f"{citation.document}, {citation.section}: {citation.url}")

@@ -1,0 +1,190 @@
+"""``gpuadvise scaling``: what parallelising part of a program can win."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import plural, quoted
+from gpuadvise.advisor.scaling import (
+    amdahl,
+    amdahl_limit,
+    gustafson,
+    needed_parallel,
+    needed_processors,
+)
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.args import share, whole
+from gpuadvise.cli.blocks import (
+    Block,
+    Cell,
+    Column,
+    Fact,
+    Heading,
+    LabelledFacts,
+    Line,
+    Table,
+)
+from gpuadvise.cli.emit import emit
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Output
+from gpuadvise.cli.options import FormatName, Get
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+EXAMPLES = """\
+  gpuadvise scaling --parallel 0.75 --processors 1000
+  gpuadvise scaling --parallel 95% --processors 132 --target 15
+  gpuadvise scaling --parallel 3/4 --processors 64 --get amdahl"""
+
+_MOST_PROCESSORS = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingRequest:
+    """A parallel fraction, processors, and perhaps a speed-up to reach."""
+
+    parallel: float
+    processors: int
+    target: float | None
+
+
+def command(
+    parallel: Annotated[
+        str,
+        typer.Option("--parallel", metavar="P", help="Fraction that runs in parallel: 0.75, 3/4."),
+    ],
+    processors: Annotated[
+        str, typer.Option("--processors", metavar="N", help="Processors it is spread over.")
+    ],
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="S", help="Speed-up to reach.")
+    ] = None,
+    format_name: FormatName = "text",
+    get: Get = None,
+) -> Exit:
+    """Print the bounds of Amdahl and Gustafson."""
+    asked = ScalingRequest(
+        parallel=_fraction(parallel),
+        processors=whole("--processors", processors, low=1, high=_MOST_PROCESSORS),
+        target=None if target is None else _speedup(target),
+    )
+    answer = Answer(
+        command="scaling",
+        device=None,
+        input={"parallel": asked.parallel, "processors": asked.processors, "target": asked.target},
+        result=result(asked),
+        rows=rows(asked),
+        blocks=lambda: blocks(asked),
+    )
+    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+
+
+def _fraction(text: str) -> float:
+    top, slash, bottom = text.partition("/")
+    if not slash:
+        return share("--parallel", text)
+    part = whole("--parallel", top, low=0, high=_MOST_PROCESSORS)
+    total = whole("--parallel", bottom, low=1, high=_MOST_PROCESSORS)
+    if part > total:
+        raise BadInput(f"--parallel: {quoted(text)} is more than the whole.")
+    return part / total
+
+
+def _speedup(text: str) -> float:
+    try:
+        value = float(text.rstrip("x"))
+    except ValueError:
+        value = 0.0
+    if not 1 <= value <= _MOST_PROCESSORS:
+        raise BadInput(f"--target: {quoted(text)} is no speed-up.", hint="Write 10 or 2.5x.")
+    return value
+
+
+def result(request: ScalingRequest) -> dict[str, Any]:
+    """Return the ``result``; a limit of null means that there is none."""
+    limit = amdahl_limit(request.parallel)
+    target = request.target
+    return {
+        "amdahl": amdahl(request.parallel, request.processors),
+        "amdahl_limit": None if math.isinf(limit) else limit,
+        "gustafson": gustafson(request.parallel, request.processors),
+        "target_reached": target and amdahl(request.parallel, request.processors) >= target,
+        "needed_parallel": target and needed_parallel(target, request.processors),
+        "needed_processors": target and needed_processors(target, request.parallel),
+    }
+
+
+def rows(request: ScalingRequest) -> list[Mapping[str, Any]]:
+    """Return one row per power of two up to the processors asked for, and that number."""
+    counts = [2**power for power in range(request.processors.bit_length())]
+    return [
+        {
+            "processors": count,
+            "amdahl": amdahl(request.parallel, count),
+            "gustafson": gustafson(request.parallel, count),
+        }
+        for count in sorted({*counts, request.processors})
+    ]
+
+
+def blocks(request: ScalingRequest) -> list[Block]:
+    """Return what a person reads."""
+    columns = tuple(Column(t, right=True) for t in ("processors", "Amdahl", "Gustafson"))
+    table = Table(
+        columns=columns,
+        rows=tuple(
+            (
+                Cell(f"{row['processors']:,}"),
+                Cell(_times(row["amdahl"])),
+                Cell(_times(row["gustafson"])),
+            )
+            for row in rows(request)
+        ),
+    )
+    lines = [Line(sentence) for sentence in _target(request)]
+    return [LabelledFacts(tuple(_facts(request))), *lines, Heading("Speed-up"), table]
+
+
+def _facts(request: ScalingRequest) -> Iterator[Fact]:
+    limit = amdahl_limit(request.parallel)
+    at_most = "no limit" if math.isinf(limit) else _times(limit)
+    fixed = Cell(_times(amdahl(request.parallel, request.processors)))
+    yield Fact(label="Amdahl", value=fixed, remark="the problem stays as it is")
+    yield Fact(label="limit", value=Cell(at_most), remark="with any number of processors")
+    grown = Cell(_times(gustafson(request.parallel, request.processors)))
+    yield Fact(label="Gustafson", value=grown, remark="the problem grows with the machine")
+
+
+def _target(request: ScalingRequest) -> Iterator[str]:
+    target = request.target
+    if target is None:
+        return
+    machine = plural(request.processors, "processor")
+    fraction = needed_parallel(target, request.processors)
+    if fraction is None:
+        yield f"{_times(target)} is more than {machine} can ever give."
+    else:
+        yield f"{_times(target)} on {machine} needs a fraction of {_close(fraction)}."
+    count = needed_processors(target, request.parallel)
+    if count is None:
+        yield f"With {_close(request.parallel)} in parallel no number of processors reaches it."
+    else:
+        needed = plural(count, "processor")
+        yield f"With {_close(request.parallel)} in parallel it takes {needed}."
+
+
+def _close(fraction: float) -> str:
+    """Return *fraction* with digits enough to tell it from 1."""
+    return next(
+        (text for digits in (4, 6, 9, 12) if (text := f"{fraction:.{digits}g}") != "1"), "1"
+    )
+
+
+def _times(factor: float) -> str:
+    return f"{factor:,.4g}x" if factor < 1000 else f"{factor:,.0f}x"

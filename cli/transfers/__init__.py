@@ -1,1 +1,0 @@
-"""The parts of ``gpuadvise overlap``: its result, blocks, time line and code."""

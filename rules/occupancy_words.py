@@ -1,0 +1,120 @@
+"""Occupancy and its next steps in words, for the rules that speak of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.occupancy.answer import Resource
+from gpuadvise.advisor.occupancy.block_sizes import blocks_at
+from gpuadvise.advisor.occupancy.fault import RuntimeFailure
+from gpuadvise.advisor.occupancy.next_steps import next_steps
+from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.model import Gain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.fault import LaunchFault
+    from gpuadvise.advisor.occupancy.next_steps import NextStep
+
+
+# From half of the warps on, more of them seldom help: guide 11.3.
+LOW = 0.5
+
+
+def too_few_in_flight(occupancy: Occupancy, independent: float | None) -> bool:
+    """Return whether less is in flight than half of the warps with an instruction each.
+
+    *independent* instructions per thread hide latency like that many times the warps: guide 11.3.
+    """
+    return occupancy.launchable and occupancy.occupancy * (independent or 1) < LOW
+
+
+def costs_independence(occupancy: Occupancy, independent: float | None) -> str:
+    """Return the other side of fewer registers, where threads have *independent* instructions."""
+    if not independent or independent <= 1 or Resource.REGISTERS not in occupancy.limiters:
+        return ""
+    return (
+        f" Fewer registers may end the {independent:g} independent instructions per thread, which "
+        "hide latency as well: compare the run times of both builds."
+    )
+
+
+@lru_cache(maxsize=8)
+def steps_of(occupancy: Occupancy) -> tuple[NextStep, ...]:
+    """Return the next steps; several rules ask for those of one kernel."""
+    return next_steps(occupancy)
+
+
+def limiter_words(occupancy: Occupancy) -> str:
+    """Return what limits *occupancy* as a list in words."""
+    return and_list([limiter.replace("_", " ") for limiter in occupancy.limiters])
+
+
+def best_step(steps: Sequence[NextStep]) -> NextStep | None:
+    """Return the step that leads to the most resident warps."""
+    return max(steps, key=lambda step: step.after.warps_per_sm, default=None)
+
+
+def warps_gain(occupancy: Occupancy, step: NextStep | None) -> Gain | None:
+    """Return what *step* can win in resident warps, None without a step."""
+    if step is None:
+        return None
+    then, now = step.after.warps_per_sm, occupancy.warps_per_sm
+    return Gain(
+        kind="resident warps", upper_bound=then / now, how=f"warps then / now = {then} / {now}"
+    )
+
+
+def step_list(steps: Sequence[NextStep]) -> str:
+    """Return each step as a sentence with the occupancy it leads to, the best first."""
+    if not steps:
+        return "No single change of registers, shared memory or block size wins a block."
+    ranked = sorted(steps, key=lambda step: -step.after.warps_per_sm)
+    return " Or: ".join(_sentence(step) for step in ranked)
+
+
+def _sentence(step: NextStep) -> str:
+    others = [resource.replace("_", " ") for resource in step.together_with]
+    together = f" together with {and_list(others)}" if others else ""
+    change = step.how.rstrip(".").replace("; check", " and check")
+    return f"{change}: {show_share(step.after.occupancy)} occupancy{together}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resident:
+    """What an SM holds of the same kernel at another block size."""
+
+    threads: int
+    blocks: int
+    warps: int
+    share: float
+
+
+def at_sizes(occupancy: Occupancy, warps_per_block: range) -> Iterator[Resident]:
+    """Yield what an SM would hold at every block size of *warps_per_block*."""
+    hardware = occupancy.hardware
+    for count in warps_per_block:
+        threads = count * hardware.warp_size
+        blocks = blocks_at(occupancy, threads)
+        share = blocks * count / hardware.max_warps_per_sm
+        yield Resident(threads=threads, blocks=blocks, warps=blocks * count, share=share)
+
+
+def occupancy_change(now: Occupancy, then: Occupancy) -> str:
+    """Return how occupancy changes, as the end of a sentence."""
+    before, after = show_share(now.occupancy), show_share(then.occupancy)
+    if before == after:
+        return f"occupancy stays at {before}"
+    return f"occupancy goes from {before} to {after}"
+
+
+def refusal(fault: LaunchFault) -> str:
+    """Return who refuses a launch with *fault*, as a sentence."""
+    if fault.failure is RuntimeFailure.BUILD:
+        return "The compiler refuses it."
+    return f"The runtime answers with {fault.failure}."
