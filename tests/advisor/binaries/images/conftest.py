@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from nvidia_wheels import PTXAS_12, TOOLS, present
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WHEELS = Path(sysconfig.get_path("purelib")) / "nvidia"
-TOOLS = WHEELS / "cu13" / "bin"
-OLD_PTXAS = WHEELS / "cuda_nvcc" / "bin" / "ptxas"
 SOURCE = Path(__file__).with_name("kernels.cu")
 
 _PTX_HEAD = re.compile(r"\.version\s+\S+\n\.target\s+\S+")
@@ -30,10 +27,10 @@ _PART = {
 }
 
 
-def tool(*command: object) -> str:
+def tool(program: Path, *arguments: object) -> str:
     """Run one of NVIDIA's programs and return all it printed."""
     done = subprocess.run(
-        [str(part) for part in command],
+        [str(present(program)), *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -93,7 +90,7 @@ def assemble(ptx_source: str, tmp_path_factory: pytest.TempPathFactory) -> Calla
             source = _PTX_HEAD.sub(virtual, ptx_source, count=1) if virtual else ptx_source
             base.with_suffix(".ptx").write_text(source)
             cubin = base.with_suffix(".cubin")
-            ptxas = OLD_PTXAS if old else TOOLS / "ptxas"
+            ptxas = PTXAS_12 if old else TOOLS / "ptxas"
             log = tool(
                 ptxas, "-v", *options, f"-arch={target}", base.with_suffix(".ptx"), "-o", cubin
             )
