@@ -63,8 +63,9 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     def make(name: str, *options: str) -> Path:
         key = (name, *options)
         if key not in done:
-            done[key] = folder / f"{len(done)}-{name}"
-            tool(TOOLS / "nvcc", "-w", "-Xcompiler=-fPIC", *options, "-o", done[key], SOURCE)
+            path = folder / f"{len(done)}-{name}"
+            tool(TOOLS / "nvcc", "-w", "-Xcompiler=-fPIC", *options, "-o", path, SOURCE)
+            done[key] = path
         return done[key]
 
     return make
