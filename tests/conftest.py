@@ -1,8 +1,9 @@
-"""Golden files, the command line as a function, and the mark for hardware."""
+"""Golden files, the command line as a function, what code is tested, and the mark for hardware."""
 
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import subprocess
 import sys
@@ -11,8 +12,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from nvidia_wheels import REQUIRED
 
 GOLDEN = "--update-golden"
+INSTALLED = "--installed-wheel"
+ORACLES = "--require-oracles"
+ROOT = Path(__file__).resolve().parent.parent
 
 # How long an example takes is for benchmarks/ to say; a busy machine must not fail a property.
 settings.register_profile("untimed", settings(), deadline=None)
@@ -21,6 +26,32 @@ settings.load_profile("untimed")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(GOLDEN, action="store_true", help="rewrite golden files; read the diff")
+    parser.addoption(INSTALLED, action="store_true", help="test the installed wheel (tests/run)")
+    parser.addoption(ORACLES, action="store_true", help="fail where NVIDIA's tools are missing")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    _refuse_other_code(config.getoption(INSTALLED))
+    if config.getoption(ORACLES):
+        os.environ[REQUIRED] = "1"
+
+
+def _refuse_other_code(installed: bool) -> None:
+    """Stop when ``import gpuadvise`` would not take the code that is meant to be tested."""
+    spec = importlib.util.find_spec("gpuadvise")
+    if spec is None or spec.origin is None:
+        pytest.exit("gpuadvise is not installed here: run `sh tests/dev` once.", returncode=4)
+    origin = Path(spec.origin).resolve()
+    # .typing/gpuadvise holds links to the sources, wherever they lie.
+    of_checkout = origin == (ROOT / ".typing" / "gpuadvise" / "__init__.py").resolve()
+    if installed and of_checkout:
+        pytest.exit(f"{INSTALLED}: gpuadvise is the checkout here, no wheel.", returncode=4)
+    if not installed and not of_checkout:
+        pytest.exit(
+            f"`import gpuadvise` takes {origin.parent}, not this checkout: your changes would not "
+            "be tested. Run `sh tests/dev` once, then .venv/bin/pytest.",
+            returncode=4,
+        )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

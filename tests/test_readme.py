@@ -53,7 +53,9 @@ def test_the_two_commands_are_those_that_ci_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [README, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name
+    "page",
+    [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))],
+    ids=lambda p: p.name,
 )
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text(encoding="utf-8")):

@@ -4,21 +4,19 @@ import csv
 import io
 import json
 import subprocess
-import sysconfig
 import zipfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import Draft202012Validator
+from nvidia_wheels import LIBRARIES, TOOLS, present
 
 from gpuadvise.cli.schema import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-NVIDIA = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13"
-LIBRARY = str(NVIDIA / "lib" / "libnvjpeg.so.13")
 
 PTX = """\
 .version 8.7
@@ -58,7 +56,7 @@ PTX = """\
 
 
 def tool(name: str, *arguments: object) -> None:
-    subprocess.run([str(NVIDIA / "bin" / name), *map(str, arguments)], check=True)
+    subprocess.run([str(present(TOOLS / name)), *map(str, arguments)], check=True)
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +72,11 @@ def fatbin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     images.append(f"--image3=kind=ptx,sm=80,file={source}")
     tool("fatbinary", "-64", f"--create={folder / 'two.fatbin'}", *images)
     return folder / "two.fatbin"
+
+
+@pytest.fixture
+def library() -> str:
+    return str(present(LIBRARIES / "libnvjpeg.so.13"))
 
 
 @pytest.fixture
@@ -210,11 +213,11 @@ def test_limit(cli, inside: Path) -> None:
     assert "2 more kernels: --limit 0" in cli("kernels", "two.fatbin", "--limit", "2").out
 
 
-def test_a_shipped_library(cli) -> None:
-    found = result(cli("kernels", LIBRARY, "--gpu", "h100", "--format", "json"))
+def test_a_shipped_library(cli, library: str) -> None:
+    found = result(cli("kernels", library, "--gpu", "h100", "--format", "json"))
     assert len(found["kernels"]) == 249
     assert {kernel["arch"] for kernel in found["kernels"]} == {"sm_90"}
-    page = cli("kernels", LIBRARY, "--gpu", "h100").out
+    page = cli("kernels", library, "--gpu", "h100").out
     assert page.splitlines()[0].startswith("249 kernels for sm_90: ")
     assert "209 more kernels" in page
 
@@ -432,8 +435,8 @@ def test_advice_has_no_rows(cli, inside: Path) -> None:
     assert "--advise has no csv form" in ran.err
 
 
-def test_advice_on_a_library(cli) -> None:
-    out = cli("kernels", LIBRARY, "--gpu", "h100", "--advise").out
+def test_advice_on_a_library(cli, library: str) -> None:
+    out = cli("kernels", library, "--gpu", "h100", "--advise").out
     assert out.count("[register-spills]") == 1
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import Draft202012Validator
+from nvidia_wheels import LIBRARIES, present
 
 from gpuadvise.advisor.backends import choose as chooser
 from gpuadvise.advisor.backends import loaded_image
@@ -168,9 +169,7 @@ def test_an_image_that_does_not_load(cli, driver: Driver, log: str) -> None:
 
 
 def test_a_library_is_nothing_a_driver_loads(cli, driver: Driver) -> None:
-    import sysconfig
-
-    library = f"{sysconfig.get_path('purelib')}/nvidia/cu13/lib/libnvjpeg.so.13"
+    library = str(present(LIBRARIES / "libnvjpeg.so.13"))
     ran = cli("kernels", library, "--driver-check")
     assert ran.code == 3
     assert "Give a cubin, fatbin or PTX file" in ran.err

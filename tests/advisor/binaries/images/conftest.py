@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from nvidia_wheels import PTXAS_12, TOOLS, present
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WHEELS = Path(sysconfig.get_path("purelib")) / "nvidia"
-TOOLS = WHEELS / "cu13" / "bin"
-OLD_PTXAS = WHEELS / "cuda_nvcc" / "bin" / "ptxas"
 SOURCE = Path(__file__).with_name("kernels.cu")
 
 _PTX_HEAD = re.compile(r"\.version\s+\S+\n\.target\s+\S+")
@@ -30,10 +27,10 @@ _PART = {
 }
 
 
-def tool(*command: object) -> str:
+def tool(program: Path, *arguments: object) -> str:
     """Run one of NVIDIA's programs and return all it printed."""
     done = subprocess.run(
-        [str(part) for part in command],
+        [str(present(program)), *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -66,8 +63,9 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     def make(name: str, *options: str) -> Path:
         key = (name, *options)
         if key not in done:
-            done[key] = folder / f"{len(done)}-{name}"
-            tool(TOOLS / "nvcc", "-w", "-Xcompiler=-fPIC", *options, "-o", done[key], SOURCE)
+            path = folder / f"{len(done)}-{name}"
+            tool(TOOLS / "nvcc", "-w", "-Xcompiler=-fPIC", *options, "-o", path, SOURCE)
+            done[key] = path
         return done[key]
 
     return make
@@ -93,7 +91,7 @@ def assemble(ptx_source: str, tmp_path_factory: pytest.TempPathFactory) -> Calla
             source = _PTX_HEAD.sub(virtual, ptx_source, count=1) if virtual else ptx_source
             base.with_suffix(".ptx").write_text(source)
             cubin = base.with_suffix(".cubin")
-            ptxas = OLD_PTXAS if old else TOOLS / "ptxas"
+            ptxas = PTXAS_12 if old else TOOLS / "ptxas"
             log = tool(
                 ptxas, "-v", *options, f"-arch={target}", base.with_suffix(".ptx"), "-o", cubin
             )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import struct
 import subprocess
-import sysconfig
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from nvidia_wheels import LIBRARIES, TOOLS, present
 
 from gpuadvise.advisor.binaries.fatbin.entry import LAYOUT
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel
@@ -17,9 +16,9 @@ from gpuadvise.advisor.binaries.read import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
 TWO = ("-gencode=arch=compute_80,code=[sm_80,compute_80]", "-gencode=arch=compute_90,code=sm_90")
-LIBRARIES = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "lib"
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +47,7 @@ def test_containers_in_any_section(
 
 
 def cuda_output(*arguments: object) -> str:
-    tool = LIBRARIES.parent / "bin" / "cuobjdump"
+    tool = present(TOOLS / "cuobjdump")
     done = subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 
@@ -56,7 +55,7 @@ def cuda_output(*arguments: object) -> str:
 def test_libraries_that_keep_containers_in_their_data() -> None:
     found = [
         item
-        for item in read(str(LIBRARIES / "libcurand.so.10"))
+        for item in read(str(present(LIBRARIES / "libcurand.so.10")))
         if isinstance(item, Kernel) and item.place.section == ".data"
     ]
     assert len(found) > 1000
@@ -164,7 +163,7 @@ def test_concatenated_images_are_listed_unpacked_or_not(
 def test_images_without_code_do_not_count() -> None:
     entries = [
         item
-        for item in read(str(LIBRARIES / "libcurand.so.10"), ReadOptions(kernels=False))
+        for item in read(str(present(LIBRARIES / "libcurand.so.10")), ReadOptions(kernels=False))
         if isinstance(item, Entry)
     ]
     stubs = [entry for entry in entries if entry.content is Content.STUB]

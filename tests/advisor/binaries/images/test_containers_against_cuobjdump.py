@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sysconfig
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from nvidia_wheels import LIBRARIES, present
 
 from gpuadvise.advisor.binaries.model import Compression, Content, Damage, Entry, Kernel
 from gpuadvise.advisor.binaries.options import ReadOptions
@@ -17,13 +16,13 @@ from gpuadvise.advisor.binaries.read import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
 ALL = tuple(
     f"-gencode=arch=compute_{sm},code=sm_{sm}"
     for sm in ["75", "80", "86", "87", "89", "90", "90a", "100f", "103", "110", "120", "121"]
 )
 TWO = ("-gencode=arch=compute_80,code=[sm_80,compute_80]", "-gencode=arch=compute_90,code=sm_90")
-LIBRARIES = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "lib"
 
 _ROW = re.compile(r"\s+REG:(\d+) STACK:(\S+) SHARED:(\d+)")
 Row = tuple[str, str, int, str, int]
@@ -144,7 +143,7 @@ def test_archive(build: Callable, cuda: Callable, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("library", ["libnvjpeg.so.13", "libcurand.so.10"])
 def test_shipped_library(library: str, cuda: Callable) -> None:
-    path = LIBRARIES / library
+    path = present(LIBRARIES / library)
     expected = theirs(cuda("cuobjdump", "--dump-resource-usage", path))
     usual = [item for item in read(str(path)) if item.place.section == ".nv_fatbin"]
     assert len(usual) > 100
