@@ -381,56 +381,64 @@ def _span(message: bytes, at: int) -> tuple[int, int, int]:
     return key >> 3 if kind == _BYTES else 0, at, at + size
 
 
-# Key of a launch's metric, and those within one: the number of its name, its value as a double.
-_METRIC, _NAME = 13 << 3 | _BYTES, 1 << 3 | _VARINT
-_AS_DOUBLE = bytes([2 << 3 | _BYTES, 1 + _DOUBLE.size, 3 << 3 | _FIXED64])
+# Keys of a launch's metric, of its name and value, and of the value's types that are numbers.
+_METRIC, _NAME, _VALUE = 13 << 3 | _BYTES, 1 << 3 | _VARINT, 2 << 3 | _BYTES
+_WHOLE_NUMBERS = (4 << 3 | _VARINT, 5 << 3 | _VARINT)
+_KEYED_DOUBLE = Struct("<3sd")
+_AS_DOUBLE = bytes([_VALUE, 1 + _DOUBLE.size, 3 << 3 | _FIXED64])
+_LEAST_KEYED = 3 + _KEYED_DOUBLE.size  # behind a name of two bytes
 
 
 def _metrics(message: bytes, at: int, strings: list[str], metrics: dict[str, Value]) -> int:
     """Add the metrics that stand in a row from *at* to *metrics*; return where they end.
 
-    This loop runs some 100,000 times a report: a metric is the number of its name, then its
-    value, mostly a double, and that form is read in line; any other by `_metric`.
+    This loop runs some 400,000 times a report. A metric is the number of its name, then its
+    value, mostly a double: that form is read in line, without a call; any other by `_metric`.
     """
-    end, named, double = len(message), len(strings), _DOUBLE.unpack_from
+    end, named, unpack = len(message), len(strings), _KEYED_DOUBLE.unpack_from
     while at < end and message[at] == _METRIC:
-        size, at = _varint(message, at + 1)
-        stop = at + size
-        if stop > end:
+        size, start = message[at + 1] if at + 1 < end else 0x80, at + 2
+        if size >= 0x80:
+            size, start = _varint(message, at + 1)
+        at = start + size
+        if at > end:
             raise _DamagedError("a field is larger than its message")
-        if size >= 14 and message[at] == _NAME:  # 14 bytes: a name in two, and a double
-            name, value_at = message[at + 1], at + 2
-            if name >= 0x80 and message[value_at] < 0x80:
+        if size >= _LEAST_KEYED and message[start] == _NAME:
+            name, value_at = message[start + 1], start + 2
+            if name >= 0x80:
                 name, value_at = name & 0x7F | message[value_at] << 7, value_at + 1
-            if name < named and message[value_at : value_at + 3] == _AS_DOUBLE:
-                metrics[strings[name]] = double(message, value_at + 3)[0]
-                at = stop
+            keys, number = unpack(message, value_at)
+            if keys == _AS_DOUBLE and name < named:
+                metrics[strings[name]] = number
                 continue
-        name, value = _metric(message[at:stop])
+        name, value = _metric(message, start, at)
         if value is not None and name < named:
             metrics[strings[name]] = value
-        at = stop
     if len(metrics) > _MOST_METRICS:
         raise _DamagedError("too many metrics")
     return at
 
 
-def _metric(message: bytes) -> tuple[int, Value | None]:
+def _metric(message: bytes, at: int, end: int) -> tuple[int, Value | None]:
     """Return the number of a metric's name, and its value: the first two fields of some."""
-    name = -1
-    for number, content in _fields(message):
-        if number == 1 and isinstance(content, int):
-            name = content
-        elif number == 2:
-            return name, _value(_message(content))
-    return name, None
+    if at >= end or message[at] != _NAME:
+        return -1, None
+    name, at = _varint(message, at + 1)
+    if at >= end or message[at] != _VALUE:
+        return -1, None
+    size, at = _varint(message, at + 1)
+    if at + size > end:
+        raise _DamagedError("a field is larger than its message")
+    return name, _value(message[at : at + size])
 
 
 def _value(message: bytes) -> Value | None:
     """Return the number or text that *message* holds."""
+    if message and message[0] in _WHOLE_NUMBERS:
+        return _varint(message, 1)[0]
     for number, value in _fields(message):
         if isinstance(value, int):
-            return value & 0xFFFF_FFFF_FFFF_FFFF
+            continue
         if number == 3 and len(value) == _DOUBLE.size:
             return float(_DOUBLE.unpack(value)[0])
         if number == 2 and len(value) == _FLOAT.size:

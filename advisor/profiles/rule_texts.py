@@ -1,0 +1,140 @@
+"""Numbers that stand in the texts of the profiler's own rules, and nowhere else on a details page.
+
+A rule speaks only where it finds something: that a text is missing says nothing here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gpuadvise.advisor.facts.profile import ProfilerRule
+
+# Texts have some hundred characters; what is longer is not searched.
+_LONGEST_TEXT = 4_000
+_NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
+_EXCESS = re.compile(rf"{_NUMBER} excessive (sectors|wavefronts) \([^)]*?total {_NUMBER}")
+_SHARED = re.compile(
+    rf"pattern for shared (load|store)s.*?across all {_NUMBER} shared .*?"
+    rf"in {_NUMBER} bank conflicts.*?overall {_NUMBER} wavefronts",
+    re.DOTALL,
+)
+_USED = re.compile(rf"pattern for (global|local) (load|store)s.*?only {_NUMBER} of the 32 bytes")
+_STALL = re.compile(rf"spends {_NUMBER} cycles being stalled (.*?)\. ", re.DOTALL)
+_LATENCY = re.compile(rf"total average of {_NUMBER} cycles")
+_PIPE = re.compile(rf"^(.{{1,40}}?) is the highest-utilized pipeline \({_NUMBER}%\)( based on elapsed)?")
+_BALANCE = re.compile(
+    r"One or more (SMs|L1 Slices|L2 Slices|DRAM Slices|DRAMs?) have .*?"
+    rf"{_NUMBER}% above the average, while the minimum instance value is {_NUMBER}% below",
+    re.DOTALL,
+)
+
+# What each text calls a stall, and the metric's word for it; the first that fits counts.
+_STALLS = (
+    ("scoreboard dependency on a L1TEX", "long_scoreboard"),
+    ("instruction queue for local and global", "lg_throttle"),
+    ("instruction queue for texture", "tex_throttle"),
+    ("instruction queue to be not full", "mio_throttle"),
+    ("scoreboard dependency on", "short_scoreboard"),
+    ("CTA barrier", "barrier"),
+    ("memory barrier", "membar"),
+    ("fixed latency execution dependency", "wait"),
+    ("execution pipe", "math_pipe_throttle"),
+    ("branch target", "branch_resolving"),
+    ("immediate constant cache", "imc_miss"),
+    ("micro scheduler to select", "not_selected"),
+    ("memory instructions to complete", "drain"),
+    ("dispatch", "dispatch_stall"),
+    ("sleeping", "sleeping"),
+    ("fetch an instruction", "no_instruction"),
+    ("instruction cache", "no_instruction"),
+    ("warpgroup", "gmma"),
+)
+_PIPES = {
+    "alu": "alu", "fma": "fma", "fma (fp16)": "fp16", "fp16": "fp16", "fp64": "fp64",
+    "tensor": "tensor", "tensor (fp)": "tensor", "tensor (int)": "tensor",
+    "tensor (dp)": "tensor", "tensor (fp64)": "tensor", "xu": "xu", "lsu": "lsu",
+    "uniform": "uniform", "tex": "tex", "tma": "tma", "cbu": "cbu", "adu": "adu",
+}  # fmt: skip
+_UNITS = {"SM": "sm", "L1": "l1", "L2": "l2", "DR": "dram"}
+
+
+@dataclass(slots=True, kw_only=True)
+class RuleNumbers:
+    """What rules say in words: counts; shares 0-1; cycles; a spread as (above, below) the mean."""
+
+    excess: dict[str, tuple[float, float]] = field(default_factory=dict)  # of the total
+    shared: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    used_bytes: dict[tuple[str, str], float] = field(default_factory=dict)
+    stall_cycles: dict[str, float] = field(default_factory=dict)
+    latency: float | None = None
+    pipes: dict[str, float] = field(default_factory=dict)  # over the elapsed time
+    active_pipes: dict[str, float] = field(default_factory=dict)  # while SMs are active
+    spreads: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+
+def rule_numbers(rules: Iterable[ProfilerRule]) -> RuleNumbers:
+    """Return the numbers in the texts of *rules*, at their printed precision."""
+    numbers = RuleNumbers()
+    for rule in rules:
+        text = rule.message
+        if len(text) <= _LONGEST_TEXT and rule.name in _READERS:
+            _READERS[rule.name](numbers, text)
+    return numbers
+
+
+def _value(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def _read_excess(numbers: RuleNumbers, text: str) -> None:
+    if match := _EXCESS.search(text):
+        numbers.excess[match[2]] = (_value(match[1]), _value(match[3]))
+
+
+def _read_conflicts(numbers: RuleNumbers, text: str) -> None:
+    if match := _SHARED.search(text):
+        requests, conflicts, wavefronts = (_value(match[group]) for group in (2, 3, 4))
+        numbers.shared[match[1]] = (requests, conflicts, wavefronts)
+
+
+def _read_used_bytes(numbers: RuleNumbers, text: str) -> None:
+    if match := _USED.search(text):
+        numbers.used_bytes[match[1], match[2]] = _value(match[3])
+
+
+def _read_stall(numbers: RuleNumbers, text: str) -> None:
+    stall, latency = _STALL.search(text), _LATENCY.search(text)
+    if stall and latency:
+        numbers.latency = _value(latency[1])
+        reason = next((word for phrase, word in _STALLS if phrase in stall[2]), None)
+        if reason:
+            numbers.stall_cycles[reason] = _value(stall[1])
+
+
+def _read_pipe(numbers: RuleNumbers, text: str) -> None:
+    match = _PIPE.match(text)
+    pipe = _PIPES.get(match[1].casefold()) if match else None
+    if match and pipe:
+        shares = numbers.pipes if match[3] else numbers.active_pipes
+        shares[pipe] = _value(match[2]) / 100
+
+
+def _read_balance(numbers: RuleNumbers, text: str) -> None:
+    if match := _BALANCE.search(text):
+        numbers.spreads[_UNITS[match[1][:2]]] = (_value(match[2]) / 100, _value(match[3]) / 100)
+
+
+_READERS = {
+    "UncoalescedGlobalAccess": _read_excess,
+    "UncoalescedSharedAccess": _read_excess,
+    "SharedMemoryConflicts": _read_conflicts,
+    "MemoryCacheAccessPattern": _read_used_bytes,
+    "CPIStall": _read_stall,
+    "HighPipeUtilization": _read_pipe,
+    "WorkloadImbalance": _read_balance,
+}
