@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -29,27 +29,25 @@ from gpuadvise.advisor.profiles.ncu_csv import number
 from gpuadvise.advisor.profiles.rule_texts import rule_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.profiles.ncu_csv import LaunchRecord
     from gpuadvise.advisor.profiles.ncu_report import ReportedLaunch, Value
     from gpuadvise.advisor.profiles.rule_texts import RuleNumbers
 
 
-class _Kind(Enum):
+class _Kind(IntEnum):
     """What a metric is; a report file stores shares in per cent and times in nanoseconds."""
 
-    SHARE = auto()
-    SECONDS = auto()
-    AMOUNT = auto()  # bytes, hertz, cycles, counts, ratios
-    WHOLE = auto()
-    KILOHERTZ = auto()  # without a unit in every form
+    SHARE = 0
+    SECONDS = 1
+    AMOUNT = 2  # bytes, hertz, cycles, counts, ratios
+    WHOLE = 3
+    KILOHERTZ = 4  # without a unit in every form
 
 
-_STORED = {
-    _Kind.SHARE: 0.01, _Kind.SECONDS: 1e-9, _Kind.AMOUNT: 1.0, _Kind.WHOLE: 1.0,
-    _Kind.KILOHERTZ: 1e3,
-}  # fmt: skip
+# Base units in a stored one, by kind.
+_STORED = (0.01, 1e-9, 1.0, 1.0, 1e3)
 _TIMES = {
     **dict.fromkeys(("s", "second"), 1.0), **dict.fromkeys(("ms", "msecond"), 1e-3),
     **dict.fromkeys(("us", "usecond"), 1e-6), **dict.fromkeys(("ns", "nsecond"), 1e-9),
@@ -186,22 +184,15 @@ _RENAMED = {"no_instructions": "no_instruction", "warpgroup_arrive": "gmma"}
 _MOST_NAMES = 2**14  # remembered; a full set has some 2,300
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
-    """Which family a metric belongs to, and its word there."""
-
-    name: str
-    word: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Form:
     """One launch in one form: its metrics' names, a number by name and kind, and rule texts.
 
-    *unit* gives the size of the last digit that the form prints; 0 where nothing is rounded.
+    *families* maps a family to its metrics, each with the word that tells it from its
+    siblings. *rounding* is the size of the last digit printed, 0 where nothing is rounded.
     """
 
-    names: Collection[str]
+    families: Mapping[str, Sequence[tuple[str, str]]]
     value: Callable[[str, _Kind], float | None]
     rounding: Callable[[str], float]
     said: RuleNumbers
@@ -227,7 +218,7 @@ def page_profile(record: LaunchRecord) -> KernelProfile:
         return _scale(unit) * 10.0**-decimals if decimals else 0.0
 
     form = _Form(
-        names=record.metrics.keys(),
+        families=_families(tuple(record.metrics)),
         value=value,
         rounding=rounding,
         said=rule_numbers(record.rules),
@@ -250,7 +241,7 @@ def report_profile(launch: ReportedLaunch) -> KernelProfile:
         return _stored(launch.metrics.get(name), _STORED[kind])
 
     form = _Form(
-        names=launch.metrics.keys(),
+        families=_families(tuple(launch.metrics)),
         value=value,
         rounding=lambda _: 0.0,
         said=rule_numbers(launch.rules),
@@ -328,12 +319,11 @@ def _measured(form: _Form) -> dict[str, Any]:
         fields[name] = _of_kind(form.first(names, kind), kind)
     for name in ("static_shared", "dynamic_shared", "shared_configured"):
         fields[name] = _whole_bytes(form, fields[name], _FIELDS[name][1])
-    activity = _activity(form, fields["sm_count"])
+    activity = _activity(form, fields["sm_count"], fields["elapsed_cycles"])
     fields["cluster"] = _cluster(form)
     fields["block_limits"] = BlockLimits(
-        **{name: _of_kind(form.first(names, _Kind.WHOLE), _Kind.WHOLE)
-           for name, names in _LIMITS.items()}
-    )  # fmt: skip
+        **{name: _whole(form.first(names, _Kind.WHOLE)) for name, names in _LIMITS.items()}
+    )
     fields["l1_busy"] = _l1_busy(form, fields["l1_busy"], activity)
     fields["pipes"] = _pipes(form, activity)
     fields["stalls"] = _stalls(form, fields["warp_latency"])
@@ -350,11 +340,13 @@ def _measured(form: _Form) -> dict[str, Any]:
 
 def _of_kind(value: float | None, kind: _Kind) -> float | int | None:
     """Return a share of at most 1 (the profiler rounds to 100.3 %), a whole number as one."""
-    if value is None:
-        return None
-    if kind is _Kind.SHARE:
-        return min(1.0, value)
-    return round(value) if kind is _Kind.WHOLE else value
+    if kind is _Kind.WHOLE:
+        return _whole(value)
+    return min(1.0, value) if value is not None and kind is _Kind.SHARE else value
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
 
 
 def _whole_bytes(form: _Form, size: int | None, names: tuple[str, ...]) -> int | None:
@@ -366,8 +358,11 @@ def _whole_bytes(form: _Form, size: int | None, names: tuple[str, ...]) -> int |
     return nearest if rounding > 1 and abs(nearest - size) <= rounding / 2 else size
 
 
-def _activity(form: _Form, sm_count: int | None) -> float | None:
-    """Return the share of the elapsed cycles in which SMs were active, on average."""
+def _activity(form: _Form, sm_count: int | None, gpc_cycles: float | None) -> float | None:
+    """Return the share of the elapsed cycles in which SMs were active, on average.
+
+    Old reports have the elapsed cycles of the clusters of SMs (GPC) only: the same clock.
+    """
     active, elapsed = (
         form.value(f"sm__cycles_{which}.avg", _Kind.AMOUNT) for which in ("active", "elapsed")
     )
@@ -375,6 +370,8 @@ def _activity(form: _Form, sm_count: int | None) -> float | None:
         active = form.value(_BALANCE + "Average SM Active Cycles", _Kind.AMOUNT)
         total = form.value(_BALANCE + "Total SM Elapsed Cycles", _Kind.AMOUNT)
         elapsed = total / sm_count if total else None
+    if elapsed is None:
+        active, elapsed = form.value("sm__cycles_active.avg", _Kind.AMOUNT), gpc_cycles
     return min(1.0, active / elapsed) if active is not None and elapsed else None
 
 
@@ -398,20 +395,30 @@ def _l1_busy(form: _Form, share: float | None, activity: float | None) -> float 
     return None if active is None else min(1.0, active * activity)
 
 
+@lru_cache(maxsize=8)  # the launches of one report have the same metrics
+def _families(names: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
+    """Return the metrics among *names* that belong to families, as (word, name) by family."""
+    families: dict[str, list[tuple[str, str]]] = {}
+    for name in names:
+        if member := _family(name):
+            families.setdefault(member[0], []).append((member[1], name))
+    return families
+
+
 @lru_cache(maxsize=_MOST_NAMES)
-def _family(name: str) -> _Family | None:
-    """Return the family that metric *name* belongs to."""
+def _family(name: str) -> tuple[str, str] | None:
+    """Return the family that metric *name* belongs to, and its word there."""
     if match := _PIPE.fullmatch(name):
         pipe = _pipe(match[1])
-        return _Family(f"pipe {match[2]}", pipe) if pipe else None
+        return (f"pipe {match[2]}", pipe) if pipe else None
     if match := _STALL_CYCLES.fullmatch(name):
-        return _Family(f"stall {match[2]}", match[1])
+        return f"stall {match[2]}", match[1]
     if match := _STALL_SHARE.fullmatch(name):
-        return _Family("stall share", match[1])
+        return "stall share", match[1]
     if match := _STALL_SAMPLES.fullmatch(name):
-        return _Family("stall samples" if not match[2] else "stall waits", match[1])
+        return "stall waits" if match[2] else "stall samples", match[1]
     if (match := _TENSOR.fullmatch(name)) and "sparsity_on" not in match[2]:
-        return _Family("tensor", match[1])
+        return "tensor", match[1]
     return None
 
 
@@ -429,25 +436,28 @@ def _pipe(word: str) -> str | None:
 
 def _members(form: _Form, family: str, kind: _Kind) -> Iterator[tuple[str, float]]:
     """Yield word and value of the metrics of *family*."""
-    for name in form.names:
-        member = _family(name)
-        if member and member.name == family:
-            value = form.value(name, kind)
-            if value is not None:
-                yield _RENAMED.get(member.word, member.word), value
+    for word, name in form.families.get(family, ()):
+        value = form.value(name, kind)
+        if value is not None:
+            yield _RENAMED.get(word, word), value
 
 
 def _pipes(form: _Form, activity: float | None) -> dict[str, float]:
     """Return each pipe's share of its peak over the elapsed time."""
-    pipes: dict[str, float] = {}
-    for pipe, share in (*_members(form, "pipe elapsed", _Kind.SHARE), *form.said.pipes.items()):
-        pipes[pipe] = max(min(1.0, share), pipes.get(pipe, 0.0))
-    if pipes or activity is None:
-        return pipes
+    pipes = _busiest((*_members(form, "pipe elapsed", _Kind.SHARE), *form.said.pipes.items()))
     active = (*_members(form, "pipe active", _Kind.SHARE), *form.said.active_pipes.items())
-    for pipe, share in active:
-        pipes[pipe] = max(min(1.0, share * activity), pipes.get(pipe, 0.0))
+    if activity is not None:
+        for pipe, share in _busiest(active).items():
+            pipes.setdefault(pipe, share * activity)
     return pipes
+
+
+def _busiest(shares: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Return the largest share of each pipe: several metrics may count the same one."""
+    largest: dict[str, float] = {}
+    for pipe, share in shares:
+        largest[pipe] = max(min(1.0, share), largest.get(pipe, 0.0))
+    return largest
 
 
 def _stalls(form: _Form, latency: float | None) -> dict[str, float]:
@@ -465,26 +475,23 @@ def _stalls(form: _Form, latency: float | None) -> dict[str, float]:
         counts = dict(_members(form, samples, _Kind.AMOUNT))
         if whole := sum(counts.values()):
             return {reason: count / whole for reason, count in counts.items()}
-    said, whole = form.said, latency or form.said.latency
-    return {why: min(1.0, count / whole) for why, count in said.stall_cycles.items() if whole}
+    said = form.said.stall_cycles
+    total = latency or form.said.latency
+    return {reason: min(1.0, count / total) for reason, count in said.items()} if total else {}
 
 
 def _dram_bytes(form: _Form, fields: dict[str, Any]) -> float | None:
     """Return the traffic of device memory, from both directions or its rate."""
     if fields["dram_read"] is not None and fields["dram_written"] is not None:
         return float(fields["dram_read"] + fields["dram_written"])
-    rate = form.first(
-        ("dram__bytes.sum.per_second", _MEMORY + "Memory Throughput"), _Kind.AMOUNT
-    )
+    rate = form.first(("dram__bytes.sum.per_second", _MEMORY + "Memory Throughput"), _Kind.AMOUNT)
     seconds = fields["seconds"]
     return None if rate is None or seconds is None else rate * seconds
 
 
 def _requests(form: _Form, metric: str) -> WarpRequests:
     space, _, way = metric.partition("_op_")
-    used = form.value(
-        f"smsp__sass_average_data_bytes_per_sector_mem_{metric}.ratio", _Kind.AMOUNT
-    )
+    used = form.value(f"smsp__sass_average_data_bytes_per_sector_mem_{metric}.ratio", _Kind.AMOUNT)
     said = form.said.used_bytes.get((space, {"ld": "load", "st": "store"}.get(way, "")))
     return WarpRequests(
         requests=form.value(f"l1tex__t_requests_pipe_lsu_mem_{metric}.sum", _Kind.AMOUNT),
@@ -498,9 +505,7 @@ def _shared(form: _Form, way: str) -> SharedRequests:
     operation = metric.replace("_", "_op_")
     requests = form.value(f"smsp__sass_inst_executed_op_{metric}.sum", _Kind.AMOUNT)
     wavefronts = form.value(f"l1tex__data_pipe_lsu_wavefronts_mem_{operation}.sum", _Kind.AMOUNT)
-    conflicts = form.value(
-        f"l1tex__data_bank_conflicts_pipe_lsu_mem_{operation}.sum", _Kind.AMOUNT
-    )
+    conflicts = form.value(f"l1tex__data_bank_conflicts_pipe_lsu_mem_{operation}.sum", _Kind.AMOUNT)
     if requests is None and wavefronts is None and conflicts is None and way in form.said.shared:
         requests, conflicts, wavefronts = form.said.shared[way]
     return SharedRequests(requests=requests, wavefronts=wavefronts, conflicts=conflicts)

@@ -1,6 +1,6 @@
 """The report file of Nsight Compute, ``.ncu-rep``: launches with their metrics, rules and code.
 
-A report is the four bytes ``NVR\\0``, a file header, and blocks until the end. A block is a header
+A report is the bytes ``NVR`` and zero, a file header, and blocks until the end. A block is a header
 that counts what follows, and its entries: sources (code of a module), then launches, then what
 was profiled as a range or a graph. Every header and entry is a little-endian 32-bit length with
 a protobuf message behind it. Metrics are named by their place in a table of strings that grows

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from gpuadvise.advisor.facts.profile import ProfilerRule
 
@@ -26,7 +26,9 @@ _SHARED = re.compile(
 _USED = re.compile(rf"pattern for (global|local) (load|store)s.*?only {_NUMBER} of the 32 bytes")
 _STALL = re.compile(rf"spends {_NUMBER} cycles being stalled (.*?)\. ", re.DOTALL)
 _LATENCY = re.compile(rf"total average of {_NUMBER} cycles")
-_PIPE = re.compile(rf"^(.{{1,40}}?) is the highest-utilized pipeline \({_NUMBER}%\)( based on elapsed)?")
+_PIPE = re.compile(
+    rf"^(.{{1,40}}?) is the highest-utilized pipeline \({_NUMBER}%\)( based on elapsed)?"
+)
 _BALANCE = re.compile(
     r"One or more (SMs|L1 Slices|L2 Slices|DRAM Slices|DRAMs?) have .*?"
     rf"{_NUMBER}% above the average, while the minimum instance value is {_NUMBER}% below",
