@@ -561,7 +561,8 @@ def _spread(form: _Form, unit: str) -> CycleSpread:
         mean = form.value(f"{_BALANCE}Average {_CYCLES[unit]} Active Cycles", _Kind.AMOUNT)
         if mean is not None and unit in form.said.spreads:
             above, below = form.said.spreads[unit]
-            least, most = mean * (1 - below), mean * (1 + above)
+            # The rule's "above the average" is a share of the most, on every recorded page.
+            least, most = mean * (1 - below), mean / (1 - above) if above < 1 else None
     return CycleSpread(least=least, mean=mean, most=most)
 
 
