@@ -586,4 +586,6 @@ def _stored_capability(form: _Form) -> Capability | None:
         form.value(f"device__attribute_compute_capability_{part}", _Kind.WHOLE)
         for part in ("major", "minor")
     )
-    return None if major is None or minor is None else Capability(round(major), round(minor))
+    if major is None or minor is None or major >= 100 or minor >= 10:
+        return None
+    return Capability(round(major), round(minor))

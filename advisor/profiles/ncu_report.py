@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from struct import Struct
 from typing import IO, TYPE_CHECKING
 
@@ -56,9 +57,8 @@ _MOST_SHIFT = 63  # a varint is at most ten bytes
 
 # How the profiler's pages print the kinds of a rule's message.
 _KINDS = {0: "", 1: "INF", 2: "WRN", 3: "ERR", 4: "OPT"}
-# "@url:words:address@" and "@section:Name:words@" in a rule's text.
-_LINK = re.compile(r"@url:([^@]*?):((?:https?|file):[^@]*)@")
-_SECTION = re.compile(r"@section:[^:@]*:([^@]*)@")
+# "@url:words:https://..@" and "@section:Name:words@" in a rule's text.
+_LINK = re.compile(r"@(url|section):([^@]*)@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +202,7 @@ class _Report:
                 raise self._damaged(str(error)) from None
             if entry is not None:
                 yield entry
-        if left < 0:
+        if left < block.ranges * _LENGTH.size:
             raise self._damaged("an entry is larger than its block")
         for _ in range(block.ranges):
             yield ReportedRange()
@@ -215,8 +215,8 @@ class _Report:
         for number, text in _fields(table):
             if number == 1 and isinstance(text, bytes):
                 self._strings.append(_text(text))
-        if len(self._strings) > _MOST_STRINGS:
-            raise _DamagedError("too many strings")
+                if len(self._strings) > _MOST_STRINGS:
+                    raise _DamagedError("too many strings")
 
     def _skip(self, size: int) -> None:
         """Step over *size* bytes; a pipe cannot seek, and a seek would pass the end unseen."""
@@ -349,7 +349,7 @@ def _launch(message: bytes, strings: list[str], wanted: frozenset[int]) -> Repor
         elif number == 15:
             code = _only(_fields(message[start:at]), 1, 0) or None
         elif number == 19:
-            rules += _rules(message[start:at])
+            rules += islice(_rules(message[start:at]), _MOST_RULES + 1 - len(rules))
             if len(rules) > _MOST_RULES:
                 raise _DamagedError("too many rules")
     return ReportedLaunch(
@@ -513,4 +513,11 @@ def _double(value: int | bytes) -> float | None:
 
 def _plain(text: str) -> str:
     """Return a rule's text with its links written out, as the profiler's pages print them."""
-    return _SECTION.sub(r"\1", _LINK.sub(r"\1 (\2)", text))
+    return _LINK.sub(_written_out, text)
+
+
+def _written_out(link: re.Match[str]) -> str:
+    if link[1] == "section":
+        return link[2].partition(":")[2]
+    words, colon, address = link[2].partition(":http")
+    return f"{words} (http{address})" if colon else words

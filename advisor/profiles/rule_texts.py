@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 _LONGEST_TEXT = 4_000
 _NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
 _EXCESS = re.compile(rf"{_NUMBER} excessive (sectors|wavefronts) \([^)]*?total {_NUMBER}")
-_SHARED = re.compile(
-    rf"pattern for shared (load|store)s.*?across all {_NUMBER} shared .*?"
-    rf"in {_NUMBER} bank conflicts.*?overall {_NUMBER} wavefronts",
-    re.DOTALL,
+_CONFLICTED = re.compile(r"pattern for shared (load|store)s")
+_CONFLICTS = (
+    re.compile(rf"across all {_NUMBER} shared "),
+    re.compile(rf"in {_NUMBER} bank conflicts"),
+    re.compile(rf"overall {_NUMBER} wavefronts"),
 )
 _USED = re.compile(rf"pattern for (global|local) (load|store)s.*?only {_NUMBER} of the 32 bytes")
 _STALL = re.compile(rf"spends {_NUMBER} cycles being stalled (.*?)\. ", re.DOTALL)
@@ -29,11 +30,9 @@ _LATENCY = re.compile(rf"total average of {_NUMBER} cycles")
 _PIPE = re.compile(
     rf"^(.{{1,40}}?) is the highest-utilized pipeline \({_NUMBER}%\)( based on elapsed)?"
 )
-_BALANCE = re.compile(
-    r"One or more (SMs|L1 Slices|L2 Slices|DRAM Slices|DRAMs?) have .*?"
-    rf"{_NUMBER}% above the average, while the minimum instance value is {_NUMBER}% below",
-    re.DOTALL,
-)
+_BALANCE = re.compile(r"One or more (SM|L1 Slice|L2 Slice|DRAM Slice|DRAM)s? ")
+_ABOVE = re.compile(rf"value is {_NUMBER}% above the average")
+_BELOW = re.compile(rf"value is {_NUMBER}% below the average")
 
 # What each text calls a stall, and the metric's word for it; the first that fits counts.
 _STALLS = (
@@ -99,9 +98,11 @@ def _read_excess(numbers: RuleNumbers, text: str) -> None:
 
 
 def _read_conflicts(numbers: RuleNumbers, text: str) -> None:
-    if match := _SHARED.search(text):
-        requests, conflicts, wavefronts = (_value(match[group]) for group in (2, 3, 4))
-        numbers.shared[match[1]] = (requests, conflicts, wavefronts)
+    way = _CONFLICTED.search(text)
+    found = [match for pattern in _CONFLICTS if (match := pattern.search(text))]
+    if way and len(found) == len(_CONFLICTS):
+        requests, conflicts, wavefronts = (_value(match[1]) for match in found)
+        numbers.shared[way[1]] = (requests, conflicts, wavefronts)
 
 
 def _read_used_bytes(numbers: RuleNumbers, text: str) -> None:
@@ -127,8 +128,9 @@ def _read_pipe(numbers: RuleNumbers, text: str) -> None:
 
 
 def _read_balance(numbers: RuleNumbers, text: str) -> None:
-    if match := _BALANCE.search(text):
-        numbers.spreads[_UNITS[match[1][:2]]] = (_value(match[2]) / 100, _value(match[3]) / 100)
+    unit, above, below = _BALANCE.search(text), _ABOVE.search(text), _BELOW.search(text)
+    if unit and above and below:
+        numbers.spreads[_UNITS[unit[1][:2]]] = (_value(above[1]) / 100, _value(below[1]) / 100)
 
 
 _READERS = {

@@ -63,6 +63,9 @@ def compare(details: Any, raw: Any, where: str) -> int:
         tolerance = max(DIGITS * abs(raw), rounding if abs(raw) < 100 else 0)
         assert details == pytest.approx(raw, abs=tolerance), where
         return 1
+    if isinstance(details, int) and "_shared" in where:
+        assert abs(details - raw) <= 5, where  # printed as 213.19 Kbyte
+        return 1
     assert details == raw, where
     return 1
 

@@ -163,6 +163,7 @@ def block(payload: bytes, *fields: tuple[int, int | bytes]) -> bytes:
         (block(b"", (2, 1), (5, 2**40)), "it ends within a block"),
         (block(b"", (2, 2**60)), "too many entries"),
         (block(b"", (7, 1), (5, 2**62)), "it ends within a block"),
+        (block(b"", (7, 2**24)), "an entry is larger than its block"),
         (block(b"\xff\xff\xff\xff", (2, 1), (5, 8)), "an entry of 4294967295 bytes"),
         (block(sized(b"x" * 20), (2, 1), (5, 10)), "an entry of 20 bytes"),
         (block(sized(b"\x6a\xff"), (2, 1), (5, 6)), "a message ends within a number"),
@@ -190,6 +191,24 @@ def test_a_damaged_report_is_read_or_refused(data: st.DataObject) -> None:
         entries(bytes(content), instances=frozenset(METRICS))
     except BadInput as error:
         assert error.message.startswith("x.ncu-rep: ")
+
+
+def test_hostile_counts_are_bounded() -> None:
+    table = message((1, "")) * (2**20 + 1)
+    with pytest.raises(BadInput, match="too many strings"):
+        entries(block(b"", (4, table)))
+    report = ReportFile()
+    report.launch({}, rules=(rule("r", "x"),) * (2**12 + 1))
+    with pytest.raises(BadInput, match="too many rules"):
+        entries(report.bytes)
+
+
+def test_a_hostile_link_takes_no_time() -> None:
+    report = ReportFile()
+    text = "@url:" + ":http" * 100_000
+    report.launch({}, rules=(rule("r", text),))
+    [launch] = launches(report.bytes)
+    assert launch.rules[0].message == text
 
 
 @given(st.binary(max_size=200))
