@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Texts have some hundred characters; what is longer is not searched.
 _LONGEST_TEXT = 4_000
-_NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
+_NUMBER = r"(\d[\d,]{0,24}(?:\.\d{1,9})?)"
 _EXCESS = re.compile(rf"{_NUMBER} excessive (sectors|wavefronts) \([^)]*?total {_NUMBER}")
 _CONFLICTED = re.compile(r"pattern for shared (load|store)s")
 _CONFLICTS = (
@@ -37,23 +37,25 @@ _BELOW = re.compile(rf"value is {_NUMBER}% below the average")
 # What each text calls a stall, and the metric's word for it; the first that fits counts.
 _STALLS = (
     ("scoreboard dependency on a L1TEX", "long_scoreboard"),
-    ("instruction queue for local and global", "lg_throttle"),
-    ("instruction queue for texture", "tex_throttle"),
-    ("instruction queue to be not full", "mio_throttle"),
     ("scoreboard dependency on", "short_scoreboard"),
+    ("queue for local and global", "lg_throttle"),
+    ("local/global instruction queue", "lg_throttle"),
+    ("queue for texture", "tex_throttle"),
+    ("L1TEX instruction queue", "tex_throttle"),
+    ("instruction queue to be not full", "mio_throttle"),
     ("CTA barrier", "barrier"),
     ("memory barrier", "membar"),
     ("fixed latency execution dependency", "wait"),
-    ("execution pipe", "math_pipe_throttle"),
+    ("math execution pipe", "math_pipe_throttle"),
     ("branch target", "branch_resolving"),
     ("immediate constant cache", "imc_miss"),
-    ("micro scheduler to select", "not_selected"),
-    ("memory instructions to complete", "drain"),
+    ("scheduler", "not_selected"),
+    ("outstanding memory", "drain"),
     ("dispatch", "dispatch_stall"),
-    ("sleeping", "sleeping"),
-    ("fetch an instruction", "no_instruction"),
-    ("instruction cache", "no_instruction"),
+    ("sleep", "sleeping"),
+    ("fetch", "no_instruction"),
     ("warpgroup", "gmma"),
+    ("miscellaneous", "misc"),
 )
 _PIPES = {
     "alu": "alu", "fma": "fma", "fma (fp16)": "fp16", "fp16": "fp16", "fp64": "fp64",
@@ -93,7 +95,8 @@ def _value(text: str) -> float:
 
 
 def _read_excess(numbers: RuleNumbers, text: str) -> None:
-    if match := _EXCESS.search(text):
+    match = _EXCESS.search(text)
+    if match and _value(match[1]) <= _value(match[3]):
         numbers.excess[match[2]] = (_value(match[1]), _value(match[3]))
 
 

@@ -266,6 +266,34 @@ def said(name: str, text: str) -> ProfilerRule:
     return ProfilerRule(name=name, kind="OPT", message=text)
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("waiting for a scoreboard dependency on a L1TEX (local, global) op", "long_scoreboard"),
+        ("waiting for a scoreboard dependency on an MIO op (not to L1TEX)", "short_scoreboard"),
+        ("waiting for the MIO (memory input/output) instruction queue to be not full",
+         "mio_throttle"),
+        ("waiting for the L1 instruction queue for local and global (LG) ops to be not full",
+         "lg_throttle"),
+        ("waiting for the local/global instruction queue to be not full", "lg_throttle"),
+        ("waiting for the L1TEX instruction queue to be not full", "tex_throttle"),
+        ("waiting for sibling warps at a CTA barrier", "barrier"),
+        ("waiting on a memory barrier", "membar"),
+        ("on a fixed latency execution dependency", "wait"),
+        ("waiting for a math execution pipeline", "math_pipe_throttle"),
+        ("waiting for an immediate constant cache (IMC) miss", "imc_miss"),
+        ("due to not having the next instruction fetched yet", "no_instruction"),
+    ],
+)  # fmt: skip
+def test_the_stall_that_a_text_names(words: str, reason: str) -> None:
+    text = (
+        f"On average, each warp spends 30.0 cycles being stalled {words}. Some advice. "
+        "This is 75.0% of the total average of 40.0 cycles between issuing two instructions."
+    )
+    profile = page_profile(record({}, (said("CPIStall", text),)))
+    assert (profile.top_stall, profile.warp_latency) == ((reason, 0.75), 40.0)
+
+
 def test_imbalance_in_words() -> None:
     text = (
         "One or more SMs have a much higher number of active cycles than the average number. "
