@@ -1,8 +1,8 @@
 """Reading a large report of Nsight Compute, beside ``cat`` and ``json.load`` of as many bytes.
 
 The report given is grown to SIZE by repeating its launches as a longer program would have them:
-code and names once more or not at all, each launch again. What is timed is every launch with
-all its metrics and rules. Run ``python benchmarks/ncu_report.py REPORT.ncu-rep``.
+code and names once, each launch again. What is timed is every launch with all its metrics and
+rules, alone and with the record made of it and its kernel found in the code. Run ``python benchmarks/ncu_report.py REPORT.ncu-rep``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from struct import pack, unpack_from
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.profiles.ncu_report import ReportedLaunch, read_ncu_report
+from gpuadvise.advisor.profiles.ncu_report_kernels import report_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,6 +76,12 @@ def launches(path: str) -> tuple[int, int]:
     return count, metrics
 
 
+def kernels(path: str) -> int:
+    """Return how many launches of the report at *path* have a kernel in its code."""
+    with open(path, "rb") as file:
+        return sum(kernel is not None for _, kernel in report_kernels(file, path))
+
+
 def load(path: str) -> object:
     """Return the JSON of the file at *path*."""
     with open(path, encoding="ascii") as file:
@@ -111,6 +118,7 @@ def main() -> None:
         print(f"{size / 1e6:.1f} MB, {count} launches, {metrics} metrics; median (least)")
         for name, work, path in (
             ("read_ncu_report", launches, large),
+            ("report_kernels", kernels, large),
             ("json.load", load, numbers),
             ("cat", cat, large),
         ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,14 @@ from gpuadvise.advisor.profiles.ncu_report import ReportedLaunch, read_ncu_repor
 from gpuadvise.advisor.profiles.rule_texts import rule_numbers
 
 RECORDED = Path(__file__).parent / "recorded"
+# Reports on this machine with both pages beside them: x.ncu-rep, x_raw.csv, x_details.csv.
+# They hold host names and environments, so none is kept with the tests.
+REPORTS = [
+    path
+    for path in sorted(Path(os.environ.get("GPUADVISE_NCU_REPORTS", "/nowhere")).glob("*.ncu-rep"))
+    if path.with_name(f"{path.stem}_raw.csv").exists()
+    and path.with_name(f"{path.stem}_details.csv").exists()
+]
 # The details page prints two decimals; its rules print one of a number.
 DIGITS = 0.005
 # A raw page prints six decimals of whole units.
@@ -36,8 +45,8 @@ SCALES = {
 }  # fmt: skip
 
 
-def records(name: str) -> list[LaunchRecord]:
-    lines = (RECORDED / f"{name}.csv").read_text().splitlines(keepends=True)
+def records(name: str, folder: Path = RECORDED) -> list[LaunchRecord]:
+    lines = (folder / f"{name}.csv").read_text().splitlines(keepends=True)
     return list(read_launches(lines, name))
 
 
@@ -125,6 +134,20 @@ def same(one: Any, other: Any, where: str) -> None:
 def test_a_report_file_says_what_the_raw_page_says(name: str) -> None:
     for page, file in zip(profiles(name), again(name), strict=True):
         same(page, replace(file, mangled=None), page.kernel[:40])
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
+def test_three_forms_of_one_run_agree(path: Path) -> None:
+    with path.open("rb") as file:
+        entries = [e for e in read_ncu_report(file, path.name) if isinstance(e, ReportedLaunch)]
+    raw = [page_profile(record) for record in records(f"{path.stem}_raw", path.parent)]
+    details = [page_profile(record) for record in records(f"{path.stem}_details", path.parent)]
+    for entry, page, short in zip(entries, raw, details, strict=True):
+        exact = replace(report_profile(entry), rules=())
+        assert page.kernel == short.kernel == exact.kernel
+        assert [told.name for told in entry.rules] == [told.name for told in short.rules]
+        compare(replace(page, rules=()), exact, page.kernel[:40])
+        compare(replace(short, rules=()), exact, page.kernel[:40])
 
 
 def test_what_each_kernel_was_written_to_show() -> None:
