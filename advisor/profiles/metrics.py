@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.profiles.rule_texts import RuleNumbers
 
 
-class _Kind(IntEnum):
+class _MetricKind(IntEnum):
     """What a metric is; a report file stores shares in per cent and times in nanoseconds."""
 
     SHARE = 0
@@ -64,87 +64,87 @@ _OCCUPANCY, _BALANCE = "Occupancy: ", "GPU and Memory Workload Distribution: "
 _PEAK = ".avg.pct_of_peak_sustained_elapsed"
 
 # Field of the record -> kind, and the metric's names, the first that is there counts.
-_FIELDS: dict[str, tuple[_Kind, tuple[str, ...]]] = {
-    "sm_count": (_Kind.WHOLE, (
+_FIELDS: dict[str, tuple[_MetricKind, tuple[str, ...]]] = {
+    "sm_count": (_MetricKind.WHOLE, (
         "launch__sm_count", _LAUNCHED + "# SMs", "device__attribute_multiprocessor_count")),
-    "registers": (_Kind.WHOLE, (
+    "registers": (_MetricKind.WHOLE, (
         "launch__registers_per_thread", _LAUNCHED + "Registers Per Thread")),
-    "static_shared": (_Kind.WHOLE, (
+    "static_shared": (_MetricKind.WHOLE, (
         "launch__shared_mem_per_block_static", _LAUNCHED + "Static Shared Memory Per Block")),
-    "dynamic_shared": (_Kind.WHOLE, (
+    "dynamic_shared": (_MetricKind.WHOLE, (
         "launch__shared_mem_per_block_dynamic", _LAUNCHED + "Dynamic Shared Memory Per Block")),
-    "shared_configured": (_Kind.WHOLE, (
+    "shared_configured": (_MetricKind.WHOLE, (
         "launch__shared_mem_config_size", _LAUNCHED + "Shared Memory Configuration Size")),
-    "barriers": (_Kind.WHOLE, ("launch__barrier_count", _LAUNCHED + "Barrier Count")),
-    "waves": (_Kind.AMOUNT, ("launch__waves_per_multiprocessor", _LAUNCHED + "Waves Per SM")),
-    "seconds": (_Kind.SECONDS, ("gpu__time_duration.sum", _LIGHT + "Duration")),
-    "elapsed_cycles": (_Kind.AMOUNT, ("gpc__cycles_elapsed.max", _LIGHT + "Elapsed Cycles")),
-    "sm_clock": (_Kind.AMOUNT, (
+    "barriers": (_MetricKind.WHOLE, ("launch__barrier_count", _LAUNCHED + "Barrier Count")),
+    "waves": (_MetricKind.AMOUNT, ("launch__waves_per_multiprocessor", _LAUNCHED + "Waves Per SM")),
+    "seconds": (_MetricKind.SECONDS, ("gpu__time_duration.sum", _LIGHT + "Duration")),
+    "elapsed_cycles": (_MetricKind.AMOUNT, ("gpc__cycles_elapsed.max", _LIGHT + "Elapsed Cycles")),
+    "sm_clock": (_MetricKind.AMOUNT, (
         "gpc__cycles_elapsed.avg.per_second", _LIGHT + "SM Frequency")),
-    "sm_clock_limit": (_Kind.KILOHERTZ, (
+    "sm_clock_limit": (_MetricKind.KILOHERTZ, (
         "device__attribute_max_gpu_frequency_khz", "device__attribute_clock_rate")),
-    "memory_clock": (_Kind.AMOUNT, (
+    "memory_clock": (_MetricKind.AMOUNT, (
         "dram__cycles_elapsed.avg.per_second", _LIGHT + "DRAM Frequency")),
-    "theoretical_occupancy": (_Kind.SHARE, (
+    "theoretical_occupancy": (_MetricKind.SHARE, (
         "sm__maximum_warps_per_active_cycle_pct", _OCCUPANCY + "Theoretical Occupancy")),
-    "achieved_occupancy": (_Kind.SHARE, (
+    "achieved_occupancy": (_MetricKind.SHARE, (
         "sm__warps_active.avg.pct_of_peak_sustained_active",
         _OCCUPANCY + "Achieved Occupancy")),
-    "active_warps": (_Kind.AMOUNT, (
+    "active_warps": (_MetricKind.AMOUNT, (
         "smsp__warps_active.avg.per_cycle_active",
         _SCHEDULER + "Active Warps Per Scheduler")),
-    "eligible_warps": (_Kind.AMOUNT, (
+    "eligible_warps": (_MetricKind.AMOUNT, (
         "smsp__warps_eligible.avg.per_cycle_active",
         _SCHEDULER + "Eligible Warps Per Scheduler")),
-    "instructions": (_Kind.AMOUNT, (
+    "instructions": (_MetricKind.AMOUNT, (
         "smsp__inst_executed.sum", "Instruction Statistics: Executed Instructions")),
-    "executed_ipc": (_Kind.AMOUNT, (
+    "executed_ipc": (_MetricKind.AMOUNT, (
         "sm__inst_executed.avg.per_cycle_active", _COMPUTE + "Executed Ipc Active")),
-    "issued_ipc": (_Kind.AMOUNT, (
+    "issued_ipc": (_MetricKind.AMOUNT, (
         "sm__inst_issued.avg.per_cycle_active", _COMPUTE + "Issued Ipc Active")),
-    "warp_latency": (_Kind.AMOUNT, (
+    "warp_latency": (_MetricKind.AMOUNT, (
         "smsp__average_warp_latency_per_inst_issued.ratio",
         _WARPS + "Warp Cycles Per Issued Instruction")),
-    "active_threads": (_Kind.AMOUNT, (
+    "active_threads": (_MetricKind.AMOUNT, (
         "smsp__thread_inst_executed_per_inst_executed.ratio",
         _WARPS + "Avg. Active Threads Per Warp")),
-    "unpredicated_threads": (_Kind.AMOUNT, (
+    "unpredicated_threads": (_MetricKind.AMOUNT, (
         "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
         _WARPS + "Avg. Not Predicated Off Threads Per Warp")),
-    "sm_busy": (_Kind.SHARE, (
+    "sm_busy": (_MetricKind.SHARE, (
         "sm__throughput" + _PEAK, _LIGHT + "Compute (SM) Throughput")),
-    "issue_busy": (_Kind.SHARE, (
+    "issue_busy": (_MetricKind.SHARE, (
         "sm__inst_issued" + _PEAK, "sm__issue_active" + _PEAK, _COMPUTE + "Issue Slots Busy")),
-    "memory_busy": (_Kind.SHARE, (
+    "memory_busy": (_MetricKind.SHARE, (
         "gpu__compute_memory_throughput" + _PEAK, _LIGHT + "Memory Throughput")),
-    "memory_access_busy": (_Kind.SHARE, (
+    "memory_access_busy": (_MetricKind.SHARE, (
         "gpu__compute_memory_access_throughput" + _PEAK, _MEMORY + "Mem Busy")),
-    "memory_request_busy": (_Kind.SHARE, (
+    "memory_request_busy": (_MetricKind.SHARE, (
         "gpu__compute_memory_request_throughput" + _PEAK, _MEMORY + "Max Bandwidth")),
-    "memory_pipes_busy": (_Kind.SHARE, (
+    "memory_pipes_busy": (_MetricKind.SHARE, (
         "sm__memory_throughput" + _PEAK, _MEMORY + "Mem Pipes Busy")),
-    "dram_busy": (_Kind.SHARE, (
+    "dram_busy": (_MetricKind.SHARE, (
         "gpu__dram_throughput" + _PEAK, "dram__throughput" + _PEAK,
         _LIGHT + "DRAM Throughput")),
-    "l2_busy": (_Kind.SHARE, ("lts__throughput" + _PEAK, _LIGHT + "L2 Cache Throughput")),
-    "l1_busy": (_Kind.SHARE, ("l1tex__throughput" + _PEAK,)),
-    "lsu_wavefronts_busy": (_Kind.SHARE, ("l1tex__data_pipe_lsu_wavefronts" + _PEAK,)),
-    "bank_reads_busy": (_Kind.SHARE, ("l1tex__data_bank_reads" + _PEAK,)),
-    "bank_writes_busy": (_Kind.SHARE, ("l1tex__data_bank_writes" + _PEAK,)),
-    "dram_read": (_Kind.AMOUNT, ("dram__bytes_read.sum",)),
-    "dram_written": (_Kind.AMOUNT, ("dram__bytes_write.sum",)),
-    "l1_hit_rate": (_Kind.SHARE, ("l1tex__t_sector_hit_rate.pct", _MEMORY + "L1/TEX Hit Rate")),
-    "l1_load_hit_rate": (_Kind.SHARE, (
+    "l2_busy": (_MetricKind.SHARE, ("lts__throughput" + _PEAK, _LIGHT + "L2 Cache Throughput")),
+    "l1_busy": (_MetricKind.SHARE, ("l1tex__throughput" + _PEAK,)),
+    "lsu_wavefronts_busy": (_MetricKind.SHARE, ("l1tex__data_pipe_lsu_wavefronts" + _PEAK,)),
+    "bank_reads_busy": (_MetricKind.SHARE, ("l1tex__data_bank_reads" + _PEAK,)),
+    "bank_writes_busy": (_MetricKind.SHARE, ("l1tex__data_bank_writes" + _PEAK,)),
+    "dram_read": (_MetricKind.AMOUNT, ("dram__bytes_read.sum",)),
+    "dram_written": (_MetricKind.AMOUNT, ("dram__bytes_write.sum",)),
+    "l1_hit_rate": (_MetricKind.SHARE, ("l1tex__t_sector_hit_rate.pct", _MEMORY + "L1/TEX Hit Rate")),
+    "l1_load_hit_rate": (_MetricKind.SHARE, (
         "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct",)),
-    "l2_hit_rate": (_Kind.SHARE, ("lts__t_sector_hit_rate.pct", _MEMORY + "L2 Hit Rate")),
-    "global_sectors": (_Kind.AMOUNT, ("memory_l2_theoretical_sectors_global",)),
-    "global_sectors_ideal": (_Kind.AMOUNT, ("memory_l2_theoretical_sectors_global_ideal",)),
-    "spill_requests": (_Kind.AMOUNT, (
+    "l2_hit_rate": (_MetricKind.SHARE, ("lts__t_sector_hit_rate.pct", _MEMORY + "L2 Hit Rate")),
+    "global_sectors": (_MetricKind.AMOUNT, ("memory_l2_theoretical_sectors_global",)),
+    "global_sectors_ideal": (_MetricKind.AMOUNT, ("memory_l2_theoretical_sectors_global_ideal",)),
+    "spill_requests": (_MetricKind.AMOUNT, (
         "derived__local_spilling_requests", _MEMORY + "Local Memory Spilling Requests")),
-    "shared_wavefronts": (_Kind.AMOUNT, ("memory_l1_wavefronts_shared",)),
-    "shared_wavefronts_ideal": (_Kind.AMOUNT, ("memory_l1_wavefronts_shared_ideal",)),
-    "shared_atomics": (_Kind.AMOUNT, ("smsp__inst_executed_op_shared_atom.sum",)),
-    "l2_atomics_busy": (_Kind.SHARE, ("lts__d_atomic_input_cycles_active" + _PEAK,)),
+    "shared_wavefronts": (_MetricKind.AMOUNT, ("memory_l1_wavefronts_shared",)),
+    "shared_wavefronts_ideal": (_MetricKind.AMOUNT, ("memory_l1_wavefronts_shared_ideal",)),
+    "shared_atomics": (_MetricKind.AMOUNT, ("smsp__inst_executed_op_shared_atom.sum",)),
+    "l2_atomics_busy": (_MetricKind.SHARE, ("lts__d_atomic_input_cycles_active" + _PEAK,)),
 }  # fmt: skip
 _LIMITS = {
     "blocks": ("launch__occupancy_limit_blocks", _OCCUPANCY + "Block Limit SM"),
@@ -193,11 +193,11 @@ class _Form:
     """
 
     families: Mapping[str, Sequence[tuple[str, str]]]
-    value: Callable[[str, _Kind], float | None]
+    value: Callable[[str, _MetricKind], float | None]
     rounding: Callable[[str], float]
     said: RuleNumbers
 
-    def first(self, names: tuple[str, ...], kind: _Kind) -> float | None:
+    def first(self, names: tuple[str, ...], kind: _MetricKind) -> float | None:
         """Return the first of *names* that has a value, in base units."""
         return next((v for name in names if (v := self.value(name, kind)) is not None), None)
 
@@ -205,12 +205,12 @@ class _Form:
 def page_profile(record: LaunchRecord) -> KernelProfile:
     """Return what a launch of the raw or the details page says."""
 
-    def value(name: str, kind: _Kind) -> float | None:
+    def value(name: str, kind: _MetricKind) -> float | None:
         text, unit = record.metrics.get(name, ("", ""))
         amount = number(text) if text else None
         if amount is None or amount < 0:
             return None
-        return amount * (_STORED[kind] if kind is _Kind.KILOHERTZ else _scale(unit))
+        return amount * (_STORED[kind] if kind is _MetricKind.KILOHERTZ else _scale(unit))
 
     def rounding(name: str) -> float:
         text, unit = record.metrics.get(name, ("", ""))
@@ -237,7 +237,7 @@ def page_profile(record: LaunchRecord) -> KernelProfile:
 def report_profile(launch: ReportedLaunch) -> KernelProfile:
     """Return what a launch of a report file says."""
 
-    def value(name: str, kind: _Kind) -> float | None:
+    def value(name: str, kind: _MetricKind) -> float | None:
         return _stored(launch.metrics.get(name), _STORED[kind])
 
     form = _Form(
@@ -322,7 +322,7 @@ def _measured(form: _Form) -> dict[str, Any]:
     activity = _activity(form, fields["sm_count"], fields["elapsed_cycles"])
     fields["cluster"] = _cluster(form)
     fields["block_limits"] = BlockLimits(
-        **{name: _whole(form.first(names, _Kind.WHOLE)) for name, names in _LIMITS.items()}
+        **{name: _whole(form.first(names, _MetricKind.WHOLE)) for name, names in _LIMITS.items()}
     )
     fields["l1_busy"] = _l1_busy(form, fields["l1_busy"], activity)
     fields["pipes"] = _pipes(form, activity)
@@ -338,11 +338,11 @@ def _measured(form: _Form) -> dict[str, Any]:
     return fields
 
 
-def _of_kind(value: float | None, kind: _Kind) -> float | int | None:
+def _of_kind(value: float | None, kind: _MetricKind) -> float | int | None:
     """Return a share of at most 1 (the profiler rounds to 100.3 %), a whole number as one."""
-    if kind is _Kind.WHOLE:
+    if kind is _MetricKind.WHOLE:
         return _whole(value)
-    return min(1.0, value) if value is not None and kind is _Kind.SHARE else value
+    return min(1.0, value) if value is not None and kind is _MetricKind.SHARE else value
 
 
 def _whole(value: float | None) -> int | None:
@@ -364,19 +364,19 @@ def _activity(form: _Form, sm_count: int | None, gpc_cycles: float | None) -> fl
     Old reports have the elapsed cycles of the clusters of SMs (GPC) only: the same clock.
     """
     active, elapsed = (
-        form.value(f"sm__cycles_{which}.avg", _Kind.AMOUNT) for which in ("active", "elapsed")
+        form.value(f"sm__cycles_{which}.avg", _MetricKind.AMOUNT) for which in ("active", "elapsed")
     )
     if elapsed is None and sm_count:
-        active = form.value(_BALANCE + "Average SM Active Cycles", _Kind.AMOUNT)
-        total = form.value(_BALANCE + "Total SM Elapsed Cycles", _Kind.AMOUNT)
+        active = form.value(_BALANCE + "Average SM Active Cycles", _MetricKind.AMOUNT)
+        total = form.value(_BALANCE + "Total SM Elapsed Cycles", _MetricKind.AMOUNT)
         elapsed = total / sm_count if total else None
     if elapsed is None:
-        active, elapsed = form.value("sm__cycles_active.avg", _Kind.AMOUNT), gpc_cycles
+        active, elapsed = form.value("sm__cycles_active.avg", _MetricKind.AMOUNT), gpc_cycles
     return min(1.0, active / elapsed) if active is not None and elapsed else None
 
 
 def _cluster(form: _Form) -> tuple[int, int, int] | None:
-    sizes = [form.value(f"launch__cluster_dim_{axis}", _Kind.WHOLE) for axis in "xyz"]
+    sizes = [form.value(f"launch__cluster_dim_{axis}", _MetricKind.WHOLE) for axis in "xyz"]
     if any(size is None for size in sizes):
         return None
     x, y, z = (max(1, round(size or 0)) for size in sizes)  # 0 where none was asked for
@@ -391,7 +391,7 @@ def _l1_busy(form: _Form, share: float | None, activity: float | None) -> float 
         "l1tex__throughput.avg.pct_of_peak_sustained_active",
         _LIGHT + "L1/TEX Cache Throughput",
     )
-    active = form.first(names, _Kind.SHARE)
+    active = form.first(names, _MetricKind.SHARE)
     return None if active is None else min(1.0, active * activity)
 
 
@@ -434,7 +434,7 @@ def _pipe(word: str) -> str | None:
     return renamed.get(word, word.partition("_type_")[0])
 
 
-def _members(form: _Form, family: str, kind: _Kind) -> Iterator[tuple[str, float]]:
+def _members(form: _Form, family: str, kind: _MetricKind) -> Iterator[tuple[str, float]]:
     """Yield word and value of the metrics of *family*."""
     for word, name in form.families.get(family, ()):
         value = form.value(name, kind)
@@ -444,8 +444,8 @@ def _members(form: _Form, family: str, kind: _Kind) -> Iterator[tuple[str, float
 
 def _pipes(form: _Form, activity: float | None) -> dict[str, float]:
     """Return each pipe's share of its peak over the elapsed time."""
-    pipes = _busiest((*_members(form, "pipe elapsed", _Kind.SHARE), *form.said.pipes.items()))
-    active = (*_members(form, "pipe active", _Kind.SHARE), *form.said.active_pipes.items())
+    pipes = _busiest((*_members(form, "pipe elapsed", _MetricKind.SHARE), *form.said.pipes.items()))
+    active = (*_members(form, "pipe active", _MetricKind.SHARE), *form.said.active_pipes.items())
     if activity is not None:
         for pipe, share in _busiest(active).items():
             pipes.setdefault(pipe, share * activity)
@@ -462,17 +462,17 @@ def _busiest(shares: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 def _stalls(form: _Form, latency: float | None) -> dict[str, float]:
     """Return the share of a warp's time that each state takes."""
-    cycles = dict(_members(form, "stall ratio", _Kind.AMOUNT))
+    cycles = dict(_members(form, "stall ratio", _MetricKind.AMOUNT))
     if not cycles:
-        cycles = dict(_members(form, "stall pct", _Kind.SHARE))
+        cycles = dict(_members(form, "stall pct", _MetricKind.SHARE))
     if cycles:
         # With a few reasons recorded only, their sum is not the whole.
         whole = latency or sum(cycles.values())
         return {reason: min(1.0, count / whole) for reason, count in cycles.items() if whole}
-    if shares := dict(_members(form, "stall share", _Kind.SHARE)):
+    if shares := dict(_members(form, "stall share", _MetricKind.SHARE)):
         return shares
     for samples in ("stall samples", "stall waits"):
-        counts = dict(_members(form, samples, _Kind.AMOUNT))
+        counts = dict(_members(form, samples, _MetricKind.AMOUNT))
         if whole := sum(counts.values()):
             return {reason: count / whole for reason, count in counts.items()}
     said = form.said.stall_cycles
@@ -484,18 +484,22 @@ def _dram_bytes(form: _Form, fields: dict[str, Any]) -> float | None:
     """Return the traffic of device memory, from both directions or its rate."""
     if fields["dram_read"] is not None and fields["dram_written"] is not None:
         return float(fields["dram_read"] + fields["dram_written"])
-    rate = form.first(("dram__bytes.sum.per_second", _MEMORY + "Memory Throughput"), _Kind.AMOUNT)
+    rate = form.first(
+        ("dram__bytes.sum.per_second", _MEMORY + "Memory Throughput"), _MetricKind.AMOUNT
+    )
     seconds = fields["seconds"]
     return None if rate is None or seconds is None else rate * seconds
 
 
 def _requests(form: _Form, metric: str) -> WarpRequests:
     space, _, way = metric.partition("_op_")
-    used = form.value(f"smsp__sass_average_data_bytes_per_sector_mem_{metric}.ratio", _Kind.AMOUNT)
+    used = form.value(
+        f"smsp__sass_average_data_bytes_per_sector_mem_{metric}.ratio", _MetricKind.AMOUNT
+    )
     said = form.said.used_bytes.get((space, {"ld": "load", "st": "store"}.get(way, "")))
     return WarpRequests(
-        requests=form.value(f"l1tex__t_requests_pipe_lsu_mem_{metric}.sum", _Kind.AMOUNT),
-        sectors=form.value(f"l1tex__t_sectors_pipe_lsu_mem_{metric}.sum", _Kind.AMOUNT),
+        requests=form.value(f"l1tex__t_requests_pipe_lsu_mem_{metric}.sum", _MetricKind.AMOUNT),
+        sectors=form.value(f"l1tex__t_sectors_pipe_lsu_mem_{metric}.sum", _MetricKind.AMOUNT),
         used_bytes=said if used is None else used,
     )
 
@@ -503,9 +507,13 @@ def _requests(form: _Form, metric: str) -> WarpRequests:
 def _shared(form: _Form, way: str) -> SharedRequests:
     metric = f"shared_{way[:2] if way == 'store' else 'ld'}"
     operation = metric.replace("_", "_op_")
-    requests = form.value(f"smsp__sass_inst_executed_op_{metric}.sum", _Kind.AMOUNT)
-    wavefronts = form.value(f"l1tex__data_pipe_lsu_wavefronts_mem_{operation}.sum", _Kind.AMOUNT)
-    conflicts = form.value(f"l1tex__data_bank_conflicts_pipe_lsu_mem_{operation}.sum", _Kind.AMOUNT)
+    requests = form.value(f"smsp__sass_inst_executed_op_{metric}.sum", _MetricKind.AMOUNT)
+    wavefronts = form.value(
+        f"l1tex__data_pipe_lsu_wavefronts_mem_{operation}.sum", _MetricKind.AMOUNT
+    )
+    conflicts = form.value(
+        f"l1tex__data_bank_conflicts_pipe_lsu_mem_{operation}.sum", _MetricKind.AMOUNT
+    )
     if requests is None and wavefronts is None and conflicts is None and way in form.said.shared:
         requests, conflicts, wavefronts = form.said.shared[way]
     return SharedRequests(requests=requests, wavefronts=wavefronts, conflicts=conflicts)
@@ -523,19 +531,19 @@ def _excess(form: _Form, fields: dict[str, Any]) -> None:
             fields[ideal] = fields[total] - excess
         elif fields[total] is not None and fields[ideal] is None:
             # Old versions give the excess a unit of bytes; it counts sectors all the same.
-            surplus = form.value(metric, _Kind.AMOUNT)
+            surplus = form.value(metric, _MetricKind.AMOUNT)
             fields[ideal] = None if surplus is None else fields[total] - surplus
 
 
 def _float_instructions(form: _Form, seconds: float | None) -> dict[str, float]:
     """Return thread instructions by name, from their sum or their rate per cycle."""
-    clock = form.value("smsp__cycles_elapsed.avg.per_second", _Kind.AMOUNT)
+    clock = form.value("smsp__cycles_elapsed.avg.per_second", _MetricKind.AMOUNT)
     cycles = clock * seconds if clock is not None and seconds is not None else None
     counts: dict[str, float] = {}
     for name in _INSTRUCTIONS:
         metric = _THREAD_INSTRUCTION.format(name)
-        count = form.value(metric, _Kind.AMOUNT)
-        rate = form.value(f"{metric}.per_cycle_elapsed", _Kind.AMOUNT)
+        count = form.value(metric, _MetricKind.AMOUNT)
+        rate = form.value(f"{metric}.per_cycle_elapsed", _MetricKind.AMOUNT)
         if count is not None:
             counts[name] = count
         elif rate is not None and cycles is not None:
@@ -546,7 +554,7 @@ def _float_instructions(form: _Form, seconds: float | None) -> dict[str, float]:
 def _tensor_operations(form: _Form) -> dict[NumberType, float]:
     """Return the operations of tensor cores by type; sparse ones count as executed."""
     operations: dict[NumberType, float] = {}
-    for word, count in _members(form, "tensor", _Kind.AMOUNT):
+    for word, count in _members(form, "tensor", _MetricKind.AMOUNT):
         number_type = NumberType(word)
         operations[number_type] = operations.get(number_type, 0.0) + count
     return operations
@@ -555,10 +563,10 @@ def _tensor_operations(form: _Form) -> dict[NumberType, float]:
 def _spread(form: _Form, unit: str) -> CycleSpread:
     metric = f"{_CYCLE_METRICS[unit]}__cycles_active"
     least, mean, most = (
-        form.value(f"{metric}.{which}", _Kind.AMOUNT) for which in ("min", "avg", "max")
+        form.value(f"{metric}.{which}", _MetricKind.AMOUNT) for which in ("min", "avg", "max")
     )
     if mean is None:
-        mean = form.value(f"{_BALANCE}Average {_CYCLES[unit]} Active Cycles", _Kind.AMOUNT)
+        mean = form.value(f"{_BALANCE}Average {_CYCLES[unit]} Active Cycles", _MetricKind.AMOUNT)
         if mean is not None and unit in form.said.spreads:
             above, below = form.said.spreads[unit]
             # The rule's "above the average" is a share of the most, on every recorded page.
@@ -583,7 +591,7 @@ def _printed_capability(text: str) -> Capability | None:
 
 def _stored_capability(form: _Form) -> Capability | None:
     major, minor = (
-        form.value(f"device__attribute_compute_capability_{part}", _Kind.WHOLE)
+        form.value(f"device__attribute_compute_capability_{part}", _MetricKind.WHOLE)
         for part in ("major", "minor")
     )
     if major is None or minor is None or major >= 100 or minor >= 10:

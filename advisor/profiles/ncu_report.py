@@ -113,7 +113,7 @@ def read_ncu_report(
     Only the metrics in *instances* are read per instance. One entry is in memory at a time.
     Raises BadInput, with *name*, for what is no report, is cut short or is over the bounds.
     """
-    report = _Report(file, name)
+    report = _ReportFile(file, name)
     if report.read(len(MAGIC)) != MAGIC:
         raise BadInput(f"{name}: no report of Nsight Compute.", hint=HINT)
     version = _only(_fields(report.sized(_LARGEST_HEADER)), 1, _VERSION)
@@ -127,7 +127,7 @@ def read_ncu_report(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Block:
+class _BlockHeader:
     """What a block's header counts."""
 
     sources: int
@@ -136,7 +136,7 @@ class _Block:
     size: int
 
 
-class _Report:
+class _ReportFile:
     """A report being read: the file, where it stands, and the strings so far."""
 
     __slots__ = ("_file", "_name", "_strings")
@@ -163,7 +163,7 @@ class _Report:
             raise self._damaged("it ends within an entry")
         return message
 
-    def block(self) -> _Block | None:
+    def block(self) -> _BlockHeader | None:
         """Return what the next block's header says, None at the end; keep its strings."""
         length = self.read(_LENGTH.size)
         if not length:
@@ -183,9 +183,9 @@ class _Report:
         ranges = counts[7] + counts[8] + counts[9]
         if counts[1] + counts[2] + ranges > _MOST_ENTRIES:
             raise self._damaged("too many entries")
-        return _Block(sources=counts[1], launches=counts[2], ranges=ranges, size=counts[5])
+        return _BlockHeader(sources=counts[1], launches=counts[2], ranges=ranges, size=counts[5])
 
-    def entries(self, block: _Block, instances: frozenset[str]) -> Iterator[ReportEntry]:
+    def entries(self, block: _BlockHeader, instances: frozenset[str]) -> Iterator[ReportEntry]:
         """Yield the entries of *block*; what comes after the known ones is stepped over."""
         left = block.size
         wanted = self._numbers(instances) if instances else frozenset()
