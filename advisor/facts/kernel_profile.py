@@ -1,0 +1,216 @@
+"""What a profiler measured for one launch, in base units, whichever form its report has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.occupancy.launch import Launch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpuadvise.advisor.capability import Capability
+    from gpuadvise.advisor.facts.profile import ProfilerRule
+    from gpuadvise.advisor.memory.number_types import NumberType
+
+# Issuing, and being ready while another warp issues: no wait.
+_NO_WAIT = ("selected", "not_selected")
+# Operations of one thread's instruction. Half-precision instructions work on pairs.
+_OPERATIONS = {
+    "fp64": {"dadd": 1, "dmul": 1, "dfma": 2},
+    "fp32": {"fadd": 1, "fmul": 1, "ffma": 2},
+    "fp16": {"hadd": 2, "hmul": 2, "hfma": 4},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarpRequests:
+    """Requests of warps to global or local memory, of one kind; sectors have 32 bytes."""
+
+    requests: float | None = None
+    sectors: float | None = None
+    used_bytes: float | None = None  # of a sector's 32, on average
+
+    @property
+    def sectors_per_request(self) -> float | None:
+        """Sectors that one request moves: 4 where 32 threads read 4 bytes each in a row."""
+        if self.sectors is None or not self.requests:
+            return None
+        return self.sectors / self.requests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedRequests:
+    """Requests of warps to shared memory, of one kind, and the wavefronts they took.
+
+    *conflicts* are the wavefronts that bank conflicts added, arbitration included.
+    """
+
+    requests: float | None = None
+    wavefronts: float | None = None
+    conflicts: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleSpread:
+    """Cycles in which the instances of one unit were active: the least, mean and most of them."""
+
+    least: float | None = None
+    mean: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockLimits:
+    """Blocks that fit one SM by each resource, as the profiler computed them."""
+
+    blocks: int | None = None
+    registers: int | None = None
+    shared_memory: int | None = None
+    warps: int | None = None
+    barriers: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelProfile:
+    """One profiled launch. Shares are 0-1, sizes bytes, times seconds; None is not known.
+
+    Busy shares are of a unit's peak over the elapsed time of the launch. *pipes* maps a pipe
+    (alu, fma, fma_heavy, fp16, fp64, tensor, xu, lsu, uniform, tex, tma, ...) to its share.
+    *stalls* maps what a warp did (long_scoreboard, barrier, ..., also selected and
+    not_selected) to the share of its time between two instructions; the details page names
+    the largest one only.
+    """
+
+    kernel: str
+    mangled: str | None = None
+    device: str | None = None
+    capability: Capability | None = None
+    sm_count: int | None = None
+    code: int | None = None  # of a report file: the `ReportedCode` that ran
+
+    # The launch
+    grid: tuple[int, int, int] | None = None
+    block: tuple[int, int, int] | None = None
+    cluster: tuple[int, int, int] | None = None
+    registers: int | None = None
+    static_shared: int | None = None
+    dynamic_shared: int | None = None
+    shared_configured: int | None = None  # of an SM's L1, for shared memory
+    barriers: int | None = None
+    waves: float | None = None  # per SM
+    block_limits: BlockLimits = BlockLimits()
+
+    # Time
+    seconds: float | None = None
+    elapsed_cycles: float | None = None
+    sm_clock: float | None = None  # hertz
+    sm_clock_limit: float | None = None
+    memory_clock: float | None = None
+
+    # Occupancy and issue
+    theoretical_occupancy: float | None = None
+    achieved_occupancy: float | None = None
+    active_warps: float | None = None  # per scheduler
+    eligible_warps: float | None = None  # per scheduler
+    instructions: float | None = None  # executed, of warps
+    executed_ipc: float | None = None  # per SM and active cycle
+    issued_ipc: float | None = None
+    warp_latency: float | None = None  # cycles between two instructions of a warp
+    stalls: Mapping[str, float] = field(default_factory=dict)
+    active_threads: float | None = None  # per executed instruction, of 32
+    unpredicated_threads: float | None = None  # of those, with a true predicate
+
+    # How busy the units are
+    sm_busy: float | None = None  # the busiest of the SM's pipes and queues
+    issue_busy: float | None = None
+    memory_busy: float | None = None  # the busiest unit of the memory system
+    memory_access_busy: float | None = None  # the busiest of what moves data in caches and DRAM
+    memory_request_busy: float | None = None  # the busiest of the paths between them
+    memory_pipes_busy: float | None = None  # the busiest of the SM's pipes to memory
+    dram_busy: float | None = None
+    l2_busy: float | None = None
+    l1_busy: float | None = None
+    lsu_wavefronts_busy: float | None = None  # L1's data stage: shared memory and hits in L1
+    bank_reads_busy: float | None = None
+    bank_writes_busy: float | None = None
+    pipes: Mapping[str, float] = field(default_factory=dict)
+
+    # Memory
+    dram_read: float | None = None
+    dram_written: float | None = None
+    dram_bytes: float | None = None  # both
+    l1_hit_rate: float | None = None
+    l1_load_hit_rate: float | None = None  # of global loads
+    l2_hit_rate: float | None = None
+    global_sectors: float | None = None  # by the addresses of all accesses
+    global_sectors_ideal: float | None = None
+    global_loads: WarpRequests = WarpRequests()
+    global_stores: WarpRequests = WarpRequests()
+    local_loads: WarpRequests = WarpRequests()
+    local_stores: WarpRequests = WarpRequests()
+    spill_requests: float | None = None
+    shared_wavefronts: float | None = None  # by the addresses of all accesses
+    shared_wavefronts_ideal: float | None = None
+    shared_loads: SharedRequests = SharedRequests()
+    shared_stores: SharedRequests = SharedRequests()
+    global_reductions: WarpRequests = WarpRequests()  # atomics without a result
+    global_atomics: WarpRequests = WarpRequests()
+    shared_atomics: float | None = None  # instructions of warps
+    l2_atomics_busy: float | None = None
+
+    # Work: thread instructions by name (ffma, dadd, ...), operations on tensor cores by type
+    float_instructions: Mapping[str, float] = field(default_factory=dict)
+    tensor_operations: Mapping[NumberType, float] = field(default_factory=dict)
+
+    # Balance
+    sm_cycles: CycleSpread = CycleSpread()
+    l1_cycles: CycleSpread = CycleSpread()
+    l2_cycles: CycleSpread = CycleSpread()
+    dram_cycles: CycleSpread = CycleSpread()
+
+    rules: tuple[ProfilerRule, ...] = ()
+
+    @property
+    def top_stall(self) -> tuple[str, float] | None:
+        """What warps waited for longest, with its share of their time."""
+        waits = ((why, share) for why, share in self.stalls.items() if why not in _NO_WAIT)
+        return max(waits, key=lambda wait: wait[1], default=None)
+
+    @property
+    def busiest_pipe(self) -> tuple[str, float] | None:
+        """The pipe closest to its peak, with its share of it."""
+        return max(self.pipes.items(), key=lambda pipe: pipe[1], default=None)
+
+    @property
+    def float_operations(self) -> Mapping[str, float]:
+        """Operations outside of tensor cores by type: fp64, fp32, fp16; a fused one counts two."""
+        return {
+            number_type: sum(
+                count * self.float_instructions.get(name, 0.0) for name, count in counts.items()
+            )
+            for number_type, counts in _OPERATIONS.items()
+            if any(name in self.float_instructions for name in counts)
+        }
+
+    @property
+    def launch(self) -> Launch | None:
+        """The launch as the occupancy model sees it; None where no launch can be like that."""
+        if self.block is None:
+            return None
+        try:
+            return Launch(
+                threads=self.block[0] * self.block[1] * self.block[2],
+                registers=self.registers,
+                static_shared=self.static_shared or 0,
+                dynamic_shared=self.dynamic_shared or 0,
+                max_dynamic_shared=self.dynamic_shared,  # it ran, so the attribute was set
+                barriers=1 if self.barriers is None else self.barriers,
+                block_dim=self.block,
+                grid_dim=self.grid,
+                cluster_dim=self.cluster or (1, 1, 1),
+            )
+        except BadInput:
+            return None  # a damaged report: no evidence

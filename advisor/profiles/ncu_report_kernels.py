@@ -1,0 +1,77 @@
+"""Launches of a report file with what their own code says: spills, stack, launch bounds, lines."""
+
+from __future__ import annotations
+
+import io
+from typing import IO, TYPE_CHECKING
+
+from gpuadvise.advisor.errors import GpuAdviseError
+from gpuadvise.advisor.profiles.metrics import report_profile
+from gpuadvise.advisor.profiles.ncu_report import ReportedCode, ReportedLaunch, read_ncu_report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.binaries.model import Kernel
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+
+# Code is held until its launches have come; a report keeps each module once.
+_MOST_CODE = 2**30
+
+
+def report_kernels(file: IO[bytes], name: str) -> Iterator[tuple[KernelProfile, Kernel | None]]:
+    """Yield each launch of the report *file* with its kernel out of the code that ran.
+
+    The kernel is None where the report has no code for it, or code that cannot be read.
+    Raises BadInput as `read_ncu_report` does.
+    """
+    modules = _Modules(name)
+    for entry in read_ncu_report(file, name):
+        match entry:
+            case ReportedCode():
+                modules.add(entry)
+            case ReportedLaunch():
+                yield report_profile(entry), modules.kernel(entry)
+            case _:
+                continue  # a range has no kernel of its own
+
+
+class _Modules:
+    """The modules of a report by reference, each read when a launch first asks for it."""
+
+    __slots__ = ("_bytes", "_code", "_kernels", "_name")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._code: dict[int, bytes] = {}
+        self._kernels: dict[int, dict[str, Kernel]] = {}
+        self._bytes = 0
+
+    def add(self, code: ReportedCode) -> None:
+        """Keep *code*, within what all of a report's code may take."""
+        content = code.cubin or (code.ptx or "").encode()
+        if content and self._bytes + len(content) <= _MOST_CODE:
+            self._code[code.reference] = content
+            self._kernels.pop(code.reference, None)
+            self._bytes += len(content)
+
+    def kernel(self, launch: ReportedLaunch) -> Kernel | None:
+        """Return the kernel that *launch* ran."""
+        if launch.code is None:
+            return None
+        if launch.code not in self._kernels:
+            content = self._code.pop(launch.code, b"")
+            self._bytes -= len(content)
+            self._kernels[launch.code] = self._read(content) if content else {}
+        return self._kernels[launch.code].get(launch.mangled)
+
+    def _read(self, content: bytes) -> dict[str, Kernel]:
+        """Return the kernels in *content* by mangled name; none where it cannot be read."""
+        from gpuadvise.advisor.binaries.model import Kernel
+        from gpuadvise.advisor.binaries.read import read_stream
+
+        try:
+            items = list(read_stream(io.BytesIO(content), self._name))
+        except GpuAdviseError:
+            return {}
+        return {item.name: item for item in items if isinstance(item, Kernel)}

@@ -1,0 +1,147 @@
+"""Numbers that stand in the texts of the profiler's own rules, and nowhere else on a details page.
+
+A rule speaks only where it finds something: that a text is missing says nothing here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpuadvise.advisor.facts.profile import ProfilerRule
+
+# Texts have some hundred characters; what is longer is not searched.
+_LONGEST_TEXT = 4_000
+_NUMBER = r"(\d[\d,]{0,24}(?:\.\d{1,9})?)"
+_EXCESS = re.compile(rf"{_NUMBER} excessive (sectors|wavefronts) \([^)]*?total {_NUMBER}")
+_CONFLICTED = re.compile(r"pattern for shared (load|store)s")
+_CONFLICTS = (
+    re.compile(rf"across all {_NUMBER} shared "),
+    re.compile(rf"in {_NUMBER} bank conflicts"),
+    re.compile(rf"overall {_NUMBER} wavefronts"),
+)
+_USED = re.compile(rf"pattern for (global|local) (load|store)s.*?only {_NUMBER} of the 32 bytes")
+_STALL = re.compile(rf"spends {_NUMBER} cycles being stalled (.*?)\. ", re.DOTALL)
+_LATENCY = re.compile(rf"total average of {_NUMBER} cycles")
+_PIPE = re.compile(
+    rf"^(.{{1,40}}?) is the highest-utilized pipeline \({_NUMBER}%\)( based on elapsed)?"
+)
+_BALANCE = re.compile(r"One or more (SM|L1 Slice|L2 Slice|DRAM Slice|DRAM)s? ")
+_ABOVE = re.compile(rf"value is {_NUMBER}% above the average")
+_BELOW = re.compile(rf"value is {_NUMBER}% below the average")
+
+# What each text calls a stall, and the metric's word for it; the first that fits counts.
+_STALLS = (
+    ("scoreboard dependency on a L1TEX", "long_scoreboard"),
+    ("scoreboard dependency on", "short_scoreboard"),
+    ("queue for local and global", "lg_throttle"),
+    ("local/global instruction queue", "lg_throttle"),
+    ("queue for texture", "tex_throttle"),
+    ("L1TEX instruction queue", "tex_throttle"),
+    ("instruction queue to be not full", "mio_throttle"),
+    ("CTA barrier", "barrier"),
+    ("memory barrier", "membar"),
+    ("fixed latency execution dependency", "wait"),
+    ("math execution pipe", "math_pipe_throttle"),
+    ("branch target", "branch_resolving"),
+    ("immediate constant cache", "imc_miss"),
+    ("scheduler", "not_selected"),
+    ("outstanding memory", "drain"),
+    ("dispatch", "dispatch_stall"),
+    ("sleep", "sleeping"),
+    ("fetch", "no_instruction"),
+    ("warpgroup", "gmma"),
+    ("miscellaneous", "misc"),
+)
+_PIPES = {
+    "alu": "alu", "fma": "fma", "fma (fp16)": "fp16", "fp16": "fp16", "fp64": "fp64",
+    "tensor": "tensor", "tensor (fp)": "tensor", "tensor (int)": "tensor",
+    "tensor (dp)": "tensor", "tensor (fp64)": "tensor", "xu": "xu", "lsu": "lsu",
+    "uniform": "uniform", "tex": "tex", "tma": "tma", "cbu": "cbu", "adu": "adu",
+}  # fmt: skip
+_UNITS = {"SM": "sm", "L1": "l1", "L2": "l2", "DR": "dram"}
+
+
+@dataclass(slots=True, kw_only=True)
+class RuleNumbers:
+    """What rules say in words: counts; shares 0-1; cycles; a spread as (above, below) the mean."""
+
+    excess: dict[str, tuple[float, float]] = field(default_factory=dict)  # of the total
+    shared: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    used_bytes: dict[tuple[str, str], float] = field(default_factory=dict)
+    stall_cycles: dict[str, float] = field(default_factory=dict)
+    latency: float | None = None
+    pipes: dict[str, float] = field(default_factory=dict)  # over the elapsed time
+    active_pipes: dict[str, float] = field(default_factory=dict)  # while SMs are active
+    spreads: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+
+def rule_numbers(rules: Iterable[ProfilerRule]) -> RuleNumbers:
+    """Return the numbers in the texts of *rules*, at their printed precision."""
+    numbers = RuleNumbers()
+    for rule in rules:
+        text = rule.message
+        if len(text) <= _LONGEST_TEXT and rule.name in _READERS:
+            _READERS[rule.name](numbers, text)
+    return numbers
+
+
+def _value(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def _read_excess(numbers: RuleNumbers, text: str) -> None:
+    match = _EXCESS.search(text)
+    if match and _value(match[1]) <= _value(match[3]):
+        numbers.excess[match[2]] = (_value(match[1]), _value(match[3]))
+
+
+def _read_conflicts(numbers: RuleNumbers, text: str) -> None:
+    way = _CONFLICTED.search(text)
+    found = [match for pattern in _CONFLICTS if (match := pattern.search(text))]
+    if way and len(found) == len(_CONFLICTS):
+        requests, conflicts, wavefronts = (_value(match[1]) for match in found)
+        numbers.shared[way[1]] = (requests, conflicts, wavefronts)
+
+
+def _read_used_bytes(numbers: RuleNumbers, text: str) -> None:
+    if match := _USED.search(text):
+        numbers.used_bytes[match[1], match[2]] = _value(match[3])
+
+
+def _read_stall(numbers: RuleNumbers, text: str) -> None:
+    stall, latency = _STALL.search(text), _LATENCY.search(text)
+    if stall and latency:
+        numbers.latency = _value(latency[1])
+        reason = next((word for phrase, word in _STALLS if phrase in stall[2]), None)
+        if reason:
+            numbers.stall_cycles[reason] = _value(stall[1])
+
+
+def _read_pipe(numbers: RuleNumbers, text: str) -> None:
+    match = _PIPE.match(text)
+    pipe = _PIPES.get(match[1].casefold()) if match else None
+    if match and pipe:
+        shares = numbers.pipes if match[3] else numbers.active_pipes
+        shares[pipe] = _value(match[2]) / 100
+
+
+def _read_balance(numbers: RuleNumbers, text: str) -> None:
+    unit, above, below = _BALANCE.search(text), _ABOVE.search(text), _BELOW.search(text)
+    if unit and above and below:
+        numbers.spreads[_UNITS[unit[1][:2]]] = (_value(above[1]) / 100, _value(below[1]) / 100)
+
+
+_READERS = {
+    "UncoalescedGlobalAccess": _read_excess,
+    "UncoalescedSharedAccess": _read_excess,
+    "SharedMemoryConflicts": _read_conflicts,
+    "MemoryCacheAccessPattern": _read_used_bytes,
+    "CPIStall": _read_stall,
+    "HighPipeUtilization": _read_pipe,
+    "WorkloadImbalance": _read_balance,
+}
