@@ -17,7 +17,7 @@ from gpuadvise.advisor.catalogue.toml_capabilities import (
     read_capabilities,
     throughput_table,
 )
-from gpuadvise.advisor.catalogue.toml_gpus import read_documents, read_gpus, record_of
+from gpuadvise.advisor.catalogue.sources import read_documents, read_gpus, record_of
 
 _HERE = Path(__file__).parent
 

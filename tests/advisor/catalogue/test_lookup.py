@@ -18,7 +18,7 @@ from gpuadvise.advisor.catalogue import (
 )
 from gpuadvise.advisor.catalogue.generate import name_index
 from gpuadvise.advisor.catalogue.toml_capabilities import read_capabilities
-from gpuadvise.advisor.catalogue.toml_gpus import record_of
+from gpuadvise.advisor.catalogue.sources import record_of
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.errors import BadInput
 
