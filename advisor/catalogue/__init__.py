@@ -7,7 +7,14 @@ from gpuadvise.advisor.catalogue.capabilities import (
     throughput_of,
 )
 from gpuadvise.advisor.catalogue.entries import Entry, by_capability, entries
-from gpuadvise.advisor.catalogue.lookup import DEFAULT_GPU, candidates, find, identify, nearest
+from gpuadvise.advisor.catalogue.lookup import (
+    DEFAULT_GPU,
+    candidates,
+    find,
+    identify,
+    nearest,
+    search,
+)
 
 __all__ = [
     "DEFAULT_GPU",
@@ -21,5 +28,6 @@ __all__ = [
     "limits_of",
     "nearest",
     "nearest_documented",
+    "search",
     "throughput_of",
 ]

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from gpuadvise.advisor.catalogue.names import key, short_keys
-from gpuadvise.advisor.catalogue.toml_capabilities import (
+from gpuadvise.advisor.catalogue.sources import (
     limits_table,
     read_capabilities,
+    read_documents,
+    read_gpus,
+    record_of,
     throughput_table,
 )
-from gpuadvise.advisor.catalogue.sources import read_documents, read_gpus, record_of
 
 _HERE = Path(__file__).parent
 

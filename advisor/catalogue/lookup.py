@@ -95,8 +95,6 @@ def nearest(name: str) -> str:
     """Return a hint that names the GPUs that *name* describes, or whose names come nearest."""
     from difflib import get_close_matches  # only a failed look-up needs it
 
-    from gpuadvise.advisor.catalogue.search import search
-
     described = [] if _is_bare(name) else [each.id for each in search(name)]
     if described:
         some = and_list(described[:4])
@@ -107,3 +105,33 @@ def nearest(name: str) -> str:
     ids = list(dict.fromkeys(id for each in near for id in index[each]))
     listing = "gpuadvise gpus lists them all."
     return f"Nearest: {and_list(ids, 'or')}; {listing}" if ids else listing
+
+
+def search(text: str) -> tuple[Entry, ...]:
+    """Return the GPUs that *text* describes, in the catalogue's order; none is an empty answer.
+
+    All its words must be among an entry's names, memory size and type, class, architecture
+    and chip. A compute capability (``9.0``, ``sm_90a``) finds every GPU that has it.
+    """
+    if len(text) > LONGEST:
+        return ()
+    wanted = words(text)
+    exact = candidates(text)
+    found = tuple(
+        each for each in entries() if each in exact or (wanted and _described(each) >= set(wanted))
+    )
+    return found or _with_capability(text)
+
+
+def _described(each: Entry) -> set[str]:
+    device = each.device
+    about = f"{device.product_class} {device.architecture} {device.chip}"
+    return all_words(each) | set(words(about))
+
+
+def _with_capability(text: str) -> tuple[Entry, ...]:
+    try:
+        asked = str(parse_capability(text))
+    except BadInput:
+        return ()
+    return tuple(each for each in entries() if str(each.device.capability) == asked)

@@ -1,12 +1,14 @@
-"""``gpus/*.toml`` read, checked, and turned into the base units of ``Device``."""
+"""The catalogue's TOML, which people edit: read, checked, in the units of ``Limits`` and ``Device``."""
 
 from __future__ import annotations
 
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from gpuadvise.advisor.catalogue.derived import derived_peaks
+from gpuadvise.advisor.limits import Limits
+from gpuadvise.advisor.throughput import Throughput
 
 _HERE = Path(__file__).parent
 Documents = dict[str, dict[str, str]]
@@ -53,6 +55,18 @@ FILES = (
 _DERIVED = "derived: SMs x results per clock x 2 x clock"
 _IDENTITY = {"id", "name", "aliases", "driver_names", "class", "notes", "peak_tflops"}
 _OTHER = {"shared_names", "tensor_cores", "derive_peaks", "source"}
+# A published FP32 peak further than this from SMs x rate x 2 x clock speaks of another clock
+# or of cut rates: then nothing is derived for that GPU.
+AGREES = 0.02
+_PLAIN = {"fp32": "fp32_fma", "fp64": "fp64_fma", "fp16": "fp16_fma"}
+_NEVER_INHERITED = ("cc", "like", "without", "chips", "status", "notes", "nvcc_last")
+_PER_CLOCK = ("syncthreads_per_clock", "instructions_per_scheduler_per_clock")
+# What an absent key means where Limits asks for more than "not known".
+_ABSENT: dict[str, Any] = {
+    "barrier_limit_applied": False,
+    "partitioned_global_caching": False,
+    "register_allocation_unit_special_counts": [],
+}
 
 
 def read_gpus() -> list[dict[str, Any]]:
@@ -132,3 +146,108 @@ def _add_bandwidth(record: dict[str, Any], sources: dict[str, str]) -> None:
     elif "published_bandwidth" in record:
         record["memory_bandwidth"] = record["published_bandwidth"]
         sources["memory_bandwidth"] = sources["published_bandwidth"]
+
+
+def derived_peaks(gpu: dict[str, Any], capability: dict[str, Any]) -> dict[str, float]:
+    """Return dense FLOP/s by kind (``fp32``, ``bf16_tensor``) of one TOML entry.
+
+    *capability* is the record of its compute capability. Empty where SM count or clock is not
+    known, or where the published FP32 peak contradicts them.
+    """
+    if "sm_count" not in gpu or "boost_clock_mhz" not in gpu:
+        return {}
+    if not gpu.get("derive_peaks", True) or _contradicted(gpu, capability):
+        return {}
+    rates = _rates(gpu, capability)
+    return {kind: _peak(gpu, kind, rate) for kind, rate in rates.items()}
+
+
+def _contradicted(gpu: dict[str, Any], capability: dict[str, Any]) -> bool:
+    published: float | None = gpu.get("peak_tflops", {}).get("fp32")
+    rate: int | None = capability.get("throughput", {}).get("fp32_fma")
+    if published is None or rate is None:
+        return False
+    return abs(_peak(gpu, "fp32", rate) / (published * 1e12) - 1) > AGREES
+
+
+def _peak(gpu: dict[str, Any], kind: str, rate: int) -> float:
+    clock = gpu["boost_clock_mhz"]
+    if "tensor" in kind:
+        clock = gpu.get("tensor_peak_clock_mhz", clock)
+    return float(2 * rate * gpu["sm_count"] * clock * _MHZ)
+
+
+def _rates(gpu: dict[str, Any], capability: dict[str, Any]) -> dict[str, int]:
+    plain = capability.get("throughput", {})
+    rates = {kind: _rate(gpu, plain, name) for kind, name in _PLAIN.items() if name in plain}
+    if not gpu.get("tensor_cores", True):
+        return rates
+    tensor = capability.get("tensor_dense_fma", {})
+    for name in tensor:
+        base, geforce, _ = name.partition("_acc32_geforce")
+        if geforce and gpu["class"] == "geforce":
+            rates[f"{base}_tensor_fp32_acc"] = tensor[name]
+        elif not name.endswith("_geforce"):
+            rates[f"{name}_tensor"] = _rate(gpu, tensor, name)
+    return rates
+
+
+def _rate(gpu: dict[str, Any], rates: dict[str, int], name: str) -> int:
+    geforce = f"{name}_geforce" if gpu["class"] == "geforce" else name
+    return rates.get(geforce, rates[name])
+
+
+def read_capabilities() -> dict[str, dict[str, Any]]:
+    """Return the records of ``capabilities.toml`` by capability, inheritance resolved."""
+    text = (_HERE / "capabilities.toml").read_text(encoding="utf-8")
+    records: dict[str, dict[str, Any]] = {}
+    for own in tomllib.loads(text)["capability"]:
+        base = records.get(own.get("like", ""), {})
+        records[own["cc"]] = _unfolded(base, own)
+    return records
+
+
+def read_capability_sources() -> dict[str, dict[str, str]]:
+    """Return the documents that ``capabilities.toml`` names, by id: title and status."""
+    text = (_HERE / "capabilities.toml").read_text(encoding="utf-8")
+    sources: dict[str, dict[str, str]] = tomllib.loads(text)["sources"]
+    return sources
+
+
+def _unfolded(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    dropped = (*_NEVER_INHERITED, *own.get("without", ()))
+    record = {key: value for key, value in base.items() if key not in dropped}
+    record.update({key: value for key, value in own.items() if key not in ("like", "without")})
+    source = {**base.get("source", {}), **own.get("source", {})}
+    record["source"] = {group: text for group, text in source.items() if text}
+    return record
+
+
+def limits_table(records: dict[str, dict[str, Any]]) -> tuple[list[str], dict[str, list[Any]]]:
+    """Return the fields of ``Limits``; by capability: status, architecture, their values."""
+    names = [field.name for field in fields(Limits)]
+    rows = {
+        cc: [record["status"], record["architecture"], *(_limit(record, name) for name in names)]
+        for cc, record in records.items()
+    }
+    return names, rows
+
+
+def _limit(record: dict[str, Any], name: str) -> Any:
+    if name == "shared_memory_configs":
+        return [kib * 1024 for kib in record["shared_memory_configs_kib"]]
+    return record.get(name, _ABSENT.get(name))
+
+
+def throughput_table(records: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the fields of ``Throughput`` that are known, by capability."""
+    allowed = {field.name for field in fields(Throughput)}
+    table: dict[str, dict[str, Any]] = {}
+    for cc, record in records.items():
+        row = {**record.get("throughput", {}), **{k: record[k] for k in _PER_CLOCK if k in record}}
+        if "tensor_dense_fma" in record:
+            row["tensor_dense_fma"] = record["tensor_dense_fma"]
+        if unknown := row.keys() - allowed:
+            raise ValueError(f"{cc}: unknown throughput {sorted(unknown)}")
+        table[cc] = row
+    return table

@@ -9,10 +9,14 @@ import pytest
 
 from gpuadvise.advisor import catalogue
 from gpuadvise.advisor.catalogue import entries, find
-from gpuadvise.advisor.catalogue.derived import derived_peaks
 from gpuadvise.advisor.catalogue.names import key
-from gpuadvise.advisor.catalogue.toml_capabilities import read_capabilities
-from gpuadvise.advisor.catalogue.sources import FILES, read_documents, read_gpus
+from gpuadvise.advisor.catalogue.sources import (
+    FILES,
+    derived_peaks,
+    read_capabilities,
+    read_documents,
+    read_gpus,
+)
 
 GPUS = {gpu["id"]: gpu for gpu in read_gpus()}
 CAPABILITIES = read_capabilities()
