@@ -6,7 +6,7 @@ from gpuadvise.advisor.catalogue.capabilities import (
     nearest_documented,
     throughput_of,
 )
-from gpuadvise.advisor.catalogue.entries import Entry, by_capability, entries
+from gpuadvise.advisor.catalogue.entries import Entry, by_capability, entries, with_capability
 from gpuadvise.advisor.catalogue.lookup import (
     DEFAULT_GPU,
     candidates,
@@ -30,4 +30,5 @@ __all__ = [
     "nearest_documented",
     "search",
     "throughput_of",
+    "with_capability",
 ]

@@ -1,4 +1,4 @@
-"""The catalogue's TOML, which people edit: read, checked, in the units of ``Limits`` and ``Device``."""
+"""The catalogue's TOML, which people edit: read, checked, in the units of Limits and Device."""
 
 from __future__ import annotations
 
@@ -7,39 +7,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from gpuadvise.advisor.catalogue.keys import KEYS, check_entry
 from gpuadvise.advisor.limits import Limits
 from gpuadvise.advisor.throughput import Throughput
 
 _HERE = Path(__file__).parent
 Documents = dict[str, dict[str, str]]
-_MHZ, _KIB, _GIB, _GB, _TERA = 1e6, 2**10, 2**30, 1e9, 1e12
-
-# Key of the TOML -> field of Device, scale to its base unit, group in [gpu.source].
-_FACTS: dict[str, tuple[str, float | None, str]] = {
-    "architecture": ("architecture", None, "product"),
-    "chip": ("chip", None, "product"),
-    "compute_capability": ("capability", None, "product"),
-    "integrated": ("integrated", None, "product"),
-    "coherent_host_memory": ("coherent_host_memory", None, "product"),
-    "sm_count": ("sm_count", None, "product"),
-    "boost_clock_mhz": ("sm_clock_hz", _MHZ, "product"),
-    "driver_max_clock_mhz": ("sm_clock_max_hz", _MHZ, "driver"),
-    "tensor_peak_clock_mhz": ("tensor_clock_hz", _MHZ, "tensor_clock"),
-    "memory_type": ("memory_type", None, "product"),
-    "memory_gib": ("memory_bytes", _GIB, "product"),
-    "memory_bus_bits": ("memory_bus_bits", None, "product"),
-    "memory_clock_mhz": ("memory_clock_hz", _MHZ, "product"),
-    "memory_data_rate": ("memory_data_rate", None, "product"),
-    "published_bandwidth_gb_s": ("published_bandwidth", _GB, "published"),
-    "l2_kib": ("l2_bytes", _KIB, "product"),
-    "persisting_l2_kib": ("persisting_l2_bytes", _KIB, "driver"),
-    "async_engines": ("async_engines", None, "driver"),
-    "pcie_generation": ("pcie_generation", None, "product"),
-    "pcie_lanes": ("pcie_lanes", None, "product"),
-    "nvlink_gb_s": ("nvlink_bandwidth", _GB, "published"),
-    "ecc": ("ecc", None, "product"),
-    "power_w": ("power_limit_watts", 1.0, "product"),
-}
+_MHZ, _TERA = 1e6, 1e12
 _WHOLE = ("memory_bytes", "l2_bytes", "persisting_l2_bytes")
 # The files of gpus/, in the order in which the catalogue is listed.
 FILES = (
@@ -53,11 +27,10 @@ FILES = (
     "legacy",
 )
 _DERIVED = "derived: SMs x results per clock x 2 x clock"
-_IDENTITY = {"id", "name", "aliases", "driver_names", "class", "notes", "peak_tflops"}
-_OTHER = {"shared_names", "tensor_cores", "derive_peaks", "source"}
-# A published FP32 peak further than this from SMs x rate x 2 x clock speaks of another clock
-# or of cut rates: then nothing is derived for that GPU.
+# A published peak further than this from SMs x rate x 2 x clock speaks of another clock or of
+# cut rates: then nothing of its kind is derived for that GPU.
 AGREES = 0.02
+TENSOR_AGREES = 0.04  # published with two or three digits
 _PLAIN = {"fp32": "fp32_fma", "fp64": "fp64_fma", "fp16": "fp16_fma"}
 _NEVER_INHERITED = ("cc", "like", "without", "chips", "status", "notes", "nvcc_last")
 _PER_CLOCK = ("syncthreads_per_clock", "instructions_per_scheduler_per_clock")
@@ -70,8 +43,16 @@ _ABSENT: dict[str, Any] = {
 
 
 def read_gpus() -> list[dict[str, Any]]:
-    """Return the entries of every file in ``gpus/``, as they are written."""
-    return [gpu for file in FILES for gpu in _parsed(f"gpus/{file}.toml")["gpu"]]
+    """Return the entries of every file in ``gpus/``, as they are written.
+
+    Raises ValueError for an entry whose keys are not those of ``keys.KEYS``.
+    """
+    gpus = []
+    for file in FILES:
+        for gpu in _parsed(f"gpus/{file}.toml")["gpu"]:
+            check_entry(gpu, f"gpus/{file}.toml")
+            gpus.append(gpu)
+    return gpus
 
 
 def read_documents() -> Documents:
@@ -80,54 +61,81 @@ def read_documents() -> Documents:
     return documents
 
 
+def read_families() -> list[dict[str, Any]]:
+    """Return the records of ``families.toml``: what the GPUs of a chip have in common."""
+    families: list[dict[str, Any]] = _parsed("families.toml")["family"]
+    return families
+
+
+def read_slices() -> list[dict[str, Any]]:
+    """Return the records of ``slices.toml``: GPUs, and the MIG profiles that they share."""
+    slices: list[dict[str, Any]] = _parsed("slices.toml")["gpus"]
+    return slices
+
+
+def read_clouds() -> list[dict[str, Any]]:
+    """Return the records of ``clouds.toml``: patterns of instance names, and their GPU."""
+    clouds: list[dict[str, Any]] = _parsed("clouds.toml")["instances"]
+    return clouds
+
+
 def _parsed(name: str) -> dict[str, Any]:
     return tomllib.loads((_HERE / name).read_text(encoding="utf-8"))
 
 
 def record_of(
-    gpu: dict[str, Any], documents: Documents, capability: dict[str, Any]
+    gpu: dict[str, Any],
+    documents: Documents,
+    capability: dict[str, Any],
+    families: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """Return one entry in base units, with the source of each fact as a sentence.
 
-    *capability* is the record of its compute capability, for the peaks that follow from it. Raises ValueError for a key that nobody knows, or a fact without a source.
+    *capability* is the record of its compute capability, for the peaks that follow from it;
+    *families* supply what the entry does not say. Raises ValueError for a fact without a source,
+    and for an entry that lacks what its users ask for first.
     """
-    if unknown := gpu.keys() - _FACTS.keys() - _IDENTITY - _OTHER:
-        raise ValueError(f"{gpu['id']}: unknown keys {sorted(unknown)}")
     record = {key: gpu[key] for key in ("id", "name", "class", "aliases", "driver_names")}
     record["shared_names"] = gpu.get("shared_names", [])
+    record["exact_names"] = gpu.get("exact_names", [])
     sources: dict[str, str] = {}
-    for key, (field, scale, group) in _FACTS.items():
-        if key in gpu:
-            record[field] = _scaled(gpu[key], scale, whole=field in _WHOLE)
-            sources[field] = _source(gpu, key, group, documents)
+    for key, about in KEYS.items():
+        if about.field and key in gpu:
+            _set(record, key, gpu[key])
+            sources[about.field] = "catalogue: " + _titles(_named(gpu, key), documents)
+    _add_assumed(record, sources, gpu, families, documents)
     _add_bandwidth(record, sources)
     published = {kind: value * _TERA for kind, value in gpu.get("peak_tflops", {}).items()}
     derived = derived_peaks(gpu, capability)
-    record["peaks"] = derived | published
+    record["peaks"] = _ordered(derived | published)
     if published:
-        sources["peaks"] = _source(gpu, "peak_tflops", "published", documents)
+        sources["peaks"] = "catalogue: " + _titles(_named(gpu, "peak_tflops"), documents)
     sources.update({f"peaks.{kind}": _DERIVED for kind in derived if kind not in published})
-    return {**record, "notes": gpu.get("notes", []), "sources": _inverted(sources)}
+    _check_complete(record, gpu, capability)
+    return {**record, "notes": _notes(gpu), "sources": _inverted(sources)}
 
 
-def _inverted(sources: dict[str, str]) -> dict[str, list[str]]:
-    fields: dict[str, list[str]] = {}
-    for field, sentence in sources.items():
-        fields.setdefault(sentence, []).append(field)
-    return fields
+def _ordered(peaks: dict[str, float]) -> dict[str, float]:
+    order = KEYS["peak_tflops"].accepted
+    return {kind: peaks[kind] for kind in order if kind in peaks}
 
 
-def _scaled(value: Any, scale: float | None, *, whole: bool) -> Any:
-    if scale is None:
-        return value
-    return round(value * scale) if whole else value * scale
+def _set(record: dict[str, Any], key: str, value: Any) -> None:
+    about = KEYS[key]
+    scaled = value if about.scale is None else value * about.scale
+    record[str(about.field)] = round(scaled) if about.field in _WHOLE else scaled
 
 
-def _source(gpu: dict[str, Any], key: str, group: str, documents: Documents) -> str:
-    named = gpu["source"].get(key) or gpu["source"].get(group)
+def _named(gpu: dict[str, Any], key: str) -> str | list[str]:
+    source: dict[str, str | list[str]] = gpu["source"]
+    named = source.get(key) or source.get(KEYS[key].group)
     if not named:
         raise ValueError(f"{gpu['id']}: {key} has no source")
-    return "catalogue: " + "; ".join(_title(documents[each]) for each in _listed(named))
+    return named
+
+
+def _titles(named: str | list[str], documents: Documents) -> str:
+    return "; ".join(_title(documents[each]) for each in _listed(named))
 
 
 def _listed(named: str | list[str]) -> list[str]:
@@ -136,6 +144,25 @@ def _listed(named: str | list[str]) -> list[str]:
 
 def _title(document: dict[str, str]) -> str:
     return document["title"] + (" (recalled)" if document["status"] == "recalled" else "")
+
+
+def _add_assumed(
+    record: dict[str, Any],
+    sources: dict[str, str],
+    gpu: dict[str, Any],
+    families: list[dict[str, Any]],
+    documents: Documents,
+) -> None:
+    """Add what the family of the chip has and the entry does not say, marked as assumed."""
+    chip = gpu.get("chip")
+    for family in families:
+        if chip not in family["chips"] or gpu["class"] not in family.get("classes", [gpu["class"]]):
+            continue
+        for key, named in family["source"].items():
+            if key not in gpu and (field := KEYS[key].field):
+                _set(record, key, family[key])
+                titles = _titles(named, documents)
+                sources[field] = f"assumed: as other GPUs of the chip {chip}; {titles}"
 
 
 def _add_bandwidth(record: dict[str, Any], sources: dict[str, str]) -> None:
@@ -148,47 +175,95 @@ def _add_bandwidth(record: dict[str, Any], sources: dict[str, str]) -> None:
         sources["memory_bandwidth"] = sources["published_bandwidth"]
 
 
+def _check_complete(
+    record: dict[str, Any], gpu: dict[str, Any], capability: dict[str, Any]
+) -> None:
+    lacks = [field for field in ("memory_bandwidth",) if field not in record]
+    if "pcie_generation" not in record and not record.get("integrated"):
+        lacks.append("a link to the host (pcie_generation, or integrated)")
+    wanted = {"fp32"}
+    if gpu.get("tensor_cores", True) and "tensor_dense_fma" in capability:
+        wanted |= {f"{kind}_tensor" for kind in ("fp16", "bf16", "fp8")} & {
+            f"{kind}_tensor" for kind in capability["tensor_dense_fma"]
+        }
+    wanted -= record["peaks"].keys() | set(gpu.get("without_peaks", ()))
+    lacks += sorted(f"the peak {kind}" for kind in wanted)
+    if lacks:
+        raise ValueError(f"{gpu['id']}: an entry needs {', '.join(lacks)}")
+
+
+def _notes(gpu: dict[str, Any]) -> list[str]:
+    notes: list[str] = list(gpu.get("notes", []))
+    if lowest := gpu.get("lowest_boost_clock_mhz"):
+        highest = gpu["boost_clock_mhz"]
+        notes.insert(
+            0,
+            f"Its boost clock is between {lowest:g} and {highest:g} MHz, by the power that the "
+            "laptop allows; the peaks here are for the highest.",
+        )
+    return notes
+
+
+def _inverted(sources: dict[str, str]) -> dict[str, list[str]]:
+    fields_of: dict[str, list[str]] = {}
+    for field, sentence in sources.items():
+        fields_of.setdefault(sentence, []).append(field)
+    return fields_of
+
+
 def derived_peaks(gpu: dict[str, Any], capability: dict[str, Any]) -> dict[str, float]:
     """Return dense FLOP/s by kind (``fp32``, ``bf16_tensor``) of one TOML entry.
 
-    *capability* is the record of its compute capability. Empty where SM count or clock is not
-    known, or where the published FP32 peak contradicts them.
+    *capability* is the record of its compute capability. Peaks of the ordinary units, or of the
+    tensor cores, are left out where a published one contradicts SMs, rate and clock; all are
+    where SM count or clock is not known.
     """
-    if "sm_count" not in gpu or "boost_clock_mhz" not in gpu:
+    if "sm_count" not in gpu or "boost_clock_mhz" not in gpu or not gpu.get("derive_peaks", True):
         return {}
-    if not gpu.get("derive_peaks", True) or _contradicted(gpu, capability):
-        return {}
-    rates = _rates(gpu, capability)
-    return {kind: _peak(gpu, kind, rate) for kind, rate in rates.items()}
+    computed = computed_peaks(gpu, capability)
+    published = gpu.get("peak_tflops", {})
+    plain, tensor = False, False
+    for kind in computed.keys() & published.keys():
+        off = abs(computed[kind] / (published[kind] * _TERA) - 1)
+        plain |= kind == "fp32" and off > AGREES
+        tensor |= "tensor" in kind and kind != "fp64_tensor" and off > TENSOR_AGREES
+    cut = gpu.get("without_peaks", ())
+    return {
+        kind: peak
+        for kind, peak in computed.items()
+        if kind not in cut and not (tensor if "tensor" in kind else plain)
+    }
 
 
-def _contradicted(gpu: dict[str, Any], capability: dict[str, Any]) -> bool:
-    published: float | None = gpu.get("peak_tflops", {}).get("fp32")
-    rate: int | None = capability.get("throughput", {}).get("fp32_fma")
-    if published is None or rate is None:
-        return False
-    return abs(_peak(gpu, "fp32", rate) / (published * 1e12) - 1) > AGREES
+def computed_peaks(gpu: dict[str, Any], capability: dict[str, Any]) -> dict[str, float]:
+    """Return SMs x rate x 2 x clock of every kind that the capability has rates for."""
+    return {kind: _peak(gpu, kind, rate) for kind, rate in _rates(gpu, capability).items()}
 
 
 def _peak(gpu: dict[str, Any], kind: str, rate: int) -> float:
     clock = gpu["boost_clock_mhz"]
-    if "tensor" in kind:
+    # Sheets print the fp64 peak of tensor cores for the boost clock (H100: 67 TFLOP/s).
+    if "tensor" in kind and kind != "fp64_tensor":
         clock = gpu.get("tensor_peak_clock_mhz", clock)
     return float(2 * rate * gpu["sm_count"] * clock * _MHZ)
 
 
 def _rates(gpu: dict[str, Any], capability: dict[str, Any]) -> dict[str, int]:
+    """Return results per clock and SM by kind of peak; tensor kinds accumulate in FP32."""
     plain = capability.get("throughput", {})
     rates = {kind: _rate(gpu, plain, name) for kind, name in _PLAIN.items() if name in plain}
     if not gpu.get("tensor_cores", True):
         return rates
     tensor = capability.get("tensor_dense_fma", {})
     for name in tensor:
-        base, geforce, _ = name.partition("_acc32_geforce")
-        if geforce and gpu["class"] == "geforce":
-            rates[f"{base}_tensor_fp32_acc"] = tensor[name]
-        elif not name.endswith("_geforce"):
+        if name.endswith("_geforce"):
+            continue
+        slow = tensor.get(f"{name}_acc32_geforce") if gpu["class"] == "geforce" else None
+        if slow is None:
             rates[f"{name}_tensor"] = _rate(gpu, tensor, name)
+        else:
+            rates[f"{name}_tensor"] = slow
+            rates[f"{name}_tensor_fp16_acc"] = tensor[name]
     return rates
 
 
