@@ -36,7 +36,7 @@ def blocks(chosen: Chosen) -> list[Block]:
         return _one(chosen.found[0])
     if chosen.compared:
         return [_side_by_side([each.device for each in chosen.found]), *_notes(chosen.found)]
-    count = f"{plural(len(chosen.found), 'GPU')}. Peaks in TFLOP/s; Tensor is FP16, dense."
+    count = f"{plural(len(chosen.found), 'GPU')}. Peaks in TFLOP/s; Tensor is dense FP16 with FP32 sums."
     page: list[Block] = [_list(chosen.found), Line(count)]
     return [*page, Line(chosen.note)] if chosen.note else page
 
