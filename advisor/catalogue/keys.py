@@ -225,7 +225,7 @@ KEYS: dict[str, EntryKey] = {
     "power_w": _fact(
         "power_limit_watts",
         "number",
-        "power limit of one GPU, also where several share a board",
+        "power limit of one GPU, also where several share a board; of a laptop the highest",
         scale=1.0,
     ),
     "peak_tflops": EntryKey(
