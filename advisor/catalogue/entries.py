@@ -16,6 +16,16 @@ from gpuadvise.advisor.prose import and_list, quoted
 
 _FILE = "gpus.json"
 _SLICED = ("sm_count", "memory_bytes", "memory_bandwidth", "l2_bytes", "async_engines")
+# Facts of the whole GPU that its slices do not have.
+_WHOLE_ONLY = (
+    "id",
+    "published_bandwidth",
+    "memory_bus_bits",
+    "persisting_l2_bytes",
+    "nvlink_bandwidth",
+    "power_limit_watts",
+)
+_SLICE_PEAKS = "derived: the whole GPU's peak x share of its SMs"
 _SLICE_SOURCE = "catalogue: NVIDIA's MIG user guide, supported profiles; nvidia-smi mig -lgip"
 
 
@@ -77,25 +87,25 @@ def slice_of(whole: Device, profile: str) -> Device:
             f"{whole.name} has no MIG profile {quoted(profile)}.", hint=f"It has {known}."
         )
     sms, share, copy_engines = profiles[profile]
-    sources = {**whole.sources, **dict.fromkeys(_SLICED, _SLICE_SOURCE)}
     shared_sms = sms / whole.sm_count if sms and whole.sm_count else 0
+    kept = {
+        field: source
+        for field, source in whole.sources.items()
+        if field not in _WHOLE_ONLY and not field.startswith("peaks.")
+    }
+    unknown: dict[str, Any] = dict.fromkeys(_WHOLE_ONLY)
     return replace(
         whole,
-        id=None,
+        **unknown,
         name=f"{whole.name} MIG {profile}",
         sm_count=sms,
         memory_bytes=_share(whole.memory_bytes, share),
         memory_bandwidth=whole.memory_bandwidth and whole.memory_bandwidth * share,
-        published_bandwidth=None,
-        memory_bus_bits=None,
         l2_bytes=_share(whole.l2_bytes, share),
-        persisting_l2_bytes=None,
         async_engines=copy_engines,
-        nvlink_bandwidth=None,
-        power_limit_watts=None,
         peaks={kind: peak * shared_sms for kind, peak in whole.peaks.items() if shared_sms},
-        notes=(*whole.notes, "The whole GPU's host link is shared by all its slices."),
-        sources=sources | {"peaks": "derived: the whole GPU's peak x share of its SMs"},
+        notes=(*whole.notes, "All slices of a GPU share its link to the host."),
+        sources=kept | dict.fromkeys(_SLICED, _SLICE_SOURCE) | {"peaks": _SLICE_PEAKS},
     )
 
 
