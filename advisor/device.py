@@ -58,7 +58,7 @@ class Device:
     ecc: bool | None = None
     pcie_generation: int | None = None
     pcie_lanes: int | None = None
-    nvlink_bandwidth: float | None = None  # bytes/s, both directions together
+    nvlink_bandwidth: float | None = None  # bytes/s, both directions together; 0: it has none
     power_limit_watts: float | None = None
     peaks: Mapping[str, float] = field(default_factory=dict)  # dense FLOP/s by unit and type
     notes: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # What a GPU may have none of.
 _MAY_BE_ZERO = frozenset(
-    ("shared_memory_reserved_per_block", "async_engines", "persisting_l2_bytes")
+    ("shared_memory_reserved_per_block", "async_engines", "persisting_l2_bytes", "nvlink_bandwidth")
 )  # fmt: skip
 _LARGEST = 2**63 - 1
 

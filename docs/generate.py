@@ -1,6 +1,7 @@
 """Write the pages of docs/rules from the rules: ``python docs/generate.py``.
 
-Nothing in that folder is edited by hand; a test compares it with what this prints.
+Nothing in that folder is edited by hand; a test compares it with what this prints. The table of
+keys in docs/catalogue.md is written too.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.catalogue.keys import table
 from gpuadvise.advisor.facts.supply import HOW
 from gpuadvise.advisor.quantity import show_number
 from gpuadvise.rules.explain import explain, needs_of
@@ -26,6 +28,8 @@ FOLDER = Path(__file__).parent / "rules"
 # Sections of both editions: what they are about, and rules or a reason beyond the citations.
 GUIDE = tomllib.loads((Path(__file__).parent / "sections.toml").read_text(encoding="utf-8"))
 SECTIONS = GUIDE["old"]
+CATALOGUE = Path(__file__).parent / "catalogue.md"
+_KEYS, _KEYS_END = "<!-- keys: written by docs/generate.py -->\n", "<!-- keys end -->\n"
 MADE = "<!-- Written by docs/generate.py; do not edit. -->"
 
 
@@ -44,6 +48,14 @@ def main() -> None:
             old.unlink()
     for name, text in wanted.items():
         (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
+    CATALOGUE.write_text(catalogue(), encoding="utf-8", newline="\n")
+
+
+def catalogue() -> str:
+    """Return docs/catalogue.md with the table of keys that the catalogue's reader has."""
+    before, start, rest = CATALOGUE.read_text(encoding="utf-8").partition(_KEYS)
+    _, end, after = rest.partition(_KEYS_END)
+    return f"{before}{start}{table()}{end}{after}"
 
 
 def _page(explanation: Explanation) -> str:

@@ -6,8 +6,15 @@ from gpuadvise.advisor.catalogue.capabilities import (
     nearest_documented,
     throughput_of,
 )
-from gpuadvise.advisor.catalogue.entries import Entry, by_capability, entries
-from gpuadvise.advisor.catalogue.lookup import DEFAULT_GPU, candidates, find, identify, nearest
+from gpuadvise.advisor.catalogue.entries import Entry, by_capability, entries, with_capability
+from gpuadvise.advisor.catalogue.lookup import (
+    DEFAULT_GPU,
+    candidates,
+    find,
+    identify,
+    nearest,
+    search,
+)
 
 __all__ = [
     "DEFAULT_GPU",
@@ -21,5 +28,7 @@ __all__ = [
     "limits_of",
     "nearest",
     "nearest_documented",
+    "search",
     "throughput_of",
+    "with_capability",
 ]

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.catalogue.capabilities import architecture_of, limits_of
 from gpuadvise.advisor.catalogue.files import line_of, text_of
-from gpuadvise.advisor.catalogue.names import words
 from gpuadvise.advisor.device import Device, Origin
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, quoted
 
 _FILE = "gpus.json"
+_SLICED = ("sm_count", "memory_bytes", "memory_bandwidth", "l2_bytes", "async_engines")
+# Facts of the whole GPU that its slices do not have.
+_WHOLE_ONLY = (
+    "id",
+    "published_bandwidth",
+    "memory_bus_bits",
+    "persisting_l2_bytes",
+    "nvlink_bandwidth",
+    "power_limit_watts",
+)
+_SLICE_PEAKS = "derived: the whole GPU's peak x share of its SMs"
+_SLICE_SOURCE = "catalogue: NVIDIA's MIG user guide, supported profiles; nvidia-smi mig -lgip"
 
 
 class Entry(NamedTuple):
@@ -52,12 +66,56 @@ def by_capability(capability: Capability) -> Device:
     )
 
 
-def all_words(each: Entry) -> set[str]:
-    """Return every word of *each*'s names, and of its memory's size and type."""
-    device = each.device
-    size = f"{device.memory_bytes >> 30}gb" if device.memory_bytes else ""
-    names = (device.name, *each.aliases, *each.driver_names, device.memory_type or "", size)
-    return {word for name in names for word in words(name)}
+def with_capability(capability: Capability) -> tuple[Entry, ...]:
+    """Return every GPU of the catalogue that has *capability*, in its order."""
+    asked = str(capability)
+    return tuple(each for each in entries() if str(each.device.capability) == asked)
+
+
+def slice_of(whole: Device, profile: str) -> Device:
+    """Return the MIG slice *profile* (``1g.10gb``) of the catalogue's GPU *whole*.
+
+    Its memory, L2 and bandwidth are the share of its memory slices, its peaks that of its SMs.
+    Raises BadInput that names the profiles for another one, or for a GPU without any.
+    """
+    profiles = line_of("slices.json", whole.id or "")
+    if not profiles:
+        raise BadInput(f"No MIG profiles are known of {whole.name}.")
+    if profile not in profiles:
+        known = and_list(list(profiles))
+        raise BadInput(
+            f"{whole.name} has no MIG profile {quoted(profile)}.", hint=f"It has {known}."
+        )
+    sms, share, copy_engines = profiles[profile]
+    shared_sms = sms / whole.sm_count if sms and whole.sm_count else 0
+    kept = {
+        field: source
+        for field, source in whole.sources.items()
+        if field not in _WHOLE_ONLY and not field.startswith("peaks.")
+    }
+    unknown: dict[str, Any] = dict.fromkeys(_WHOLE_ONLY)
+    return replace(
+        whole,
+        **unknown,
+        name=f"{whole.name} MIG {profile}",
+        sm_count=sms,
+        memory_bytes=_share(whole.memory_bytes, share),
+        memory_bandwidth=whole.memory_bandwidth and whole.memory_bandwidth * share,
+        l2_bytes=_share(whole.l2_bytes, share),
+        async_engines=copy_engines,
+        peaks={kind: peak * shared_sms for kind, peak in whole.peaks.items() if shared_sms},
+        notes=(*whole.notes, "All slices of a GPU share its link to the host."),
+        sources=kept | dict.fromkeys(_SLICED, _SLICE_SOURCE) | {"peaks": _SLICE_PEAKS},
+    )
+
+
+def _share(size: int | None, share: float) -> int | None:
+    return None if size is None else int(size * share)
+
+
+def names_of(each: Entry) -> tuple[str, ...]:
+    """Return every name that *each* is known by."""
+    return (each.id, each.device.name, *each.aliases, *each.driver_names)
 
 
 def _entry(id: str, record: dict[str, Any]) -> Entry:

@@ -3,28 +3,56 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
-# Words that every product of a brand carries, or that drivers and shops add at will.
-_NOISE = frozenset(
-    ("nvidia", "corporation", "geforce", "tesla", "gpu", "graphics", "card", "generation", "with")
+# Words that every product of a vendor carries, or that drivers and shops add at will.
+VENDOR = frozenset(
+    ("nvidia", "corporation", "gpu", "graphics", "card", "generation", "with", "design")
 )
+_NOISE = VENDOR | {"geforce", "tesla"}
 _SAME = {"mobile": "laptop", "notebook": "laptop"}
 _SIZE = re.compile(r"\b(\d+) ?(?:gib|gb|g)\b")  # 80GB, 80 GB, 144G: the number alone
-_PREFIX = re.compile(r"\b(rtx|gtx|gt|sxm)(\d)")  # rtx4090 -> rtx 4090
-_SUFFIX = re.compile(r"(\d)(ti|super|laptop)\b")  # 4070ti -> 4070 ti
+_PREFIX = re.compile(r"\b(rtx|gtx|gt)(\d)")  # rtx4090 -> rtx 4090
+_SUFFIX = re.compile(r"(\d)(tis?|super|laptop)\b")  # 4070ti -> 4070 ti
 _SUPER = re.compile(r"\b(\d{4}|\d{4} ti)s\b")  # 4080s -> 4080 super
+_LAPTOP = re.compile(r"\b(\d{4})m\b")  # 4090m -> 4090 laptop
+_FORM = re.compile(r"\bsxm (\d)\b")  # sxm 4 -> sxm4
 _WORD = re.compile(r"[^\W_]+")
-# The form-factor word carries a generation that nobody remembers: SXM4 is SXM.
-_FORM = re.compile(r"\bsxm ?\d\b")
 _BRANDS = ("quadro", "jetson", "rtx", "gtx", "gt")
+# A line of nvidia-smi -L around the name: GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-...)
+_LISTED = re.compile(r"^\s*gpu \d+:\s*", re.IGNORECASE)
+_UUID = re.compile(r"\s*\(uuid:[^()]*\)?\s*$", re.IGNORECASE)
+
+
+def unlisted(text: str) -> str:
+    """Return the name in a line of ``nvidia-smi -L``, and any other text as it is."""
+    return _UUID.sub("", _LISTED.sub("", text))
+
+
+def plain(text: str) -> str:
+    """Return *text* in lower case with its words spelt in one way, between single spaces.
+
+    Full-width letters and other compatibility forms become the usual ones.
+    """
+    usual = unicodedata.normalize("NFKC", text).lower()
+    spelt = _PREFIX.sub(r"\1 \2", " ".join(_WORD.findall(usual)))
+    spelt = _SUPER.sub(r"\1 super", _SUFFIX.sub(r"\1 \2", spelt)).replace(" tis", " ti super")
+    return _LAPTOP.sub(r"\1 laptop", _FORM.sub(r"sxm\1", spelt)).replace("max q", "maxq")
+
+
+def all_words(text: str) -> tuple[str, ...]:
+    """Return every word of *text*, a size of memory as its number, in their order."""
+    return tuple(_SAME.get(word, word) for word in _SIZE.sub(r"\1", plain(text)).split())
 
 
 def words(text: str) -> tuple[str, ...]:
     """Return the words of *text* that tell GPUs apart, in lower case, in their order."""
-    plain = _PREFIX.sub(r"\1 \2", " ".join(_WORD.findall(text.lower())))
-    plain = _SUFFIX.sub(r"\1 \2", _SUPER.sub(r"\1 super", _SIZE.sub(r"\1", plain)))
-    plain = _FORM.sub("sxm", plain)
-    return tuple(_SAME.get(word, word) for word in plain.split() if word not in _NOISE)
+    return tuple(word for word in all_words(text) if word not in _NOISE)
+
+
+def sizes(text: str) -> set[str]:
+    """Return the numbers that *text* calls a size of memory: ``80`` of ``H100 80GB``."""
+    return set(_SIZE.findall(plain(text)))
 
 
 def key(text: str) -> str:
@@ -47,3 +75,11 @@ def short_keys(name: str) -> set[str]:
         left = left[1:]
         keys.add("".join(left))
     return keys
+
+
+def form_keys(name: str) -> set[str]:
+    """Return the keys of *name* with its form factor said in less detail: SXM4 as SXM."""
+    left = words(name)
+    if not any(re.fullmatch(r"sxm\d", word) for word in left):
+        return set()
+    return {"".join("sxm" if word.startswith("sxm") else word for word in left)}

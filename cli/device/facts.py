@@ -50,6 +50,10 @@ def _rate(rate: float | None) -> str | None:
     return None if rate is None else show_rate(rate)
 
 
+def _nvlink(device: Device) -> str | None:
+    return "none" if device.nvlink_bandwidth == 0 else _rate(device.nvlink_bandwidth)
+
+
 def _cache(device: Device) -> str | None:
     size = _bytes(device.l2_bytes)
     kept = device.persisting_l2_bytes
@@ -106,7 +110,7 @@ ROWS = (
         lambda d: None if d.async_engines is None else str(d.async_engines),
     ),
     FactRow("PCIe", "pcie_generation", _link),
-    FactRow("NVLink, both directions", "nvlink_bandwidth", lambda d: _rate(d.nvlink_bandwidth)),
+    FactRow("NVLink, both directions", "nvlink_bandwidth", _nvlink),
     FactRow("ECC", "ecc", lambda d: _on(d.ecc)),
     FactRow(
         "Power limit",

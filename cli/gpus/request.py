@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.catalogue import candidates, entries, nearest
-from gpuadvise.advisor.catalogue.search import search
+from gpuadvise.advisor.catalogue import candidates, entries, nearest, search
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 

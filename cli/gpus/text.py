@@ -36,7 +36,7 @@ def blocks(selection: Chosen) -> list[Block]:
         return _one(selection.found[0])
     if selection.compared:
         return [_side_by_side([each.device for each in selection.found]), *_notes(selection.found)]
-    count = f"{plural(len(selection.found), 'GPU')}. Peaks in TFLOP/s; Tensor is FP16, dense."
+    count = f"{plural(len(selection.found), 'GPU')}. Peaks in TFLOP/s; Tensor is dense FP16 with FP32 sums."
     page: list[Block] = [_list(selection.found), Line(count)]
     return [*page, Line(selection.note)] if selection.note else page
 

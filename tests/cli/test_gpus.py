@@ -24,7 +24,7 @@ def valid():
         ("list", ["hopper"]),
         ("search", ["h100"]),
         ("one", ["tesla-m2090"]),
-        ("sparse", ["b100"]),
+        ("sparse", ["gb300"]),
         ("compare", ["h100", "h200", "rtx4090"]),
         ("compare-words", ["t4", "hopper"]),
     ],
@@ -43,7 +43,7 @@ def test_without_a_query_every_gpu_is_listed(cli, valid) -> None:
     ids = [device["catalogue_id"] for device in document["result"]["devices"]]
     assert ids == [each.id for each in entries()]
     *rows, count = cli("gpus").out.splitlines()
-    assert count == f"{len(ids)} GPUs. Peaks in TFLOP/s; Tensor is FP16, dense."
+    assert count == f"{len(ids)} GPUs. Peaks in TFLOP/s; Tensor is dense FP16 with FP32 sums."
     assert max(map(len, rows)) <= 80
 
 

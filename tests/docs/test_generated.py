@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuadvise.advisor.catalogue.keys import KEYS
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.supply import HOW
 from gpuadvise.rules.guide import RULES
@@ -59,3 +60,9 @@ def test_the_facts_that_a_rule_may_ask_for_are_listed() -> None:
         f"| `{name}` | `{kind.removesuffix(' | None')}` | {HOW[name]} |"
         for name, kind in Facts.__annotations__.items()
     ]
+
+
+def test_the_keys_of_the_catalogue_are_those_of_its_reader() -> None:
+    text = generate.CATALOGUE.read_text(encoding="utf-8")
+    assert text == generate.catalogue(), "run python docs/generate.py and read the diff"
+    assert all(f"| `{key}` |" in text for key in KEYS)

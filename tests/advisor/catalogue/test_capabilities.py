@@ -13,7 +13,7 @@ from gpuadvise.advisor.catalogue import (
     nearest_documented,
     throughput_of,
 )
-from gpuadvise.advisor.catalogue.toml_capabilities import (
+from gpuadvise.advisor.catalogue.sources import (
     read_capabilities,
     read_capability_sources,
     throughput_table,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,14 +18,19 @@ from gpuadvise.advisor.catalogue import (
     entries,
     find,
     identify,
+    with_capability,
 )
+from gpuadvise.advisor.catalogue.entries import names_of
 from gpuadvise.advisor.catalogue.generate import name_index
-from gpuadvise.advisor.catalogue.toml_capabilities import read_capabilities
-from gpuadvise.advisor.catalogue.toml_gpus import record_of
+from gpuadvise.advisor.catalogue.lookup import search
+from gpuadvise.advisor.catalogue.names import words
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.errors import BadInput
 
 GIB = 2**30
+KERNEL_MODULES = tomllib.loads(
+    Path(__file__).with_name("kernel_module_names.toml").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize(
@@ -86,13 +94,15 @@ def test_people_write_names_in_many_ways(name: str, id: str) -> None:
         ("rtx 6000", None),
         ("rtx 4000", None),
         ("titan x", '"titan x" can be titan-x-pascal or gtx-titan-x.'),
-        ("tegra x1", '"tegra x1" can be jetson-nano or jetson-tx1.'),
+        ("tegra x1", '"tegra x1" can be jetson-nano, jetson-tx1 or jetson-nano-2gb.'),
         ("hopper", '"hopper" is no GPU of the catalogue.'),
         ("", '"" is no GPU of the catalogue.'),
         ("860", '"860" is no GPU of the catalogue.'),
         ("4.0", '"4.0" is no GPU of the catalogue.'),
         ("h100π", '"h100π" is no GPU of the catalogue.'),
-        ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", None),
+        ("pascal", '"pascal" is no GPU of the catalogue.'),
+        ("ampere", '"ampere" is no GPU of the catalogue.'),
+        ("NVIDIA H100 80GB HBM3 MIG 1g.12gb", None),
         ("x" * 10_000_000, None),
     ],
 )
@@ -125,7 +135,7 @@ def test_a_word_of_the_catalogue_that_is_no_name_is_said_to_describe() -> None:
     with pytest.raises(BadInput) as error:
         find("ampere")
     assert error.value.hint is not None
-    assert error.value.hint.startswith("It describes 4")
+    assert error.value.hint.startswith("It describes 79 GPUs")
     with pytest.raises(BadInput) as error:
         find("laptop volta")
     assert "describes" not in str(error.value.hint)
@@ -211,23 +221,190 @@ def test_a_driver_name_that_the_facts_contradict_is_not_identified() -> None:
     assert identify("NVIDIA H300") is None
 
 
-def _gpu(**more: object) -> dict[str, object]:
-    return {"id": "x1", "name": "X One", "aliases": [], "driver_names": [], "class": "test"} | more
+def _named(id: str, *aliases: str) -> dict[str, object]:
+    names = {key: [] for key in ("driver_names", "shared_names", "exact_names")}
+    return {"id": id, "name": id, "aliases": list(aliases), **names}
 
 
 def test_an_alias_of_another_gpu_is_refused() -> None:
-    documents = {"page": {"title": "page", "status": "read"}}
-    first, second = (
-        record_of(_gpu(id=id, aliases=aliases, source={}), documents, {})
-        for id, aliases in (("x1", []), ("x2", ["X-1"]))
-    )
     with pytest.raises(ValueError, match="x1 names both x1 and x2"):
-        name_index([first, second])
+        name_index([_named("x1"), _named("x2", "X-1")])
 
 
-def test_a_fact_needs_a_known_key_and_a_source() -> None:
-    capability = read_capabilities()["9.0"]
-    with pytest.raises(ValueError, match="unknown keys"):
-        record_of(_gpu(sm_cuont=3), {}, capability)
-    with pytest.raises(ValueError, match="sm_count has no source"):
-        record_of(_gpu(sm_count=3, source={}), {}, capability)
+@pytest.mark.parametrize(
+    ("text", "some"),
+    [
+        ("h100", {"h100-nvl", "h100-pcie", "h100-sxm"}),
+        ("rtx 4090", {"rtx-4090", "rtx-4090-laptop"}),
+        ("hopper hbm3e", {"gh200-144", "h200-nvl", "h200-sxm"}),
+        ("v100 32gb", {"v100-pcie-32", "v100-sxm2-32"}),
+        ("9.0", {"h100-sxm", "h20"}),
+        ("sm_120", {"rtx-5090"}),
+        ("GK110", {"tesla-k20c"}),
+        ("data-centre volta", {"v100s"}),
+        ("jetson", {"jetson-tk1", "jetson-thor"}),
+    ],
+)
+def test_words_find_what_they_describe(text: str, some: set[str]) -> None:
+    assert some <= {each.id for each in search(text)}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "zz", "h100 laptop", "4.0", "sm_", "ünknown", "a " * 5_000_000]
+)
+def test_nothing_is_an_empty_answer(text: str) -> None:
+    assert search(text) == ()
+
+
+@given(st.sampled_from(entries()), st.text(max_size=20))
+def test_every_id_finds_its_gpu_and_no_text_breaks(each, text) -> None:
+    assert each in search(each.id)
+    search(text)
+
+
+def test_every_name_of_nvidias_open_kernel_modules_is_right_or_refused() -> None:
+    assert len(KERNEL_MODULES) == 222
+    for name, id in KERNEL_MODULES.items():
+        if id:
+            assert find(name).id == id, name
+            continue
+        with pytest.raises(BadInput) as error:
+            find(name)
+        assert error.value.hint is not None
+        assert error.value.hint.startswith("Nearest: "), name
+
+
+@pytest.mark.parametrize("name", [name for name, id in KERNEL_MODULES.items() if id])
+def test_what_a_kernel_module_name_finds_is_no_neighbour(name: str) -> None:
+    (found,) = candidates(name)
+    known = {word for each in names_of(found) for word in words(each)}
+    for word in ("ti", "laptop", "d", "sff", "embedded", "maxq", "ada", "server"):
+        assert (word in words(name)) == (word in known) or found.id.endswith("-laptop"), word
+    assert set(words(name)) <= known | {"120", "480"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "GTX 560",
+        "Quadro 4000",
+        "Quadro 5000",
+        "Quadro 6000",
+        "H100 SXM4",
+        "A100 SXM2",
+        "RTX 4070 Ti GDDR7",
+        "3080 8gb",
+        "GTX 1650 Ti SUPER",
+        "H200 PCIe",
+        "g99.xlarge",
+        "nvidia-h300-80gb",
+    ],
+)
+def test_no_word_that_tells_products_apart_is_supplied(name: str) -> None:
+    with pytest.raises(BadInput) as error:
+        find(name)
+    assert error.value.message == f'"{name}" is no GPU of the catalogue.'
+
+
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [
+        ("GeForce GTX 1050", "gtx-1050"),
+        ("NVIDIA GeForce GTX 750", "gtx-750"),
+        ("RTX 3060 8GB", "rtx-3060-8gb"),
+        ("RTX 4070 GDDR6", "rtx-4070-gddr6"),
+        ("RTX 4070 GDDR6X", "rtx-4070"),
+        ("Tesla V100-SXM3-32GB", "v100-sxm3-32"),
+        ("NVIDIA GeForce RTX 2070 Super", "rtx-2070-super-laptop"),
+        ("NVIDIA GeForce RTX 2070 SUPER", "rtx-2070-super"),
+        ("rtx 2070 super", "rtx-2070-super"),
+        ("H100-80GB", "h100-sxm"),
+        ("H100 HBM3 80 GB", "h100-sxm"),
+        ("b200-192gb", "b200"),
+        ("H20 141GB", "h20-3e"),
+        ("GH200 Grace Hopper", "gh200-96"),
+        ("rtx4090m", "rtx-4090-laptop"),
+        ("4070tis", "rtx-4070-ti-super"),
+        ("\uff32\uff34\uff38\u3000\uff14\uff10\uff19\uff10", "rtx-4090"),
+        ("h\uff11\uff10\uff10", "h100-sxm"),
+        ("GPU 0: Tesla T4", "t4"),
+        ("GPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-0)", "a100-sxm4-40"),
+    ],
+)
+def test_the_names_of_drivers_shops_and_keyboards(name: str, id: str) -> None:
+    assert find(name).id == id
+
+
+@pytest.mark.parametrize(
+    ("machine", "id"),
+    [
+        ("g5.xlarge", "a10g"),
+        ("ml.g5.12xlarge", "a10g"),
+        ("g5g.metal", "t4g"),
+        ("p5.48xlarge", "h100-sxm"),
+        ("p6-b200.48xlarge", "b200"),
+        ("a2-highgpu-1g", "a100-sxm4-40"),
+        ("a3-megagpu-8g", "h100-sxm"),
+        ("g4-standard-48", "rtx-pro-6000-blackwell-server"),
+        ("nvidia-tesla-a100", "a100-sxm4-40"),
+        ("nvidia-a100-80gb", "a100-sxm4-80"),
+        ("nvidia-h100-mega-80gb", "h100-sxm"),
+        ("nvidia-rtx-pro-6000", "rtx-pro-6000-blackwell-server"),
+        ("Standard_NC24ads_A100_v4", "a100-pcie-80"),
+        ("Standard_ND96isr_H100_v5", "h100-sxm"),
+        ("VM.GPU.A10.1", "a10"),
+        ("BM.GPU.H100.8", "h100-sxm"),
+    ],
+)
+def test_a_cloud_machine_is_the_gpu_in_it(machine: str, id: str) -> None:
+    assert find(machine).id == id
+
+
+def test_a_slice_has_its_share_of_the_gpu() -> None:
+    whole, part = find("h100"), find("NVIDIA H100 80GB HBM3 MIG 1g.10gb")
+    assert (part.id, part.name) == (None, "NVIDIA H100 SXM5 80 GB MIG 1g.10gb")
+    assert (part.sm_count, part.async_engines, part.memory_bytes) == (16, 1, 10 * GIB)
+    assert part.memory_bandwidth == pytest.approx((whole.memory_bandwidth or 0) / 8)
+    assert part.peaks["fp32"] == pytest.approx(whole.peaks["fp32"] * 16 / 132)
+    assert find("h100 3g.40gb").sm_count == 60
+    assert find("a100 1g.10gb+me").sm_count == 14
+    assert find("h100-pcie 1g.10gb").sm_count is None
+    assert find("h100-pcie 1g.10gb").peaks == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("MIG 1g.10gb", '"MIG 1g.10gb" is a slice of a GPU.'),
+        ("h100 1g.12gb", 'NVIDIA H100 SXM5 80 GB has no MIG profile "1g.12gb".'),
+        ("l4 1g.5gb", "No MIG profiles are known of NVIDIA L4."),
+        ("zz 1g.5gb", '"zz" is no GPU of the catalogue.'),
+    ],
+)
+def test_a_slice_that_is_none_is_refused(name: str, message: str) -> None:
+    with pytest.raises(BadInput) as error:
+        find(name)
+    assert error.value.message == message
+
+
+def test_a_name_that_counts_letter_by_letter_is_identified() -> None:
+    facts = {"sm_count": 40, "memory_bytes": 8 * GIB}
+    laptop = identify("NVIDIA GeForce RTX 2070 Super", **facts)
+    card = identify("NVIDIA GeForce RTX 2070 SUPER", **facts)
+    assert laptop is not None
+    assert card is not None
+    assert (laptop.id, card.id) == ("rtx-2070-super-laptop", "rtx-2070-super")
+
+
+@pytest.mark.parametrize("word", ["geforce", "tesla", "quadro", "nvidia"])
+def test_a_brand_lists_its_gpus(word: str) -> None:
+    found = search(word)
+    assert len(found) >= 20
+    assert all(word in " ".join(names_of(each)).lower() or word == "tesla" for each in found)
+
+
+def test_the_gpus_of_a_capability_are_all_that_have_it() -> None:
+    found = with_capability(Capability(8, 9))
+    assert {"rtx-4090", "l4"} <= {each.id for each in found}
+    assert {str(each.device.capability) for each in found} == {"8.9"}
+    assert with_capability(Capability(99, 9)) == ()
