@@ -169,7 +169,7 @@ class ChromeTrace:
 def _header(text: bytes) -> dict[str, Any]:
     """Return the keys before the events; none of them where they are no JSON."""
     try:
-        closed = text.decode("utf-8", "replace").rstrip().rstrip(",") + "}"
+        closed = text.decode("utf-8-sig", "replace").rstrip().rstrip(",") + "}"
         header = _DECODER.decode(closed)
     except (ValueError, RecursionError):
         return {}

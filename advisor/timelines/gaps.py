@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
+from heapq import nlargest
+from operator import sub
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind
-from gpuadvise.advisor.timelines.intervals import between, common, cover
+from gpuadvise.advisor.timelines.intervals import Intervals, between, cover
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gpuadvise.advisor.timelines.activities import Recording
-    from gpuadvise.advisor.timelines.intervals import Interval
 
-# A host that had waited for the GPU and gives it work again within this time, launch included,
-# would have had nothing to do but wait: longer gaps are its own work. Launches took 5 to 16 us
-# under the profilers seen, copies back to the host as much again.
+# Gaps up to here are what giving the GPU its next piece of work takes: launches took 5 to 16 us
+# under the profilers seen, and PyTorch's own work between two of them as much again.
 PROMPT_NS = 50_000
+# Shorter launches and small calls are part of giving work; longer ones hold the host up.
+_LONG_CALL_NS = 20_000
+# Gaps that a timeline keeps one by one; all of them are in its totals.
+KEPT_GAPS = 200
 
 
 class GapCause(StrEnum):
@@ -38,7 +40,6 @@ _CAUSES = {
     CallKind.LAUNCH: GapCause.LAUNCH,
     CallKind.GRAPH_LAUNCH: GapCause.LAUNCH,
     CallKind.MEMSET: GapCause.LAUNCH,
-    CallKind.SYNCHRONIZATION: GapCause.SYNCHRONIZATION,
     CallKind.COPY: GapCause.COPY,
     CallKind.ALLOCATION: GapCause.ALLOCATION,
     CallKind.RELEASE: GapCause.ALLOCATION,
@@ -49,9 +50,9 @@ _CAUSES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A stretch in which the GPU was idle; times in nanoseconds, the start from the span's.
+    """A stretch in which the GPU was idle; nanoseconds, the start from the span's.
 
-    ``waited_before`` says that the host had waited for the GPU until the gap began: nothing
+    ``waited_before`` says that the host had been waiting for the GPU when the gap began: nothing
     could be queued behind the work that had just ended.
     """
 
@@ -61,70 +62,122 @@ class Gap:
     waited_before: bool
 
 
-def find_gaps(busy: Sequence[Interval], recording: Recording) -> tuple[Gap, ...]:
-    """Return every gap in the cover *busy* of a GPU's work, in order."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleTime:
+    """All gaps of one cause: how many, and their nanoseconds."""
+
+    cause: GapCause
+    gaps: int
+    total_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idleness:
+    """The gaps of a timeline: the longest one by one in order of time, all in ``totals``."""
+
+    longest: tuple[Gap, ...]
+    totals: tuple[IdleTime, ...]  # the longest total first
+
+    def total_ns(self, *causes: GapCause) -> int:
+        """Return the idle nanoseconds of these causes."""
+        return sum(total.total_ns for total in self.totals if total.cause in causes)
+
+
+def idleness(busy: Intervals, recording: Recording) -> Idleness:
+    """Return the gaps in *busy*, the cover of a GPU's work, and their causes.
+
+    A short gap is the launch of what follows, a long one the host's own work, unless a call took
+    more of it or the host had waited until it began.
+    """
     gaps = between(busy)
-    if not gaps:
-        return ()
-    begin = busy[0][0]
-    times = _time_in_calls(gaps, recording)
-    waits = _ends_of_waits(recording)
-    return tuple(
-        _gap(gap, begin, {cause: spent[i] for cause, spent in times.items()}, waits)
-        for i, gap in enumerate(gaps)
+    lengths = list(map(sub, gaps.ends, gaps.starts))
+    causes, waited = _told_by_calls(gaps, recording)
+    totals: dict[GapCause, list[int]] = {cause: [0, 0] for cause in GapCause}
+    long = [one for one in lengths if one > PROMPT_NS]
+    totals[GapCause.HOST_WORK] = [len(long), sum(long)]
+    totals[GapCause.LAUNCH] = [len(lengths) - len(long), sum(lengths) - sum(long)]
+    for at, cause in causes.items():
+        _move(totals, _unless_told(lengths[at]), cause, lengths[at])
+    kept = sorted(nlargest(KEPT_GAPS, range(len(lengths)), key=lengths.__getitem__))
+    return Idleness(
+        longest=tuple(
+            Gap(
+                start_ns=gaps.starts[at] - busy.starts[0],
+                length_ns=lengths[at],
+                cause=causes.get(at, _unless_told(lengths[at])),
+                waited_before=at in waited,
+            )
+            for at in kept
+        ),
+        totals=tuple(
+            IdleTime(cause=cause, gaps=count, total_ns=total)
+            for cause, (count, total) in sorted(totals.items(), key=lambda item: -item[1][1])
+            if count
+        ),
     )
 
 
-def _gap(gap: Interval, begin: int, times: dict[GapCause, int], waits: Sequence[int]) -> Gap:
-    start, end = gap
-    at = bisect_left(waits, start)
-    waited = at < len(waits) and waits[at] <= end
-    in_calls = {cause: spent for cause, spent in times.items() if spent}
-    cause = max(in_calls, key=lambda name: in_calls[name], default=GapCause.HOST_WORK)
-    host = end - start - sum(in_calls.values())
-    if host > in_calls.get(cause, 0):
-        cause = GapCause.HOST_WORK
-    if waited and cause in (GapCause.HOST_WORK, GapCause.LAUNCH) and end - start <= PROMPT_NS:
-        cause = GapCause.SYNCHRONIZATION
-    return Gap(start_ns=start - begin, length_ns=end - start, cause=cause, waited_before=waited)
+def _unless_told(length_ns: int) -> GapCause:
+    return GapCause.HOST_WORK if length_ns > PROMPT_NS else GapCause.LAUNCH
 
 
-def _time_in_calls(gaps: Sequence[Interval], recording: Recording) -> dict[GapCause, list[int]]:
-    """Return for each cause how long the host was in such calls, gap by gap."""
-    groups: dict[GapCause, list[str]] = {}
-    for name in recording.calls:
-        groups.setdefault(_CAUSES[call_kind(name)], []).append(name)
-    times: dict[GapCause, list[int]] = {}
-    for cause, names in groups.items():
-        calls = cover([recording.calls[name] for name in names])
-        times[cause] = _spent(gaps, calls)
-    return times
+def _move(
+    totals: dict[GapCause, list[int]], origin: GapCause, target: GapCause, length_ns: int
+) -> None:
+    for cause, sign in ((origin, -1), (target, 1)):
+        totals[cause][0] += sign
+        totals[cause][1] += sign * length_ns
 
 
-def _spent(gaps: Sequence[Interval], calls: Sequence[Interval]) -> list[int]:
-    """Return the nanoseconds of *calls* in each gap."""
-    spent = [0] * len(gaps)
-    at = 0
-    for start, end in common(gaps, calls):
-        while gaps[at][1] < end:
-            at += 1
-        spent[at] += end - start
-    return spent
+def _told_by_calls(gaps: Intervals, recording: Recording) -> tuple[dict[int, GapCause], set[int]]:
+    """Return the causes of gaps that calls tell, by the gap's index, and which followed a wait."""
+    times: dict[int, dict[GapCause, int]] = {}
+    for cause, calls in _calls_by_cause(recording).items():
+        for start, end in calls:
+            for at in range(bisect_right(gaps.ends, start), len(gaps)):
+                if gaps.starts[at] >= end:
+                    break
+                inside = min(end, gaps.ends[at]) - max(start, gaps.starts[at])
+                spent = times.setdefault(at, {})
+                spent[cause] = spent.get(cause, 0) + inside
+    causes: dict[int, GapCause] = {}
+    for at, spent in times.items():
+        cause = max(spent, key=lambda one: spent[one])
+        if 2 * spent[cause] >= gaps.ends[at] - gaps.starts[at]:
+            causes[at] = cause
+    waited = _after_waits(gaps, recording)
+    for at in waited:
+        if at not in causes and gaps.ends[at] - gaps.starts[at] <= PROMPT_NS:
+            causes[at] = GapCause.SYNCHRONIZATION
+    return causes, waited
 
 
-def _ends_of_waits(recording: Recording) -> list[int]:
-    """Return when the host had waited for the GPU, in order."""
-    ends: list[int] = []
+def _calls_by_cause(recording: Recording) -> dict[GapCause, Intervals]:
+    """Return when the host was in calls of each cause, without short launches."""
+    groups: dict[GapCause, list[Intervals]] = {}
+    for name, calls in recording.calls.items():
+        cause = _CAUSES.get(call_kind(name))
+        if cause is None:
+            continue
+        if cause in (GapCause.LAUNCH, GapCause.OTHER_CALL):
+            calls = _long(calls)
+        groups.setdefault(cause, []).append(calls)
+    return {cause: cover(calls) for cause, calls in groups.items()}
+
+
+def _long(calls: Intervals) -> Intervals:
+    times = [pair for pair in calls if pair[1] - pair[0] > _LONG_CALL_NS]
+    return Intervals([start for start, _ in times], [end for _, end in times])
+
+
+def _after_waits(gaps: Intervals, recording: Recording) -> set[int]:
+    """Return the gaps in which a call that waited for the GPU came back."""
+    waited = set()
     for name, calls in recording.calls.items():
         kind = call_kind(name)
         if kind is CallKind.SYNCHRONIZATION or (kind is CallKind.COPY and blocks_host(name)):
-            ends.extend(calls.ends)
-    return sorted(ends)
-
-
-def time_by_cause(gaps: Sequence[Gap]) -> dict[GapCause, int]:
-    """Return the idle nanoseconds of each cause, the longest first."""
-    total: dict[GapCause, int] = {}
-    for gap in gaps:
-        total[gap.cause] = total.get(gap.cause, 0) + gap.length_ns
-    return dict(sorted(total.items(), key=lambda item: -item[1]))
+            for start, end in calls:
+                at = bisect_left(gaps.ends, end)
+                if at < len(gaps) and gaps.starts[at] <= end and start < gaps.starts[at]:
+                    waited.add(at)
+    return waited

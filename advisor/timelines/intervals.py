@@ -1,18 +1,19 @@
 """Exact arithmetic over intervals of time, in whole nanoseconds.
 
-A *cover* is a list of disjoint intervals in ascending order: what the functions here return, and
-what ``common`` and ``without`` take.
+A *cover* is Intervals that are disjoint, apart from each other and in ascending order: what the
+functions here return, and what all but ``cover`` take.
 """
 
 from __future__ import annotations
 
 from array import array
-from itertools import chain, pairwise
+from bisect import bisect_right
+from itertools import chain
 from operator import sub
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator
 
 Interval = tuple[int, int]
 
@@ -22,12 +23,21 @@ class Intervals:
 
     __slots__ = ("ends", "starts")
 
-    def __init__(self) -> None:
-        self.starts = array("q")
-        self.ends = array("q")
+    def __init__(self, starts: Iterable[int] = (), ends: Iterable[int] = ()) -> None:
+        self.starts = array("q", starts)
+        self.ends = array("q", ends)
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def __iter__(self) -> Iterator[Interval]:
+        return zip(self.starts, self.ends, strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Intervals)
+        return same and (self.starts, self.ends) == (other.starts, other.ends)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def add(self, start: int, end: int) -> None:
         """Add one interval; *end* is not before *start*, and both fit 64 bits."""
@@ -39,60 +49,42 @@ class Intervals:
         return sorted(map(sub, self.ends, self.starts))
 
 
-def cover(groups: Iterable[Intervals]) -> list[Interval]:
+def cover(groups: Iterable[Intervals]) -> Intervals:
     """Return the union of all intervals of *groups*; those that touch are one.
 
     Starts and ends are sorted apart: nothing runs between the i-th end and the next start where
     that start comes later, since as many have ended as have begun.
     """
-    groups = list(groups)
-    starts = sorted(chain.from_iterable([group.starts for group in groups]))
-    ends = sorted(chain.from_iterable([group.ends for group in groups]))
+    some = [group for group in groups if len(group)]
+    starts = sorted(chain.from_iterable([group.starts for group in some]))
+    ends = sorted(chain.from_iterable([group.ends for group in some]))
     if not starts:
-        return []
-    breaks = [i for i, end in enumerate(ends[:-1]) if starts[i + 1] > end]
-    return list(
-        zip(
-            [starts[0], *[starts[i + 1] for i in breaks]],
-            [*[ends[i] for i in breaks], ends[-1]],
-            strict=True,
-        )
+        return Intervals()
+    apart = [(end, start) for end, start in zip(ends, starts[1:], strict=False) if start > end]
+    return Intervals(
+        chain(starts[:1], [start for _, start in apart]),
+        chain([end for end, _ in apart], ends[-1:]),
     )
 
 
-def length(intervals: Sequence[Interval]) -> int:
+def length(intervals: Intervals) -> int:
     """Return the nanoseconds of a cover."""
-    return sum([end - start for start, end in intervals])
+    return sum(intervals.ends) - sum(intervals.starts)
 
 
-def common(left: Sequence[Interval], right: Sequence[Interval]) -> list[Interval]:
+def common(left: Intervals, right: Intervals) -> Intervals:
     """Return the time that is in both covers."""
-    shared: list[Interval] = []
-    i = j = 0
-    while i < len(left) and j < len(right):
-        start = max(left[i][0], right[j][0])
-        end = min(left[i][1], right[j][1])
-        if start < end:
-            shared.append((start, end))
-        if left[i][1] < right[j][1]:
-            i += 1
-        else:
-            j += 1
+    if len(left) > len(right):
+        left, right = right, left
+    shared = Intervals()
+    for start, end in left:
+        for at in range(bisect_right(right.ends, start), len(right)):
+            if right.starts[at] >= end:
+                break
+            shared.add(max(start, right.starts[at]), min(end, right.ends[at]))
     return shared
 
 
-def between(intervals: Sequence[Interval]) -> list[Interval]:
+def between(intervals: Intervals) -> Intervals:
     """Return the time between the intervals of a cover."""
-    return [(end, start) for (_, end), (start, _) in pairwise(intervals)]
-
-
-def without(left: Sequence[Interval], right: Sequence[Interval]) -> list[Interval]:
-    """Return the time of the cover *left* that is not in the cover *right*."""
-    if not left:
-        return []
-    outside = [
-        (left[0][0], left[0][0]),
-        *common(right, [(left[0][0], left[-1][1])]),
-        (left[-1][1], left[-1][1]),
-    ]
-    return common(left, between(outside))
+    return Intervals(intervals.ends[:-1], intervals.starts[1:])

@@ -53,6 +53,10 @@ _TABLES = (
     "ENUM_CUDA_MEMCPY_OPER",
     "ENUM_CUDA_MEM_KIND",
 )
+_USABLE = (
+    "typeof(start) = 'integer' AND typeof(end) = 'integer' "
+    f"AND start > {-LATEST} AND end < {LATEST} AND end >= start"
+)
 _LARGEST_VALUE = 1 << 20
 _SHAPE = (
     "registersPerThread",
@@ -127,8 +131,9 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         database.execute("PRAGMA trusted_schema=OFF")
         database.set_authorizer(_allowed)
         yield database
-    except (sqlite3.Error, OverflowError) as error:
-        raise BadInput(f"{quoted_path(path.name)} is a broken database: {error}.") from None
+    except (sqlite3.Error, OverflowError, UnicodeDecodeError):
+        # The engine's words can hold text of the file, and need not be text at all.
+        raise BadInput(f"{quoted_path(path.name)} is a broken database.") from None
     finally:
         database.close()
 
@@ -161,11 +166,15 @@ class _Export:
 
     def rows(self, table: str, wanted: tuple[str, ...], where: str = "1") -> sqlite3.Cursor:
         """Return the columns *wanted* of a table, NULL for those it does not have."""
-        have = self.columns[table]
-        columns = ", ".join(f'"{name}"' if name in have else "NULL" for name in wanted)
         return self.database.execute(
-            f"SELECT {columns} FROM {table} WHERE {where} LIMIT {MOST_ACTIVITIES}"
+            f"SELECT {self.listed(table, wanted)} FROM {table} WHERE {where} "
+            f"LIMIT {MOST_ACTIVITIES}"
         )
+
+    def listed(self, table: str, wanted: tuple[str, ...]) -> str:
+        """Return the columns *wanted* as SQL lists them."""
+        have = self.columns[table]
+        return ", ".join(name if name.split(" ")[0] in have else "NULL" for name in wanted)
 
     def timed(
         self, recording: Recording, table: str, wanted: tuple[str, ...]
@@ -173,12 +182,18 @@ class _Export:
         """Yield (start, end, *wanted*) of the rows with usable times; count the others."""
         if not {"start", "end"} <= self.columns.get(table, set()):
             return
-        usable = (
-            "typeof(start) = 'integer' AND typeof(end) = 'integer' "
-            f"AND start > {-LATEST} AND end < {LATEST} AND end >= start"
-        )
-        yield from self.rows(table, ("start", "end", *wanted), usable)
-        for (row,) in self.database.execute(f"SELECT rowid FROM {table} WHERE NOT ({usable})"):
+        count = 0
+        for row in self.rows(table, ("start", "end", *wanted), _USABLE):
+            count += 1
+            yield row
+        self.skip_others(recording, table, count)
+
+    def skip_others(self, recording: Recording, table: str, count: int) -> None:
+        """Count the rows of *table* that are not usable, where it has more than *count*."""
+        ((every,),) = self.database.execute(f"SELECT count(*) FROM {table}")
+        if every == count:
+            return
+        for (row,) in self.database.execute(f"SELECT rowid FROM {table} WHERE NOT ({_USABLE})"):
             recording.skip(row, f"the times of this row of {table} are not usable")
 
     def texts(self, table: str, key: str, value: str) -> dict[int, str]:
@@ -234,21 +249,40 @@ class _Export:
             ),
             "demangledName",
         )
+        if not {"start", "end"} <= self.columns.get(KERNELS, set()):
+            return
         names = self.names(KERNELS, column)
-        wanted = ("streamId", "graphNodeId", "deviceId", column, *_SHAPE)
-        known: dict[tuple[Any, ...], KernelRuns] = {}
-        for start, end, stream, node, *key in self.timed(recording, KERNELS, wanted):
-            shape = tuple(key)
-            runs = known.get(shape)
-            if runs is None:
-                if len(known) >= MOST_SHAPES:
-                    continue
-                runs = known[shape] = _kernel_runs(recording, names, shape)
-            runs.runs.starts.append(start)
-            runs.runs.ends.append(end)
-            runs.streams.add(stream)
-            if node:
-                runs.in_graphs += 1
+        wanted = ("streamId", "graphNodeId IS NOT NULL", "deviceId", column, *_SHAPE)
+        shapes = self.distinct(KERNELS, wanted)
+        telling = _telling(shapes)
+        times = {tuple([shape[at] for at in telling]): Intervals() for shape in shapes}
+        adders = {key: (one.starts.append, one.ends.append) for key, one in times.items()}
+        few = tuple(wanted[at] for at in telling)
+        count = 0
+        for row in self.rows(KERNELS, ("start", "end", *few), _USABLE):
+            add_start, add_end = adders[row[2:]]
+            add_start(row[0])
+            add_end(row[1])
+            count += 1
+        self.skip_others(recording, KERNELS, count)
+        for shape in shapes:
+            stream, node, *key = shape
+            _add_runs(
+                _kernel_runs(recording, names, tuple(key)),
+                times[tuple([shape[at] for at in telling])],
+                _number(stream),
+                in_graph=bool(node),
+            )
+
+    def distinct(self, table: str, wanted: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        """Return the different values that some columns have together."""
+        columns = self.listed(table, wanted)
+        shapes = self.database.execute(
+            f"SELECT DISTINCT {columns} FROM {table} WHERE {_USABLE} LIMIT {MOST_SHAPES + 1}"
+        ).fetchall()
+        if len(shapes) > MOST_SHAPES:
+            raise BadInput(f"There are more than {MOST_SHAPES:,} kernels and launch shapes.")
+        return shapes
 
     def read_copies(self, recording: Recording) -> None:
         """Add every copy, and whether the call that began it blocked."""
@@ -324,6 +358,26 @@ class _Export:
                 calls = known[name] = recording.calls.setdefault(plain, Intervals())
             calls.starts.append(start)
             calls.ends.append(end)
+
+
+def _telling(shapes: list[tuple[Any, ...]]) -> list[int]:
+    """Return a few places whose values tell all *shapes* apart: fewer columns read faster."""
+    if not shapes:
+        return []
+    kinds = [len(set(column)) for column in zip(*shapes, strict=True)]
+    telling: list[int] = []
+    for at in sorted(range(len(kinds)), key=lambda place: -kinds[place]):
+        if len({tuple([shape[place] for place in telling]) for shape in shapes}) == len(shapes):
+            break
+        telling.append(at)
+    return telling
+
+
+def _add_runs(kernel: KernelRuns, runs: Intervals, stream: int, *, in_graph: bool) -> None:
+    kernel.runs.starts.extend(runs.starts)
+    kernel.runs.ends.extend(runs.ends)
+    kernel.streams.add(stream)
+    kernel.in_graphs += len(runs) if in_graph else 0
 
 
 def _kernel_runs(recording: Recording, names: dict[int, str], key: tuple[Any, ...]) -> KernelRuns:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import sys
 import tempfile
@@ -27,6 +26,8 @@ _KINETO = re.compile(rb'"(?:schemaVersion|deviceProperties|cat)"')
 _MOST_INFLATED = 200
 _FREELY_INFLATED = 256 << 20
 _LARGEST = 64 << 30
+_GZIP_FORMAT = 31  # of zlib: a window of 32 KiB, and the header of gzip
+_PACKED_PIECE = 1 << 16
 _LARGEST_PIPED_DATABASE = 4 << 30
 _MOST_FILES = 4096
 _SUFFIXES = (".json", ".json.gz", ".sqlite")
@@ -157,27 +158,40 @@ class _Inflated:
     def __init__(self, packed: _Counted, name: str) -> None:
         self.packed = packed
         self.name = name
-        self.file = gzip.GzipFile(fileobj=packed)  # type: ignore[call-overload]
+        self.member = zlib.decompressobj(wbits=_GZIP_FORMAT)
+        self.waiting = b""  # packed bytes that are not yet decompressed
         self.count = 0
         self.broken = False
 
     def read(self, size: int = PIECE, /) -> bytes:
         """Return up to *size* bytes; what follows damage is not read."""
-        if self.broken:
-            return b""
-        try:
-            piece: bytes = self.file.read(size)
-        except (EOFError, OSError, zlib.error):
-            self.broken = True
-            return b""
-        self.count += len(piece)
+        while not self.broken:
+            if not self.waiting:
+                self.waiting = self.packed.read(_PACKED_PIECE)
+            if not self.waiting:
+                self.broken = not self.member.eof
+                return b""
+            if self.member.eof:  # another member follows
+                self.member = zlib.decompressobj(wbits=_GZIP_FORMAT)
+            try:
+                piece = self.member.decompress(self.waiting, size)
+            except zlib.error:
+                self.broken = True
+                return b""
+            self.waiting = self.member.unconsumed_tail or self.member.unused_data
+            if piece:
+                self._check(len(piece))
+                return piece
+        return b""
+
+    def _check(self, more: int) -> None:
+        self.count += more
         most = max(_FREELY_INFLATED, _MOST_INFLATED * self.packed.count)
         if self.count > min(most, _LARGEST):
             raise BadInput(
                 f"{quoted_path(self.name)} unpacks to more than {_MOST_INFLATED} times its size: "
                 "that is no recorded trace."
             )
-        return piece
 
 
 def _read_trace(file: _Readable, name: str, progress: Callable[[int], None] | None) -> Recording:

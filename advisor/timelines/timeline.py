@@ -16,8 +16,8 @@ from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.calls import CallKind, call_kind
-from gpuadvise.advisor.timelines.gaps import find_gaps
-from gpuadvise.advisor.timelines.intervals import common, cover, length
+from gpuadvise.advisor.timelines.gaps import idleness
+from gpuadvise.advisor.timelines.intervals import Intervals, common, cover, length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
         Recording,
         SkippedEvent,
     )
-    from gpuadvise.advisor.timelines.gaps import Gap
-    from gpuadvise.advisor.timelines.intervals import Interval
+    from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
 
 _NS = 1e9
 
@@ -152,7 +151,8 @@ class Timeline:
     kernels: tuple[TracedKernel, ...]  # the longest total first
     copies: tuple[TracedCopies, ...]  # likewise
     calls: tuple[HostCalls, ...]  # likewise
-    gaps: tuple[Gap, ...]  # in order of time
+    gaps: tuple[Gap, ...]  # the longest, in order of time
+    idle: tuple[IdleTime, ...]  # all gaps by cause, the longest total first
     launches: Launches
     products: tuple[tuple[MatrixProduct, int], ...]
     skipped: tuple[SkippedEvent, ...]
@@ -210,9 +210,9 @@ class Lanes:
     """Covers of the span to draw: when kernels ran, copies ran, and the host waited."""
 
     start_ns: int
-    kernels: tuple[Interval, ...]
-    copies: tuple[Interval, ...]
-    host: tuple[Interval, ...]
+    kernels: Intervals
+    copies: Intervals
+    host: Intervals
 
 
 def timelines_of(recording: Recording, *, device: Device | None = None) -> tuple[Timeline, ...]:
@@ -235,26 +235,29 @@ def timeline_of(recording: Recording, gpu: int, *, device: Device | None = None)
     """Return the timeline of GPU *gpu* of *recording*."""
     activities = recording.gpus[gpu]
     device = recording.devices.get(gpu, device)
-    busy = cover(activities.groups())
     kernels = cover(
         [*[kernel.runs for kernel in activities.kernels.values()], activities.graph_runs]
     )
     copies = cover([copy.runs for copy in activities.copies.values()])
+    memsets = cover([activities.memsets])
+    busy = cover([kernels, copies, memsets])
+    idle = idleness(busy, recording)
     return Timeline(
         recorder=recording.recorder,
         gpu=gpu,
         device=device,
         rank=recording.rank,
-        span_ns=busy[-1][1] - busy[0][0],
+        span_ns=busy.ends[-1] - busy.starts[0],
         busy_ns=length(busy),
         kernel_ns=length(kernels),
         copy_ns=length(copies),
         overlapped_copy_ns=length(common(kernels, copies)),
-        memset_ns=length(cover([activities.memsets])),
+        memset_ns=length(memsets),
         kernels=_kernels(activities, device),
         copies=_copies(activities),
         calls=_calls(recording),
-        gaps=find_gaps(busy, recording),
+        gaps=idle.longest,
+        idle=idle.totals,
         launches=_launches(recording, activities),
         products=tuple(recording.products.items()),
         skipped=tuple(recording.skipped),
@@ -362,21 +365,21 @@ def _launches(recording: Recording, activities: Activities) -> Launches:
 
 def _lanes(
     recording: Recording,
-    busy: Sequence[Interval],
-    kernels: Sequence[Interval],
-    copies: Sequence[Interval],
+    busy: Intervals,
+    kernels: Intervals,
+    copies: Intervals,
 ) -> Lanes:
     waits = [
         runs
         for name, runs in recording.calls.items()
         if call_kind(name) is CallKind.SYNCHRONIZATION
     ]
-    span = [(busy[0][0], busy[-1][1])]
+    span = Intervals(busy.starts[:1], busy.ends[-1:])
     return Lanes(
-        start_ns=busy[0][0],
-        kernels=tuple(kernels),
-        copies=tuple(copies),
-        host=tuple(common(cover(waits), span)),
+        start_ns=busy.starts[0],
+        kernels=kernels,
+        copies=copies,
+        host=common(cover(waits), span),
     )
 
 
