@@ -34,8 +34,9 @@ class Intervals:
         return zip(self.starts, self.ends, strict=True)
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, Intervals)
-        return same and (self.starts, self.ends) == (other.starts, other.ends)
+        if not isinstance(other, Intervals):
+            return NotImplemented
+        return self.starts == other.starts and self.ends == other.ends
 
     __hash__ = None  # type: ignore[assignment]
 

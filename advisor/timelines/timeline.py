@@ -240,7 +240,8 @@ def timeline_of(recording: Recording, gpu: int, *, device: Device | None = None)
     )
     copies = cover([copy.runs for copy in activities.copies.values()])
     memsets = cover([activities.memsets])
-    busy = cover([kernels, copies, memsets])
+    parts = [part for part in (kernels, copies, memsets) if len(part)]
+    busy = parts[0] if len(parts) == 1 else cover(parts)
     idle = idleness(busy, recording)
     return Timeline(
         recorder=recording.recorder,
