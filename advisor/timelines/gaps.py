@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Gaps up to here are what giving the GPU its next piece of work takes: launches took 5 to 16 us
 # under the profilers seen, and PyTorch's own work between two of them as much again.
 PROMPT_NS = 50_000
-# Shorter launches and small calls are part of giving work; longer ones hold the host up.
+# Shorter launches, copies that are only queued and small calls are part of giving work; longer ones hold the host up.
 _LONG_CALL_NS = 20_000
 # Gaps that a timeline keeps one by one; all of them are in its totals.
 KEPT_GAPS = 200
@@ -159,7 +159,8 @@ def _calls_by_cause(recording: Recording) -> dict[GapCause, Intervals]:
         cause = _CAUSES.get(call_kind(name))
         if cause is None:
             continue
-        if cause in (GapCause.LAUNCH, GapCause.OTHER_CALL):
+        queued = cause is GapCause.COPY and not blocks_host(name)
+        if queued or cause in (GapCause.LAUNCH, GapCause.OTHER_CALL):
             calls = _long(calls)
         groups.setdefault(cause, []).append(calls)
     return {cause: cover(calls) for cause, calls in groups.items()}

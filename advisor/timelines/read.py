@@ -48,7 +48,7 @@ def read_recordings(
     """
     if path == "-":
         yield _read_stream(sys.stdin.buffer, "stdin", progress)
-    elif Path(path).is_dir():
+    elif path and Path(path).is_dir():
         yield from _read_folder(Path(path), progress)
     else:
         yield _read_file(Path(path), progress)

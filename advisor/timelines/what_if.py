@@ -42,12 +42,13 @@ class Change(StrEnum):
 class WhatIf:
     """A change, the nanoseconds it saves at most, the bound on the whole, and its formula.
 
-    ``subject`` names the kernel of a change that is about one.
+    ``speedup`` is None where nothing bounds it: the cause is all there is. ``subject`` names the
+    kernel of a change that is about one.
     """
 
     change: Change
     saved_ns: int
-    speedup: float
+    speedup: float | None
     how: str
     subject: str | None = None
 
@@ -64,7 +65,7 @@ def what_if(timeline: Timeline, model: LinkModel) -> tuple[WhatIf, ...]:
 
 def _bounded(span: int, change: Change, saved: int, how: str, subject: str | None) -> WhatIf:
     left = span - min(saved, span)
-    bound = span / left if left else float("inf")
+    bound = span / left if left else None
     return WhatIf(change=change, saved_ns=min(saved, span), speedup=bound, how=how, subject=subject)
 
 
