@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
-    from gpuadvise.advisor.transfers.link_model import LinkModel
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 # Below this share of the span nothing is worth a word.
 WORTH_SAYING = 0.02

@@ -16,7 +16,7 @@ from gpuadvise.advisor.timelines.intervals import Intervals, between, cover
 from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.timeline import timelines_of
 from gpuadvise.advisor.timelines.what_if import Change, what_if
-from gpuadvise.advisor.transfers.link_model import default_link_model
+from gpuadvise.advisor.transfers.links import default_link_model
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.timeline import Timeline, timelines_of
 from gpuadvise.advisor.timelines.what_if import what_if
-from gpuadvise.advisor.transfers.link_model import default_link_model
+from gpuadvise.advisor.transfers.links import default_link_model
 
 H200 = find("h200-sxm")
 TWINS = {
