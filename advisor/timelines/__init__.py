@@ -1,0 +1,1 @@
+"""Timelines of GPU work recorded by PyTorch, Nsight Systems and JAX."""

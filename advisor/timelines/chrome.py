@@ -1,0 +1,176 @@
+"""Chrome traces event by event: JSON of any size in a few megabytes of memory.
+
+PyTorch's profiler and others write each event on lines of its own. Such a trace is searched for
+the events that are wanted, and these alone are parsed; any other layout is parsed event by event.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PIECE = 1 << 20
+# Longest event seen is 30 kB, with the stack of a Python call; what is longer is passed over.
+LONGEST_EVENT = 1 << 20
+# What stands before the events: device properties, metadata of a job.
+_LONGEST_HEAD = 16 << 20
+_EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
+_LINED = re.compile(rb"\s*?\r?\n([ \t]{0,16})\{[ \t]*\r?\n")
+_RESYNC = re.compile(r"\}\s*,\s*(?=\{)")
+_END = re.compile(r"[\s,]*\]")
+_GAP = re.compile(r"[\s,]*")
+# Control characters in strings are no JSON, but occur (kernel names, user annotations).
+_DECODER = json.JSONDecoder(strict=False)
+
+Event = dict[str, Any]
+
+
+@dataclass(slots=True)
+class ChromeTrace:
+    """A trace that is being read: what stood before its events, and its events, once.
+
+    ``broken`` is called with the number of each event that is no JSON, counted from 1.
+    """
+
+    read: Callable[[int], bytes]
+    broken: Callable[[int, str], None]
+    header: dict[str, Any] = field(default_factory=dict)
+    truncated: bool = False
+    _buffer: bytes = b""
+    _close: bytes = b""
+    _open: bytes = b""
+
+    def start(self) -> None:
+        """Read up to the first event; raises BadInput when there is none."""
+        head = self._head()
+        match = _EVENTS.search(head)
+        if match is None:
+            bare = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+            if not bare.startswith(b"["):
+                raise BadInput("There are no trace events in it.")
+            self._buffer = bare[1:]
+        else:
+            self.header = _header(head[: match.start()])
+            self._buffer = head[match.end() :]
+        while len(self._buffer) < 64 and (piece := self.read(PIECE)):
+            self._buffer += piece
+        if lined := _LINED.match(self._buffer):
+            self._open = b"\n" + lined[1] + b"{"
+            self._close = b"\n" + lined[1] + b"}"
+
+    def _head(self) -> bytes:
+        head = bytearray()
+        while len(head) < _LONGEST_HEAD and (piece := self.read(PIECE)):
+            head += piece
+            if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") or _EVENTS.search(head):
+                break
+        return bytes(head)
+
+    @property
+    def beginning(self) -> bytes:
+        """The first bytes of the events, to tell who wrote them."""
+        return self._buffer[:PIECE]
+
+    def events(self, wanted: re.Pattern[bytes] | None = None) -> Iterator[tuple[int, Event]]:
+        """Yield the events with their numbers; with *wanted* at least those it occurs in."""
+        if self._open:
+            yield from self._lined(wanted or re.compile(re.escape(self._open)))
+        else:
+            yield from self._any_layout()
+
+    def _lined(self, wanted: re.Pattern[bytes]) -> Iterator[tuple[int, Event]]:
+        before, tail = 0, b"\n" + self._buffer.lstrip(b"\r\n")
+        while True:
+            piece = self.read(PIECE)
+            block = tail + piece
+            cut = block.rfind(self._open) if piece else len(block)
+            if cut < 1:
+                cut, tail = (0, block) if len(block) < LONGEST_EVENT else (len(block), b"")
+            else:
+                tail = block[cut:]
+            block = block[:cut]
+            yield from self._in_block(block, wanted, before)
+            before += block.count(self._open)
+            if not piece:
+                return
+
+    def _in_block(
+        self, block: bytes, wanted: re.Pattern[bytes], before: int
+    ) -> Iterator[tuple[int, Event]]:
+        """Yield the wanted events of whole lines; *before* events came earlier."""
+        counted = at = 0
+        for match in wanted.finditer(block):
+            if match.start() < at:
+                continue  # the same event
+            start = max(block.rfind(self._open, at, match.end()), 0)
+            end = block.find(self._close, max(match.end() - 1, start))
+            before += block.count(self._open, counted, start + len(self._open))
+            counted = start + len(self._open)
+            if end < 0:
+                self.truncated = True
+                self.broken(before, "it has no end")
+                return
+            at = end + len(self._close)
+            event = self._decoded(block[start:at], before)
+            if event is not None:
+                yield before, event
+
+    def _decoded(self, text: bytes, number: int) -> Event | None:
+        try:
+            event = _DECODER.decode(text.decode("utf-8", "replace"))
+        except RecursionError:
+            self.broken(number, "it is nested too deeply")
+        except ValueError:
+            self.broken(number, "it is no JSON")
+        else:
+            if isinstance(event, dict):
+                return event
+            self.broken(number, "it is no object")
+        return None
+
+    def _any_layout(self) -> Iterator[tuple[int, Event]]:
+        """Yield the events of a trace whose layout says nothing, each parsed in turn."""
+        from codecs import getincrementaldecoder
+
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        text, at, number, more = decode(self._buffer), 0, 0, True
+        while True:
+            if more and len(text) - at < LONGEST_EVENT:
+                piece = self.read(PIECE)
+                more = bool(piece)
+                text, at = text[at:] + decode(piece, not piece), 0
+                continue
+            at = _GAP.match(text, at).end()  # type: ignore[union-attr]
+            if at >= len(text) or text[at] == "]":
+                self.truncated = at >= len(text)
+                return
+            number += 1
+            try:
+                event, at = _DECODER.raw_decode(text, at)
+            except (ValueError, RecursionError) as error:
+                deep = isinstance(error, RecursionError)
+                self.broken(number, "it is nested too deeply" if deep else "it is no JSON")
+                behind = _RESYNC.search(text, at + 1)
+                at = behind.end() if behind else len(text)
+                continue
+            if isinstance(event, dict):
+                yield number, event
+            else:
+                self.broken(number, "it is no object")
+
+
+def _header(text: bytes) -> dict[str, Any]:
+    """Return the keys before the events; none of them where they are no JSON."""
+    try:
+        closed = text.decode("utf-8-sig", "replace").rstrip().rstrip(",") + "}"
+        header = _DECODER.decode(closed)
+    except (ValueError, RecursionError):
+        return {}
+    return header if isinstance(header, dict) else {}

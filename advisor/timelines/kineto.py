@@ -1,0 +1,369 @@
+"""Traces of PyTorch's profiler (Kineto), of 2022 and later.
+
+The words of the events are those of ``libkineto``: ``MetadataFieldCatalog.h``,
+``output_json.cpp`` and ``cupti_strings.cpp``; categories of 2022 are written with capitals.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.timelines.activities import (
+    LATEST,
+    LONGEST_NAME,
+    MOST_ACTIVITIES,
+    MOST_SHAPES,
+    CopyPath,
+    CopyRoute,
+    CopyRuns,
+    KernelRuns,
+    KernelShape,
+    MatrixProduct,
+    MemoryKind,
+    Recorder,
+    Recording,
+)
+from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind
+from gpuadvise.advisor.timelines.gpus import traced_device
+from gpuadvise.advisor.timelines.intervals import Intervals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpuadvise.advisor.timelines.chrome import ChromeTrace, Event
+
+_WANTED = re.compile(
+    rb'"cat"\s*:\s*"(?:[Kk]ernel"|gpu_mem|Mem(?:cpy|set)"|cuda_[rd]|Runtime")'
+    rb'|"name"\s*:\s*"aten::(?:mm|addmm|bmm|baddbmm)"'
+)
+_COPY = re.compile(r"Memcpy (\w+) \((\w[\w ]*) -> (\w[\w ]*)\)")
+_PATHS = {
+    "HtoD": CopyPath.H2D,
+    "DtoH": CopyPath.D2H,
+    "DtoD": CopyPath.D2D,
+    "HtoH": CopyPath.H2H,
+    "PtoP": CopyPath.P2P,
+    "HtoA": CopyPath.H2D,
+    "AtoH": CopyPath.D2H,
+}
+MEMORIES = {
+    "pageable": MemoryKind.PAGEABLE,
+    "pinned": MemoryKind.PINNED,
+    "device": MemoryKind.DEVICE,
+    "array": MemoryKind.ARRAY,
+    "managed": MemoryKind.MANAGED,
+    "device static": MemoryKind.DEVICE,
+    "managed static": MemoryKind.MANAGED,
+}
+# Where the two matrices stand among an operator's inputs.
+_FACTORS = {"aten::mm": 0, "aten::addmm": 1, "aten::bmm": 0, "aten::baddbmm": 1}
+_MOST_JOINED = 2_000_000
+_MOST_NAMES = 10_000
+
+
+def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
+    """Return *recording* with the events of *trace*; raises BadInput where no GPU worked."""
+    recording.recorder = Recorder.PYTORCH
+    reader = _Reader(recording)
+    _read_header(trace.header, recording)
+    handlers: dict[str, Callable[[Event], None]] = {
+        "kernel": reader.kernel,
+        "gpu_memcpy": reader.copy,
+        "memcpy": reader.copy,
+        "gpu_memset": reader.memset,
+        "memset": reader.memset,
+        "cuda_runtime": reader.call,
+        "runtime": reader.call,
+        "cuda_driver": reader.call,
+        "cpu_op": reader.operator,
+        "operator": reader.operator,
+    }
+    kept = 0
+    for number, event in trace.events(_WANTED):
+        category = event.get("cat")
+        handle = handlers.get(category.lower()) if isinstance(category, str) else None
+        if handle is None or event.get("ph") != "X":
+            continue
+        try:
+            handle(event)
+        except _Unusable as error:
+            recording.skip(number, str(error))
+        kept += 1
+        if kept >= MOST_ACTIVITIES:
+            recording.notes.append(f"Only the first {MOST_ACTIVITIES:,} activities were read.")
+            break
+    reader.finish()
+    _check_vendor(trace.header, recording)
+    return recording
+
+
+class _Unusable(Exception):
+    """An event that says nothing usable, and why."""
+
+
+@dataclass(slots=True)
+class _Copies:
+    """The copies of one GPU and kind before their calls are known."""
+
+    gpu: int
+    kind: CopyRoute
+    runs: CopyRuns = field(default_factory=CopyRuns)
+    correlations: array[int] = field(default_factory=lambda: array("q"))
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Events sorted into a recording."""
+
+    recording: Recording
+    _shapes: dict[tuple[Any, ...], KernelRuns] = field(default_factory=dict)
+    _copies: dict[tuple[int, str], _Copies] = field(default_factory=dict)
+    _asynchronous: dict[int, bool] = field(default_factory=dict)  # copies' calls by correlation
+
+    def kernel(self, event: Event) -> None:
+        """Add a kernel."""
+        start, end = _interval(event)
+        args = _arguments(event)
+        gpu = _gpu(event, args)
+        try:
+            key = (
+                gpu,
+                event["name"],
+                args.get("registers per thread"),
+                args.get("shared memory"),
+                tuple(args.get("grid", ())),
+                tuple(args.get("block", ())),
+            )
+            runs = self._shapes.get(key)
+        except (TypeError, KeyError):
+            raise _Unusable("its name or launch shape is not readable") from None
+        if runs is None:
+            runs = self._new_shape(key, args)
+        runs.runs.add(start, end)
+        stream = args.get("stream")
+        if isinstance(stream, int):
+            runs.streams.add(stream)
+        if args.get("graph node id"):
+            runs.in_graphs += 1
+
+    def _new_shape(self, key: tuple[Any, ...], args: dict[str, Any]) -> KernelRuns:
+        gpu, name, registers, shared, grid, block = key
+        if len(self._shapes) >= MOST_SHAPES:
+            raise _Unusable(f"there are more than {MOST_SHAPES:,} kernels and launch shapes")
+        reported = _count(args.get("est. achieved occupancy %"))
+        shape = KernelShape(
+            name=_text(name),
+            grid=_dimensions(grid),
+            block=_dimensions(block),
+            registers=_count(registers) or None,
+            dynamic_shared=_count(shared),
+            reported_occupancy=None if reported is None else reported / 100,
+        )
+        runs = self.recording.gpu(gpu).kernels.setdefault(shape, KernelRuns())
+        self._shapes[key] = runs
+        return runs
+
+    def copy(self, event: Event) -> None:
+        """Add a copy."""
+        start, end = _interval(event)
+        args = _arguments(event)
+        gpu = _gpu(event, args)
+        name = _text(event.get("name"))
+        copies = self._copies.get((gpu, name))
+        if copies is None:
+            if len(self._copies) >= _MOST_NAMES:
+                raise _Unusable("there are too many kinds of copies")
+            copies = self._copies[gpu, name] = _Copies(gpu, _copy_kind(name))
+        size = _count(args.get("bytes"))
+        if size is None:
+            raise _Unusable("its bytes are not a count")
+        copies.runs.runs.add(start, end)
+        copies.runs.sizes.append(size)
+        correlation, stream = _count(args.get("correlation")), args.get("stream")
+        copies.correlations.append(-1 if correlation is None else correlation)
+        if isinstance(stream, int):
+            copies.runs.streams.add(stream)
+
+    def memset(self, event: Event) -> None:
+        """Add a memset."""
+        start, end = _interval(event)
+        args = _arguments(event)
+        activities = self.recording.gpu(_gpu(event, args))
+        activities.memsets.add(start, end)
+        activities.memset_bytes += _count(args.get("bytes")) or 0
+
+    def call(self, event: Event) -> None:
+        """Add a call of the host."""
+        start, end = _interval(event)
+        name = _text(event.get("name"))
+        calls = self.recording.calls.get(name)
+        if calls is None:
+            if len(self.recording.calls) >= _MOST_NAMES:
+                raise _Unusable("there are too many names of calls")
+            calls = self.recording.calls.setdefault(name, Intervals())
+        calls.add(start, end)
+        if call_kind(name) is CallKind.COPY and len(self._asynchronous) < _MOST_JOINED:
+            correlation = _count(_arguments(event).get("correlation"))
+            if correlation is not None:
+                self._asynchronous[correlation] = not blocks_host(name)
+
+    def operator(self, event: Event) -> None:
+        """Add a matrix product that a framework called."""
+        args = _arguments(event)
+        product = _product(_text(event.get("name")), args)
+        products = self.recording.products
+        if product and (product in products or len(products) < MOST_SHAPES):
+            products[product] = products.get(product, 0) + 1
+
+    def finish(self) -> None:
+        """Sort the copies by whether their calls blocked."""
+        for copies in self._copies.values():
+            kinds = {
+                known: replace(copies.kind, asynchronous=known) for known in (True, False, None)
+            }
+            target = self.recording.gpu(copies.gpu).copies
+            times = zip(copies.runs.runs.starts, copies.runs.runs.ends, strict=True)
+            for (start, end), size, correlation in zip(
+                times, copies.runs.sizes, copies.correlations, strict=True
+            ):
+                kind = kinds[self._asynchronous.get(correlation)]
+                runs = target.get(kind)
+                if runs is None:
+                    runs = target[kind] = CopyRuns(streams=set(copies.runs.streams))
+                runs.runs.add(start, end)
+                runs.sizes.append(size)
+
+
+def _read_header(header: dict[str, Any], recording: Recording) -> None:
+    """Take the GPUs, the rank and the version from what stands before the events."""
+    properties = header.get("deviceProperties")
+    for one in properties if isinstance(properties, list) else ():
+        if isinstance(one, dict) and not _is_amd(one):
+            number = _count(one.get("id"))
+            device = traced_device(
+                name=one.get("name"),
+                major=one.get("computeMajor"),
+                minor=one.get("computeMinor"),
+                sm_count=one.get("numSms"),
+                memory_bytes=one.get("totalGlobalMem"),
+            )
+            if device is not None and number is not None and len(recording.devices) < 64:
+                recording.devices[number] = device
+    distributed = header.get("distributedInfo")
+    if isinstance(distributed, dict):
+        recording.rank = _count(distributed.get("rank"))
+        recording.ranks = _count(distributed.get("world_size"))
+
+
+def _is_amd(properties: dict[str, Any]) -> bool:
+    return properties.get("warpSize") == 64 or "maxSharedMemoryPerMultiProcessor" in properties
+
+
+def _check_vendor(header: dict[str, Any], recording: Recording) -> None:
+    """Refuse traces of other makers' GPUs and of processors alone."""
+    properties = header.get("deviceProperties")
+    amd = (
+        [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else []
+    )
+    if any(map(_is_amd, amd)) or any(name.startswith("hip") for name in recording.calls):
+        raise BadInput(
+            "The trace is of an AMD GPU (ROCm): occupancy and rules here are those of NVIDIA GPUs."
+        )
+    if not recording.gpus:
+        raise BadInput(
+            "The trace holds no work of a GPU.",
+            hint="Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA].",
+        )
+
+
+def _interval(event: Event) -> tuple[int, int]:
+    """Return start and end in nanoseconds."""
+    start, duration = event.get("ts"), event.get("dur")
+    if type(start) not in (int, float) or type(duration) not in (int, float):
+        raise _Unusable("its times are not numbers")
+    assert isinstance(start, int | float)
+    assert isinstance(duration, int | float)
+    if not (-LATEST < start * 1000 < LATEST and duration * 1000 < LATEST):
+        raise _Unusable("its times are out of range")
+    if duration < 0:
+        raise _Unusable("its duration is negative")
+    begin = round(start * 1000)
+    return begin, begin + round(duration * 1000)
+
+
+def _arguments(event: Event) -> dict[str, Any]:
+    arguments = event.get("args", {})
+    if not isinstance(arguments, dict):
+        raise _Unusable("its arguments are no object")
+    return arguments
+
+
+def _gpu(event: Event, args: dict[str, Any]) -> int:
+    number = _count(args.get("device", event.get("pid")))
+    if number is None or number > 1023:
+        raise _Unusable("its device is not a number")
+    return number
+
+
+def _count(value: object) -> int | None:
+    """Return *value* where it is a whole number from 0 to 2**62, else None."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LATEST:
+        return value
+    return None
+
+
+def _dimensions(sizes: tuple[Any, ...]) -> tuple[int, int, int] | None:
+    counts = [_count(size) for size in sizes]
+    if len(counts) != 3 or not all(counts):
+        return None
+    x, y, z = (count or 0 for count in counts)
+    return x, y, z
+
+
+def _text(name: object) -> str:
+    if not isinstance(name, str):
+        raise _Unusable("its name is not a text")
+    return name[:LONGEST_NAME]
+
+
+def _copy_kind(name: str) -> CopyRoute:
+    match = _COPY.match(name)
+    path, source, target = match.groups() if match else ("", "", "")
+    return CopyRoute(
+        path=_PATHS.get(path, CopyPath.UNKNOWN),
+        source=MEMORIES.get(source.lower(), MemoryKind.UNKNOWN),
+        target=MEMORIES.get(target.lower(), MemoryKind.UNKNOWN),
+    )
+
+
+def _product(name: str, args: dict[str, Any]) -> MatrixProduct | None:
+    """Return the sizes of a matrix product, None where they were not recorded."""
+    dims, types = args.get("Input Dims"), args.get("Input type")
+    at = _FACTORS.get(name)
+    if at is None or not isinstance(dims, list) or not isinstance(types, list):
+        return None
+    factors = [
+        [count for size in one if (count := _count(size))]
+        for one in dims[at : at + 2]
+        if isinstance(one, list)
+    ]
+    dtype = types[at] if len(types) > at else None
+    if len(factors) != 2 or not isinstance(dtype, str):
+        return None
+    left, right = factors
+    if len(left) not in (2, 3) or len(right) != len(left) or left[-1] != right[-2]:
+        return None
+    return MatrixProduct(
+        operator=name,
+        rows=left[-2],
+        columns=right[-1],
+        inner=left[-1],
+        batch=left[0] if len(left) == 3 else 1,
+        dtype=dtype.removeprefix("c10::").lower()[:40],
+    )

@@ -1,0 +1,249 @@
+"""Timelines from files: told by their content, whatever they are called."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Protocol
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import plural, quoted_path
+from gpuadvise.advisor.timelines.activities import Recorder, Recording
+from gpuadvise.advisor.timelines.chrome import PIECE, ChromeTrace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_SQLITE = b"SQLite format 3\0"
+_GZIP = b"\x1f\x8b"
+_JAX = re.compile(rb"/(?:device|host):\w+|hlo_module")
+_KINETO = re.compile(rb'"(?:schemaVersion|deviceProperties|cat)"')
+# Real traces compress up to 51:1, deflate's most is 1032:1.
+_MOST_INFLATED = 200
+_FREELY_INFLATED = 256 << 20
+_LARGEST = 64 << 30
+_GZIP_FORMAT = 31  # of zlib: a window of 32 KiB, and the header of gzip
+_PACKED_PIECE = 1 << 16
+_LARGEST_PIPED_DATABASE = 4 << 30
+_MOST_FILES = 4096
+_SUFFIXES = (".json", ".json.gz", ".sqlite")
+_EXPORT = "Export it: nsys export --type sqlite --output report.sqlite FILE"
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def read_recordings(
+    path: str, *, progress: Callable[[int], None] | None = None
+) -> Iterator[Recording]:
+    """Yield what *path* holds: a file, stdin (``-``), or each trace of a folder.
+
+    *progress* is told the bytes read so far of each file. Raises BadInput for what is no
+    timeline, and for a folder without one.
+    """
+    if path == "-":
+        yield _read_stream(sys.stdin.buffer, "stdin", progress)
+    elif path and Path(path).is_dir():
+        yield from _read_folder(Path(path), progress)
+    else:
+        yield _read_file(Path(path), progress)
+
+
+def _read_folder(folder: Path, progress: Callable[[int], None] | None) -> Iterator[Recording]:
+    """Yield each trace of a folder: one for each rank of a distributed program."""
+    try:
+        files = [
+            file
+            for file in sorted(folder.iterdir())
+            if file.name.endswith(_SUFFIXES) and file.is_file() and not file.is_symlink()
+        ]
+    except OSError as error:
+        raise BadInput(f"{quoted_path(str(folder))} cannot be read: {error.strerror}.") from None
+    if not files:
+        raise BadInput(
+            f"{quoted_path(str(folder))} holds no timeline.",
+            hint="Timelines end in .json, .json.gz or .sqlite.",
+        )
+    if len(files) > _MOST_FILES:
+        raise BadInput(f"{quoted_path(str(folder))} holds more than {_MOST_FILES:,} files.")
+    for file in files:
+        yield _read_file(file, progress)
+
+
+def _read_file(path: Path, progress: Callable[[int], None] | None) -> Recording:
+    with _opened(path) as file:
+        head = file.read(len(_SQLITE))
+        file.seek(0)
+        if head == _SQLITE:
+            from gpuadvise.advisor.timelines.nsys import read_nsys
+
+            return read_nsys(path)
+        return _read_trace(file, path.name, progress)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        if not path.is_file():
+            missing = not path.exists()
+            reason = "is not there" if missing else "is no file"
+            raise BadInput(f"{quoted_path(str(path))} {reason}.")
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise BadInput(
+            f"{quoted_path(str(path))} cannot be read: {error.strerror or 'it is damaged'}."
+        ) from None
+    except ValueError as error:
+        if "null" not in str(error):
+            raise
+        raise BadInput(f"{quoted_path(str(path))} is no usable file name.") from None
+
+
+def _read_stream(stream: IO[bytes], name: str, progress: Callable[[int], None] | None) -> Recording:
+    """Read a pipe; a database is kept in a temporary file, since it is not read front to back."""
+    head = stream.read(len(_SQLITE))
+    if head != _SQLITE:
+        return _read_trace(_Ahead(head, stream), name, progress)
+    from gpuadvise.advisor.timelines.nsys import read_nsys
+
+    with tempfile.NamedTemporaryFile(prefix="gpuadvise", suffix=".sqlite") as file:
+        file.write(head)
+        while piece := stream.read(PIECE):
+            file.write(piece)
+            if file.tell() > _LARGEST_PIPED_DATABASE:
+                raise BadInput(f"{name} is larger than 4 GiB.", hint="Give the file itself.")
+        file.flush()
+        return read_nsys(Path(file.name))
+
+
+class _Ahead:
+    """A stream with the bytes that were read from it already put back."""
+
+    def __init__(self, head: bytes, stream: IO[bytes]) -> None:
+        self.head = head
+        self.stream = stream
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return up to *size* bytes."""
+        head, self.head = self.head, b""
+        return head or self.stream.read(size)
+
+
+class _Counted:
+    """A stream that counts its bytes, tells them on, and ends where too much comes."""
+
+    def __init__(self, stream: _Readable, progress: Callable[[int], None] | None) -> None:
+        self.stream = stream
+        self.progress = progress
+        self.count = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return up to *size* bytes."""
+        piece = self.stream.read(size)
+        self.count += len(piece)
+        if self.progress is not None:
+            self.progress(self.count)
+        return piece
+
+
+class _Inflated:
+    """A gzip stream, decompressed as far as real traces can be."""
+
+    def __init__(self, packed: _Counted, name: str) -> None:
+        self.packed = packed
+        self.name = name
+        self.member = zlib.decompressobj(wbits=_GZIP_FORMAT)
+        self.waiting = b""  # packed bytes that are not yet decompressed
+        self.count = 0
+        self.broken = False
+
+    def read(self, size: int = PIECE, /) -> bytes:
+        """Return up to *size* bytes; what follows damage is not read."""
+        while not self.broken:
+            if not self.waiting:
+                self.waiting = self.packed.read(_PACKED_PIECE)
+            if not self.waiting:
+                self.broken = not self.member.eof
+                return b""
+            if self.member.eof:  # another member follows
+                self.member = zlib.decompressobj(wbits=_GZIP_FORMAT)
+            try:
+                piece = self.member.decompress(self.waiting, size)
+            except zlib.error:
+                self.broken = True
+                return b""
+            self.waiting = self.member.unconsumed_tail or self.member.unused_data
+            if piece:
+                self._check(len(piece))
+                return piece
+        return b""
+
+    def _check(self, more: int) -> None:
+        self.count += more
+        most = max(_FREELY_INFLATED, _MOST_INFLATED * self.packed.count)
+        if self.count > min(most, _LARGEST):
+            raise BadInput(
+                f"{quoted_path(self.name)} unpacks to more than {_MOST_INFLATED} times its size: "
+                "that is no recorded trace."
+            )
+
+
+def _read_trace(file: _Readable, name: str, progress: Callable[[int], None] | None) -> Recording:
+    """Read a Chrome trace, compressed or not."""
+    counted = _Counted(file, progress)
+    head = counted.read(2)
+    stream: _Readable = counted
+    inflated = None
+    if head == _GZIP:
+        inflated = _Inflated(_Counted(_Ahead(head, counted), None), name)  # type: ignore[arg-type]
+        stream, head = inflated, b""
+    recording = Recording(recorder=Recorder.PYTORCH)
+    trace = ChromeTrace(_Ahead(head, stream).read, recording.skip)  # type: ignore[arg-type]
+    try:
+        trace.start()
+    except BadInput:
+        raise BadInput(f"{quoted_path(name)} is no timeline.", hint=_hint(name)) from None
+    _interpret(trace, recording, name)
+    if trace.truncated or (inflated and inflated.broken):
+        recording.notes.append("The file ends early: what it holds up to there was read.")
+    if recording.skipped_count:
+        recording.notes.append(
+            f"{plural(recording.skipped_count, 'event')} could not be read and "
+            f"{'was' if recording.skipped_count == 1 else 'were'} left out."
+        )
+    return recording
+
+
+def _interpret(trace: ChromeTrace, recording: Recording, name: str) -> None:
+    """Let the reader of the trace's writer read it."""
+    beginning = trace.beginning
+    try:
+        if not trace.header.keys() & {"schemaVersion", "deviceProperties"} and _JAX.search(
+            beginning
+        ):
+            from gpuadvise.advisor.timelines.jax import read_jax
+
+            read_jax(trace, recording)
+        elif trace.header or _KINETO.search(beginning):
+            from gpuadvise.advisor.timelines.kineto import read_kineto
+
+            read_kineto(trace, recording)
+        else:
+            raise BadInput("It is a Chrome trace of neither PyTorch nor JAX.")
+    except BadInput as error:
+        raise BadInput(f"{quoted_path(name)}: {error.message}", hint=error.hint) from None
+
+
+def _hint(name: str) -> str:
+    """Return what to do about a file that is none of the formats."""
+    if name.endswith((".nsys-rep", ".qdrep", ".qdstrm")):
+        return _EXPORT
+    if name.endswith(".xplane.pb"):
+        return "Give the .trace.json.gz that stands beside it."
+    return "PyTorch's and JAX's traces are read, and SQLite exports of Nsight Systems."

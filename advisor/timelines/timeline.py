@@ -1,0 +1,389 @@
+"""One GPU's time line: where the time went, by kernel, copy, gap and call.
+
+Made of a recording by ``timeline_of``. Whole nanoseconds inside, so that parts sum to the whole;
+``*_seconds`` for people and JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.occupancy.grid import waves
+from gpuadvise.advisor.occupancy.launch import Launch
+from gpuadvise.advisor.occupancy.model import occupancy
+from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
+from gpuadvise.advisor.timelines.calls import CallKind, call_kind
+from gpuadvise.advisor.timelines.gaps import idleness
+from gpuadvise.advisor.timelines.intervals import Intervals, common, cover, length
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.grid import Waves
+    from gpuadvise.advisor.timelines.activities import (
+        Activities,
+        CopyRoute,
+        CopyRuns,
+        KernelRuns,
+        KernelShape,
+        MatrixProduct,
+        Recording,
+        SkippedEvent,
+    )
+    from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
+
+_NS = 1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedKernel:
+    """Every run of one kernel in one launch shape; times in nanoseconds.
+
+    ``occupancy`` is the model's answer for the shape, None where the recording or the GPU leave
+    it open.
+    """
+
+    shape: KernelShape
+    calls: int
+    total_ns: int
+    median_ns: int
+    longest_ns: int
+    streams: int
+    in_graphs: int
+    occupancy: Occupancy | None
+    waves: Waves | None
+
+    @property
+    def seconds(self) -> float:
+        """Time of all runs, those that ran side by side counted each."""
+        return self.total_ns / _NS
+
+    @property
+    def median_seconds(self) -> float:
+        """Time of the middle run."""
+        return self.median_ns / _NS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedCopies:
+    """Every copy of one kind: nanoseconds, bytes, and how many streams they were on."""
+
+    kind: CopyRoute
+    calls: int
+    total_ns: int
+    bytes: int
+    median_bytes: int
+    largest_bytes: int
+    streams: int
+
+    @property
+    def seconds(self) -> float:
+        """Time of all copies together."""
+        return self.total_ns / _NS
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes per second while copying; None for copies of no measurable time."""
+        return self.bytes / self.seconds if self.total_ns else None
+
+    @property
+    def on_link(self) -> bool:
+        """Whether the copies cross the link between host and GPU."""
+        return self.kind.path in (CopyPath.H2D, CopyPath.D2H)
+
+    @property
+    def pageable(self) -> bool:
+        """Whether the host's side of the copies is pageable memory."""
+        return MemoryKind.PAGEABLE in (self.kind.source, self.kind.target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostCalls:
+    """Every call of one function of the CUDA interface; nanoseconds the host was in it."""
+
+    name: str
+    kind: CallKind
+    calls: int
+    total_ns: int
+    median_ns: int
+    longest_ns: int
+
+    @property
+    def seconds(self) -> float:
+        """Time the host was in these calls."""
+        return self.total_ns / _NS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launches:
+    """How work reached the GPU."""
+
+    kernels: int  # runs seen on the GPU
+    kernel_launches: int  # calls that launch one kernel
+    graph_launches: int  # calls that launch a graph
+    graph_kernels: int  # runs seen as nodes of a graph
+    hidden_graphs: bool  # graphs were launched, but their kernels were not recorded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """Where the time of one GPU went, from its first activity to its last.
+
+    ``busy``: anything ran; ``kernel`` and ``copy``: at least one kernel or copy ran (memsets are
+    busy only); ``overlapped_copy``: the part of ``copy`` in which a kernel ran too.
+    """
+
+    recorder: Recorder
+    gpu: int
+    device: Device | None
+    rank: int | None
+    span_ns: int
+    busy_ns: int
+    kernel_ns: int
+    copy_ns: int
+    overlapped_copy_ns: int
+    memset_ns: int
+    kernels: tuple[TracedKernel, ...]  # the longest total first
+    copies: tuple[TracedCopies, ...]  # likewise
+    calls: tuple[HostCalls, ...]  # likewise
+    gaps: tuple[Gap, ...]  # the longest, in order of time
+    idle: tuple[IdleTime, ...]  # all gaps by cause, the longest total first
+    launches: Launches
+    products: tuple[tuple[MatrixProduct, int], ...]
+    skipped: tuple[SkippedEvent, ...]
+    skipped_count: int
+    notes: tuple[str, ...]
+    lanes: Lanes
+
+    @property
+    def idle_ns(self) -> int:
+        """Time in which the GPU did nothing."""
+        return self.span_ns - self.busy_ns
+
+    @property
+    def span_seconds(self) -> float:
+        """From the start of the first activity to the end of the last."""
+        return self.span_ns / _NS
+
+    @property
+    def busy_seconds(self) -> float:
+        """Time in which anything ran."""
+        return self.busy_ns / _NS
+
+    @property
+    def kernel_seconds(self) -> float:
+        """Time in which at least one kernel ran."""
+        return self.kernel_ns / _NS
+
+    @property
+    def copy_seconds(self) -> float:
+        """Time in which at least one copy ran."""
+        return self.copy_ns / _NS
+
+    @property
+    def overlapped_copy_seconds(self) -> float:
+        """Time in which a copy and a kernel ran together."""
+        return self.overlapped_copy_ns / _NS
+
+    @property
+    def idle_seconds(self) -> float:
+        """Time in which the GPU did nothing."""
+        return self.idle_ns / _NS
+
+    @property
+    def synchronizations(self) -> tuple[HostCalls, ...]:
+        """The calls in which the host waited for the GPU."""
+        return self.calls_for(CallKind.SYNCHRONIZATION)
+
+    def calls_for(self, *kinds: CallKind) -> tuple[HostCalls, ...]:
+        """Return the calls of these kinds."""
+        return tuple(call for call in self.calls if call.kind in kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lanes:
+    """Covers of the span to draw: when kernels ran, copies ran, and the host waited."""
+
+    start_ns: int
+    kernels: Intervals
+    copies: Intervals
+    host: Intervals
+
+
+def timelines_of(recording: Recording, *, device: Device | None = None) -> tuple[Timeline, ...]:
+    """Return the timeline of each GPU of *recording* that worked.
+
+    *device* stands for a GPU that the recording does not name. Raises BadInput where none did
+    anything.
+    """
+    lines = tuple(
+        timeline_of(recording, gpu, device=device)
+        for gpu, activities in sorted(recording.gpus.items())
+        if any(map(len, activities.groups()))
+    )
+    if not lines:
+        raise BadInput("The recording holds no work of a GPU.")
+    return lines
+
+
+def timeline_of(recording: Recording, gpu: int, *, device: Device | None = None) -> Timeline:
+    """Return the timeline of GPU *gpu* of *recording*."""
+    activities = recording.gpus[gpu]
+    device = recording.devices.get(gpu, device)
+    kernels = cover(
+        [*[kernel.runs for kernel in activities.kernels.values()], activities.graph_runs]
+    )
+    copies = cover([copy.runs for copy in activities.copies.values()])
+    memsets = cover([activities.memsets])
+    parts = [part for part in (kernels, copies, memsets) if len(part)]
+    busy = parts[0] if len(parts) == 1 else cover(parts)
+    idle = idleness(busy, recording)
+    return Timeline(
+        recorder=recording.recorder,
+        gpu=gpu,
+        device=device,
+        rank=recording.rank,
+        span_ns=busy.ends[-1] - busy.starts[0],
+        busy_ns=length(busy),
+        kernel_ns=length(kernels),
+        copy_ns=length(copies),
+        overlapped_copy_ns=length(common(kernels, copies)),
+        memset_ns=length(memsets),
+        kernels=_kernels(activities, device),
+        copies=_copies(activities),
+        calls=_calls(recording),
+        gaps=idle.longest,
+        idle=idle.totals,
+        launches=_launches(recording, activities),
+        products=tuple(recording.products.items()),
+        skipped=tuple(recording.skipped),
+        skipped_count=recording.skipped_count,
+        notes=tuple(recording.notes),
+        lanes=_lanes(recording, busy, kernels, copies),
+    )
+
+
+def shape_occupancy(device: Device, shape: KernelShape) -> Occupancy | None:
+    """Return the occupancy of a launch shape; None where a part of it is not known or absurd."""
+    if shape.block is None or shape.dynamic_shared is None or shape.registers is None:
+        return None
+    try:
+        launch = Launch(
+            threads=prod(shape.block),
+            registers=shape.registers,
+            static_shared=shape.static_shared,
+            dynamic_shared=shape.dynamic_shared,
+            block_dim=shape.block,
+        )
+    except BadInput:
+        return None
+    answer = occupancy(device.limits, launch)
+    return answer if answer.launchable else None
+
+
+def _kernels(activities: Activities, device: Device | None) -> tuple[TracedKernel, ...]:
+    kernels = [
+        _kernel(shape, kernel, device)
+        for shape, kernel in activities.kernels.items()
+        if kernel.runs
+    ]
+    return tuple(sorted(kernels, key=lambda kernel: (-kernel.total_ns, kernel.shape.name)))
+
+
+def _kernel(shape: KernelShape, kernel: KernelRuns, device: Device | None) -> TracedKernel:
+    durations = kernel.runs.durations()
+    resident = shape_occupancy(device, shape) if device else None
+    grid = None
+    if resident and shape.grid and device and device.sm_count:
+        grid = waves(resident, device.sm_count, prod(shape.grid))
+    return TracedKernel(
+        shape=shape,
+        calls=len(durations),
+        total_ns=sum(durations),
+        median_ns=_middle(durations),
+        longest_ns=durations[-1],
+        streams=len(kernel.streams),
+        in_graphs=kernel.in_graphs,
+        occupancy=resident,
+        waves=grid,
+    )
+
+
+def _copies(activities: Activities) -> tuple[TracedCopies, ...]:
+    copies = [_copy(kind, runs) for kind, runs in activities.copies.items() if runs.runs]
+    return tuple(sorted(copies, key=lambda copy: -copy.total_ns))
+
+
+def _copy(kind: CopyRoute, copies: CopyRuns) -> TracedCopies:
+    sizes = sorted(copies.sizes)
+    return TracedCopies(
+        kind=kind,
+        calls=len(sizes),
+        total_ns=sum(copies.runs.durations()),
+        bytes=sum(sizes),
+        median_bytes=_middle(sizes),
+        largest_bytes=sizes[-1],
+        streams=len(copies.streams),
+    )
+
+
+def _calls(recording: Recording) -> tuple[HostCalls, ...]:
+    calls = [
+        HostCalls(
+            name=name,
+            kind=call_kind(name),
+            calls=len(durations),
+            total_ns=sum(durations),
+            median_ns=_middle(durations),
+            longest_ns=durations[-1],
+        )
+        for name, runs in recording.calls.items()
+        if (durations := runs.durations())
+    ]
+    return tuple(sorted(calls, key=lambda call: (-call.total_ns, call.name)))
+
+
+def _launches(recording: Recording, activities: Activities) -> Launches:
+    count = dict.fromkeys(CallKind, 0)
+    for name, runs in recording.calls.items():
+        count[call_kind(name)] += len(runs)
+    in_graphs = sum(kernel.in_graphs for kernel in activities.kernels.values())
+    kernels = sum(len(kernel.runs) for kernel in activities.kernels.values())
+    graphs = count[CallKind.GRAPH_LAUNCH]
+    return Launches(
+        kernels=kernels,
+        kernel_launches=count[CallKind.LAUNCH],
+        graph_launches=graphs,
+        graph_kernels=in_graphs,
+        hidden_graphs=bool(activities.graph_runs) and not in_graphs,
+    )
+
+
+def _lanes(
+    recording: Recording,
+    busy: Intervals,
+    kernels: Intervals,
+    copies: Intervals,
+) -> Lanes:
+    waits = [
+        runs
+        for name, runs in recording.calls.items()
+        if call_kind(name) is CallKind.SYNCHRONIZATION
+    ]
+    span = Intervals(busy.starts[:1], busy.ends[-1:])
+    return Lanes(
+        start_ns=busy.starts[0],
+        kernels=kernels,
+        copies=copies,
+        host=common(cover(waits), span),
+    )
+
+
+def _middle(values: Sequence[int]) -> int:
+    """Return the lower median of ascending *values*."""
+    return values[(len(values) - 1) // 2]

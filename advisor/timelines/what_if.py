@@ -1,0 +1,132 @@
+"""What removing a cause of lost time could win at most, as a share of the traced span.
+
+Each bound is Amdahl's: span / (span - time that the cause takes), so no repair of that cause
+alone wins more. Causes are looked at one by one; their bounds do not multiply.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.timelines.activities import CopyPath
+from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.transfers.copies import Direction, copy_rate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
+    from gpuadvise.advisor.transfers.links import LinkModel
+
+# Below this share of the span nothing is worth a word.
+WORTH_SAYING = 0.02
+_DIRECTIONS = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}
+
+
+class Change(StrEnum):
+    """What could be changed."""
+
+    PIN_MEMORY = "pin-memory"
+    MERGE_COPIES = "merge-copies"
+    OVERLAP_COPIES = "overlap-copies"
+    LAUNCH_GRAPHS = "launch-graphs"
+    WAIT_LESS = "wait-less"
+    SHORTEN_HOST_WORK = "shorten-host-work"
+    REUSE_MEMORY = "reuse-memory"
+    FASTEN_KERNEL = "speed-up-kernel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """A change, the nanoseconds it saves at most, the bound on the whole, and its formula.
+
+    ``speedup`` is None where nothing bounds it: the cause is all there is. ``subject`` names the
+    kernel of a change that is about one.
+    """
+
+    change: Change
+    saved_ns: int
+    speedup: float | None
+    how: str
+    subject: str | None = None
+
+
+def what_if(timeline: Timeline, model: LinkModel) -> tuple[WhatIf, ...]:
+    """Return the changes that could save at least 2 % of the span, the largest first."""
+    changes = [
+        _bounded(timeline.span_ns, change, saved, how, subject)
+        for change, saved, how, subject in _savings(timeline, model)
+        if saved >= WORTH_SAYING * timeline.span_ns
+    ]
+    return tuple(sorted(changes, key=lambda change: -change.saved_ns))
+
+
+def _bounded(span: int, change: Change, saved: int, how: str, subject: str | None) -> WhatIf:
+    left = span - min(saved, span)
+    bound = span / left if left else None
+    return WhatIf(change=change, saved_ns=min(saved, span), speedup=bound, how=how, subject=subject)
+
+
+def _savings(timeline: Timeline, model: LinkModel) -> Iterator[tuple[Change, int, str, str | None]]:
+    yield Change.PIN_MEMORY, _pinning(timeline, model), "pageable copy time - bytes / link", None
+    yield Change.MERGE_COPIES, _merging(timeline, model), "copies x latency", None
+    yield (
+        Change.OVERLAP_COPIES,
+        _overlapping(timeline),
+        "time of kernels and copies - the longest of kernels, copies in, copies out",
+        None,
+    )
+    idle = {total.cause: total.total_ns for total in timeline.idle}
+    for change, cause, how in (
+        (Change.LAUNCH_GRAPHS, GapCause.LAUNCH, "idle between launches"),
+        (Change.WAIT_LESS, GapCause.SYNCHRONIZATION, "idle after the host had waited"),
+        (Change.SHORTEN_HOST_WORK, GapCause.HOST_WORK, "idle while the host worked"),
+        (Change.REUSE_MEMORY, GapCause.ALLOCATION, "idle while the host allocated"),
+    ):
+        yield change, idle.get(cause, 0), how, None
+    for kernel in timeline.kernels[:5]:
+        yield Change.FASTEN_KERNEL, kernel.total_ns, "all of its time", kernel.shape.name
+
+
+def least_ns(copies: TracedCopies, model: LinkModel) -> int | None:
+    """Return what these copies would take from pinned memory alone on the link.
+
+    None for copies that do not cross it.
+    """
+    direction = _DIRECTIONS.get(copies.kind.path)
+    if direction is None:
+        return None
+    seconds = copies.calls * model.copy_latency + copies.bytes / copy_rate(model, direction)
+    return round(seconds * 1e9)
+
+
+def _pinning(timeline: Timeline, model: LinkModel) -> int:
+    pageable = [copies for copies in timeline.copies if copies.pageable and copies.on_link]
+    return sum(max(0, copies.total_ns - (least_ns(copies, model) or 0)) for copies in pageable)
+
+
+def _merging(timeline: Timeline, model: LinkModel) -> int:
+    """Return the latencies of copies too small to reach half the link's rate, all but one."""
+    saved = 0.0
+    for copies in timeline.copies:
+        direction = _DIRECTIONS.get(copies.kind.path)
+        if direction is None or copies.calls < 2:
+            continue
+        if copies.median_bytes < model.copy_latency * copy_rate(model, direction):
+            saved += copies.total_ns - copies.bytes / copy_rate(model, direction) * 1e9
+    return max(0, round(saved))
+
+
+def _overlapping(timeline: Timeline) -> int:
+    """Return what is left of kernels and copies beside the longest kind of them."""
+    paths = (CopyPath.H2D, CopyPath.D2H)
+    ways = [
+        sum(copies.total_ns for copies in timeline.copies if copies.kind.path is path)
+        for path in paths
+    ]
+    work = timeline.kernel_ns + timeline.copy_ns - timeline.overlapped_copy_ns
+    if not any(ways) or not timeline.kernel_ns:
+        return 0
+    return max(0, work - max(timeline.kernel_ns, *ways))

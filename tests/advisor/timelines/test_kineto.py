@@ -1,0 +1,280 @@
+"""Traces of PyTorch's profiler: what is read, in which layouts, and what breaks nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import traces
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
+from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.timelines.read import read_recordings
+from gpuadvise.advisor.timelines.timeline import timelines_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpuadvise.advisor.timelines.activities import Recording
+    from gpuadvise.advisor.timelines.timeline import Timeline
+
+RUN = [
+    traces.call(0, 5),
+    traces.kernel(10, 20.5),
+    traces.call(12, 4, "cudaMemcpyAsync", correlation=2),
+    traces.copy(20.5, 20, 1 << 20),
+    traces.copy(50, 10, 1 << 10, "Memcpy DtoH (Device -> Pinned)", correlation=3),
+    traces.call(45, 16, "cudaMemcpy", correlation=3),
+    traces.kernel(100, 10),
+    traces.call(61, 50, "cudaDeviceSynchronize"),
+    traces.event("gpu_memset", "Memset (Device)", 60, 1, {"device": 0, "bytes": 64, "stream": 7}),
+]
+
+
+def read(path: Path, text: str | bytes) -> Recording:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    (recording,) = read_recordings(str(path))
+    return recording
+
+
+def timeline(path: Path, text: str | bytes) -> Timeline:
+    (line,) = timelines_of(read(path, text))
+    return line
+
+
+def test_where_the_time_went(tmp_path: Path) -> None:
+    line = timeline(tmp_path / "trace", traces.kineto(RUN))
+    assert line.recorder is Recorder.PYTORCH
+    assert line.device is not None
+    assert (line.device.name, line.device.sm_count) == ("NVIDIA H200", 132)
+    assert (line.span_ns, line.kernel_ns, line.copy_ns) == (100_000, 30_500, 30_000)
+    assert (line.overlapped_copy_ns, line.memset_ns) == (10_000, 1_000)
+    assert line.busy_ns == 30_500 + 30_000 - 10_000 + 1_000
+    assert line.idle_ns == sum(gap.length_ns for gap in line.gaps)
+
+
+def test_a_kernel_has_our_occupancy(tmp_path: Path) -> None:
+    (kernel,) = timeline(tmp_path / "trace", traces.kineto(RUN)).kernels
+    assert (kernel.calls, kernel.total_ns, kernel.median_ns) == (2, 30_500, 10_000)
+    assert kernel.shape.reported_occupancy == 0.25
+    assert kernel.occupancy is not None
+    assert kernel.occupancy.occupancy == 1.0
+    assert kernel.waves is not None
+    assert kernel.waves.waves == 264 / (8 * 132)
+
+
+def test_much_shared_memory_is_not_occupancy_zero(tmp_path: Path) -> None:
+    args = {"registers per thread": 168, "shared memory": 213_188, "block": [384, 1, 1]}
+    run = traces.kernel(0, 1, **args, **{"est. achieved occupancy %": 0})
+    (kernel,) = timeline(tmp_path / "trace", traces.kineto([run])).kernels
+    assert kernel.occupancy is not None
+    assert kernel.occupancy.occupancy == 0.1875
+
+
+def test_copies_by_direction_memory_and_call(tmp_path: Path) -> None:
+    copies = {one.kind.path: one for one in timeline(tmp_path / "t", traces.kineto(RUN)).copies}
+    into, out = copies[CopyPath.H2D], copies[CopyPath.D2H]
+    assert (into.kind.source, into.kind.asynchronous) == (MemoryKind.PAGEABLE, True)
+    assert (out.kind.target, out.kind.asynchronous) == (MemoryKind.PINNED, False)
+    assert into.pageable
+    assert not out.pageable
+    assert into.rate == pytest.approx((1 << 20) / 20e-6)
+
+
+def test_gaps_say_what_the_host_did(tmp_path: Path) -> None:
+    gaps = timeline(tmp_path / "trace", traces.kineto(RUN)).gaps
+    assert [gap.length_ns for gap in gaps] == [9_500, 39_000]
+    assert [gap.cause for gap in gaps] == [GapCause.COPY, GapCause.SYNCHRONIZATION]
+
+
+def test_calls_by_kind(tmp_path: Path) -> None:
+    line = timeline(tmp_path / "trace", traces.kineto(RUN))
+    (wait,) = line.synchronizations
+    assert (wait.name, wait.calls, wait.total_ns) == ("cudaDeviceSynchronize", 1, 50_000)
+    assert {call.name for call in line.calls_for(CallKind.COPY)} == {
+        "cudaMemcpy",
+        "cudaMemcpyAsync",
+    }
+    assert (line.launches.kernels, line.launches.kernel_launches) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda text: json.dumps(json.loads(text)),
+        lambda text: json.dumps(json.loads(text), indent=2),
+        lambda text: json.dumps(json.loads(text), indent=None, separators=(",", ":")),
+        lambda text: json.dumps(json.loads(text), indent="\t"),
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: gzip.compress(text.encode()),
+        lambda text: "\ufeff" + text,
+    ],
+    ids=["one-line", "indented", "compact", "tabs", "crlf", "gzip", "mark"],
+)
+def test_the_layout_does_not_matter(tmp_path: Path, layout: Any) -> None:
+    text = traces.kineto(RUN)
+    assert timeline(tmp_path / "a", layout(text)) == timeline(tmp_path / "b", text)
+
+
+def test_a_bare_list_and_old_categories(tmp_path: Path) -> None:
+    old = {
+        "kernel": "Kernel",
+        "gpu_memcpy": "Memcpy",
+        "gpu_memset": "Memset",
+        "cuda_runtime": "Runtime",
+    }
+    events = [one | {"cat": old[one["cat"]]} for one in RUN]
+    line = timeline(tmp_path / "trace", json.dumps(events))
+    assert line.device is None
+    assert line.span_ns == 100_000
+    assert line.kernels[0].occupancy is None
+
+
+def test_matrix_products(tmp_path: Path) -> None:
+    dims = {"Input Dims": [[8], [4, 8], [8, 16]], "Input type": ["float"] * 3}
+    op = traces.event("cpu_op", "aten::addmm", 0, 1, dims)
+    ((product, calls),) = timeline(tmp_path / "t", traces.kineto([*RUN, op])).products
+    assert (product.rows, product.inner, product.columns, product.dtype, calls) == (
+        4,
+        8,
+        16,
+        "float",
+        1,
+    )
+
+
+BROKEN: list[dict[str, Any]] = [
+    traces.kernel(math.nan, 1),
+    traces.kernel(math.inf, 1),
+    traces.kernel(1, -1),
+    traces.kernel(1, 1e300),
+    traces.event("kernel", "k", "soon", 1, {}),
+    traces.event("kernel", "k", 1, 1, [1]),
+    traces.event("kernel", "k", True, 1, {}),
+    traces.kernel(1, 1, device="zero"),
+    traces.kernel(1, 1, grid=7),
+    traces.kernel(1, 1, block=[{}, 1, 1]),
+    traces.copy(1, 1, -1),
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_broken_event_is_skipped_with_its_number(
+    tmp_path: Path, broken: dict[str, Any], compact: bool
+) -> None:
+    text = traces.kineto([RUN[0], broken, *RUN[1:]])
+    if compact:
+        text = json.dumps(json.loads(text))
+    line = timeline(tmp_path / "trace", text)
+    assert line.span_ns == 100_000
+    assert [one.event for one in line.skipped] == [2]
+    assert "1 event could not be read" in line.notes[-1]
+
+
+@pytest.mark.parametrize("compact", [False, True])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text.replace('"name": "add"', '"name": "a"d"d"', 1),
+        lambda text: text.replace('"args": {', '"args": ' + "[" * 100_000 + "{", 1),
+        lambda text: text.replace("20.5", "20.5.5", 1),
+    ],
+)
+def test_text_that_is_no_json_costs_one_event(tmp_path: Path, damage: Any, compact: bool) -> None:
+    text = traces.kineto([RUN[1], *RUN])
+    if compact:
+        text = json.dumps(json.loads(text))
+    line = timeline(tmp_path / "trace", damage(text))
+    assert line.skipped_count >= 1
+    assert line.launches.kernels == 2
+
+
+def test_a_truncated_file_is_read_to_its_end(tmp_path: Path) -> None:
+    text = traces.kineto(RUN * 50)
+    line = timeline(tmp_path / "trace", text[: len(text) // 2])
+    assert 10 < line.launches.kernels < 100
+    packed = gzip.compress(text.encode())
+    assert timeline(tmp_path / "trace.gz", packed[:-20]).notes
+
+
+def test_a_bomb_is_refused(tmp_path: Path) -> None:
+    import zlib
+
+    packer = zlib.compressobj(9, wbits=31)
+    start = traces.kineto(RUN).encode()[:-30]
+    bomb = packer.compress(start) + packer.compress(b" " * (300 << 20)) + packer.flush()
+    with pytest.raises(BadInput, match="times its size"):
+        timeline(tmp_path / "bomb", bomb)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no timeline"),
+        ("hello", "no timeline"),
+        ("[]", "neither"),
+        ('{"traceEvents": []}', "neither"),
+        (traces.kineto([]), "no work of a GPU"),
+        (traces.kineto([], deviceProperties=[traces.H200 | {"warpSize": 64}]), "AMD"),
+    ],
+)
+def test_what_is_no_timeline_gets_a_sentence(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        read(tmp_path / "file", text)
+
+
+def test_ranks_in_a_folder(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        info = {"rank": rank, "world_size": 2, "backend": "nccl"}
+        (tmp_path / f"r{rank}.json").write_text(traces.kineto(RUN, distributedInfo=info))
+    (tmp_path / "notes.txt").write_text("not a trace")
+    assert [one.rank for one in read_recordings(str(tmp_path))] == [0, 1]
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_any_values_are_read_or_skipped(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    events = json.loads(json.dumps(RUN))
+    for _ in range(data.draw(st.integers(1, 4))):
+        target = data.draw(st.sampled_from(events))
+        if data.draw(st.booleans()) and isinstance(target.get("args"), dict) and target["args"]:
+            target = target["args"]
+        target[data.draw(st.sampled_from(sorted(target)))] = data.draw(VALUES)
+    try:
+        timeline(tmp_path_factory.mktemp("any") / "trace", traces.kineto(events))
+    except BadInput as error:
+        assert error.message
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_any_bytes_are_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    content = bytearray(traces.kineto(RUN).encode())
+    for _ in range(data.draw(st.integers(1, 5))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        content[at : at + data.draw(st.integers(0, 40))] = data.draw(st.binary(max_size=8))
+    try:
+        timeline(tmp_path_factory.mktemp("bytes") / "trace", bytes(content))
+    except BadInput as error:
+        assert error.message

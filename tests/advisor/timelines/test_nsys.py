@@ -1,0 +1,140 @@
+"""Exports of Nsight Systems: what is read, what may be missing, and what breaks nothing."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from typing import TYPE_CHECKING
+
+import exports
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
+from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.timelines.read import read_recordings
+from gpuadvise.advisor.timelines.timeline import timelines_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpuadvise.advisor.timelines.timeline import Timeline
+
+
+def timeline(path: Path) -> Timeline:
+    (recording,) = read_recordings(str(path))
+    (line,) = timelines_of(recording)
+    return line
+
+
+def test_where_the_time_went(tmp_path: Path) -> None:
+    line = timeline(exports.export(tmp_path / "report"))
+    assert line.recorder is Recorder.NSIGHT_SYSTEMS
+    assert line.device is not None
+    assert line.device.sm_count == 132
+    assert (line.span_ns, line.kernel_ns, line.copy_ns) == (100_000, 30_500, 30_000)
+    assert (line.overlapped_copy_ns, line.memset_ns, line.idle_ns) == (10_000, 1_000, 48_500)
+    assert [gap.cause for gap in line.gaps] == [GapCause.COPY, GapCause.SYNCHRONIZATION]
+
+
+def test_kernels_and_copies(tmp_path: Path) -> None:
+    line = timeline(exports.export(tmp_path / "report"))
+    (kernel,) = line.kernels
+    assert (kernel.shape.name, kernel.shape.local_memory) == ("add(float *)", 16)
+    assert (kernel.shape.static_shared, kernel.calls) == (1024, 2)
+    assert kernel.occupancy is not None
+    assert kernel.occupancy.occupancy == 1.0
+    copies = {one.kind.path: one for one in line.copies}
+    assert copies[CopyPath.H2D].kind.source is MemoryKind.PAGEABLE
+    assert copies[CopyPath.H2D].kind.asynchronous
+    assert copies[CopyPath.D2H].kind.asynchronous is False
+    assert [call.name for call in line.synchronizations] == ["cudaDeviceSynchronize"]
+
+
+MISSING = [
+    *(name for name in exports.TABLES if name != "CUPTI_ACTIVITY_KIND_KERNEL"),
+    *(
+        f"{table}.{column}"
+        for table, columns in exports.TABLES.items()
+        for column in columns
+        if column not in ("start", "end")
+    ),
+]
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_what_is_missing_is_not_known(tmp_path: Path, missing: str) -> None:
+    line = timeline(exports.export(tmp_path / "report", without=(missing,)))
+    assert line.launches.kernels == 2
+    assert line.kernel_ns == 30_500
+
+
+def test_no_gpu_work_gets_a_sentence(tmp_path: Path) -> None:
+    without = tuple(name for name in exports.TABLES if "CUPTI" in name)
+    with pytest.raises(BadInput, match="no work of a GPU"):
+        timeline(exports.export(tmp_path / "report", without=without))
+    sqlite3.connect(tmp_path / "other").execute("CREATE TABLE songs (title)").connection.close()
+    with pytest.raises(BadInput, match="no export"):
+        timeline(tmp_path / "other")
+
+
+def test_a_view_in_place_of_a_table_is_not_asked(tmp_path: Path) -> None:
+    path = exports.export(tmp_path / "report", without=("CUPTI_ACTIVITY_KIND_MEMCPY",))
+    database = sqlite3.connect(path)
+    database.execute(
+        "CREATE VIEW CUPTI_ACTIVITY_KIND_MEMCPY AS WITH RECURSIVE n(start) AS "
+        "(SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start, start AS end FROM n"
+    )
+    database.commit()
+    database.close()
+    assert timeline(path).copies == ()
+
+
+def test_the_file_is_not_written(tmp_path: Path) -> None:
+    path = exports.export(tmp_path / "report")
+    before = path.read_bytes()
+    timeline(path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["report"]
+
+
+ODD = (None, "soon", b"\xff\x00", math.inf, -1, 2**62, 1.5, -(2**63), 2**63 - 1)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_rows_of_wrong_types_are_skipped(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    rows = {table: [list(row) for row in some] for table, some in exports.ROWS.items()}
+    for _ in range(data.draw(st.integers(1, 6))):
+        some = rows[data.draw(st.sampled_from(sorted(rows)))]
+        row = data.draw(st.sampled_from(some))
+        row[data.draw(st.integers(0, len(row) - 1))] = data.draw(st.sampled_from(ODD))
+    path = tmp_path_factory.mktemp("odd") / "report"
+    exports.export(path, rows={table: [tuple(row) for row in some] for table, some in rows.items()})
+    try:
+        line = timeline(path)
+    except BadInput as error:
+        assert error.message
+    else:
+        assert line.span_ns == line.busy_ns + sum(gap.length_ns for gap in line.gaps)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_any_bytes_are_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = exports.export(tmp_path_factory.mktemp("bytes") / "report")
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = data.draw(st.integers(16, len(content) - 1))
+        content[at : at + 4] = data.draw(st.binary(max_size=6))
+    path.write_bytes(content)
+    try:
+        timeline(path)
+    except BadInput as error:
+        assert error.message

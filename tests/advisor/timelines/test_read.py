@@ -1,0 +1,96 @@
+"""Files told by their content, wherever they come from, and what they hold of people."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import exports
+import pytest
+import traces
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.timelines.activities import Recorder
+from gpuadvise.advisor.timelines.read import read_recordings
+from gpuadvise.advisor.timelines.timeline import timelines_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRACE = traces.kineto([traces.kernel(0, 10), traces.kernel(30, 10)]).encode()
+
+
+@pytest.mark.parametrize("name", ["trace.json", "trace.sqlite", "trace", "trace.gz"])
+def test_the_suffix_says_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(TRACE)
+    (recording,) = read_recordings(str(tmp_path / name))
+    assert recording.recorder is Recorder.PYTORCH
+
+
+@pytest.mark.parametrize("kind", ["trace", "export"])
+def test_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    content = TRACE if kind == "trace" else exports.export(tmp_path / "report").read_bytes()
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    (recording,) = read_recordings("-")
+    (line,) = timelines_of(recording)
+    assert line.launches.kernels == 2
+
+
+def test_progress_counts_the_bytes(tmp_path: Path) -> None:
+    (tmp_path / "trace").write_bytes(TRACE)
+    told: list[int] = []
+    list(read_recordings(str(tmp_path / "trace"), progress=told.append))
+    assert told == sorted(told)
+    assert told[-1] == len(TRACE)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("a.nsys-rep", "nsys export"), ("a.xplane.pb", "trace.json.gz"), ("a.txt", "PyTorch")],
+)
+def test_what_to_do_with_other_files(tmp_path: Path, name: str, hint: str) -> None:
+    (tmp_path / name).write_bytes(b"\x00\x01other")
+    with pytest.raises(BadInput) as caught:
+        list(read_recordings(str(tmp_path / name)))
+    assert caught.value.hint is not None
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("path", ["absent", "with\0zero", ""])
+def test_paths_that_are_no_file(tmp_path: Path, path: str) -> None:
+    with pytest.raises(BadInput):
+        list(read_recordings(path and str(tmp_path / path)))
+
+
+def test_a_folder_without_timelines(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="holds no timeline"):
+        list(read_recordings(str(tmp_path)))
+
+
+def test_nothing_of_people_and_machines_is_kept(tmp_path: Path) -> None:
+    secret = "hunter2"
+    header = {
+        "hostname": secret,
+        "username": secret,
+        "trace_id": secret,
+        "distributedInfo": {"backend": secret},
+    }
+    function = traces.event(
+        "python_function", f"/home/{secret}/train.py(1): f", 0, 1, {"x": secret}
+    )
+    (tmp_path / "trace").write_text(traces.kineto([traces.kernel(0, 10), function], **header))
+    path = exports.export(tmp_path / "report")
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE TARGET_INFO_SYSTEM_ENV (name, value)")
+    database.execute(
+        "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('DeviceEnvironment', ?)", (secret,)
+    )
+    database.execute("INSERT INTO StringIds VALUES (77, ?)", (secret,))
+    database.commit()
+    database.close()
+    for file in ("trace", "report"):
+        (recording,) = read_recordings(str(tmp_path / file))
+        assert secret not in repr(recording)
+        assert secret not in repr(timelines_of(recording))

@@ -1,0 +1,106 @@
+"""Bounds on what a change can win, and the gaps they rest on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import traces
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuadvise.advisor.catalogue.lookup import find
+from gpuadvise.advisor.timelines.activities import KernelRuns, KernelShape, Recorder, Recording
+from gpuadvise.advisor.timelines.gaps import PROMPT_NS, GapCause, idleness
+from gpuadvise.advisor.timelines.intervals import Intervals, between, cover
+from gpuadvise.advisor.timelines.read import read_recordings
+from gpuadvise.advisor.timelines.timeline import timelines_of
+from gpuadvise.advisor.timelines.what_if import Change, what_if
+from gpuadvise.advisor.transfers.links import default_link_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from gpuadvise.advisor.timelines.what_if import WhatIf
+
+MODEL = default_link_model(find("h200-sxm"))
+
+
+def changes(path: Path, events: list[dict[str, Any]]) -> dict[Change, WhatIf]:
+    path.write_text(traces.kineto(events))
+    (recording,) = read_recordings(str(path))
+    (line,) = timelines_of(recording)
+    return {one.change: one for one in reversed(what_if(line, MODEL))}
+
+
+def test_pinning_saves_what_the_link_does_not_need(tmp_path: Path) -> None:
+    events = [traces.copy(0, 2400, 16 << 20), traces.kernel(2400, 600)]
+    change = changes(tmp_path / "trace", events)[Change.PIN_MEMORY]
+    needed = MODEL.copy_latency + (16 << 20) / MODEL.h2d_rate
+    assert change.saved_ns == pytest.approx(2.4e6 - needed * 1e9, rel=1e-6)
+    assert change.speedup == pytest.approx(3e6 / (3e6 - change.saved_ns))
+
+
+def test_pinned_copies_save_nothing_by_pinning(tmp_path: Path) -> None:
+    events = [traces.copy(0, 2400, 16 << 20, "Memcpy HtoD (Pinned -> Device)")]
+    assert Change.PIN_MEMORY not in changes(tmp_path / "trace", events)
+
+
+def test_overlap_ends_at_the_longest_part(tmp_path: Path) -> None:
+    events = [
+        traces.copy(0, 100, 1 << 22, "Memcpy HtoD (Pinned -> Device)"),
+        traces.kernel(100, 300),
+        traces.copy(400, 200, 1 << 22, "Memcpy DtoH (Device -> Pinned)"),
+    ]
+    change = changes(tmp_path / "trace", events)[Change.OVERLAP_COPIES]
+    assert (change.saved_ns, change.speedup) == (300_000, 2.0)
+
+
+def test_what_overlaps_already_saves_nothing(tmp_path: Path) -> None:
+    events = [
+        traces.copy(0, 100, 1 << 22, "Memcpy HtoD (Pinned -> Device)"),
+        traces.kernel(0, 300),
+    ]
+    assert Change.OVERLAP_COPIES not in changes(tmp_path / "trace", events)
+
+
+def test_short_gaps_are_launches_and_long_ones_the_hosts(tmp_path: Path) -> None:
+    events = [traces.kernel(20 * i, 10) for i in range(10)] + [traces.kernel(1190, 10)]
+    found = changes(tmp_path / "trace", events)
+    assert found[Change.LAUNCH_GRAPHS].saved_ns == 90_000
+    assert found[Change.SHORTEN_HOST_WORK].saved_ns == 1_000_000
+
+
+STEPS = st.lists(
+    st.tuples(st.integers(1, 2 * PROMPT_NS), st.integers(1, 5000)), min_size=1, max_size=30
+)
+CALLS = st.dictionaries(
+    st.sampled_from(["cudaMalloc", "cudaMemcpy", "cudaDeviceSynchronize", "cudaLaunchKernel"]),
+    st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**5)), max_size=20),
+)
+
+
+@given(STEPS, CALLS)
+def test_causes_share_out_all_idle_time(
+    steps: list[tuple[int, int]], calls: dict[str, list[tuple[int, int]]]
+) -> None:
+    runs, at = Intervals(), 0
+    for pause, work in steps:
+        at += pause
+        runs.add(at, at + work)
+        at += work
+    recording = Recording(recorder=Recorder.PYTORCH)
+    recording.gpu(0).kernels[KernelShape(name="k")] = KernelRuns(runs=runs)
+    for name, times in calls.items():
+        recording.calls[name] = Intervals(
+            [start for start, _ in times], [start + length for start, length in times]
+        )
+    busy = cover([runs])
+    idle = idleness(busy, recording)
+    gaps = between(busy)
+    assert idle.total_ns(*GapCause) == sum(gaps.ends) - sum(gaps.starts)
+    assert sum(total.gaps for total in idle.totals) == len(gaps) == len(idle.longest)
+    for cause in GapCause:
+        kept = [gap.length_ns for gap in idle.longest if gap.cause is cause]
+        assert sum(kept) == idle.total_ns(cause)
