@@ -1,0 +1,1 @@
+"""What CUDA and PyTorch source files say: facts, and the faults that can be seen in them."""

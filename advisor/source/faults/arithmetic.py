@@ -1,0 +1,263 @@
+"""Divisions, accidental doubles and narrow integers in device code."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.cuda_file import literal_type
+from gpuadvise.advisor.source.diagnostic import TextEdit
+from gpuadvise.advisor.source.rule_context import bare
+from gpuadvise.advisor.source.scopes import INTEGERS, NARROW, UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_DIVIDING = ("/", "%", "/=", "%=")
+_EXPRESSION = frozenset(
+    ("binary_expression", "parenthesized_expression", "unary_expression", "conditional_expression")
+)
+_TWO_ARGUMENTS = frozenset("pow fmax fmin max min fmod atan2 hypot".split())
+_POWER_OF_TWO = re.compile(r"\b1[uUlL]*\s*<<")
+
+
+def integer_division(context: RuleContext) -> Iterator[Diagnostic]:
+    """Divisions by a variable that a loop repeats, or whose divisor is a power of two."""
+    if not context.function.on_device:
+        return
+    reported: set[tuple[str, str, int]] = set()
+    for node in context.function.nodes("binary_expression", "assignment_expression"):
+        if len(node.children) != 2 or context.file.operator(node) not in _DIVIDING:
+            continue
+        dividend, divisor = node.children
+        if context.file.is_constant(divisor, context.function):
+            continue
+        if not all(context.type_of(c) in INTEGERS for c in (dividend, divisor)):
+            continue
+        loop = context.loop_around(node)
+        power = _is_power_of_two(context, divisor)
+        if not power and not (loop and _changes_in(context, dividend, loop)):
+            continue
+        key = (context.at(dividend), context.at(divisor), loop.index if loop else -1)
+        if key in reported:
+            continue
+        reported.add(key)
+        yield context.found(
+            "integer-division", node, _division_words(power), _division_action(power)
+        )
+
+
+def _division_words(power: bool) -> str:
+    if power:
+        return "an integer division by a power of two that the compiler does not know to be one."
+    return "an integer division by a variable, in each iteration of a loop."
+
+
+def _division_action(power: bool) -> str:
+    if power:
+        return "Keep the logarithm instead of the power: i / n is i >> log2(n), and i % n is i & (n - 1), for i >= 0."
+    return (
+        "Carry quotient and remainder along with the loop (add the step, wrap at n), or make n a template "
+        "parameter; if n is always a power of two, i / n is i >> log2(n) and i % n is i & (n - 1), for i >= 0."
+    )
+
+
+def _is_power_of_two(context: RuleContext, divisor: Node) -> bool:
+    divisor = bare(divisor)
+    if divisor.kind == "binary_expression":
+        return context.file.operator(divisor) == "<<" and context.constant(divisor.children[0]) == 1
+    if divisor.kind != "identifier":
+        return False
+    variable = context.file.variable(context.at(divisor), divisor, context.function)
+    if variable is None or variable.value is None or not _unchanged(context, variable.name):
+        return False
+    value = bare(variable.value)
+    return value.kind == "binary_expression" and bool(_POWER_OF_TWO.match(context.at(value)))
+
+
+def _unchanged(context: RuleContext, name: str) -> bool:
+    return name not in _assigned_below(context, context.function.body)
+
+
+def _assigned_below(context: RuleContext, node: Node) -> set[str]:
+    """Return the names that are assigned somewhere below *node*."""
+    names: set[str] = set()
+    for kind in ("assignment_expression", "update_expression", "init_declarator"):
+        for changed in context.function.by_kind.get(kind, ()):
+            if node.index <= changed.index <= node.last and changed.children:
+                target = changed.children[0]
+                while target.kind in (
+                    "subscript_expression",
+                    "field_expression",
+                    "array_declarator",
+                ):
+                    target = target.children[0]
+                if kind != "init_declarator" or changed.index != node.index:
+                    names.add(context.at(target))
+    return names
+
+
+def _changes_in(context: RuleContext, dividend: Node, loop: Node) -> bool:
+    changed = _assigned_below(context, loop)
+    return any(
+        n.kind == "identifier" and context.at(n) in changed
+        for n in context.file.tree.below(dividend)
+    )
+
+
+def implicit_double(context: RuleContext) -> Iterator[Diagnostic]:
+    """Literals without f that turn a float expression into a double one."""
+    if not context.function.on_device:
+        return
+    for literal in context.function.nodes("number_literal"):
+        words = context.at(literal)
+        if "." not in words and "e" not in words.lower() or words[:2] in ("0x", "0X"):
+            continue
+        if literal_type(words) != "double":
+            continue
+        top = _whole_expression(literal)
+        if _mixes_float(context, top, literal) and _ends_as_float(context, top):
+            edit = TextEdit(start=literal.end, end=literal.end, text="f")
+            yield context.found(
+                "implicit-double",
+                literal,
+                f"a double in a float expression: {words} makes the compiler convert and compute in double.",
+                f"Write {words}f.",
+                edits=(edit,),
+                replacement=f"Write {words}f.",
+            )
+
+
+def _whole_expression(node: Node) -> Node:
+    """Return the largest arithmetic expression that *node* is an operand of."""
+    top = node
+    while top.parent is not None:
+        above = top.parent
+        if above.kind in _EXPRESSION:
+            top = above
+        elif above.kind == "argument_list" and _is_mixed_call(above.parent):
+            top = above.parent if above.parent is not None else above
+        else:
+            break
+    return top
+
+
+def _is_mixed_call(call: Node | None) -> bool:
+    return (
+        call is not None
+        and call.kind == "call_expression"
+        and len(call.children) == 2
+        and call.children[0].kind == "identifier"
+        and len(call.children[1].children) == 2
+        and call.children[0].end - call.children[0].start <= 5
+    )
+
+
+def _mixes_float(context: RuleContext, top: Node, literal: Node) -> bool:
+    """Whether float operands, and no doubles of the author's own, meet *literal* in *top*."""
+    floats = False
+    stack = [top]
+    while stack:
+        node = stack.pop()
+        if node.kind == "conditional_expression":
+            stack.extend(node.children[1:])
+        elif node.kind == "binary_expression" and context.file.operator(node) in ("&&", "||"):
+            if not node.holds(literal):
+                continue
+            stack.extend(c for c in node.children if c.holds(literal))
+        elif node.kind in _EXPRESSION:
+            stack.extend(node.children)
+        elif (
+            node.kind == "call_expression"
+            and _is_mixed_call(node)
+            and (context.file.callee(node) in _TWO_ARGUMENTS)
+        ):
+            stack.extend(node.children[1].children)
+        elif node.kind != "number_literal":
+            kind = context.type_of(node)
+            if kind in ("double", UNKNOWN) or kind.endswith("*"):
+                return False
+            floats |= kind == "float"
+    return floats and _meets_operator(context, literal)
+
+
+def _meets_operator(context: RuleContext, literal: Node) -> bool:
+    """Whether arithmetic or a comparison with a float takes *literal*, and not only a choice."""
+    node = literal
+    for above in literal.ancestors():
+        if above.kind == "binary_expression" and len(above.children) == 2:
+            other = above.children[1] if above.children[0] is node else above.children[0]
+            return context.type_of(other) == "float" or _only_literals(other)
+        if above.kind == "argument_list" and _is_mixed_call(above.parent):
+            return any(context.type_of(c) == "float" for c in above.children if c is not node)
+        if above.kind not in ("parenthesized_expression", "unary_expression"):
+            return False
+        node = above
+    return False
+
+
+def _only_literals(node: Node) -> bool:
+    return False if node.kind != "number_literal" else True
+
+
+def _ends_as_float(context: RuleContext, top: Node) -> bool:
+    """Whether the value of *top* is known to become a float, an integer or a truth value."""
+    if top.kind == "binary_expression" and context.type_of(top) == "bool":
+        return True
+    above = top.parent
+    if above is None:
+        return False
+    if above.kind == "init_declarator":
+        declared = next(
+            (v for vs in context.function.variables.values() for v in vs if v.node is above), None
+        )
+        return declared is not None and declared.type in ("float", *INTEGERS)
+    if above.kind == "assignment_expression":
+        return (
+            context.type_of(above.children[0]) in ("float", *INTEGERS)
+            and above.children[0] is not top
+        )
+    if above.kind == "return_statement":
+        return context.function.returns == "float" and not any(
+            a.kind == "lambda_expression" for a in above.ancestors()
+        )
+    if above.kind == "argument_list" and above.parent is not None:
+        call = above.parent
+        return context.type_of(call) == "float" and context.file.callee(call).endswith("f")
+    if above.kind == "cast_expression":
+        return context.type_of(above) in ("float", *INTEGERS)
+    return False
+
+
+def narrow_integer_arithmetic(context: RuleContext) -> Iterator[Diagnostic]:
+    """Counters and sums of type char or short that a loop updates."""
+    if not context.function.on_device:
+        return
+    reported: set[int] = set()
+    for node in context.function.nodes("assignment_expression", "update_expression"):
+        if not node.children or node.children[0].kind != "identifier":
+            continue
+        if node.kind == "assignment_expression" and context.file.operator(node) not in (
+            "+=",
+            "-=",
+            "*=",
+        ):
+            continue
+        target = node.children[0]
+        variable = context.file.variable(context.at(target), target, context.function)
+        if variable is None or variable.type not in NARROW or variable.node.index in reported:
+            continue
+        loop = context.loop_around(node)
+        if loop is None or "&" in context.at(variable.node):
+            continue
+        reported.add(variable.node.index)
+        yield context.found(
+            "narrow-integer-arithmetic",
+            node,
+            f'"{variable.name}" is narrower than 32 bits and is updated in a loop: each step converts it.',
+            "Declare it int, and store it as the narrow type at the end.",
+        )

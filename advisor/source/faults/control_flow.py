@@ -1,0 +1,324 @@
+"""Barriers, branches and loops of device code."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.rule_context import LOOPS, bare
+from gpuadvise.advisor.source.scopes import Place
+from gpuadvise.advisor.source.variance import Variance, is_block_group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_BARRIERS = frozenset(
+    ("__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or")
+)
+_WARP = 32
+# Counts that a compiler unrolls in full without being asked, and gains from.
+_FEWEST_TRIPS, _MOST_TRIPS = 2, 16
+# A bound that was rounded to whole blocks gives every thread the same number of iterations.
+_ROUNDED = re.compile(r"[/~&]|ROUND|round|ceil|CEIL|pad|PAD|align|ALIGN|DIV|div")
+
+
+def divergent_barriers(context: RuleContext) -> Iterator[Diagnostic]:
+    """Barriers of a block under a condition, or in a loop, that depends on the thread."""
+    if not context.function.on_device or _in_lambda_only(context):
+        return
+    for call in context.function.nodes("call_expression"):
+        if not _is_barrier(context, call):
+            continue
+        cause = _divergent_cause(context, call)
+        if cause is not None:
+            where = (
+                "a loop whose count depends" if cause.kind in LOOPS else "a condition that depends"
+            )
+            yield context.found(
+                "divergent-barriers",
+                call,
+                f"a barrier in {where} on the thread (line {context.file.text.line(cause.start)}).",
+                "Move the barrier out of the condition: let all threads run the loop, guard only "
+                "the work by if (i < n), and put the barrier after that.",
+            )
+
+
+def _in_lambda_only(context: RuleContext) -> bool:
+    return context.function.node.kind == "lambda_expression"
+
+
+def _is_barrier(context: RuleContext, call: Node) -> bool:
+    name = context.file.callee(call)
+    if name in _BARRIERS:
+        return True
+    first = call.children[0] if call.children else call
+    if name == "sync" and first.kind == "field_expression" and not context.file.arguments(call):
+        return is_block_group(context.file, context.function, first.children[0])
+    if name == "sync" and len(context.file.arguments(call)) == 1:
+        return is_block_group(context.file, context.function, context.file.arguments(call)[0])
+    return False
+
+
+def _divergent_cause(context: RuleContext, barrier: Node) -> Node | None:
+    """Return the innermost condition or loop around *barrier* that depends on the thread."""
+    inner = barrier
+    for above in barrier.ancestors():
+        if above is context.function.body or above.kind == "lambda_expression":
+            return None
+        if _diverges(context, above, inner):
+            return above
+        inner = above
+    return None
+
+
+def _diverges(context: RuleContext, above: Node, inner: Node) -> bool:
+    if above.kind == "if_statement" and inner.kind != "condition_clause":
+        condition = above.part("condition")
+        return condition is not None and _depends_on_thread(context, condition)
+    if above.kind in ("while_statement", "do_statement"):
+        condition = above.part("condition")
+        return condition is not None and _depends_on_thread(context, condition)
+    if above.kind == "for_statement" and inner.field == "body":
+        condition = above.part("condition")
+        return condition is not None and _uneven_loop(context, condition)
+    if above.kind == "switch_statement" and above.children:
+        return _depends_on_thread(context, above.children[0])
+    return False
+
+
+def _depends_on_thread(context: RuleContext, condition: Node) -> bool:
+    """Whether threads of one block surely disagree about *condition*."""
+    condition = bare(condition.children[0] if condition.kind == "condition_clause" else condition)
+    if condition.kind == "binary_expression" and context.file.operator(condition) == "&&":
+        return any(_depends_on_thread(context, part) for part in condition.children)
+    if condition.kind == "binary_expression" and context.file.operator(condition) == "||":
+        return all(_depends_on_thread(context, part) for part in condition.children)
+    if context.variances.of(condition) not in (Variance.LANE, Variance.WARP):
+        return False
+    return not _may_hold_for_all(context, condition)
+
+
+def _may_hold_for_all(context: RuleContext, condition: Node) -> bool:
+    """Whether a comparison with a constant may be true for every thread that there is."""
+    if condition.kind != "binary_expression" or context.file.operator(condition) not in (
+        "<",
+        "<=",
+        ">",
+        ">=",
+    ):
+        return condition.kind == "call_expression"
+    for side in condition.children:
+        if context.file.is_constant(side, context.function) or _is_block_size(context, side):
+            value = context.constant(side)
+            return value is None or value > _WARP
+    return False
+
+
+def _is_block_size(context: RuleContext, node: Node) -> bool:
+    return "blockDim" in context.at(node)
+
+
+def _uneven_loop(context: RuleContext, condition: Node) -> bool:
+    """Whether threads surely leave a loop after different numbers of iterations."""
+    condition = bare(condition)
+    if condition.kind != "binary_expression":
+        return False
+    if context.file.operator(condition) == "&&":
+        return any(_uneven_loop(context, part) for part in condition.children)
+    if context.file.operator(condition) not in ("<", "<=", ">", ">="):
+        return False
+    left, right = condition.children
+    if context.variances.of(left) is Variance.UNIFORM:
+        left, right = right, left
+    if context.variances.of(left) not in (Variance.LANE, Variance.WARP):
+        return False
+    if context.variances.of(right) is not Variance.UNIFORM:
+        return False
+    return not (context.file.is_constant(right, context.function) or _rounded(context, right))
+
+
+def _rounded(context: RuleContext, bound: Node) -> bool:
+    """Whether *bound* may be a multiple of the block by how it was computed."""
+    if _ROUNDED.search(context.at(bound)):
+        return True
+    for name in context.file.tree.below(bound):
+        if name.kind != "identifier":
+            continue
+        variable = context.file.variable(context.at(name), name, context.function)
+        if variable is None or not variable.parameter:
+            return True
+        if _ROUNDED.search(variable.name):
+            return True
+    return bound.kind not in ("identifier", "parenthesized_expression")
+
+
+def divergent_branches(context: RuleContext) -> Iterator[Diagnostic]:
+    """Conditions that send neighbouring lanes of a warp down different paths."""
+    if not context.function.on_device:
+        return
+    for node in context.function.nodes("if_statement"):
+        condition = node.part("condition")
+        if condition is None or not _worth(context, node):
+            continue
+        alternating = _alternating(context, condition)
+        if alternating is not None:
+            yield context.found(
+                "divergent-branches",
+                node,
+                f"lanes of one warp take different paths: {context.at(alternating)} alternates from lane to lane.",
+                "Let whole warps take one path: number the work so that the condition changes only between "
+                "warps (threadIdx.x / warpSize), or give the first lanes the work and leave the last idle.",
+                end=condition.end,
+            )
+
+
+def _alternating(context: RuleContext, condition: Node) -> Node | None:
+    """Return the remainder of the thread's number that *condition* compares with something."""
+    stack = [condition]
+    while stack:
+        node = stack.pop()
+        if node.kind in ("condition_clause", "parenthesized_expression", "unary_expression"):
+            stack.extend(node.children)
+        elif node.kind == "binary_expression" and len(node.children) == 2:
+            operator = context.file.operator(node)
+            if operator in ("%", "&"):
+                if _splits_warp(context, node, operator):
+                    return node
+            elif operator in ("==", "!=", "<", "<=", ">", ">=", "&&", "||"):
+                stack.extend(node.children)
+    return None
+
+
+def _splits_warp(context: RuleContext, node: Node, operator: str) -> bool:
+    left, right = node.children
+    if context.variances.of(left) is not Variance.LANE:
+        return False
+    if context.variances.of(right) is not Variance.UNIFORM:
+        return False
+    value = context.constant(right)
+    if value is None:
+        # The remainder by a step that a loop doubles is the reduction that the guide warns of.
+        return (
+            operator == "%" and "*" in context.at(right) and context.loop_around(node) is not None
+        )
+    return 1 < value < _WARP if operator == "%" else 0 < value < _WARP - 1
+
+
+def _worth(context: RuleContext, node: Node) -> bool:
+    """Whether the paths are longer than what predicates carry."""
+    body = node.part("consequence")
+    if body is None:
+        return False
+    if node.part("alternative") is not None:
+        return _size(body) > 1 or any(
+            n.kind == "call_expression" for n in context.file.tree.below(body)
+        )
+    return (
+        context.loop_around(node) is not None
+        or _size(body) > 2
+        or any(n.kind in LOOPS for n in context.file.tree.below(body))
+    )
+
+
+def _size(body: Node) -> int:
+    return len(body.children) if body.kind == "compound_statement" else 1
+
+
+def rolled_loops(context: RuleContext) -> Iterator[Diagnostic]:
+    """Short loops of a known count that are kept rolled, or are not marked for unrolling."""
+    if context.function.place is not Place.KERNEL:
+        return
+    for node in context.function.nodes("for_statement"):
+        trips = _trips(context, node)
+        if trips is None or not _FEWEST_TRIPS <= trips <= _MOST_TRIPS or _has_pragma(context, node):
+            continue
+        if any(n.kind in LOOPS and n is not node for n in context.file.tree.below(node)):
+            continue
+        yield context.found(
+            "rolled-loops", node, f"a loop of {trips} iterations without #pragma unroll.",
+            "Write #pragma unroll before it, and look at the registers afterwards: -Xptxas -v.",
+            end=_head_end(node), trips=str(trips),
+        )  # fmt: skip
+
+
+def _head_end(loop: Node) -> int:
+    body = loop.part("body")
+    return body.start if body is not None else loop.end
+
+
+def _trips(context: RuleContext, loop: Node) -> int | None:
+    """Return how often a loop ``for (int i = a; i < b; i += c)`` runs."""
+    start, condition, update = (loop.part(p) for p in ("initializer", "condition", "update"))
+    if (
+        start is None
+        or condition is None
+        or update is None
+        or condition.kind != "binary_expression"
+    ):
+        return None
+    first = start.child("init_declarator")
+    if first is None or len(first.children) != 2:
+        return None
+    begin = context.constant(first.children[1])
+    bound = context.constant(condition.children[1])
+    step = 1 if update.kind == "update_expression" else None
+    if update.kind == "assignment_expression" and context.file.operator(update) == "+=":
+        step = context.constant(update.children[1])
+    operator = context.file.operator(condition)
+    if begin is None or bound is None or not step or step < 0 or operator not in ("<", "<="):
+        return None
+    return max(0, -(-(bound + (operator == "<=") - begin) // step))
+
+
+def _has_pragma(context: RuleContext, loop: Node) -> bool:
+    line = context.file.text.line(loop.start)
+    return any(
+        b"unroll" in context.file.text.line_text(at) or b"UNROLL" in context.file.text.line_text(at)
+        for at in range(max(1, line - 2), line + 1)
+    )
+
+
+def unsigned_loop_counters(context: RuleContext) -> Iterator[Diagnostic]:
+    """Unsigned 32-bit counters that are scaled or shifted in an index."""
+    if not context.function.on_device:
+        return
+    for loop in context.function.nodes("for_statement"):
+        start, condition = loop.part("initializer"), loop.part("condition")
+        if start is None or condition is None or start.kind != "declaration":
+            continue
+        declarator = start.child("init_declarator")
+        if declarator is None or condition.kind != "binary_expression":
+            continue
+        name = context.at(declarator.children[0])
+        variable = context.file.variable(name, condition, context.function)
+        if variable is None or variable.type != "uint" or variable.node is not declarator:
+            continue
+        if context.file.is_constant(condition.children[1], context.function):
+            continue
+        index = _index_with(context, loop, name)
+        if index is not None:
+            yield context.found(
+                "unsigned-loop-counters", loop,
+                f'the counter "{name}" is unsigned and part of the index {context.at(index)}.',
+                "Declare the counter int (or long long for more than 2^31 iterations).",
+                end=condition.end, counter=name,
+            )  # fmt: skip
+
+
+def _index_with(context: RuleContext, loop: Node, name: str) -> Node | None:
+    """Return an index expression that computes with *name* in 32 bits."""
+    for node in context.function.nodes("subscript_argument_list"):
+        if not (loop.holds(node) and node.children):
+            continue
+        index = bare(node.children[0])
+        if index.kind != "binary_expression" or context.type_of(index) not in ("uint", "int"):
+            continue
+        if any(
+            n.kind == "identifier" and context.at(n) == name for n in context.file.tree.below(index)
+        ):
+            return index
+    return None

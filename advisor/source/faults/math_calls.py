@@ -1,0 +1,271 @@
+"""General or slow math functions in device code."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.exponents import exponent_of, power_of
+from gpuadvise.advisor.source.rule_context import bare, replaced
+from gpuadvise.advisor.source.scopes import INTEGERS, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.powers import Power
+    from gpuadvise.advisor.source.diagnostic import Diagnostic, TextEdit
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_POWERS = ("pow", "powf", "__powf")
+_TRIGONOMETRY = {
+    "sinf": "sinpif", "cosf": "cospif", "sin": "sinpi", "cos": "cospi",
+    "sincosf": "sincospif", "sincos": "sincospi",
+}  # fmt: skip
+_PI = frozenset("M_PI PI CUDART_PI CUDART_PI_F M_PIf M_PI_F kPi pi Pi M_PI_f PI_F PIf".split())
+_PI_DIGITS = re.compile(r"^3\.14159\d*[fF]?$")
+# The intrinsic for each accurate function in single precision.
+_INTRINSICS = {
+    "sinf": "__sinf", "cosf": "__cosf", "tanf": "__tanf", "expf": "__expf", "logf": "__logf",
+    "log2f": "__log2f", "log10f": "__log10f", "powf": "__powf", "exp10f": "__exp10f",
+    "sincosf": "__sincosf",
+}  # fmt: skip
+# Fastest-growing products that an edit writes out: two multiplications, each rounded once.
+_LARGEST_EDIT = 3
+_RULE = "general-math-functions"
+
+
+def general_math_functions(context: RuleContext) -> Iterator[Diagnostic]:
+    """Calls of general functions for which a special one exists."""
+    if not context.function.on_device:
+        return
+    for call in context.calls():
+        name = context.file.callee(call)
+        if name in context.file.names.returns and name not in ("pow", "sin", "cos", "sqrt"):
+            continue
+        if name in _POWERS:
+            yield from _power(context, call, name)
+        elif name in _TRIGONOMETRY:
+            yield from _multiple_of_pi(context, call, name)
+    yield from _reciprocal_roots(context)
+    yield from _sines_with_cosines(context)
+
+
+def _power(context: RuleContext, call: Node, name: str) -> Iterator[Diagnostic]:
+    arguments = context.file.arguments(call)
+    if len(arguments) != 2:
+        return
+    base, exponent = arguments
+    kind = _computed_in(context, name, base, exponent)
+    yield from _power_of_base(context, call, name, base, exponent, kind)
+    value = exponent_of(_spelled(context, exponent), single=kind == "float")
+    power = power_of(value) if value is not None else None
+    if value == 0 and "/" in context.at(exponent):
+        yield context.found(
+            _RULE, call, f"{context.at(exponent)} is an integer division: the exponent is 0.",
+            "Write the exponent with a decimal point, such as 1.0f/3.0f, or call the special function.",
+        )  # fmt: skip
+    elif power is not None:
+        yield _powered(context, call, base, power, kind)
+
+
+def _spelled(context: RuleContext, exponent: Node) -> str:
+    """Return the words of an exponent, of a macro or a constant those it stands for."""
+    words = context.at(exponent)
+    if exponent.kind == "identifier":
+        variable = context.file.variable(words, exponent, context.function)
+        if variable is None:
+            return context.file.preprocessed.macros.get(words) or words
+        if variable.constant and variable.value is not None and not variable.parameter:
+            return context.at(variable.value)
+    return words
+
+
+def _computed_in(context: RuleContext, name: str, base: Node, exponent: Node) -> str:
+    """Return "float" or "double", "" where the file does not say."""
+    if name != "pow":
+        return "float"
+    kinds = {context.type_of(base), context.type_of(exponent)}
+    if kinds == {"float"}:
+        return "float"
+    if kinds <= {"float", "double", *INTEGERS} and "double" in kinds:
+        return "double"
+    return ""
+
+
+def _power_of_base(
+    context: RuleContext, call: Node, name: str, base: Node, exponent: Node, kind: str
+) -> Iterator[Diagnostic]:
+    words = context.at(base).rstrip("fF")
+    if not re.fullmatch(r"(?:2|10)(?:\.0*)?", words):
+        return
+    function = ("exp2" if words.startswith("2") else "exp10") + ("" if kind == "double" else "f")
+    inner = context.at(exponent)
+    exact = name == "powf" or (kind == "double" and context.type_of(exponent) == "double")
+    edits = replaced(call, f"{function}({inner})") if exact else ()
+    action = f"Write {function}({inner})."
+    if context.type_of(exponent) in INTEGERS and words.startswith("2"):
+        action = f"Write ldexp{'f' if function.endswith('f') else ''}(1, {inner}), which is exact, or {function}({inner})."
+        edits = ()
+    yield context.found(
+        _RULE, call, "a general power for a power of a fixed base.", action, edits=edits,
+        replacement=f"{function}({inner})",
+    )  # fmt: skip
+
+
+def _powered(context: RuleContext, call: Node, base: Node, power: Power, kind: str) -> Diagnostic:
+    single = kind != "double"
+    formula = power.single if single else power.formula
+    note = _errors(power, single=single)
+    return context.found(
+        _RULE,
+        call,
+        f"a general power for the exponent {power.exponent}.",
+        f"Write {formula} with x = {context.at(base)}{note}.",
+        edits=_product(context, call, base, power, kind),
+        exponent=str(power.exponent),
+        type=kind or "float",
+        replacement=formula,
+    )
+
+
+def _errors(power: Power, *, single: bool) -> str:
+    if power.ulps is None:
+        return ""
+    if not single:
+        return f" (for x >= 0; error up to {power.ulps} ulp)"
+    return (
+        f" (for x >= 0; error up to {power.ulps_single} ulp,"
+        f" {power.ulps_single_fast} with fast division and square root)"
+    )
+
+
+def _product(
+    context: RuleContext, call: Node, base: Node, power: Power, kind: str
+) -> tuple[TextEdit, ...]:
+    """Return the edit for a small whole power of a name; others are for a person to decide."""
+    whole = power.exponent
+    if whole.denominator != 1 or not 2 <= whole <= _LARGEST_EDIT or not kind:
+        return ()
+    if bare(base).kind != "identifier" or context.type_of(base) != kind:
+        return ()
+    name = context.at(bare(base))
+    return replaced(call, "(" + " * ".join([name] * int(whole)) + ")")
+
+
+def _multiple_of_pi(context: RuleContext, call: Node, name: str) -> Iterator[Diagnostic]:
+    arguments = context.file.arguments(call)
+    factor = _pi_factor(context, arguments[0]) if arguments else None
+    if factor is None:
+        return
+    special = _TRIGONOMETRY[name]
+    if name in ("sin", "cos", "sincos") and context.type_of(arguments[0]) == "float":
+        special += "f"
+    yield context.found(
+        _RULE, call, "trigonometry of a multiple of pi.",
+        f"Write {special} of the argument without the factor pi: it is faster, and multiplies by pi exactly.",
+        replacement=special,
+    )  # fmt: skip
+
+
+def _pi_factor(context: RuleContext, argument: Node) -> Node | None:
+    """Return the factor pi of a product."""
+    stack = [bare(argument)]
+    while stack:
+        node = bare(stack.pop())
+        if node.kind == "binary_expression" and len(node.children) == 2:
+            operator = context.file.operator(node)
+            if operator == "*":
+                stack.extend(node.children)
+            elif operator == "/":
+                stack.append(node.children[0])
+        elif node is not bare(argument):
+            words = context.at(node)
+            if words in _PI or _PI_DIGITS.match(words):
+                return node
+    return None
+
+
+def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
+    for node in context.function.nodes("binary_expression"):
+        if len(node.children) != 2 or context.file.operator(node) != "/":
+            continue
+        one, root = bare(node.children[0]), bare(node.children[1])
+        if root.kind != "call_expression" or not re.fullmatch(r"1(?:\.0*)?f?", context.at(one)):
+            continue
+        name = context.file.callee(root)
+        arguments = context.file.arguments(root)
+        if name not in ("sqrt", "sqrtf") or len(arguments) != 1:
+            continue
+        kind = "float" if name == "sqrtf" else context.type_of(arguments[0])
+        if kind not in ("float", "double"):
+            continue
+        special = "rsqrtf" if kind == "float" else "rsqrt"
+        written = f"{special}({context.at(arguments[0])})"
+        exact = kind == "double" or context.type_of(one) == "float"
+        yield context.found(
+            _RULE, node, "a square root and a division.",
+            f"Write {written} (error up to {'2 ulp' if kind == 'float' else '1 ulp'}).",
+            edits=replaced(node, written) if exact else (), replacement=written,
+        )  # fmt: skip
+
+
+def _sines_with_cosines(context: RuleContext) -> Iterator[Diagnostic]:
+    """Sine and cosine of one argument in one block of statements."""
+    seen: dict[tuple[int, str, str], Node] = {}
+    for call in context.calls("sinf", "cosf", "sin", "cos", "__sinf", "__cosf"):
+        name = context.file.callee(call)
+        arguments = context.file.arguments(call)
+        if len(arguments) != 1 or _pi_factor(context, arguments[0]) is not None:
+            continue
+        if any(
+            n.kind in ("call_expression", "update_expression")
+            for n in context.file.tree.below(arguments[0])
+        ):
+            continue
+        block = next((a for a in call.ancestors() if a.kind == "compound_statement"), None)
+        if block is None:
+            continue
+        words = "".join(context.at(arguments[0]).split())
+        other = name.replace("sin", "#").replace("cos", "sin").replace("#", "cos")
+        partner = seen.get((block.index, other, words))
+        seen.setdefault((block.index, name, words), call)
+        if partner is not None and not _between_changes(context, partner, call, arguments[0]):
+            special = {"sinf": "sincosf", "sin": "sincos", "__sinf": "__sincosf"}[
+                name if "sin" in name else other
+            ]
+            yield context.found(
+                _RULE, call, "sine and cosine of the same argument.",
+                f"Call {special}({context.at(arguments[0])}, &s, &c) once: both share the reduction of the argument.",
+                replacement=special,
+            )  # fmt: skip
+
+
+def _between_changes(context: RuleContext, first: Node, second: Node, argument: Node) -> bool:
+    """Whether a name of *argument* is assigned between the two calls."""
+    names = {context.at(n) for n in context.file.tree.below(argument) if n.kind == "identifier"}
+    for node in context.function.nodes("assignment_expression", "update_expression"):
+        if first.end <= node.start < second.start and node.children:
+            target = node.children[0]
+            while target.children and target.kind in ("subscript_expression", "field_expression"):
+                target = target.children[0]
+            if context.at(target) in names:
+                return True
+    return False
+
+
+def slow_math(context: RuleContext) -> Iterator[Diagnostic]:
+    """Accurate single-precision functions that a kernel calls in a loop; once per function."""
+    if context.function.place is not Place.KERNEL:
+        return
+    calls: dict[str, list[Node]] = {}
+    for call in context.calls(*_INTRINSICS):
+        if context.loop_around(call) is not None and call.children[0].kind == "identifier":
+            calls.setdefault(context.file.callee(call), []).append(call)
+    for name, nodes in calls.items():
+        times = f" in {len(nodes)} places" if len(nodes) > 1 else ""
+        yield context.found(
+            "slow-math", nodes[0], f"{name} in a loop{times}: many instructions, and a slow path for large arguments.",
+            f"Where its error is acceptable call {_INTRINSICS[name]}, or compile with -use_fast_math.",
+            replacement=_INTRINSICS[name],
+        )  # fmt: skip

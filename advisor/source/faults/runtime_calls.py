@@ -1,0 +1,320 @@
+"""Host code: unchecked calls, timers, streams, allocations."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.launches import launches_in
+from gpuadvise.advisor.source.rule_context import LOOPS
+from gpuadvise.advisor.source.scopes import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.launches import SourceLaunch
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.scopes import Function
+    from gpuadvise.advisor.source.tree import Node
+
+_RUNTIME = re.compile(r"cuda(?!Get|Peek|Destroy|Create(?:ChannelDesc)?$)[A-Z]\w+$")
+# Calls at the end of a life: what they return changes nothing any more.
+_PARTING = re.compile(
+    r"cuda(?:Free\w*|\w*Destroy\w*|\w*Reset\w*|\w*Unregister\w*|ProfilerSt\w+|Unbind\w*|create_\w+)$"
+)
+_OURS = re.compile(r"\bcuda[A-Z]\w+_t\b")
+_CHECK = re.compile(
+    r"check|error|err\b|CUDA_|_SAFE|safe|CALL|verify|assert|ok\b|GPU_TRY|TRY", re.IGNORECASE
+)
+_LAST_ERROR = re.compile(r"cuda(?:GetLastError|PeekAtLastError)|getLastCudaError|KERNEL_LAUNCH_CHECK|CHECK_LAST|CUDA_CHECK\(\)|LAST_ERROR|CudaCheckError", re.IGNORECASE)  # fmt: skip
+_WAITING = frozenset(
+    "cudaDeviceSynchronize cudaThreadSynchronize cudaStreamSynchronize cudaEventSynchronize"
+    " cudaMemcpy cudaMemcpyFromSymbol cudaMemcpyToSymbol cudaMemcpy2D cudaMemcpy3D cudaMemset cudaFree"
+    " cuCtxSynchronize cuStreamSynchronize cudaDeviceReset cudaStreamQuery cudaEventQuery".split()
+)
+_CLOCKS = frozenset(
+    "clock gettimeofday omp_get_wtime clock_gettime QueryPerformanceCounter now MPI_Wtime"
+    " sdkStartTimer sdkStopTimer timespec_get get_time getTime get_wall_time".split()
+)
+_ALLOCATIONS = (
+    "cudaMalloc",
+    "cudaMallocManaged",
+    "cudaMallocHost",
+    "cudaHostAlloc",
+    "cudaMallocPitch",
+)
+_FREES = {"cudaMallocHost": "cudaFreeHost", "cudaHostAlloc": "cudaFreeHost"}
+_STREAM_POSITION = {"cudaMemcpyAsync": 4, "cudaMemsetAsync": 3, "cudaMemcpy2DAsync": 7}
+
+
+def unchecked_errors(context: RuleContext) -> Iterator[Diagnostic]:
+    """Runtime calls and launches of a host function whose errors nobody sees; one per function."""
+    if context.function.place is not Place.HOST:
+        return
+    dropped = [c for c in context.calls() if _is_dropped(context, c)]
+    if dropped:
+        names = list(dict.fromkeys(context.file.callee(c) for c in dropped))
+        others = f" and {len(dropped) - 1} more in this function" if len(dropped) > 1 else ""
+        yield context.found(
+            "unchecked-errors", dropped[0], f"the error of this call{others} goes unnoticed ({', '.join(names[:4])}).",
+            "Compare the result with cudaSuccess, and print cudaGetErrorString() of another.",
+            calls=str(len(dropped)),
+        )  # fmt: skip
+    launches = launches_in(context.file, context.function)
+    if launches and not _launch_checked(context, launches):
+        more = f" and {len(launches) - 1} more in this function" if len(launches) > 1 else ""
+        yield context.found(
+            "unchecked-errors", launches[0].node, f"no error check follows this launch{more}: a launch that fails does nothing, silently.",
+            "Call cudaGetLastError() after the launch and look at it; in debug builds also cudaDeviceSynchronize().",
+            calls=str(len(launches)),
+        )  # fmt: skip
+
+
+def _is_dropped(context: RuleContext, call: Node) -> bool:
+    if call.parent is None or call.parent.kind != "expression_statement" or not call.children:
+        return False
+    if call.children[0].kind != "identifier":
+        return False
+    name = context.file.callee(call)
+    if not _RUNTIME.match(name) or _PARTING.match(name) or name in context.file.names.returns:
+        return False
+    return name not in context.file.preprocessed.function_macros and not _is_library(name)
+
+
+def _is_library(name: str) -> bool:
+    """Whether *name* is a function of somebody else whose name begins with cuda."""
+    return "_" in name
+
+
+def _launch_checked(context: RuleContext, launches: list[SourceLaunch]) -> bool:
+    last = launches[-1].node
+    if _LAST_ERROR.search(_rest(context.function, context, launches[0].node)):
+        return True
+    for above in launches[0].node.ancestors():
+        if above.kind == "call_expression" and above is not last:
+            return True
+    for function in context.file.functions:
+        if function is context.function:
+            continue
+        for call in function.by_kind.get("call_expression", ()):
+            if context.file.callee(call) == context.function.name and _LAST_ERROR.search(
+                _rest(function, context, call)
+            ):
+                return True
+    return _waits_checked(context, launches[0].node)
+
+
+def _rest(function: Function, context: RuleContext, node: Node) -> str:
+    return context.file.text[node.end : function.node.end]
+
+
+def _waits_checked(context: RuleContext, launch: Node) -> bool:
+    """Whether a macro or function of unknown meaning that speaks of checks follows."""
+    for call in context.calls():
+        if call.start < launch.end or call.children[0].kind == "field_expression":
+            continue
+        name = context.file.callee(call)
+        wraps = any(context.at(a).startswith("cuda") for a in context.file.arguments(call))
+        if _CHECK.search(name) and not wraps and not name.startswith(("cuda", "std")):
+            return True
+    return False
+
+
+def unsynchronized_timers(context: RuleContext) -> Iterator[Diagnostic]:
+    """CPU timers that are read after a launch without waiting for it."""
+    if context.function.place is not Place.HOST:
+        return
+    events = _timeline(context)
+    started = False
+    pending: Node | None = None
+    for kind, node in events:
+        if kind == "clock":
+            if pending is not None and started:
+                yield context.found(
+                    "unsynchronized-timers", node,
+                    f"the timer is read without waiting for the work of line {context.file.text.line(pending.start)}: "
+                    "launches and asynchronous copies return at once.",
+                    "Call cudaDeviceSynchronize() before the timer is started and before it is read, or time with "
+                    "cudaEventRecord() and cudaEventElapsedTime().",
+                )  # fmt: skip
+            started, pending = True, None
+        elif kind == "work":
+            pending = node
+        else:
+            pending = None
+
+
+def _timeline(context: RuleContext) -> list[tuple[str, Node]]:
+    """Return clocks, asynchronous work and waits of a function, in the order of the text."""
+    events: list[tuple[str, Node]] = []
+    local = {f.name for f in context.file.functions}
+    for call in context.calls():
+        name = context.file.callee(call)
+        if any(c.kind == "kernel_call_syntax" for c in call.children):
+            events.append(("work", call))
+        elif name in ("cudaLaunchKernel", "cudaLaunchKernelEx", "cudaGraphLaunch"):
+            events.append(("work", call))
+        elif name in _CLOCKS and name not in local:
+            events.append(("clock", call))
+        elif name in _WAITING or "ync" in name and "Async" not in name:
+            events.append(("wait", call))
+        elif not name.startswith(("cuda", "__", "printf", "std")) and name not in (
+            "dim3",
+            "printf",
+            "sizeof",
+        ):
+            # Another function, or a macro, may wait.
+            events.append(("unknown", call))
+    events.sort(key=lambda event: event[1].end)
+    return events
+
+
+def misplaced_events(context: RuleContext) -> Iterator[Diagnostic]:
+    """Events in a stream other than that of the work between them."""
+    if context.function.place is not Place.HOST:
+        return
+    records = {}
+    for call in context.calls("cudaEventRecord"):
+        arguments = context.file.arguments(call)
+        if arguments:
+            stream = context.at(arguments[1]) if len(arguments) > 1 else "0"
+            records.setdefault(context.at(arguments[0]), []).append((call, stream))
+    work = _streamed_work(context)
+    for elapsed in context.calls("cudaEventElapsedTime"):
+        arguments = context.file.arguments(elapsed)
+        if len(arguments) != 3:
+            continue
+        pair = [records.get(context.at(a), []) for a in arguments[1:]]
+        if any(len(r) != 1 for r in pair):
+            continue
+        (first, begun), (second, ended) = pair[0][0], pair[1][0]
+        between = [s for node, s in work if first.end <= node.start < second.start]
+        if not between or _waits_between(context, first, second):
+            continue
+        if all(_apart(context, s, begun) and _apart(context, s, ended) for s in between):
+            yield context.found(
+                "misplaced-events", second, f"the event stands in stream {ended}, the work it times in {between[-1]}.",
+                "Record both events in the stream of the work.",
+            )  # fmt: skip
+
+
+def _apart(context: RuleContext, work: str | None, event: str) -> bool:
+    """Whether two streams are surely different and do not wait for each other."""
+    if work is None or "[" in work or "[" in event:
+        return False
+    if event in ("0", "NULL", "nullptr"):
+        return "cudaStreamNonBlocking" in context.file.text[0 : len(context.file.text.content)]
+    return work != event
+
+
+def _waits_between(context: RuleContext, first: Node, second: Node) -> bool:
+    names = ("cudaStreamWaitEvent", *_WAITING)
+    return any(first.end <= c.start < second.start for c in context.calls(*names))
+
+
+def _streamed_work(context: RuleContext) -> list[tuple[Node, str | None]]:
+    """Return launches and asynchronous copies with their streams, in the order of the text."""
+    work: list[tuple[Node, str | None]] = [
+        (launch.node, launch.stream) for launch in launches_in(context.file, context.function)
+    ]
+    for name, position in _STREAM_POSITION.items():
+        for call in context.calls(name):
+            arguments = context.file.arguments(call)
+            stream = context.at(arguments[position]) if len(arguments) > position else "0"
+            work.append((call, None if stream in ("0", "NULL", "nullptr") else stream))
+    return sorted(work, key=lambda item: item[0].start)
+
+
+def default_stream_work(context: RuleContext) -> Iterator[Diagnostic]:
+    """Launches, and blocking copies, in the default stream among work in several streams."""
+    if context.function.place is not Place.HOST:
+        return
+    work = _streamed_work(context)
+    for loop in context.function.nodes(*LOOPS):
+        inside = [(n, s) for n, s in work if loop.holds(n)]
+        streams = {s for _, s in inside if s is not None}
+        if not any("[" in s for s in streams) and len(streams) < 2:
+            continue
+        text = context.file.text[0 : len(context.file.text.content)]
+        if "cudaStreamNonBlocking" in text or "per-thread" in text or "PER_THREAD" in text:
+            continue
+        for node, stream in inside:
+            if stream is None and context.loop_around(node) is loop:
+                yield context.found(
+                    "default-stream-work", node,
+                    "work in the default stream between other streams: it waits for all of them, and they wait for it.",
+                    "Put it into one of the streams, or make those with cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking).",
+                )  # fmt: skip
+        for call in context.calls("cudaMemcpy", "cudaMemset"):
+            if context.loop_around(call) is loop:
+                yield context.found(
+                    "blocking-copies", call,
+                    "a blocking copy between work in several streams: the host waits, and so do the streams.",
+                    "Call cudaMemcpyAsync() with the stream, from pinned memory.",
+                )  # fmt: skip
+
+
+def repeated_allocations(context: RuleContext) -> Iterator[Diagnostic]:
+    """Device memory that a loop allocates and frees again in every iteration."""
+    if context.function.place is not Place.HOST:
+        return
+    frees = [*context.calls("cudaFree", "cudaFreeHost")]
+    for call in context.calls(*_ALLOCATIONS):
+        loop = context.loop_around(call)
+        if loop is None or not context.file.arguments(call):
+            continue
+        name = _pointer_name(context, context.file.arguments(call)[0])
+        free = _FREES.get(context.file.callee(call), "cudaFree")
+        freed = [
+            f
+            for f in frees
+            if loop.holds(f)
+            and context.file.callee(f) == free
+            and context.file.arguments(f)
+            and _pointer_name(context, context.file.arguments(f)[0]) == name
+        ]
+        if freed:
+            yield context.found(
+                "repeated-allocations", call, f"each iteration of the loop allocates and frees {name}; cudaFree waits for the device.",
+                "Allocate once before the loop and reuse the buffer; where sizes vary, call cudaMallocAsync() and "
+                "cudaFreeAsync() with a pool whose release threshold is raised.",
+            )  # fmt: skip
+
+
+def _pointer_name(context: RuleContext, node: Node) -> str:
+    while node.kind in ("cast_expression", "pointer_expression", "parenthesized_expression") or (
+        node.kind == "call_expression" and context.file.arguments(node)
+    ):
+        node = (
+            context.file.arguments(node)[-1]
+            if node.kind == "call_expression"
+            else node.children[-1]
+        )
+    return context.at(node)
+
+
+def unprefetched_managed_memory(context: RuleContext) -> Iterator[Diagnostic]:
+    """Managed memory that a kernel gets with neither prefetch nor advice in the file."""
+    if context.function.place is not Place.HOST:
+        return
+    launches = launches_in(context.file, context.function)
+    allocations = list(context.calls("cudaMallocManaged"))
+    if not launches or not allocations:
+        return
+    text = context.file.text[0 : len(context.file.text.content)]
+    if re.search(
+        r"cudaMem(?:PrefetchAsync|Advise)|cudaMemPrefetchBatchAsync|cudaStreamAttachMemAsync", text
+    ):
+        return
+    passed = {context.at(a) for launch in launches for a in launch.arguments}
+    for call in allocations:
+        arguments = context.file.arguments(call)
+        if arguments and _pointer_name(context, arguments[0]) in passed:
+            yield context.found(
+                "unprefetched-managed-memory", call,
+                "a kernel gets this managed memory without a prefetch: its first touch of each page stops and fetches it.",
+                "Call cudaMemPrefetchAsync() to the device before the launch, and to the host after it; for data that are only "
+                "read, cudaMemAdvise() with cudaMemAdviseSetReadMostly.",
+            )  # fmt: skip
+            return

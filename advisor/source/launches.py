@@ -1,0 +1,124 @@
+"""Launches ``kernel<<<grid, block, bytes, stream>>>(...)`` and what is known of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.rule_context import bare
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.source.cuda_file import CudaFile
+    from gpuadvise.advisor.source.scopes import Function
+    from gpuadvise.advisor.source.tree import Node
+
+_DEFAULT_STREAMS = frozenset(("0", "NULL", "nullptr", "cudaStreamDefault", "cudaStreamLegacy"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLaunch:
+    """One launch: *threads* per block where the file says them; *stream* None for the default."""
+
+    kernel: str
+    node: Node
+    grid: Node
+    block: Node
+    shared_bytes: Node | None
+    stream: str | None
+    threads: int | None
+    arguments: tuple[Node, ...]
+
+
+def launches_in(file: CudaFile, function: Function) -> list[SourceLaunch]:
+    """Return the launches in *function*, in order."""
+    launches = []
+    for syntax in function.nodes("kernel_call_syntax"):
+        call = syntax.parent
+        if call is None or len(syntax.children) < 2 or not call.children:
+            continue
+        stream = file.at(syntax.children[3]) if len(syntax.children) > 3 else None
+        launches.append(
+            SourceLaunch(
+                kernel=file.callee(call),
+                node=call,
+                grid=syntax.children[0],
+                block=syntax.children[1],
+                shared_bytes=syntax.children[2] if len(syntax.children) > 2 else None,
+                stream=None if stream in _DEFAULT_STREAMS else stream,
+                threads=threads_of(file, function, syntax.children[1]),
+                arguments=tuple(file.arguments(call)),
+            )
+        )
+    return launches
+
+
+def threads_of(file: CudaFile, function: Function, block: Node) -> int | None:
+    """Return the threads of a block size as it is written, None where the file does not say."""
+    sides = block_sides(file, function, block)
+    if sides is None:
+        return None
+    threads = 1
+    for side in sides:
+        threads *= side
+    return threads
+
+
+def block_sides(file: CudaFile, function: Function, block: Node) -> tuple[int, ...] | None:
+    """Return the sides of a block that a number, a dim3, or a variable of either gives."""
+    block = bare(block)
+    value = file.constant(block, function)
+    if value is not None:
+        return (value,)
+    if block.kind == "call_expression" and file.callee(block) == "dim3":
+        return _sides(file, function, file.arguments(block))
+    if block.kind == "initializer_list":
+        return _sides(file, function, block.children)
+    if block.kind != "identifier":
+        return None
+    name = file.at(block)
+    variable = file.variable(name, block, function)
+    if (
+        variable is None
+        or variable.value is None
+        or variable.parameter
+        or _changed(file, function, name)
+    ):
+        return None
+    inner = variable.value
+    if inner.holds(block):
+        return None
+    if variable.type == "dim3" and inner.kind in ("argument_list", "initializer_list"):
+        return _sides(file, function, inner.children)
+    if inner.kind == "call_expression" and file.callee(inner) == "dim3":
+        return _sides(file, function, file.arguments(inner))
+    number = file.constant(inner, function)
+    return (number,) if number is not None and inner.kind != "identifier" else None
+
+
+def _sides(file: CudaFile, function: Function, nodes: list[Node]) -> tuple[int, ...] | None:
+    sides = tuple(_side(file, function, node) for node in nodes)
+    known = tuple(side for side in sides if side is not None)
+    return known if known and len(known) == len(sides) else None
+
+
+def _side(file: CudaFile, function: Function, node: Node) -> int | None:
+    value = file.constant(node, function)
+    if value is None and node.kind == "identifier":
+        variable = file.variable(file.at(node), node, function)
+        if variable and variable.value is not None and not variable.parameter:
+            if not _changed(file, function, variable.name) and not variable.value.holds(node):
+                return file.constant(variable.value, function)
+    return value
+
+
+def _changed(file: CudaFile, function: Function, name: str) -> bool:
+    """Whether *name*, or a field of it, is assigned or handed out by address."""
+    for node in function.nodes("assignment_expression", "update_expression", "pointer_expression"):
+        target = node.children[0] if node.children else node
+        if node.kind == "pointer_expression" and file.operator(node) != "&":
+            continue
+        while target.children and target.kind in ("field_expression", "subscript_expression"):
+            target = target.children[0]
+        if file.at(target) == name:
+            return True
+    return False

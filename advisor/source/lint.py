@@ -1,0 +1,158 @@
+"""Every source rule over one CUDA file."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.cuda_file import CudaFile, read_cuda
+from gpuadvise.advisor.source.faults import (
+    arithmetic,
+    control_flow,
+    kernels,
+    math_calls,
+    runtime_calls,
+)
+from gpuadvise.advisor.source.rule_context import RuleContext
+from gpuadvise.advisor.source.suppressions import Suppression, suppressed, suppressions_in
+from gpuadvise.advisor.source.text import SourceText, source_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange
+    from gpuadvise.advisor.source.rule_context import SourceCheck
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRule:
+    """What looks for a fault; *rules* are the ids of all that it reports.
+
+    One that is *opt_in* runs only when it is asked for: the source alone does not prove it.
+    """
+
+    rules: tuple[str, ...]
+    check: SourceCheck
+    opt_in: bool = False
+
+
+CUDA_RULES = (
+    SourceRule(rules=("divergent-barriers",), check=control_flow.divergent_barriers),
+    SourceRule(rules=("divergent-branches",), check=control_flow.divergent_branches),
+    SourceRule(rules=("unchecked-errors",), check=runtime_calls.unchecked_errors),
+    SourceRule(
+        rules=("exceeded-launch-bounds", "impossible-launch"), check=kernels.exceeded_launch_bounds
+    ),
+    SourceRule(rules=("legacy-warp-intrinsics",), check=kernels.legacy_warp_intrinsics),
+    SourceRule(rules=("unsynchronized-timers",), check=runtime_calls.unsynchronized_timers),
+    SourceRule(rules=("misplaced-events",), check=runtime_calls.misplaced_events),
+    SourceRule(
+        rules=("default-stream-work", "blocking-copies"), check=runtime_calls.default_stream_work
+    ),
+    SourceRule(rules=("repeated-allocations",), check=runtime_calls.repeated_allocations),
+    SourceRule(
+        rules=("unprefetched-managed-memory",), check=runtime_calls.unprefetched_managed_memory
+    ),
+    SourceRule(rules=("overstated-launch-bounds",), check=kernels.overstated_launch_bounds),
+    SourceRule(rules=("partial-warp",), check=kernels.partial_warp),
+    SourceRule(rules=("general-math-functions",), check=math_calls.general_math_functions),
+    SourceRule(rules=("slow-math",), check=math_calls.slow_math),
+    SourceRule(rules=("scalar-half-arithmetic",), check=kernels.scalar_half_arithmetic),
+    SourceRule(rules=("unaligned-words",), check=kernels.unaligned_words),
+    SourceRule(rules=("integer-division",), check=arithmetic.integer_division),
+    SourceRule(rules=("implicit-double",), check=arithmetic.implicit_double),
+    SourceRule(rules=("narrow-integer-arithmetic",), check=arithmetic.narrow_integer_arithmetic),
+    SourceRule(rules=("unsigned-loop-counters",), check=control_flow.unsigned_loop_counters),
+    SourceRule(rules=("narrow-loads",), check=kernels.narrow_loads),
+    SourceRule(rules=("unrestricted-pointers",), check=kernels.unrestricted_pointers),
+    SourceRule(rules=("synchronous-staging",), check=kernels.synchronous_staging),
+    SourceRule(rules=("rolled-loops",), check=control_flow.rolled_loops, opt_in=True),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintedFile:
+    """What one file holds: faults in the order of the text, and what could not be checked.
+
+    *unparsed* is syntax that the parser does not know, *dropped* are branches of conditional
+    compilation that cannot stand beside the one that was read.
+    """
+
+    file: str
+    diagnostics: tuple[Diagnostic, ...]
+    accepted: tuple[Diagnostic, ...] = ()
+    unused: tuple[Suppression, ...] = ()
+    unparsed: tuple[SourceRange, ...] = ()
+    dropped: tuple[SourceRange, ...] = ()
+
+
+def rules_asked(
+    rules: Iterable[SourceRule], select: Collection[str], ignore: Collection[str]
+) -> frozenset[str]:
+    """Return the ids to check: *select*, or all that are not opt-in, less those to *ignore*."""
+    ids = {i for rule in rules for i in rule.rules if (i in select if select else not rule.opt_in)}
+    return frozenset(ids.difference(ignore))
+
+
+def lint_cuda(
+    data: bytes, file: str, *, select: Collection[str] = (), ignore: Collection[str] = ()
+) -> LintedFile:
+    """Return the faults of a CUDA source file.
+
+    Raises BadInput when *data* is no text, or larger than lint reads.
+    """
+    text = source_text(data, file)
+    asked = rules_asked(CUDA_RULES, select, ignore)
+    with _no_collection():
+        facts = read_cuda(text)
+        found = {(d.rule, d.where.start): d for d in _diagnostics(facts, asked)}
+        return linted(
+            text,
+            found.values(),
+            asked,
+            unparsed=facts.tree.unparsed,
+            dropped=facts.preprocessed.dropped,
+        )
+
+
+def linted(
+    text: SourceText,
+    found: Iterable[Diagnostic],
+    asked: frozenset[str],
+    *,
+    unparsed: tuple[tuple[int, int], ...] = (),
+    dropped: tuple[tuple[int, int], ...] = (),
+) -> LintedFile:
+    """Return *found* in order, less what comments accept."""
+    ordered = sorted(found, key=lambda d: (d.where.start, d.rule))
+    judged = suppressed(ordered, suppressions_in(text), asked)
+    return LintedFile(
+        file=text.file,
+        diagnostics=judged.diagnostics,
+        accepted=judged.accepted,
+        unused=judged.unused,
+        unparsed=tuple(text.where(*stretch) for stretch in unparsed),
+        dropped=tuple(text.where(*stretch) for stretch in dropped),
+    )
+
+
+def _diagnostics(facts: CudaFile, asked: frozenset[str]) -> Iterator[Diagnostic]:
+    for function in facts.functions:
+        context = RuleContext(facts, function)
+        for rule in CUDA_RULES:
+            if not asked.isdisjoint(rule.rules):
+                yield from (d for d in rule.check(context) if d.rule in asked)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from walking a growing tree again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

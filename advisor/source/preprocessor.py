@@ -1,0 +1,192 @@
+"""Conditional compilation made plain: one text that a parser of C++ can follow.
+
+Directives are blanked byte for byte, so that every offset stays what it was. Of branches that
+exclude each other all are kept where each is a run of whole statements; of others, the first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(\w+)((?:[^\n\\]|\\\r?\n|\\)*)", re.MULTILINE)
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
+_OBJECT_MACRO = re.compile(rb"\s*(\w+)(?:[ \t]+(\S.*))?$", re.DOTALL)
+_FUNCTION_MACRO = re.compile(rb"\s*(\w+)\(")
+# Code for other vendors' compilers: this tool knows nothing about it.
+_FOREIGN = re.compile(rb"HIP|ROCM|__AMD|MUSA|SYCL")
+_NEVER = re.compile(rb"\s*(?:0|false)\s*$")
+_NOT = re.compile(rb"^\s*(?:!|n)")
+# What the grammar does not know and no rule needs where it stands.
+_ATTRIBUTE = re.compile(
+    rb"\b(?:__align__|alignas|__cluster_dims__|__block_size__|__maxnreg__|__nv_pure__"
+    rb"|__declspec|__attribute__)\s*(?=\()|\b__grid_constant__\b"
+    rb"|(?<=\])\s*(?:__host__|__device__)(?:\s+(?:__host__|__device__))*"
+)
+_LONGEST_ATTRIBUTE = 400
+_NOT_LINE_BREAK = re.compile(rb"[^\r\n]")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Branch:
+    start: int
+    condition: bytes
+    end: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Conditional:
+    branches: list[_Branch] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarded:
+    """Bytes *start* to *end* are compiled only under *condition*."""
+
+    start: int
+    end: int
+    condition: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preprocessed:
+    """*text* has the length of the original; *dropped* are the branches that it leaves out.
+
+    *macros* maps object-like macros to their bodies, None where two definitions differ.
+    """
+
+    text: bytes
+    macros: dict[str, str | None]
+    function_macros: frozenset[str]
+    guarded: tuple[Guarded, ...]
+    dropped: tuple[tuple[int, int], ...]
+
+
+def preprocessed(source: bytes) -> Preprocessed:
+    """Return *source* without directives, other than pragmas, and what they said."""
+    text = bytearray(source)
+    macros: dict[str, str | None] = {}
+    functions: set[str] = set()
+    open_conditionals: list[_Conditional] = []
+    conditionals: list[_Conditional] = []
+    for match in _DIRECTIVE.finditer(source):
+        word = match[1]
+        if word == b"pragma":
+            continue
+        if word in (b"if", b"ifdef", b"ifndef"):
+            condition = (b"n " if word == b"ifndef" else b"") + match[2]
+            opened = _Conditional(branches=[_Branch(start=match.end(), condition=condition)])
+            open_conditionals.append(opened)
+        elif word in (b"else", b"elif", b"endif") and open_conditionals:
+            conditional = open_conditionals[-1]
+            conditional.branches[-1].end = match.start()
+            if word == b"endif":
+                conditionals.append(open_conditionals.pop())
+            else:
+                branch = _Branch(start=match.end(), condition=b"else" + match[2])
+                conditional.branches.append(branch)
+        elif word == b"define":
+            _define(match[2], macros, functions)
+        text[match.start() : match.end()] = _blank(match[0])
+    dropped = _drop(text, conditionals)
+    _blank_attributes(text)
+    return Preprocessed(
+        text=bytes(text),
+        macros=macros,
+        function_macros=frozenset(functions),
+        guarded=tuple(_guarded(conditionals)),
+        dropped=tuple(dropped),
+    )
+
+
+def _define(rest: bytes, macros: dict[str, str | None], functions: set[str]) -> None:
+    if function := _FUNCTION_MACRO.match(rest):
+        functions.add(function[1].decode("ascii", "replace"))
+    elif plain := _OBJECT_MACRO.match(rest):
+        name = plain[1].decode("ascii", "replace")
+        body = _COMMENT.sub(b"", plain[2] or b"").decode("utf-8", "replace").strip()
+        macros[name] = body if macros.get(name, body) == body else None
+
+
+def _drop(text: bytearray, conditionals: list[_Conditional]) -> list[tuple[int, int]]:
+    """Blank the branches that cannot stand beside the others, and return them."""
+    dropped: list[tuple[int, int]] = []
+    for conditional in conditionals:
+        kept = [b for b in conditional.branches if not _foreign(b, conditional)]
+        if len(kept) > 1 and not all(_whole(bytes(text[b.start : b.end])) for b in kept):
+            kept = kept[:1]
+        for branch in conditional.branches:
+            if branch not in kept:
+                stretch = bytes(text[branch.start : branch.end])
+                if stretch.strip():
+                    dropped.append((branch.start, branch.end))
+                text[branch.start : branch.end] = _blank(stretch)
+    return dropped
+
+
+def _blank_attributes(text: bytearray) -> None:
+    for match in _ATTRIBUTE.finditer(bytes(text)):
+        end = match.end()
+        if text[end : end + 1] == b"(":
+            end = _closed(text, end)
+        text[match.start() : end] = _blank(bytes(text[match.start() : end]))
+
+
+def _closed(text: bytearray, start: int) -> int:
+    """Return the offset after the bracket that closes the one at *start*."""
+    depth = 0
+    for match in re.finditer(rb"[()]", text[start : start + _LONGEST_ATTRIBUTE]):
+        depth += 1 if match[0] == b"(" else -1
+        if depth == 0:
+            return start + match.end()
+    return start
+
+
+def _foreign(branch: _Branch, conditional: _Conditional) -> bool:
+    """Whether *branch* is switched off, or made for another vendor's compiler."""
+    condition = branch.condition
+    if _NEVER.match(condition):
+        return True
+    first = conditional.branches[0].condition
+    if branch is conditional.branches[0]:
+        return bool(_FOREIGN.search(condition)) and not _NOT.match(condition)
+    if condition.startswith(b"else") and condition[4:].strip():
+        return bool(_FOREIGN.search(condition))
+    return bool(_FOREIGN.search(first)) and bool(_NOT.match(first))
+
+
+def _whole(stretch: bytes) -> bool:
+    """Whether *stretch* is a run of whole statements, as far as brackets can tell."""
+    plain = _COMMENT.sub(b" ", stretch).strip()
+    if not plain:
+        return True
+    if plain[-1:] not in (b";", b"}"):
+        return False
+    depth = 0
+    for bracket in re.findall(rb"[{}()]", plain):
+        depth += 1 if bracket in b"{(" else -1
+        if depth < 0:
+            return False
+    return depth == 0 and not plain.startswith((b"else", b"&", b"|", b",", b"?", b":", b"."))
+
+
+def _guarded(conditionals: list[_Conditional]) -> list[Guarded]:
+    spans: list[Guarded] = []
+    for conditional in conditionals:
+        first = conditional.branches[0].condition
+        for branch in conditional.branches:
+            words = (
+                branch.condition if branch.condition is first else first + b" " + branch.condition
+            )
+            spans.append(
+                Guarded(
+                    start=branch.start,
+                    end=branch.end,
+                    condition=words.decode("utf-8", "replace").strip(),
+                )
+            )
+    return spans
+
+
+def _blank(stretch: bytes) -> bytes:
+    return _NOT_LINE_BREAK.sub(b" ", stretch)

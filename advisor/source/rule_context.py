@@ -1,0 +1,113 @@
+"""What every source rule works with: the file, one function, and how to say what was seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.diagnostic import Diagnostic, TextEdit
+from gpuadvise.advisor.source.variance import Variances
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    from gpuadvise.advisor.source.cuda_file import CudaFile
+    from gpuadvise.advisor.source.scopes import Function
+    from gpuadvise.advisor.source.tree import Node
+
+    SourceCheck: TypeAlias = Callable[["RuleContext"], Iterator[Diagnostic]]
+
+LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
+# Longest piece of source that a diagnostic repeats.
+_SHOWN = 160
+
+
+@dataclass(slots=True)
+class RuleContext:
+    """One function of one file."""
+
+    file: CudaFile
+    function: Function
+    _variances: Variances | None = field(default=None)
+
+    @property
+    def variances(self) -> Variances:
+        """What the values of this function depend on."""
+        if self._variances is None:
+            self._variances = Variances(self.file, self.function)
+        return self._variances
+
+    def at(self, node: Node) -> str:
+        """Return the characters of *node*."""
+        return self.file.at(node)
+
+    def type_of(self, node: Node) -> str:
+        """Return the type of an expression."""
+        return self.file.type_of(node, self.function)
+
+    def constant(self, node: Node) -> int | None:
+        """Return the integer that *node* is known to be."""
+        return self.file.constant(node, self.function)
+
+    def calls(self, *names: str) -> Iterator[Node]:
+        """Yield the calls of functions called *names*; all calls without them."""
+        for call in self.function.nodes("call_expression"):
+            if not names or self.file.callee(call) in names:
+                yield call
+
+    def loop_around(self, node: Node) -> Node | None:
+        """Return the innermost loop around *node* in this function."""
+        for above in node.ancestors():
+            if above is self.function.body:
+                return None
+            if above.kind in LOOPS:
+                return above
+        return None
+
+    def under_version_guard(self, node: Node) -> bool:
+        """Whether *node* is compiled only for some compiler, version or architecture."""
+        marks = ("CUDA_VERSION", "CUDART_VERSION", "__CUDA_ARCH__", "HIP", "ROCM", "__CUDACC_VER")
+        return any(
+            g.start <= node.start < g.end and any(mark in g.condition for mark in marks)
+            for g in self.file.preprocessed.guarded
+        )
+
+    def found(
+        self,
+        rule: str,
+        node: Node,
+        message: str,
+        action: str,
+        *,
+        edits: tuple[TextEdit, ...] = (),
+        end: int | None = None,
+        **detail: str,
+    ) -> Diagnostic:
+        """Return a diagnostic at *node*."""
+        text = self.file.text
+        end = node.end if end is None else end
+        seen = " ".join(text[node.start : min(end, node.start + _SHOWN)].split())
+        return Diagnostic(
+            rule=rule,
+            file=text.file,
+            where=text.where(node.start, end),
+            seen=seen,
+            message=message,
+            action=action,
+            kernel=self.function.name,
+            edits=edits,
+            detail=detail,
+        )
+
+
+def replaced(node: Node, text: str) -> tuple[TextEdit, ...]:
+    """Return the edit that puts *text* in the place of *node*."""
+    return (TextEdit(start=node.start, end=node.end, text=text),)
+
+
+def bare(node: Node) -> Node:
+    """Return *node* without brackets around it."""
+    while node.kind == "parenthesized_expression" and len(node.children) == 1:
+        node = node.children[0]
+    return node

@@ -1,0 +1,397 @@
+"""Functions of a CUDA file, what they declare, and the types of names where they are used."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gpuadvise.advisor.source.text import SourceText
+    from gpuadvise.advisor.source.tree import Node, Tree
+
+UNKNOWN = "?"
+# The words that this module speaks of types in; a pointer or array of T is "T*".
+_NAMED = {
+    "float": "float", "double": "double", "bool": "bool", "char": "char", "wchar_t": "int",
+    "signed char": "char", "unsigned char": "uchar", "int8_t": "char", "uint8_t": "uchar",
+    "uchar": "uchar", "ushort": "ushort", "uint": "uint", "ulong": "ullong",
+    "short": "short", "int16_t": "short", "uint16_t": "ushort", "unsigned short": "ushort",
+    "int": "int", "signed": "int", "int32_t": "int", "uint32_t": "uint", "unsigned": "uint",
+    "unsigned int": "uint", "long": "llong", "long int": "llong", "long long": "llong",
+    "long long int": "llong", "int64_t": "llong", "ptrdiff_t": "llong", "ssize_t": "llong",
+    "unsigned long": "ullong", "unsigned long int": "ullong", "unsigned long long": "ullong",
+    "unsigned long long int": "ullong", "uint64_t": "ullong", "size_t": "ullong",
+    "uintptr_t": "ullong", "__half": "half", "half": "half", "__half2": "half2",
+    "half2": "half2", "__nv_bfloat16": "bf16", "nv_bfloat16": "bf16", "__nv_bfloat162": "bf162",
+    "nv_bfloat162": "bf162", "dim3": "dim3", "void": "void",
+}  # fmt: skip
+for _base, _field in (("float", "float"), ("double", "double"), ("int", "int"), ("uint", "uint"),
+                      ("char", "char"), ("uchar", "uchar"), ("short", "short"),
+                      ("ushort", "ushort"), ("longlong", "llong"), ("ulonglong", "ullong")):  # fmt: skip
+    for _width in "1234":
+        _NAMED[_base + _width] = f"{_field}.{_width}"
+_SPACES = re.compile(r"\s+")
+_STD = re.compile(r"^(?:std::|::|cuda::std::)+")
+_QUALIFIERS = re.compile(
+    r"\b(?:const|volatile|static|inline|constexpr|register|extern|mutable|__restrict__|__restrict"
+    r"|__shared__|__device__|__constant__|__managed__|typename|struct|class|enum)\b"
+)
+_DEVICE_MACRO = re.compile(r"\b[A-Z0-9_]*(?:DEVICE|HOSTDEV|GPU_FUNC|CUDA_FUNC)[A-Z0-9_]*\b")
+_TYPE_NODES = frozenset(
+    (
+        "primitive_type", "sized_type_specifier", "type_identifier", "qualified_identifier",
+        "placeholder_type_specifier", "template_type", "struct_specifier", "decltype",
+        "dependent_type", "enum_specifier", "union_specifier", "class_specifier",
+    )
+)  # fmt: skip
+_DECLARATORS = frozenset(
+    ("pointer_declarator", "array_declarator", "reference_declarator", "parenthesized_declarator",
+     "init_declarator", "function_declarator")
+)  # fmt: skip
+INTEGERS = frozenset(("bool", "char", "uchar", "short", "ushort", "int", "uint", "llong", "ullong"))
+NARROW = frozenset(("char", "uchar", "short", "ushort"))
+
+
+class Place(StrEnum):
+    """Where a function runs."""
+
+    KERNEL = "kernel"
+    DEVICE = "device"
+    BOTH = "host and device"
+    HOST = "host"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """A declared name, its type, and the stretch of the file where it is visible.
+
+    *constant* says that it is const, constexpr, or a template parameter; *value* is the
+    expression that it starts with.
+    """
+
+    name: str
+    type: str
+    start: int
+    end: int
+    node: Node
+    constant: bool = False
+    shared: bool = False
+    restrict: bool = False
+    parameter: bool = False
+    value: Node | None = None
+    dimensions: tuple[Node, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Function:
+    """One function or lambda: its body and the nodes below it by their kind."""
+
+    name: str
+    place: Place
+    node: Node
+    body: Node
+    header: str
+    parameters: tuple[Variable, ...] = ()
+    returns: str = UNKNOWN
+    launch_bounds: Node | None = None
+    variables: dict[str, list[Variable]] = field(default_factory=dict)
+    by_kind: dict[str, list[Node]] = field(default_factory=dict)
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the body runs on the GPU, or may."""
+        return self.place is not Place.HOST
+
+    def nodes(self, *kinds: str) -> Iterable[Node]:
+        """Return the nodes of *kinds* below the body; in order within one kind."""
+        for kind in kinds:
+            yield from self.by_kind.get(kind, ())
+
+
+@dataclass(slots=True, kw_only=True)
+class Names:
+    """What a file declares outside functions."""
+
+    aliases: dict[str, str | None] = field(default_factory=dict)
+    variables: dict[str, list[Variable]] = field(default_factory=dict)
+    structs: dict[str, dict[str, str]] = field(default_factory=dict)
+    struct_nodes: dict[str, Node] = field(default_factory=dict)
+    enumerators: dict[str, Node] = field(default_factory=dict)
+    returns: dict[str, str] = field(default_factory=dict)
+
+
+def functions_of(tree: Tree, text: SourceText, names: Names) -> list[Function]:
+    """Return the functions and lambdas of *tree*, and fill *names* with what stands outside."""
+    functions: list[Function] = []
+    inside_until = -1
+    for node in tree.nodes:
+        kind = node.kind
+        if kind == "function_definition":
+            if function := _function(node, text, names):
+                functions.append(function)
+                _collect(function, tree, text, names)
+                inside_until = max(inside_until, node.last)
+        elif node.index <= inside_until:
+            continue
+        elif kind == "declaration":
+            for variable in _declared(node, text, names, 0, len(text.content)):
+                names.variables.setdefault(variable.name, []).append(variable)
+        elif kind == "type_definition":
+            _typedef(node, text, names)
+        elif kind == "alias_declaration":
+            _alias(node, text, names)
+        elif kind in ("struct_specifier", "class_specifier"):
+            _struct(node, text, names)
+        elif kind == "enumerator":
+            names.enumerators[text[node.children[0].start : node.children[0].end]] = node
+    for function in functions:
+        known = names.returns.get(function.name, function.returns)
+        names.returns[function.name] = function.returns if known == function.returns else UNKNOWN
+    return functions
+
+
+def _function(node: Node, text: SourceText, names: Names) -> Function | None:
+    body, declarator = node.child("compound_statement"), _declarator(node)
+    if body is None or declarator is None:
+        return None
+    header = text[node.start : body.start]
+    name_node = declarator.children[0] if declarator.children else declarator
+    bounds = node.child("launch_bounds")
+    kind = next((c for c in node.children if c.kind in _TYPE_NODES), None)
+    place = _place(header, text, node)
+    function = Function(
+        name=text[name_node.start : name_node.end],
+        place=place,
+        node=node,
+        body=body,
+        header=header,
+        returns=_type(kind, text, names) if kind else UNKNOWN,
+        launch_bounds=bounds,
+    )
+    if any(c.kind == "pointer_declarator" for c in node.children):
+        function.returns += "*"
+    parameters = list(_parameters(declarator, text, names, node))
+    function.parameters = tuple(parameters)
+    for variable in (*_template_parameters(node, text, names), *parameters):
+        function.variables.setdefault(variable.name, []).append(variable)
+    return function
+
+
+def _declarator(node: Node) -> Node | None:
+    current: Node | None = node
+    for _ in range(8):
+        if current is None:
+            return None
+        found = current.child("function_declarator")
+        if found:
+            return found
+        current = current.child("pointer_declarator", "reference_declarator")
+    return None
+
+
+def _place(header: str, text: SourceText, node: Node) -> Place:
+    head = header.split("(", 1)[0] if "__launch_bounds__" not in header else header
+    if "__global__" in head:
+        return Place.KERNEL
+    if "__device__" in head or _DEVICE_MACRO.search(head):
+        both = "__host__" in head or "HOST" in head
+        return Place.BOTH if both else Place.DEVICE
+    return Place.HOST
+
+
+def _template_parameters(node: Node, text: SourceText, names: Names) -> Iterator[Variable]:
+    for above in node.ancestors():
+        if above.kind == "template_declaration":
+            parameters = above.child("template_parameter_list")
+            for parameter in parameters.children if parameters else ():
+                if parameter.kind in ("parameter_declaration", "optional_parameter_declaration"):
+                    yield from (
+                        _as_constant(v)
+                        for v in _declared(parameter, text, names, node.start, node.end)
+                    )
+                elif parameter.children:
+                    # A type parameter hides an alias of the same name: its type is unknown.
+                    name = text[parameter.children[0].start : parameter.children[0].end]
+                    yield Variable(name=name, type="type", start=node.start, end=node.end,
+                                   node=parameter, constant=True)  # fmt: skip
+
+
+def _as_constant(v: Variable) -> Variable:
+    return Variable(name=v.name, type=v.type, start=v.start, end=v.end, node=v.node, constant=True)
+
+
+def _parameters(declarator: Node, text: SourceText, names: Names, node: Node) -> Iterator[Variable]:
+    parameters = declarator.child("parameter_list")
+    for parameter in parameters.children if parameters else ():
+        if parameter.kind in ("parameter_declaration", "optional_parameter_declaration"):
+            for v in _declared(parameter, text, names, node.start, node.end):
+                yield Variable(
+                    name=v.name, type=v.type, start=v.start, end=v.end, node=parameter,
+                    constant=v.constant, restrict=v.restrict, parameter=True,
+                )  # fmt: skip
+
+
+def _collect(function: Function, tree: Tree, text: SourceText, names: Names) -> None:
+    """File the nodes of the body by kind, and its declarations by name."""
+    by_kind = function.by_kind
+    for node in tree.below(function.body):
+        by_kind.setdefault(node.kind, []).append(node)
+    for node in by_kind.get("declaration", ()):
+        scope = _scope(node)
+        for variable in _declared(node, text, names, node.start, scope.end):
+            function.variables.setdefault(variable.name, []).append(variable)
+    for node in by_kind.get("for_range_loop", ()):
+        for variable in _declared(node, text, names, node.start, node.end):
+            function.variables.setdefault(variable.name, []).append(variable)
+    for node in by_kind.get("lambda_expression", ()):
+        declarator = node.child("lambda_declarator", "abstract_function_declarator")
+        for v in _parameters(declarator, text, names, node) if declarator else ():
+            function.variables.setdefault(v.name, []).append(v)
+    for node in by_kind.get("type_definition", ()):
+        _typedef(node, text, names)
+    for node in by_kind.get("alias_declaration", ()):
+        _alias(node, text, names)
+
+
+def _scope(node: Node) -> Node:
+    for above in node.ancestors():
+        if above.kind in ("compound_statement", "for_statement", "if_statement", "while_statement"):
+            return above
+    return node
+
+
+def _declared(
+    node: Node, text: SourceText, names: Names, start: int, end: int
+) -> Iterator[Variable]:
+    """Yield what a declaration, a parameter or a range loop declares."""
+    kind = next((c for c in node.children if c.kind in _TYPE_NODES), None)
+    if kind is None:
+        return
+    base = _type(kind, text, names)
+    head = text[node.start : min(node.end, node.start + 400)].split("=", 1)[0]
+    constant = bool(re.search(r"\b(?:const|constexpr)\b", head))
+    for child in node.children:
+        if child.index <= kind.index or child.kind == "type_qualifier":
+            continue
+        if child.kind == "identifier" or child.kind in _DECLARATORS:
+            variable = _variable(child, base, constant, head, text, start, end)
+            if variable:
+                yield variable
+        if node.kind in ("for_range_loop", "parameter_declaration"):
+            return
+
+
+def _variable(
+    declarator: Node, base: str, constant: bool, head: str, text: SourceText, start: int, end: int
+) -> Variable | None:
+    """Return the variable that *declarator* declares, None for a function."""
+    value = None
+    shape, dimensions = "", []
+    restrict = "__restrict" in head or "restrict" in head
+    node = declarator
+    if node.kind == "init_declarator":
+        if len(node.children) > 1:
+            value = node.children[-1]
+        node = node.children[0]
+    while node.kind in _DECLARATORS:
+        if node.kind == "function_declarator":
+            return None
+        if node.kind in ("pointer_declarator", "array_declarator"):
+            shape += "*"
+        if node.kind == "array_declarator":
+            dimensions.extend(node.children[1:])
+        inner = next(
+            (c for c in node.children if c.kind == "identifier" or c.kind in _DECLARATORS), None
+        )
+        if inner is None:
+            return None
+        node = inner
+    if base == "auto" and shape:
+        base = UNKNOWN
+    return Variable(
+        name=text[node.start : node.end],
+        type=base + shape,
+        start=start,
+        end=end,
+        node=declarator,
+        constant=constant and not (shape and "*const" not in head.replace(" ", "")),
+        shared="__shared__" in head,
+        restrict=restrict,
+        value=value,
+        dimensions=tuple(reversed(dimensions)),
+    )
+
+
+def _type(node: Node, text: SourceText, names: Names) -> str:
+    if node.kind == "placeholder_type_specifier":
+        return "auto"
+    return named_type(text[node.start : node.end], names)
+
+
+def named_type(words: str, names: Names) -> str:
+    """Return the type that *words* name, UNKNOWN where the file does not say."""
+    words = words.strip()
+    stars = words.count("*")
+    words = _QUALIFIERS.sub(" ", words.replace("*", " ").replace("&", " "))
+    words = _STD.sub("", _SPACES.sub(" ", words).strip())
+    for _ in range(4):
+        if words in _NAMED:
+            return _NAMED[words] + "*" * stars
+        if words in names.structs:
+            return words + "*" * stars
+        alias = names.aliases.get(words)
+        if alias is None:
+            break
+        words = alias
+        stars += words.count("*")
+        words = words.replace("*", "").strip()
+    return UNKNOWN
+
+
+def _typedef(node: Node, text: SourceText, names: Names) -> None:
+    if len(node.children) == 2 and node.children[1].kind == "type_identifier":
+        first = node.children[0]
+        if first.kind in ("struct_specifier", "class_specifier"):
+            _struct(first, text, names, text[node.children[1].start : node.children[1].end])
+            return
+        _name_alias(node.children[1], text[first.start : first.end], text, names)
+
+
+def _alias(node: Node, text: SourceText, names: Names) -> None:
+    if len(node.children) == 2:
+        _name_alias(
+            node.children[0], text[node.children[1].start : node.children[1].end], text, names
+        )
+
+
+def _name_alias(name: Node, words: str, text: SourceText, names: Names) -> None:
+    key = text[name.start : name.end]
+    words = _STD.sub("", _SPACES.sub(" ", _QUALIFIERS.sub(" ", words)).strip())
+    if key != words:
+        names.aliases[key] = words if names.aliases.get(key, words) == words else None
+
+
+def _struct(node: Node, text: SourceText, names: Names, name: str = "") -> None:
+    members = node.child("field_declaration_list")
+    if members is None:
+        return
+    title = node.child("type_identifier")
+    name = name or (text[title.start : title.end] if title else "")
+    fields: dict[str, str] = {}
+    for member in members.children:
+        if member.kind == "field_declaration":
+            kind = next((c for c in member.children if c.kind in _TYPE_NODES), None)
+            base = _type(kind, text, names) if kind else UNKNOWN
+            for child in member.children:
+                stars, inner = "", child
+                while inner.kind in ("pointer_declarator", "array_declarator") and inner.children:
+                    stars, inner = stars + "*", inner.children[0]
+                if inner.kind == "field_identifier":
+                    fields[text[inner.start : inner.end]] = base + stars
+    if name:
+        names.structs[name] = fields
+        names.struct_nodes[name] = node

@@ -1,0 +1,93 @@
+"""The text of a source file, whatever its encoding, and the lines and columns in it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted_path
+from gpuadvise.advisor.source.diagnostic import SourceRange
+
+# Larger files are generated tables; a parser needs some thirty times their size in memory.
+LARGEST = 16 << 20
+_PROBED = 8192
+_HIGH = bytes(range(128)) + b"?" * 128
+_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """One file: *content* is UTF-8, or ASCII where the bytes were neither.
+
+    Offsets into *content* are those of the file, unless *transcoded*.
+    """
+
+    file: str
+    content: bytes
+    transcoded: bool = False
+    _starts: list[int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Find the lines once."""
+        starts = [0]
+        find, at = self.content.find, 0
+        while (at := find(b"\n", at) + 1) > 0:
+            starts.append(at)
+        object.__setattr__(self, "_starts", starts)
+
+    def line(self, offset: int) -> int:
+        """Return the line of the byte at *offset*, from 1."""
+        return bisect_right(self._starts, offset)
+
+    def line_text(self, line: int) -> bytes:
+        """Return line *line* (from 1) with its line break."""
+        end = self._starts[line] if line < len(self._starts) else len(self.content)
+        return self.content[self._starts[line - 1] : end]
+
+    def column(self, offset: int) -> int:
+        """Return the column of the byte at *offset*, in characters from 1."""
+        start = self._starts[self.line(offset) - 1]
+        return len(self.content[start:offset].decode("utf-8", "replace")) + 1
+
+    def where(self, start: int, end: int) -> SourceRange:
+        """Return the range of bytes *start* to *end*."""
+        return SourceRange(
+            start=start,
+            end=end,
+            line=self.line(start),
+            column=self.column(start),
+            end_line=self.line(end),
+            end_column=self.column(end),
+        )
+
+    def __getitem__(self, where: slice) -> str:
+        """Return the characters of a stretch of bytes."""
+        return self.content[where].decode("utf-8", "replace")
+
+
+def source_text(data: bytes, file: str) -> SourceText:
+    """Return *data* as text.
+
+    Raises BadInput when it is larger than LARGEST, or no text.
+    """
+    if len(data) > LARGEST:
+        raise BadInput(
+            f"{quoted_path(file)} has {len(data):,} bytes of source; lint reads up to {LARGEST:,}.",
+            hint="Leave generated files out.",
+        )
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            text = data.decode(encoding, "replace").removeprefix("\ufeff")
+            return SourceText(file, text.encode("utf-8", "replace"), transcoded=True)
+    if b"\0" in data[:_PROBED]:
+        raise BadInput(f"{quoted_path(file)} is no source text: it holds zero bytes.")
+    return SourceText(file, _readable(data))
+
+
+def _readable(data: bytes) -> bytes:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.translate(_HIGH)
+    return data
