@@ -29,7 +29,7 @@ def integer_division(context: RuleContext) -> Iterator[Diagnostic]:
     """Divisions by a variable that a loop repeats, or whose divisor is a power of two."""
     if not context.function.on_device:
         return
-    reported: set[tuple[str, str, int]] = set()
+    reported: set[tuple[str, int]] = set()
     for node in context.function.nodes("binary_expression", "assignment_expression"):
         if len(node.children) != 2 or context.file.operator(node) not in _DIVIDING:
             continue
@@ -42,7 +42,7 @@ def integer_division(context: RuleContext) -> Iterator[Diagnostic]:
         power = _is_power_of_two(context, divisor)
         if not power and not (loop and _changes_in(context, dividend, loop)):
             continue
-        key = (context.at(dividend), context.at(divisor), loop.index if loop else -1)
+        key = (context.at(divisor), loop.index if loop else -1)
         if key in reported:
             continue
         reported.add(key)
@@ -61,8 +61,8 @@ def _division_action(power: bool) -> str:
     if power:
         return "Keep the logarithm instead of the power: i / n is i >> log2(n), and i % n is i & (n - 1), for i >= 0."
     return (
-        "Carry quotient and remainder along with the loop (add the step, wrap at n), or make n a template "
-        "parameter; if n is always a power of two, i / n is i >> log2(n) and i % n is i & (n - 1), for i >= 0."
+        "Carry quotient and remainder along with the loop, make n a template parameter, or multiply by a reciprocal "
+        "computed once; if n is always a power of two, i / n is i >> log2(n) and i % n is i & (n - 1), for i >= 0."
     )
 
 

@@ -297,7 +297,9 @@ def unsigned_loop_counters(context: RuleContext) -> Iterator[Diagnostic]:
         variable = context.file.variable(name, condition, context.function)
         if variable is None or variable.type != "uint" or variable.node is not declarator:
             continue
-        if context.file.is_constant(condition.children[1], context.function):
+        if context.file.is_constant(condition.children[1], context.function) or not _counts(
+            context, loop
+        ):
             continue
         index = _index_with(context, loop, name)
         if index is not None:
@@ -307,6 +309,16 @@ def unsigned_loop_counters(context: RuleContext) -> Iterator[Diagnostic]:
                 "Declare the counter int (or long long for more than 2^31 iterations).",
                 end=condition.end, counter=name,
             )  # fmt: skip
+
+
+def _counts(context: RuleContext, loop: Node) -> bool:
+    """Whether the loop adds a step to its counter, which strength reduction could follow."""
+    update = loop.part("update")
+    if update is None:
+        return False
+    return update.kind == "update_expression" or (
+        update.kind == "assignment_expression" and context.file.operator(update) in ("+=", "-=")
+    )
 
 
 def _index_with(context: RuleContext, loop: Node, name: str) -> Node | None:

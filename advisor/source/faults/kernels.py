@@ -152,7 +152,9 @@ def unrestricted_pointers(context: RuleContext) -> Iterator[Diagnostic]:
     names = {p.name for p in pointers}
     if unknown or not (written & names) or _launched_with_aliases(context):
         return
-    read = [p for p in pointers if p.name not in written and _is_read(context, p)]
+    read = [
+        p for p in pointers if p.name not in written and _is_read_after_store(context, p, names)
+    ]
     if not read or any(p.type.count("*") > 1 for p in pointers):
         return
     listed = ", ".join(p.name for p in read)
@@ -164,11 +166,22 @@ def unrestricted_pointers(context: RuleContext) -> Iterator[Diagnostic]:
     )  # fmt: skip
 
 
-def _is_read(context: RuleContext, parameter: Variable) -> bool:
-    return any(
-        n.children and context.at(n.children[0]) == parameter.name
-        for n in context.function.nodes("subscript_expression", "pointer_expression")
-    )
+def _is_read_after_store(context: RuleContext, parameter: Variable, names: set[str]) -> bool:
+    """Whether a load through *parameter* may follow a store, in the text or in a loop."""
+    stores = [
+        n
+        for n in context.function.nodes("assignment_expression")
+        if n.children
+        and n.children[0].kind == "subscript_expression"
+        and _root_name(context, n.children[0]) in names
+    ]
+    for load in context.function.nodes("subscript_expression"):
+        if context.at(load.children[0]) != parameter.name:
+            continue
+        loop = context.loop_around(load)
+        if any(load.start >= s.end or (loop is not None and loop.holds(s)) for s in stores):
+            return True
+    return False
 
 
 def _written_pointers(context: RuleContext) -> tuple[set[str], bool]:

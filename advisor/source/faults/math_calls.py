@@ -32,6 +32,10 @@ _INTRINSICS = {
 }  # fmt: skip
 # Fastest-growing products that an edit writes out: two multiplications, each rounded once.
 _LARGEST_EDIT = 3
+# Functions that reduce their argument first, slowly where it is large.
+_REDUCING = frozenset(("sinf", "cosf", "tanf", "sincosf"))
+_COSTS = "many instructions, and a slow path for large arguments"
+_COST = "several instructions where the intrinsic takes one or two"
 _RULE = "general-math-functions"
 
 
@@ -229,11 +233,15 @@ def _sines_with_cosines(context: RuleContext) -> Iterator[Diagnostic]:
         words = "".join(context.at(arguments[0]).split())
         other = name.replace("sin", "#").replace("cos", "sin").replace("#", "cos")
         partner = seen.get((block.index, other, words))
+        if (block.index, name, words) in seen:
+            continue
         seen.setdefault((block.index, name, words), call)
         if partner is not None and not _between_changes(context, partner, call, arguments[0]):
             special = {"sinf": "sincosf", "sin": "sincos", "__sinf": "__sincosf"}[
                 name if "sin" in name else other
             ]
+            if special == "sincos" and context.type_of(arguments[0]) == "float":
+                special = "sincosf"
             yield context.found(
                 _RULE, call, "sine and cosine of the same argument.",
                 f"Call {special}({context.at(arguments[0])}, &s, &c) once: both share the reduction of the argument.",
@@ -265,7 +273,7 @@ def slow_math(context: RuleContext) -> Iterator[Diagnostic]:
     for name, nodes in calls.items():
         times = f" in {len(nodes)} places" if len(nodes) > 1 else ""
         yield context.found(
-            "slow-math", nodes[0], f"{name} in a loop{times}: many instructions, and a slow path for large arguments.",
+            "slow-math", nodes[0], f"{name} in a loop{times}: {_COSTS if name in _REDUCING else _COST}.",
             f"Where its error is acceptable call {_INTRINSICS[name]}, or compile with -use_fast_math.",
             replacement=_INTRINSICS[name],
         )  # fmt: skip

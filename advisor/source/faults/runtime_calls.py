@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.scopes import Function
     from gpuadvise.advisor.source.tree import Node
 
-_RUNTIME = re.compile(r"cuda(?!Get|Peek|Destroy|Create(?:ChannelDesc)?$)[A-Z]\w+$")
-# Calls at the end of a life: what they return changes nothing any more.
-_PARTING = re.compile(
-    r"cuda(?:Free\w*|\w*Destroy\w*|\w*Reset\w*|\w*Unregister\w*|ProfilerSt\w+|Unbind\w*|create_\w+)$"
+# Runtime calls whose failure changes what follows; not those at the end of a life.
+_RUNTIME = re.compile(
+    r"cuda(?:Malloc\w*|Memcpy\w*|Memset\w*|MemPrefetch\w*|HostAlloc|HostRegister|Launch\w+"
+    r"|(?:Device|Thread|Stream|Event)Synchronize|StreamCreate\w*|StreamWaitEvent|EventCreate\w*"
+    r"|EventRecord\w*|EventElapsedTime|SetDevice|FuncSet\w+|Graph(?:Create|Instantiate|Launch|Add\w+)"
+    r"|StreamBeginCapture|StreamEndCapture|IpcOpen\w+|DeviceEnablePeerAccess)$"
 )
-_OURS = re.compile(r"\bcuda[A-Z]\w+_t\b")
 _CHECK = re.compile(
     r"check|error|err\b|CUDA_|_SAFE|safe|CALL|verify|assert|ok\b|GPU_TRY|TRY", re.IGNORECASE
 )
@@ -33,6 +34,7 @@ _WAITING = frozenset(
     " cudaMemcpy cudaMemcpyFromSymbol cudaMemcpyToSymbol cudaMemcpy2D cudaMemcpy3D cudaMemset cudaFree"
     " cuCtxSynchronize cuStreamSynchronize cudaDeviceReset cudaStreamQuery cudaEventQuery".split()
 )
+_DEEPEST_CALLS = 4
 _CLOCKS = frozenset(
     "clock gettimeofday omp_get_wtime clock_gettime QueryPerformanceCounter now MPI_Wtime"
     " sdkStartTimer sdkStopTimer timespec_get get_time getTime get_wall_time".split()
@@ -77,32 +79,55 @@ def _is_dropped(context: RuleContext, call: Node) -> bool:
     if call.children[0].kind != "identifier":
         return False
     name = context.file.callee(call)
-    if not _RUNTIME.match(name) or _PARTING.match(name) or name in context.file.names.returns:
+    if not _RUNTIME.match(name) or name in context.file.names.returns:
         return False
-    return name not in context.file.preprocessed.function_macros and not _is_library(name)
-
-
-def _is_library(name: str) -> bool:
-    """Whether *name* is a function of somebody else whose name begins with cuda."""
-    return "_" in name
+    if name in context.file.preprocessed.function_macros:
+        return False
+    # The runtime remembers an error until somebody asks for the last one.
+    return not _LAST_ERROR.search(_rest(context.function, context, call))
 
 
 def _launch_checked(context: RuleContext, launches: list[SourceLaunch]) -> bool:
-    last = launches[-1].node
-    if _LAST_ERROR.search(_rest(context.function, context, launches[0].node)):
+    """Whether somebody asks for the error, or may do so outside this file."""
+    first = launches[0].node
+    if next(iter(context.calls("cudaStreamBeginCapture")), None) is not None:
+        # A stream that is captured reports its errors when the capture ends.
         return True
-    for above in launches[0].node.ancestors():
-        if above.kind == "call_expression" and above is not last:
-            return True
-    for function in context.file.functions:
-        if function is context.function:
+    if any(above.kind in ("lambda_expression", "call_expression") for above in first.ancestors()):
+        return True
+    if _LAST_ERROR.search(_rest(context.function, context, first)) or _waits_checked(
+        context, first
+    ):
+        return True
+    return not (_reaches_main(context, context.function, 0) or _checks_others(context, first))
+
+
+def _checks_others(context: RuleContext, launch: Node) -> bool:
+    """Whether the function looks at the results of runtime calls after the launch."""
+    return any(
+        call.start > launch.end and call.parent is not None and call.parent.kind == "argument_list"
+        for call in context.calls()
+        if _RUNTIME.match(context.file.callee(call))
+    )
+
+
+def _reaches_main(context: RuleContext, function: Function, depth: int) -> bool:
+    """Whether *function* is main, or is called from it with no look at the error on the way."""
+    if function.name == "main":
+        return True
+    if depth > _DEEPEST_CALLS:
+        return False
+    for caller in context.file.functions:
+        if caller is function:
             continue
-        for call in function.by_kind.get("call_expression", ()):
-            if context.file.callee(call) == context.function.name and _LAST_ERROR.search(
-                _rest(function, context, call)
-            ):
+        for call in caller.by_kind.get("call_expression", ()):
+            if context.file.callee(call) != function.name:
+                continue
+            if _LAST_ERROR.search(_rest(caller, context, call)):
+                return False
+            if _reaches_main(context, caller, depth + 1):
                 return True
-    return _waits_checked(context, launches[0].node)
+    return False
 
 
 def _rest(function: Function, context: RuleContext, node: Node) -> str:
@@ -125,12 +150,15 @@ def unsynchronized_timers(context: RuleContext) -> Iterator[Diagnostic]:
     """CPU timers that are read after a launch without waiting for it."""
     if context.function.place is not Place.HOST:
         return
-    events = _timeline(context)
+    if next(iter(context.calls("cudaEventElapsedTime")), None) is not None:
+        # Events time the work; what the CPU timer measures is the calls.
+        return
     started = False
     pending: Node | None = None
-    for kind, node in events:
+    for kind, node in _timeline(context):
         if kind == "clock":
-            if pending is not None and started:
+            starts = "tart" in context.file.callee(node)
+            if pending is not None and started and not starts:
                 yield context.found(
                     "unsynchronized-timers", node,
                     f"the timer is read without waiting for the work of line {context.file.text.line(pending.start)}: "
@@ -262,7 +290,7 @@ def repeated_allocations(context: RuleContext) -> Iterator[Diagnostic]:
     frees = [*context.calls("cudaFree", "cudaFreeHost")]
     for call in context.calls(*_ALLOCATIONS):
         loop = context.loop_around(call)
-        if loop is None or not context.file.arguments(call):
+        if loop is None or _runs_once(context, loop) or not context.file.arguments(call):
             continue
         name = _pointer_name(context, context.file.arguments(call)[0])
         free = _FREES.get(context.file.callee(call), "cudaFree")
@@ -280,6 +308,16 @@ def repeated_allocations(context: RuleContext) -> Iterator[Diagnostic]:
                 "Allocate once before the loop and reuse the buffer; where sizes vary, call cudaMallocAsync() and "
                 "cudaFreeAsync() with a pool whose release threshold is raised.",
             )  # fmt: skip
+
+
+def _runs_once(context: RuleContext, loop: Node) -> bool:
+    """Whether *loop* is ``do { } while (0)``, which is there for its break."""
+    condition = loop.part("condition")
+    return (
+        loop.kind == "do_statement"
+        and condition is not None
+        and "".join(context.at(condition).split()) in ("(0)", "(false)")
+    )
 
 
 def _pointer_name(context: RuleContext, node: Node) -> str:
