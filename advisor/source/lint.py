@@ -30,45 +30,76 @@ if TYPE_CHECKING:
 class SourceRule:
     """What looks for a fault; *rules* are the ids of all that it reports.
 
-    One that is *opt_in* runs only when it is asked for: the source alone does not prove it.
+    It looks at device code when *on_device*, at host code when not, at both when None. One that is *opt_in* runs only when it is asked for: the source alone does not prove it.
     """
 
     rules: tuple[str, ...]
     check: SourceCheck
+    on_device: bool | None = None
     opt_in: bool = False
 
 
 CUDA_RULES = (
-    SourceRule(rules=("divergent-barriers",), check=control_flow.divergent_barriers),
-    SourceRule(rules=("divergent-branches",), check=control_flow.divergent_branches),
-    SourceRule(rules=("unchecked-errors",), check=runtime_calls.unchecked_errors),
+    SourceRule(
+        rules=("divergent-barriers",), check=control_flow.divergent_barriers, on_device=True
+    ),
+    SourceRule(
+        rules=("divergent-branches",), check=control_flow.divergent_branches, on_device=True
+    ),
+    SourceRule(rules=("unchecked-errors",), check=runtime_calls.unchecked_errors, on_device=False),
     SourceRule(
         rules=("exceeded-launch-bounds", "impossible-launch"), check=kernels.exceeded_launch_bounds
     ),
-    SourceRule(rules=("legacy-warp-intrinsics",), check=kernels.legacy_warp_intrinsics),
-    SourceRule(rules=("unsynchronized-timers",), check=runtime_calls.unsynchronized_timers),
-    SourceRule(rules=("misplaced-events",), check=runtime_calls.misplaced_events),
     SourceRule(
-        rules=("default-stream-work", "blocking-copies"), check=runtime_calls.default_stream_work
+        rules=("legacy-warp-intrinsics",), check=kernels.legacy_warp_intrinsics, on_device=True
     ),
-    SourceRule(rules=("repeated-allocations",), check=runtime_calls.repeated_allocations),
     SourceRule(
-        rules=("unprefetched-managed-memory",), check=runtime_calls.unprefetched_managed_memory
+        rules=("unsynchronized-timers",), check=runtime_calls.unsynchronized_timers, on_device=False
     ),
-    SourceRule(rules=("overstated-launch-bounds",), check=kernels.overstated_launch_bounds),
+    SourceRule(rules=("misplaced-events",), check=runtime_calls.misplaced_events, on_device=False),
+    SourceRule(
+        rules=("default-stream-work", "blocking-copies"),
+        check=runtime_calls.default_stream_work,
+        on_device=False,
+    ),
+    SourceRule(
+        rules=("repeated-allocations",), check=runtime_calls.repeated_allocations, on_device=False
+    ),
+    SourceRule(
+        rules=("unprefetched-managed-memory",),
+        check=runtime_calls.unprefetched_managed_memory,
+        on_device=False,
+    ),
+    SourceRule(
+        rules=("overstated-launch-bounds",), check=kernels.overstated_launch_bounds, on_device=True
+    ),
     SourceRule(rules=("partial-warp",), check=kernels.partial_warp),
-    SourceRule(rules=("general-math-functions",), check=math_calls.general_math_functions),
-    SourceRule(rules=("slow-math",), check=math_calls.slow_math),
-    SourceRule(rules=("scalar-half-arithmetic",), check=kernels.scalar_half_arithmetic),
-    SourceRule(rules=("unaligned-words",), check=kernels.unaligned_words),
-    SourceRule(rules=("integer-division",), check=arithmetic.integer_division),
-    SourceRule(rules=("implicit-double",), check=arithmetic.implicit_double),
-    SourceRule(rules=("narrow-integer-arithmetic",), check=arithmetic.narrow_integer_arithmetic),
-    SourceRule(rules=("unsigned-loop-counters",), check=control_flow.unsigned_loop_counters),
-    SourceRule(rules=("narrow-loads",), check=kernels.narrow_loads),
-    SourceRule(rules=("unrestricted-pointers",), check=kernels.unrestricted_pointers),
-    SourceRule(rules=("synchronous-staging",), check=kernels.synchronous_staging),
-    SourceRule(rules=("rolled-loops",), check=control_flow.rolled_loops, opt_in=True),
+    SourceRule(
+        rules=("general-math-functions",), check=math_calls.general_math_functions, on_device=True
+    ),
+    SourceRule(rules=("slow-math",), check=math_calls.slow_math, on_device=True),
+    SourceRule(
+        rules=("scalar-half-arithmetic",), check=kernels.scalar_half_arithmetic, on_device=True
+    ),
+    SourceRule(rules=("unaligned-words",), check=kernels.unaligned_words, on_device=True),
+    SourceRule(rules=("integer-division",), check=arithmetic.integer_division, on_device=True),
+    SourceRule(rules=("implicit-double",), check=arithmetic.implicit_double, on_device=True),
+    SourceRule(
+        rules=("narrow-integer-arithmetic",),
+        check=arithmetic.narrow_integer_arithmetic,
+        on_device=True,
+    ),
+    SourceRule(
+        rules=("unsigned-loop-counters",), check=control_flow.unsigned_loop_counters, on_device=True
+    ),
+    SourceRule(rules=("narrow-loads",), check=kernels.narrow_loads, on_device=True),
+    SourceRule(
+        rules=("unrestricted-pointers",), check=kernels.unrestricted_pointers, on_device=True
+    ),
+    SourceRule(rules=("synchronous-staging",), check=kernels.synchronous_staging, on_device=True),
+    SourceRule(
+        rules=("rolled-loops",), check=control_flow.rolled_loops, on_device=True, opt_in=True
+    ),
 )
 
 
@@ -108,13 +139,14 @@ def lint_cuda(
     with _no_collection():
         facts = read_cuda(text)
         found = {(d.rule, d.where.start): d for d in _diagnostics(facts, asked)}
-        return linted(
-            text,
-            found.values(),
-            asked,
-            unparsed=facts.tree.unparsed,
-            dropped=facts.preprocessed.dropped,
-        )
+        facts.tree.release()
+    return linted(
+        text,
+        found.values(),
+        asked,
+        unparsed=facts.tree.unparsed,
+        dropped=facts.preprocessed.dropped,
+    )
 
 
 def linted(
@@ -139,10 +171,11 @@ def linted(
 
 
 def _diagnostics(facts: CudaFile, asked: frozenset[str]) -> Iterator[Diagnostic]:
+    rules = [rule for rule in CUDA_RULES if not asked.isdisjoint(rule.rules)]
     for function in facts.functions:
         context = RuleContext(facts, function)
-        for rule in CUDA_RULES:
-            if not asked.isdisjoint(rule.rules):
+        for rule in rules:
+            if rule.on_device is None or rule.on_device is function.on_device:
                 yield from (d for d in rule.check(context) if d.rule in asked)
 
 

@@ -23,6 +23,10 @@ _ATTRIBUTE = re.compile(
     rb"|__declspec|__attribute__)\s*(?=\()|\b__grid_constant__\b"
     rb"|(?<=\])\s*(?:__host__|__device__)(?:\s+(?:__host__|__device__))*"
 )
+_ATTRIBUTE_MARKS = (
+    b"__align__", b"alignas", b"_dims__", b"__block_size__", b"__maxnreg__", b"__nv_pure__",
+    b"__declspec", b"__attribute__", b"__grid_constant__", b"] __", b"]__",
+)  # fmt: skip
 _LONGEST_ATTRIBUTE = 400
 _NOT_LINE_BREAK = re.compile(rb"[^\r\n]")
 
@@ -125,6 +129,8 @@ def _drop(text: bytearray, conditionals: list[_Conditional]) -> list[tuple[int, 
 
 
 def _blank_attributes(text: bytearray) -> None:
+    if not any(mark in text for mark in _ATTRIBUTE_MARKS):
+        return
     for match in _ATTRIBUTE.finditer(bytes(text)):
         end = match.end()
         if text[end : end + 1] == b"(":

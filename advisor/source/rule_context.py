@@ -30,6 +30,7 @@ class RuleContext:
     file: CudaFile
     function: Function
     _variances: Variances | None = field(default=None)
+    _calls: dict[str, list[Node]] | None = field(default=None)
 
     @property
     def variances(self) -> Variances:
@@ -51,10 +52,16 @@ class RuleContext:
         return self.file.constant(node, self.function)
 
     def calls(self, *names: str) -> Iterator[Node]:
-        """Yield the calls of functions called *names*; all calls without them."""
-        for call in self.function.nodes("call_expression"):
-            if not names or self.file.callee(call) in names:
-                yield call
+        """Yield the calls of functions called *names*, name by name; all calls without them."""
+        if not names:
+            yield from self.function.by_kind.get("call_expression", ())
+            return
+        if self._calls is None:
+            self._calls = {}
+            for call in self.function.by_kind.get("call_expression", ()):
+                self._calls.setdefault(self.file.callee(call), []).append(call)
+        for name in names:
+            yield from self._calls.get(name, ())
 
     def loop_around(self, node: Node) -> Node | None:
         """Return the innermost loop around *node* in this function."""

@@ -7,6 +7,7 @@ such stretches are reported. Nothing here recurses: a file may nest brackets as 
 from __future__ import annotations
 
 import functools
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,19 @@ _WITH_FIELDS = frozenset(
     ("for_statement", "if_statement", "while_statement", "do_statement", "declaration")
 )
 _LEAVES = frozenset(
-    ("string_literal", "char_literal", "raw_string_literal", "concatenated_string", "comment")
+    (
+        "string_literal",
+        "char_literal",
+        "raw_string_literal",
+        "concatenated_string",
+        "identifier",
+        "number_literal",
+        "type_identifier",
+        "field_identifier",
+        "primitive_type",
+    )
 )
+_ERROR = 0xFFFF  # the number that the parser gives to a stretch of unknown syntax
 
 
 class Node:
@@ -68,49 +80,61 @@ class Tree:
     nodes: list[Node]
     unparsed: tuple[tuple[int, int], ...]
 
+    def release(self) -> None:
+        """Cut the links upwards, so that the nodes go as soon as nobody holds them."""
+        for node in self.nodes:
+            node.parent = None
+
     def below(self, node: Node) -> list[Node]:
         """Return *node* and every node below it."""
         return self.nodes[node.index : node.last + 1]
 
 
 @functools.cache
-def _parser() -> Any:
+def _parser() -> tuple[Any, dict[int, str]]:
+    """Return the parser, and the names of the kinds of nodes that are copied, by their number."""
     import tree_sitter_cuda
     from tree_sitter import Language, Parser
 
-    return Parser(Language(tree_sitter_cuda.language()))
+    language = Language(tree_sitter_cuda.language())
+    kinds = {_ERROR: "ERROR"}
+    for number in range(language.node_kind_count):
+        name = language.node_kind_for_id(number)
+        if name and name != "comment" and language.node_kind_is_named(number):
+            kinds[number] = sys.intern(name)
+    return Parser(language), kinds
 
 
 def parse(text: bytes) -> Tree:
     """Return the tree of *text*, which is UTF-8."""
-    parsed = _parser().parse(text)
-    return _light(parsed.walk(), damaged=parsed.root_node.has_error)
+    parser, kinds = _parser()
+    parsed = parser.parse(text)
+    return _light(parsed.walk(), kinds, damaged=parsed.root_node.has_error)
 
 
-def _light(cursor: Any, *, damaged: bool) -> Tree:
+def _light(cursor: Any, kinds: dict[int, str], *, damaged: bool) -> Tree:
     """Copy what *cursor* walks over, without brackets, keywords and comments."""
     nodes: list[Node] = []
     unparsed: list[tuple[int, int]] = []
     down, right, up = cursor.goto_first_child, cursor.goto_next_sibling, cursor.goto_parent
-    append = nodes.append
+    append, kind_of = nodes.append, kinds.get
     parent: Node | None = None
     parent_has_fields = False
     while True:
         raw = cursor.node
-        if raw.is_named:
-            kind = raw.type
-            if kind != "comment":
-                node = Node(kind, raw.start_byte, raw.end_byte, parent, len(nodes))
-                append(node)
-                if parent is not None:
-                    parent.children.append(node)
-                    if parent_has_fields:
-                        node.field = cursor.field_name
-                if damaged and (kind == "ERROR" or raw.is_missing):
-                    unparsed.append((node.start, node.end))
-                if kind not in _LEAVES and down():
-                    parent, parent_has_fields = node, kind in _WITH_FIELDS
-                    continue
+        kind = kind_of(raw.kind_id)
+        if kind is not None:
+            node = Node(kind, raw.start_byte, raw.end_byte, parent, len(nodes))
+            append(node)
+            if parent is not None:
+                parent.children.append(node)
+                if parent_has_fields:
+                    node.field = cursor.field_name
+            if damaged and (kind == "ERROR" or raw.is_missing):
+                unparsed.append((node.start, node.end))
+            if kind not in _LEAVES and down():
+                parent, parent_has_fields = node, kind in _WITH_FIELDS
+                continue
         while not right():
             if not up() or parent is None:
                 return Tree(nodes, tuple(unparsed))

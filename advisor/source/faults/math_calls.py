@@ -217,7 +217,8 @@ def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
 def _sines_with_cosines(context: RuleContext) -> Iterator[Diagnostic]:
     """Sine and cosine of one argument in one block of statements."""
     seen: dict[tuple[int, str, str], Node] = {}
-    for call in context.calls("sinf", "cosf", "sin", "cos", "__sinf", "__cosf"):
+    calls = context.calls("sinf", "cosf", "sin", "cos", "__sinf", "__cosf")
+    for call in sorted(calls, key=lambda call: call.start):
         name = context.file.callee(call)
         arguments = context.file.arguments(call)
         if len(arguments) != 1 or _pi_factor(context, arguments[0]) is not None:
