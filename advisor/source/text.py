@@ -45,6 +45,10 @@ class SourceText:
         end = self._starts[line] if line < len(self._starts) else len(self.content)
         return self.content[self._starts[line - 1] : end]
 
+    def start_of(self, line: int) -> int:
+        """Return the offset of the first byte of line *line* (from 1)."""
+        return self._starts[min(line, len(self._starts)) - 1]
+
     def column(self, offset: int) -> int:
         """Return the column of the byte at *offset*, in characters from 1."""
         start = self._starts[self.line(offset) - 1]

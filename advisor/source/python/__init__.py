@@ -1,0 +1,1 @@
+"""What Python source says about how it uses a GPU: PyTorch, Triton, CuPy and Numba."""

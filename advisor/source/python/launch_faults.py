@@ -1,0 +1,113 @@
+"""Blocks that are no whole warps in launches from Python: CuPy, Numba, Triton."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.training import argument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_WARP = 32
+_MAKERS = ("cupy.RawKernel", "cupyx.jit.rawkernel")
+_JIT = ("numba.cuda.jit", "cupyx.jit.rawkernel")
+_TRITON = ("triton.jit", "triton.autotune", "triton.heuristics")
+
+
+def partial_warps(module: PythonModule) -> Iterator[Diagnostic]:
+    """Launches of CuPy and Numba kernels whose block is not a multiple of 32 threads."""
+    raw, jitted, triton = _kernels(module)
+    for call in module.calls:
+        block: ast.expr | None = None
+        if isinstance(call.func, ast.Name) and call.func.id in raw and len(call.args) >= 2:
+            block = call.args[1]
+        elif isinstance(call.func, ast.Subscript) and isinstance(call.func.value, ast.Name):
+            name = call.func.value.id
+            if (
+                name in jitted
+                and isinstance(call.func.slice, ast.Tuple)
+                and len(call.func.slice.elts) >= 2
+            ):
+                block = call.func.slice.elts[1]
+            elif name in triton:
+                yield from _triton(module, call)
+        threads = _threads(module, block) if block is not None else None
+        if threads is not None and threads > 1 and threads % _WARP and threads <= 1024:
+            yield module.found(
+                "partial-warp", call, f"blocks of {threads} threads leave {-threads % _WARP} lanes of the last warp idle.",
+                f"Launch {-(-threads // _WARP) * _WARP} threads per block.",
+            )  # fmt: skip
+
+
+def _triton(module: PythonModule, call: ast.Call) -> Iterator[Diagnostic]:
+    """A Triton block has whole warps; their number must be a power of two."""
+    warps = argument(call, "num_warps")
+    value = _number(module, warps) if warps is not None else None
+    if value is not None and (value < 1 or value & (value - 1)):
+        yield module.found(
+            "partial-warp", call, f"num_warps={value} is not a power of two: Triton refuses it.",
+            f"Write num_warps={1 << max(0, value.bit_length() - 1)} or {1 << max(0, value.bit_length())}.",
+        )  # fmt: skip
+
+
+def _kernels(module: PythonModule) -> tuple[set[str], set[str], set[str]]:
+    """Return the names of CuPy raw kernels, of jitted kernels, and of Triton kernels."""
+    raw: set[str] = set()
+    jitted: set[str] = set()
+    triton: set[str] = set()
+    for node in module.nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            name = module.name_of(node.value.func)
+            if (
+                name in _MAKERS
+                or name.endswith(".get_function")
+                and "cupy" in module.imports.values()
+            ):
+                raw |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+        elif isinstance(node, ast.FunctionDef):
+            for decorator in node.decorator_list:
+                inner = decorator.func if isinstance(decorator, ast.Call) else decorator
+                name = module.name_of(inner)
+                if name in _JIT:
+                    jitted.add(node.name)
+                elif name in _TRITON:
+                    triton.add(node.name)
+    return raw, jitted, triton
+
+
+def _threads(module: PythonModule, block: ast.expr) -> int | None:
+    if isinstance(block, ast.Tuple):
+        threads = 1
+        for side in block.elts:
+            value = _number(module, side)
+            if value is None:
+                return None
+            threads *= value
+        return threads
+    if isinstance(block, ast.Name):
+        values = module.assigned.get(block.id, [])
+        if len(values) == 1 and isinstance(values[0], ast.Tuple):
+            return _threads(module, values[0])
+    return _number(module, block)
+
+
+def _number(module: PythonModule, node: ast.expr, depth: int = 0) -> int | None:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.Name) and depth < 4:
+        values = module.assigned.get(node.id, [])
+        changed = any(
+            isinstance(n, (ast.AugAssign, ast.For, ast.arg))
+            and node.id in {getattr(n, "arg", ""), getattr(getattr(n, "target", None), "id", "")}
+            for n in module.nodes
+        )
+        return _number(module, values[0], depth + 1) if len(values) == 1 and not changed else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and depth < 4:
+        left, right = _number(module, node.left, depth + 1), _number(module, node.right, depth + 1)
+        return left * right if left is not None and right is not None else None
+    return None

@@ -1,0 +1,178 @@
+"""A Python file as facts: functions, loops, and what names stand for. Nothing is imported or run."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted_path
+from gpuadvise.advisor.source.diagnostic import Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import TextEdit
+    from gpuadvise.advisor.source.text import SourceText
+
+# Files beyond this are generated; the standard parser takes a hundred times their size.
+LARGEST = 4 << 20
+_SHOWN = 160
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+# A file that nests deeper is an attack on the parser.
+_DEEPEST = 200
+_BRACKET = re.compile(rb"[][(){}]")
+
+
+@dataclass(slots=True, eq=False)
+class PythonModule:
+    """One parsed file: *nodes* in the order of a walk, and the node around each."""
+
+    text: SourceText
+    tree: ast.Module
+    nodes: list[ast.AST] = field(default_factory=list)
+    parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
+    imports: dict[str, str] = field(default_factory=dict)
+    calls: list[ast.Call] = field(default_factory=list)
+    assigned: dict[str, list[ast.expr]] = field(default_factory=dict)
+    functions: set[str] = field(default_factory=set)
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield the nodes around *node*, from the inside out."""
+        above = self.parents.get(node)
+        while above is not None:
+            yield above
+            above = self.parents.get(above)
+
+    def function_of(self, node: ast.AST) -> ast.AST:
+        """Return the function around *node*, or the module."""
+        return next((a for a in self.ancestors(node) if isinstance(a, FUNCTIONS)), self.tree)
+
+    def loop_around(self, node: ast.AST) -> ast.For | ast.AsyncFor | ast.While | None:
+        """Return the innermost loop that repeats *node* in its own function."""
+        inner = node
+        for above in self.ancestors(node):
+            if isinstance(above, FUNCTIONS):
+                return None
+            if isinstance(above, LOOPS) and inner not in above.orelse:
+                if not (isinstance(above, (ast.For, ast.AsyncFor)) and inner is above.iter):
+                    return above
+            inner = above
+        return None
+
+    def loops_around(self, node: ast.AST) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
+        """Yield the loops around *node* in its function, from the inside out."""
+        loop = self.loop_around(node)
+        while loop is not None:
+            yield loop
+            loop = self.loop_around(loop)
+
+    def name_of(self, node: ast.AST) -> str:
+        """Return the dotted name of *node* with imports resolved: "torch.cuda.synchronize"."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return ""
+        parts.append(self.imports.get(node.id, node.id))
+        return ".".join(reversed(parts))
+
+    def found(
+        self,
+        rule: str,
+        node: ast.expr | ast.stmt,
+        message: str,
+        action: str,
+        edits: tuple[TextEdit, ...] = (),
+    ) -> Diagnostic:
+        """Return a diagnostic at *node*."""
+        start = self.offset(node.lineno, node.col_offset)
+        end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+        name = getattr(self.function_of(node), "name", None)
+        return Diagnostic(
+            rule=rule,
+            file=self.text.file,
+            where=self.text.where(start, end),
+            seen=" ".join(self.text[start : min(end, start + _SHOWN)].split()),
+            message=message,
+            action=action,
+            kernel=name,
+            edits=edits,
+        )
+
+    def offset(self, line: int, column: int) -> int:
+        """Return the byte offset of a position as the standard parser gives it."""
+        return self.text.start_of(line) + column
+
+
+def read_python(text: SourceText) -> PythonModule:
+    """Return the facts of a Python file.
+
+    Raises BadInput when it is no Python, too large or too deeply nested.
+    """
+    if len(text.content) > LARGEST:
+        raise BadInput(
+            f"{quoted_path(text.file)} has {len(text.content):,} bytes of Python; lint reads up to {LARGEST:,}.",
+            hint="Leave generated files out.",
+        )
+    if _depth(text.content) > _DEEPEST:
+        raise BadInput(f"{quoted_path(text.file)} nests brackets more than {_DEEPEST} deep.")
+    try:
+        with warnings.catch_warnings():
+            # What the compiler thinks of odd escapes in a user's file is not our business.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text.content)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        place = f", line {line}" if line else ""
+        raise BadInput(f"{quoted_path(text.file)}{place}: this is not Python 3.") from None
+    except (RecursionError, MemoryError):
+        raise BadInput(f"{quoted_path(text.file)} is nested too deeply to read.") from None
+    return _walked(PythonModule(text, tree))
+
+
+def _depth(content: bytes) -> int:
+    """Return how deep brackets nest at most; those in strings count too."""
+    depth = deepest = 0
+    for bracket in _BRACKET.findall(content):
+        if bracket in b"([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif depth:
+            depth -= 1
+    return deepest
+
+
+def _walked(module: PythonModule) -> PythonModule:
+    stack: list[ast.AST] = [module.tree]
+    while stack:
+        node = stack.pop()
+        module.nodes.append(node)
+        children = list(ast.iter_child_nodes(node))
+        for child in children:
+            module.parents[child] = node
+        stack.extend(reversed(children))
+        if isinstance(node, ast.Call):
+            module.calls.append(node)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    module.assigned.setdefault(target.id, []).append(node.value)
+        elif isinstance(node, ast.AnnAssign):
+            if node.value is not None and isinstance(node.target, ast.Name):
+                module.assigned.setdefault(node.target.id, []).append(node.value)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            module.functions.add(node.name)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                name = alias.asname or alias.name.split(".")[0]
+                module.imports[name] = alias.name if alias.asname else name
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                module.imports[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    return module
