@@ -105,9 +105,10 @@ def _side(file: CudaFile, function: Function, node: Node) -> int | None:
     value = file.constant(node, function)
     if value is None and node.kind == "identifier":
         variable = file.variable(file.at(node), node, function)
-        if variable and variable.value is not None and not variable.parameter:
-            if not _changed(file, function, variable.name) and not variable.value.holds(node):
-                return file.constant(variable.value, function)
+        if variable is None or variable.value is None or variable.parameter:
+            return None
+        if not _changed(file, function, variable.name) and not variable.value.holds(node):
+            return file.constant(variable.value, function)
     return value
 
 

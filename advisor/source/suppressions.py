@@ -81,7 +81,9 @@ def suppressed(
 
     A comment counts as unused only when every rule that it names is among those *checked*.
     """
-    kept, accepted, used = [], [], set()
+    kept: list[Diagnostic] = []
+    accepted: list[Diagnostic] = []
+    used: set[int] = set()
     for diagnostic in diagnostics:
         speaking = [c for c in comments if c.accepts(diagnostic)]
         (accepted if speaking else kept).append(diagnostic)

@@ -18,9 +18,20 @@ _DEEPEST = 40
 _WARP = 32
 _BLOCK_VOTES = frozenset(("__syncthreads_or", "__syncthreads_and", "__syncthreads_count"))
 _WARP_VOTES = frozenset(
-    "__any_sync __all_sync __ballot_sync __any __all __ballot __match_all_sync __activemask".split()
+    [
+        "__any_sync",
+        "__all_sync",
+        "__ballot_sync",
+        "__any",
+        "__all",
+        "__ballot",
+        "__match_all_sync",
+        "__activemask",
+    ]
 )
-_PURE = frozenset("min max abs fminf fmaxf fabsf int float unsigned bool".split())
+_PURE = frozenset(
+    ["min", "max", "abs", "fminf", "fmaxf", "fabsf", "int", "float", "unsigned", "bool"]
+)
 # Assignments through one another settle in a few rounds; what has not settled stays as it is.
 _ROUNDS = 3
 

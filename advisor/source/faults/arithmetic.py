@@ -21,7 +21,7 @@ _DIVIDING = ("/", "%", "/=", "%=")
 _EXPRESSION = frozenset(
     ("binary_expression", "parenthesized_expression", "unary_expression", "conditional_expression")
 )
-_TWO_ARGUMENTS = frozenset("pow fmax fmin max min fmod atan2 hypot".split())
+_TWO_ARGUMENTS = frozenset(["pow", "fmax", "fmin", "max", "min", "fmod", "atan2", "hypot"])
 _POWER_OF_TWO = re.compile(r"\b1[uUlL]*\s*<<")
 
 
@@ -80,13 +80,14 @@ def _is_power_of_two(context: RuleContext, divisor: Node) -> bool:
 
 
 def _unchanged(context: RuleContext, name: str) -> bool:
-    return name not in _assigned_below(context, context.function.body)
+    return name not in _assigned_below(context, context.function.body, declared=False)
 
 
-def _assigned_below(context: RuleContext, node: Node) -> set[str]:
-    """Return the names that are assigned somewhere below *node*."""
+def _assigned_below(context: RuleContext, node: Node, *, declared: bool = True) -> set[str]:
+    """Return the names that are assigned somewhere below *node*; with what is *declared* there."""
     names: set[str] = set()
-    for kind in ("assignment_expression", "update_expression", "init_declarator"):
+    kinds = ("assignment_expression", "update_expression", "init_declarator")
+    for kind in kinds if declared else kinds[:2]:
         for changed in context.function.by_kind.get(kind, ()):
             if node.index <= changed.index <= node.last and changed.children:
                 target = changed.children[0]
@@ -96,8 +97,7 @@ def _assigned_below(context: RuleContext, node: Node) -> set[str]:
                     "array_declarator",
                 ):
                     target = target.children[0]
-                if kind != "init_declarator" or changed.index != node.index:
-                    names.add(context.at(target))
+                names.add(context.at(target))
     return names
 
 
@@ -115,7 +115,7 @@ def implicit_double(context: RuleContext) -> Iterator[Diagnostic]:
         return
     for literal in context.function.nodes("number_literal"):
         words = context.at(literal)
-        if "." not in words and "e" not in words.lower() or words[:2] in ("0x", "0X"):
+        if ("." not in words and "e" not in words.lower()) or words[:2] in ("0x", "0X"):
             continue
         if literal_type(words) != "double":
             continue
@@ -201,7 +201,7 @@ def _meets_operator(context: RuleContext, literal: Node) -> bool:
 
 
 def _only_literals(node: Node) -> bool:
-    return False if node.kind != "number_literal" else True
+    return node.kind == "number_literal"
 
 
 def _ends_as_float(context: RuleContext, top: Node) -> bool:

@@ -27,9 +27,11 @@ _LEGACY = {
 _FULL = "0xffffffff"
 # The most threads per SM of any GPU so far, and the most of a block.
 _SM_THREADS, _BLOCK_THREADS, _WARP = 2048, 1024, 32
+_WHOLE = ("init_declarator", "assignment_expression")
 _HALF = {"half": "__half2", "bf16": "__nv_bfloat162"}
 _HALF_CALLS = frozenset(("__hadd", "__hsub", "__hmul", "__hfma", "__hdiv"))
 _NARROW_BYTES = {"char": 1, "uchar": 1, "bool": 1, "short": 2, "ushort": 2}
+_DECLARATION = 80  # characters of what may follow the bracket of a structure
 _MEMBER_BYTES = {
     "char": 1,
     "uchar": 1,
@@ -85,8 +87,8 @@ def _converged(context: RuleContext, call: Node) -> bool:
 
 
 def exceeded_launch_bounds(context: RuleContext) -> Iterator[Diagnostic]:
-    """Launches with more threads than the kernel's own bounds, or than any GPU, allow."""
-    bounds = {}
+    """Find launches with more threads than the kernel's own bounds, or than any GPU, allow."""
+    bounds: dict[str, int | None] = {}
     for function in context.file.functions:
         if function.launch_bounds is not None and function.launch_bounds.children:
             value = context.file.constant(function.launch_bounds.children[0], function)
@@ -363,7 +365,7 @@ def unaligned_words(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         sizes = [_MEMBER_BYTES.get(kind, 0) for kind in fields.values()]
         total, struct = sum(sizes), context.file.names.struct_nodes[name]
-        declared = context.file.text[max(0, struct.start - 80) : struct.end + 80]
+        declared = _struct_words(context, struct)
         if 0 in sizes or total not in (8, 16) or max(sizes) == total or "align" in declared.lower():
             continue
         if len(set(sizes)) > 1 or not _loaded_whole(context, parameter.name):
@@ -374,9 +376,17 @@ def unaligned_words(context: RuleContext) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
+def _struct_words(context: RuleContext, struct: Node) -> str:
+    """Return what a declaration of a structure says outside its brackets."""
+    text = context.file.text
+    before = text.line_text(text.line(struct.start)).decode("utf-8", "replace")
+    after = text[struct.end : struct.end + _DECLARATION]
+    return before.split("{")[0] + after.split(";")[0]
+
+
 def _loaded_whole(context: RuleContext, name: str) -> bool:
     for node in context.function.nodes("subscript_expression"):
-        if context.at(node.children[0]) == name and node.parent is not None:
-            if node.parent.kind in ("init_declarator", "assignment_expression"):
-                return True
+        whole = node.parent is not None and node.parent.kind in _WHOLE
+        if whole and context.at(node.children[0]) == name:
+            return True
     return False

@@ -22,7 +22,22 @@ _TRIGONOMETRY = {
     "sinf": "sinpif", "cosf": "cospif", "sin": "sinpi", "cos": "cospi",
     "sincosf": "sincospif", "sincos": "sincospi",
 }  # fmt: skip
-_PI = frozenset("M_PI PI CUDART_PI CUDART_PI_F M_PIf M_PI_F kPi pi Pi M_PI_f PI_F PIf".split())
+_PI = frozenset(
+    [
+        "M_PI",
+        "PI",
+        "CUDART_PI",
+        "CUDART_PI_F",
+        "M_PIf",
+        "M_PI_F",
+        "kPi",
+        "pi",
+        "Pi",
+        "M_PI_f",
+        "PI_F",
+        "PIf",
+    ]
+)
 _PI_DIGITS = re.compile(r"^3\.14159\d*[fF]?$")
 # The intrinsic for each accurate function in single precision.
 _INTRINSICS = {
@@ -40,7 +55,7 @@ _RULE = "general-math-functions"
 
 
 def general_math_functions(context: RuleContext) -> Iterator[Diagnostic]:
-    """Calls of general functions for which a special one exists."""
+    """Find calls of general functions for which a special one exists."""
     if not context.function.on_device:
         return
     for call in context.calls():

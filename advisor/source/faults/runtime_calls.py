@@ -30,14 +30,42 @@ _CHECK = re.compile(
 )
 _LAST_ERROR = re.compile(r"cuda(?:GetLastError|PeekAtLastError)|getLastCudaError|KERNEL_LAUNCH_CHECK|CHECK_LAST|CUDA_CHECK\(\)|LAST_ERROR|CudaCheckError", re.IGNORECASE)  # fmt: skip
 _WAITING = frozenset(
-    "cudaDeviceSynchronize cudaThreadSynchronize cudaStreamSynchronize cudaEventSynchronize"
-    " cudaMemcpy cudaMemcpyFromSymbol cudaMemcpyToSymbol cudaMemcpy2D cudaMemcpy3D cudaMemset cudaFree"
-    " cuCtxSynchronize cuStreamSynchronize cudaDeviceReset cudaStreamQuery cudaEventQuery".split()
+    [
+        "cudaDeviceSynchronize",
+        "cudaThreadSynchronize",
+        "cudaStreamSynchronize",
+        "cudaEventSynchronize",
+        "cudaMemcpy",
+        "cudaMemcpyFromSymbol",
+        "cudaMemcpyToSymbol",
+        "cudaMemcpy2D",
+        "cudaMemcpy3D",
+        "cudaMemset",
+        "cudaFree",
+        "cuCtxSynchronize",
+        "cuStreamSynchronize",
+        "cudaDeviceReset",
+        "cudaStreamQuery",
+        "cudaEventQuery",
+    ]
 )
 _DEEPEST_CALLS = 4
 _CLOCKS = frozenset(
-    "clock gettimeofday omp_get_wtime clock_gettime QueryPerformanceCounter now MPI_Wtime"
-    " sdkStartTimer sdkStopTimer timespec_get get_time getTime get_wall_time".split()
+    [
+        "clock",
+        "gettimeofday",
+        "omp_get_wtime",
+        "clock_gettime",
+        "QueryPerformanceCounter",
+        "now",
+        "MPI_Wtime",
+        "sdkStartTimer",
+        "sdkStopTimer",
+        "timespec_get",
+        "get_time",
+        "getTime",
+        "get_wall_time",
+    ]
 )
 _ALLOCATIONS = (
     "cudaMalloc",
@@ -179,13 +207,15 @@ def _timeline(context: RuleContext) -> list[tuple[str, Node]]:
     local = {f.name for f in context.file.functions}
     for call in context.calls():
         name = context.file.callee(call)
-        if any(c.kind == "kernel_call_syntax" for c in call.children):
-            events.append(("work", call))
-        elif name in ("cudaLaunchKernel", "cudaLaunchKernelEx", "cudaGraphLaunch"):
+        if any(c.kind == "kernel_call_syntax" for c in call.children) or name in (
+            "cudaLaunchKernel",
+            "cudaLaunchKernelEx",
+            "cudaGraphLaunch",
+        ):
             events.append(("work", call))
         elif name in _CLOCKS and name not in local:
             events.append(("clock", call))
-        elif name in _WAITING or "ync" in name and "Async" not in name:
+        elif name in _WAITING or ("ync" in name and "Async" not in name):
             events.append(("wait", call))
         elif not name.startswith(("cuda", "__", "printf", "std")) and name not in (
             "dim3",
@@ -202,7 +232,7 @@ def misplaced_events(context: RuleContext) -> Iterator[Diagnostic]:
     """Events in a stream other than that of the work between them."""
     if context.function.place is not Place.HOST:
         return
-    records = {}
+    records: dict[str, list[tuple[Node, str]]] = {}
     for call in context.calls("cudaEventRecord"):
         arguments = context.file.arguments(call)
         if arguments:
@@ -255,7 +285,7 @@ def _streamed_work(context: RuleContext) -> list[tuple[Node, str | None]]:
 
 
 def default_stream_work(context: RuleContext) -> Iterator[Diagnostic]:
-    """Launches, and blocking copies, in the default stream among work in several streams."""
+    """Find launches, and blocking copies, in the default stream among work in several streams."""
     if context.function.place is not Place.HOST:
         return
     work = _streamed_work(context)
@@ -333,7 +363,7 @@ def _pointer_name(context: RuleContext, node: Node) -> str:
 
 
 def unprefetched_managed_memory(context: RuleContext) -> Iterator[Diagnostic]:
-    """Managed memory that a kernel gets with neither prefetch nor advice in the file."""
+    """Find managed memory that a kernel gets with neither prefetch nor advice in the file."""
     if context.function.place is not Place.HOST:
         return
     launches = launches_in(context.file, context.function)

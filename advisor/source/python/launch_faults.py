@@ -20,7 +20,7 @@ _TRITON = ("triton.jit", "triton.autotune", "triton.heuristics")
 
 
 def partial_warps(module: PythonModule) -> Iterator[Diagnostic]:
-    """Launches of CuPy and Numba kernels whose block is not a multiple of 32 threads."""
+    """Find launches of CuPy and Numba kernels whose block is not a multiple of 32 threads."""
     raw, jitted, triton = _kernels(module)
     for call in module.calls:
         block: ast.expr | None = None
@@ -45,7 +45,7 @@ def partial_warps(module: PythonModule) -> Iterator[Diagnostic]:
 
 
 def _triton(module: PythonModule, call: ast.Call) -> Iterator[Diagnostic]:
-    """A Triton block has whole warps; their number must be a power of two."""
+    """Find numbers of warps that are no power of two; a Triton block has whole warps."""
     warps = argument(call, "num_warps")
     value = _number(module, warps) if warps is not None else None
     if value is not None and (value < 1 or value & (value - 1)):
@@ -63,10 +63,8 @@ def _kernels(module: PythonModule) -> tuple[set[str], set[str], set[str]]:
     for node in module.nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             name = module.name_of(node.value.func)
-            if (
-                name in _MAKERS
-                or name.endswith(".get_function")
-                and "cupy" in module.imports.values()
+            if name in _MAKERS or (
+                name.endswith(".get_function") and "cupy" in module.imports.values()
             ):
                 raw |= {t.id for t in node.targets if isinstance(t, ast.Name)}
         elif isinstance(node, ast.FunctionDef):

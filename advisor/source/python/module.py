@@ -59,7 +59,8 @@ class PythonModule:
             if isinstance(above, FUNCTIONS):
                 return None
             if isinstance(above, LOOPS) and inner not in above.orelse:
-                if not (isinstance(above, (ast.For, ast.AsyncFor)) and inner is above.iter):
+                evaluated_once = isinstance(above, (ast.For, ast.AsyncFor)) and inner is above.iter
+                if not evaluated_once:
                     return above
             inner = above
         return None

@@ -46,7 +46,7 @@ def unpinned_loaders(module: PythonModule) -> Iterator[Diagnostic]:
         pinned = argument(call, "pin_memory")
         if pinned is not None and not (isinstance(pinned, ast.Constant) and pinned.value is False):
             continue
-        if not call.args and not call.keywords or not _feeds_gpu(module, call):
+        if (not call.args and not call.keywords) or not _feeds_gpu(module, call):
             continue
         yield module.found(
             "unpinned-loaders", call,
@@ -170,7 +170,7 @@ def _reads_tensor(call: ast.Call, names: set[str]) -> bool:
 
 
 def full_precision_matmuls(module: PythonModule) -> Iterator[Diagnostic]:
-    """A program that trains in FP32 and never chooses the precision of its matrix products."""
+    """Find a program that trains in FP32 and never chooses the precision of its matrix products."""
     words = module.text.content
     if any(
         mark.encode() in words
@@ -214,6 +214,8 @@ def host_built_tensors(module: PythonModule) -> Iterator[Diagnostic]:
             continue
         if argument(made, "device") is not None or has_unknown_arguments(made):
             continue
+        if any(isinstance(above, ast.ExceptHandler) for above in module.ancestors(call)):
+            continue
         name = module.name_of(made.func)
         if name in ("torch.from_numpy", "torch.as_tensor"):
             continue
@@ -245,11 +247,11 @@ def _is_measuring(module: PythonModule, call: ast.Call) -> bool:
     name = getattr(function, "name", "").lower()
     if any(word in name for word in ("bench", "time", "profile", "test", "warm", "measure")):
         return True
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call):
-            called = module.name_of(node.func)
-            if called in _CLOCKS or "Event" in called or "profil" in called.lower():
-                return True
+    for other in module.calls:
+        called = module.name_of(other.func)
+        measures = called in _CLOCKS or "Event" in called or "profil" in called.lower()
+        if measures and module.function_of(other) is function:
+            return True
     return "bench" in module.text.file.lower() or "test" in module.text.file.lower()
 
 
@@ -321,7 +323,12 @@ def _waits(module: PythonModule, statement: ast.stmt) -> bool:
         if isinstance(node, ast.Call):
             name = module.name_of(node.func)
             last = node.func.attr if isinstance(node.func, ast.Attribute) else name
-            if last in _WAITS or name in ("print", "float", "int") or "sync" in last.lower():
+            if (
+                last in _WAITS
+                or name in ("print", "float", "int")
+                or "sync" in last.lower()
+                or "barrier" in last
+            ):
                 return True
             if isinstance(node.func, ast.Name) and node.func.id in module.functions:
                 return True
@@ -339,9 +346,9 @@ def _gpu_work(module: PythonModule, statement: ast.stmt) -> ast.AST | None:
                 return node
             if isinstance(node.func, ast.Name) and _on_gpu(module, [node.func]):
                 return node
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-            if _on_gpu(module, [node.left]):
-                return node
+        product = isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
+        if product and _on_gpu(module, [node.left]):
+            return node
     return None
 
 

@@ -12,9 +12,21 @@ if TYPE_CHECKING:
 # Calls that make a tensor; with device= on the GPU, else in host memory.
 FACTORIES = frozenset(
     f"torch.{name}"
-    for name in (
-        "tensor zeros ones empty full rand randn randint arange eye linspace from_numpy as_tensor"
-    ).split()
+    for name in [
+        "tensor",
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+        "rand",
+        "randn",
+        "randint",
+        "arange",
+        "eye",
+        "linspace",
+        "from_numpy",
+        "as_tensor",
+    ]
 )
 _CUDA = ("cuda", "gpu")
 

@@ -1,0 +1,120 @@
+// A barrier counts when threads of one block surely disagree about reaching it.
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+#define BLOCK 256
+__global__ void under_condition(float *a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    a[i] += 1;
+    __syncthreads();  // expect: divergent-barriers
+  }
+}
+__global__ void guarded_work(float *a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) a[i] += 1;
+  __syncthreads();
+}
+__global__ void one_thread(float *a) {
+  if (threadIdx.x == 0) {
+    a[0] = 1;
+    __syncthreads();  // expect: divergent-barriers
+  }
+}
+__global__ void by_block(float *a) {
+  if (blockIdx.x == 0) {
+    a[0] = 1;
+    __syncthreads();
+  }
+}
+__global__ void by_parameter(float *a, bool last) {
+  if (last) __syncthreads();
+}
+__global__ void uneven_loop(float *a, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    a[i] += 1;
+    __syncthreads();  // expect: divergent-barriers
+  }
+}
+__global__ void rounded_loop(float *a, int n) {
+  int imax = blockDim.x * ((n + blockDim.x - 1) / blockDim.x);
+  for (int i = threadIdx.x; i < imax; i += blockDim.x) {
+    if (i < n) a[i] += 1;
+    __syncthreads();
+  }
+}
+__global__ void reduction(float *a) {
+  __shared__ float s[BLOCK];
+  s[threadIdx.x] = a[threadIdx.x];
+  __syncthreads();
+  for (int step = BLOCK / 2; step > 0; step >>= 1) {
+    if (threadIdx.x < step) s[threadIdx.x] += s[threadIdx.x + step];
+    __syncthreads();
+  }
+}
+template <int N> __global__ void constant_count(float *a) {
+  for (int i = threadIdx.x; i < N; i += BLOCK) {
+    a[i] += 1;
+    __syncthreads();
+  }
+}
+template <bool SYNC> __global__ void constant_condition(float *a) {
+  if (SYNC) __syncthreads();
+  if constexpr (SYNC) { __syncthreads(); }
+}
+__global__ void warps_apart(float *a) {
+  if (threadIdx.x / 32 == 0) {
+    __syncthreads();  // expect: divergent-barriers
+  }
+}
+__global__ void warp_barrier(float *a) {
+  if (threadIdx.x < 32) {
+    a[threadIdx.x] = 1;
+    __syncwarp();
+  }
+}
+__global__ void groups(float *a, int n) {
+  cg::thread_block cta = cg::this_thread_block();
+  if (threadIdx.y < 2) {
+    cta.sync();  // expect: divergent-barriers
+  }
+  auto tile = cg::tiled_partition<32>(cta);
+  if (threadIdx.x < 32) tile.sync();
+}
+__global__ void vote(float *a, int n) {
+  bool any = threadIdx.x < n;
+  if (__syncthreads_or(any)) {
+    __syncthreads();
+  }
+}
+__global__ void from_memory(const int *flag) {
+  if (flag[blockIdx.x]) __syncthreads();
+}
+__global__ void else_branch(float *a) {
+  if (threadIdx.x % 2) {
+    a[threadIdx.x] = 1;
+  } else {
+    __syncthreads();  // expect: divergent-barriers
+  }
+}
+__global__ void early_return(float *a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  a[i] = 1;
+  __syncthreads();
+}
+__global__ void whole_block(float *a) {
+  if (threadIdx.x < BLOCK) {
+    __syncthreads();
+  }
+}
+__device__ void unknown_argument(int active) {
+  if (active) __syncthreads();
+}
+#define GUARDED_SYNC(c) if (c) __syncthreads()
+__global__ void macro(float *a) { GUARDED_SYNC(blockIdx.x > 0); }
+__global__ void uniform_loop(float *a, int n) {
+  for (int tile = 0; tile < n; tile += BLOCK) {
+    a[tile + threadIdx.x] = 0;
+    __syncthreads();
+  }
+}

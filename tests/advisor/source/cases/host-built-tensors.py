@@ -1,0 +1,50 @@
+# case: built on the host, moved in every iteration
+import numpy as np
+import torch
+
+device = torch.device("cuda")
+for i in range(9):
+    z = torch.randn(64, 100).to(device)  # expect: host-built-tensors
+# case: built where it is used
+for i in range(9):
+    z = torch.randn(64, 100, device=device)
+# case: once
+z = torch.randn(64, 100).to(device)
+# case: from host data
+for a in arrays:
+    z = torch.from_numpy(a).to(device)
+# case: cuda()
+while True:
+    mask = torch.zeros(8, 8).cuda()  # expect: host-built-tensors
+# case: to the host
+for i in range(9):
+    z = torch.zeros(8).to("cpu")
+# case: to a type
+for i in range(9):
+    z = torch.zeros(8).to(torch.float16)
+# case: another device already
+for i in range(9):
+    z = torch.zeros(8, device="meta").to(device)
+# case: not of PyTorch
+for i in range(9):
+    z = np.zeros(8).to(device)
+# case: options from elsewhere
+for i in range(9):
+    z = torch.zeros(8, **options).to(device)
+# case: unknown device
+for i in range(9):
+    z = torch.zeros(8).to(where)
+
+
+# case: in a function without a loop
+def noise(n):
+    return torch.randn(n).to(device)
+
+
+# case: a list of values
+for label in labels:
+    t = torch.tensor(label).to("cuda")  # expect: host-built-tensors
+# case: a name that was built before
+base = torch.ones(8)
+for i in range(9):
+    z = base.to(device)

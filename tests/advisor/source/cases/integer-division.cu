@@ -1,0 +1,76 @@
+// A division counts when a loop repeats it with a changing dividend, or when it divides by a power of two.
+#define WIDTH 640
+constexpr int TILE = 24;
+__global__ void in_loop(int *out, int n, int width) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    int row = i / width;  // expect: integer-division
+    int col = i % width;
+    out[i] = row + col;
+  }
+}
+__global__ void once(int *out, int width) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = i / width;
+}
+__global__ void by_macro(int *out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = i / WIDTH;
+}
+__global__ void by_constexpr(int *out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = i % TILE;
+}
+template <int N> __global__ void by_template(int *out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = i / N + i % (N + 1);
+}
+template <typename T> __global__ void of_unknown_type(T *out, T d, int n) {
+  for (int i = 0; i < n; ++i) out[i] = out[i] / d;
+}
+__global__ void of_floats(float *out, float d, int n) {
+  for (int i = 0; i < n; ++i) out[i] = out[i] / d;
+}
+__global__ void by_shift(int *out, int k, int i) {
+  out[0] = i / (1 << k);  // expect: integer-division
+}
+__global__ void by_kept_power(unsigned *out, int k, unsigned i) {
+  const unsigned buckets = 1u << k;
+  out[0] = i % buckets;  // expect: integer-division
+}
+__global__ void changed_power(unsigned *out, int k, unsigned i) {
+  unsigned buckets = 1u << k;
+  buckets += 3;
+  out[0] = i % buckets;
+}
+__global__ void invariant(int *out, int n, int a, int b) {
+  for (int i = 0; i < n; ++i) out[i] = a / b;
+}
+__global__ void compound(unsigned *out, unsigned value, unsigned base) {
+  while (value > 0) {
+    *out++ = value % base;  // expect: integer-division
+    value /= base;
+  }
+}
+__global__ void by_size(char *out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = i / sizeof(float);
+}
+__global__ void by_warp(int *out, int n) {
+  for (int i = threadIdx.x; i < n; i += 128) out[i] = i / warpSize;
+}
+void on_the_host(int *out, int n, int d) {
+  for (int i = 0; i < n; ++i) out[i] = i / d;
+}
+__device__ int helper(int n, int stride) {
+  int sum = 0;
+  do {
+    sum += n % stride;  // expect: integer-division
+    n -= 2;
+  } while (n > 0);
+  return sum;
+}
+__global__ void wide(long long *out, long long n, int width) {
+#pragma unroll 4
+  for (long long i = 0; i < n; ++i) {
+    out[i] = i / (width * 2);  // expect: integer-division
+  }
+}
+__global__ void by_static_member(int *out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = i / Traits::kRows;
+}

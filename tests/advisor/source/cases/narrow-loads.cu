@@ -1,0 +1,55 @@
+// Kernels whose threads move one element of one or two bytes each.
+__global__ void inverted(unsigned char *out, const unsigned char *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = 255 - in[i];  // expect: narrow-loads
+}
+__global__ void vectors(uchar4 *out, const uchar4 *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i];
+}
+__global__ void words(int *out, const int *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i];
+}
+__global__ void shorts(short *out, const short *in, int n) {
+  const unsigned i = threadIdx.x + blockIdx.x * blockDim.x;
+  if (i < n) out[i] = in[i] + in[i];  // expect: narrow-loads
+}
+__global__ void converted(float *out, const unsigned char *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i];
+}
+__global__ void gathered(char *out, const char *in, const int *index, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[index[i]];
+}
+__global__ void filled(char *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = 0;
+}
+__global__ void in_shared(const char *in) {
+  __shared__ char s[256];
+  s[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
+}
+template <typename T> __global__ void of_template(T *out, const T *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i];
+}
+__device__ void helper(char *out, const char *in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = in[i];
+}
+__global__ void rows(uint8_t *out, const uint8_t *in, int pitch) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x;
+  out[blockIdx.y * pitch + x] = in[x];
+}
+__global__ void fixed_width(uint8_t *out, const uint8_t *in, size_t n) {
+  size_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    out[i] = in[i] ^ 0x80;  // expect: narrow-loads
+  }
+}
+__global__ void by_byte_pointer(int *out, const char *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = ((const int *)in)[i];
+}

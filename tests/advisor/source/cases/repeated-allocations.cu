@@ -1,0 +1,82 @@
+// Memory that a loop allocates and frees in each iteration.
+void in_loop(int n) {
+  for (int i = 0; i < n; ++i) {
+    float *a;
+    cudaMalloc(&a, 4);  // expect: repeated-allocations
+    cudaFree(a);
+  }
+}
+void checked(int n) {
+  float *a;
+  while (n-- > 0) {
+    CHECK(cudaMalloc((void **)&a, n));  // expect: repeated-allocations
+    work(a);
+    CHECK(cudaFree(a));
+  }
+}
+void once(int n) {
+  float *a;
+  cudaMalloc(&a, n);
+  for (int i = 0; i < n; ++i) work(a);
+  cudaFree(a);
+}
+void kept(float **a, int n) {
+  for (int i = 0; i < n; ++i) cudaMalloc(&a[i], 4);
+}
+void freed_later(float **a, int n) {
+  for (int i = 0; i < n; ++i) cudaMalloc(&a[i], 4);
+  for (int i = 0; i < n; ++i) cudaFree(a[i]);
+}
+void from_pool(int n, cudaStream_t s) {
+  float *a;
+  for (int i = 0; i < n; ++i) {
+    cudaMallocAsync(&a, 4, s);
+    cudaFreeAsync(a, s);
+  }
+}
+cudaError_t run_once(float *a) {
+  cudaError_t e;
+  do {
+    if ((e = cudaMalloc(&a, 4))) break;
+    if ((e = cudaFree(a))) break;
+  } while (0);
+  return e;
+}
+void pinned(int n) {
+  float *h;
+  for (int i = 0; i < n; ++i) {
+    cudaMallocHost(&h, 4);  // expect: repeated-allocations
+    cudaFreeHost(h);
+  }
+}
+void other_pointer(float *a, float *b, int n) {
+  for (int i = 0; i < n; ++i) {
+    cudaFree(a);
+    cudaMalloc(&b, 4);
+  }
+}
+void host_memory(int n) {
+  for (int i = 0; i < n; ++i) {
+    float *a = (float *)malloc(4);
+    free(a);
+  }
+}
+void per_call(float *a) {
+  cudaMalloc(&a, 4);
+  cudaFree(a);
+}
+void range_loop(std::vector<int> &sizes) {
+  for (int size : sizes) {
+    void *a = nullptr;
+    cudaMallocManaged(&a, size);  // expect: repeated-allocations
+    cudaFree(a);
+  }
+}
+void cast(int n) {
+  int *p;
+  for (;;) {
+    cudaMalloc(reinterpret_cast<void **>(&p), n);  // expect: repeated-allocations
+    if (!p) break;
+    cudaFree(p);
+  }
+}

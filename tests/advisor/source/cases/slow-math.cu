@@ -1,0 +1,55 @@
+// Accurate functions count in the loops of kernels, once per function.
+__global__ void in_loop(float *out, const float *in, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    out[i] = expf(in[i]);  // expect: slow-math
+    out[i] += expf(-in[i]);
+  }
+}
+__global__ void two_functions(float *out, int n) {
+  for (int i = 0; i < n; ++i) {
+    out[i] = sinf(out[i]);  // expect: slow-math
+    out[i] = logf(out[i]);  // expect: slow-math
+  }
+}
+__global__ void once(float *out, int i) { out[i] = expf(out[i]); }
+__global__ void fast(float *out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = __expf(out[i]);
+}
+__global__ void doubles(double *out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = exp(out[i]);
+}
+__device__ float helper(float x) {
+  float s = 0;
+  for (int i = 0; i < 9; ++i) s += expf(x * i);
+  return s;
+}
+__global__ void roots(float *out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = sqrtf(out[i]);
+}
+template <typename T> __global__ void of_template(T *out, int n) {
+  while (n-- > 0) {
+    out[n] = powf(out[n], 2.2f);  // expect: slow-math
+  }
+}
+struct Math { __device__ float expf(float x) const; };
+__global__ void methods(float *out, Math m, int n) {
+  for (int i = 0; i < n; ++i) out[i] = m.expf(out[i]);
+}
+void on_the_host(float *out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = expf(out[i]);
+}
+__global__ void grid_stride(float *out, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    if (i < n - 1) out[i] = cosf(out[i]);  // expect: slow-math
+  }
+}
+__global__ void after_the_loop(float *out, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += out[i];
+  out[0] = logf(sum);
+}
+__global__ void both_outputs(float *s, float *c, int n) {
+  for (int i = 0; i < n; ++i) {
+    sincosf(s[i], &s[i], &c[i]);  // expect: slow-math
+  }
+}

@@ -1,0 +1,90 @@
+# case: in every iteration
+import time
+
+import torch
+
+for x in batches:
+    y = model(x)
+    torch.cuda.synchronize()  # expect: synchronizations-in-loops
+
+
+# case: once at the end
+def run():
+    for x in batches:
+        model(x)
+    torch.cuda.synchronize()
+
+
+# case: to measure time
+def timed():
+    for x in batches:
+        start = time.perf_counter()
+        model(x)
+        torch.cuda.synchronize()
+        print(time.perf_counter() - start)
+
+
+# case: by events
+def by_events():
+    start = torch.cuda.Event(enable_timing=True)
+    for x in batches:
+        start.record()
+        torch.cuda.synchronize()
+
+
+# case: now and then
+def now_and_then():
+    for i, x in enumerate(batches):
+        if i % 100 == 0:
+            torch.cuda.synchronize()
+
+
+# case: imported by name
+def by_name():
+    from torch.cuda import synchronize
+
+    while True:
+        model(x)
+        synchronize()  # expect: synchronizations-in-loops
+
+
+# case: a benchmark
+def benchmark_model():
+    for _ in range(9):
+        model(x)
+        torch.cuda.synchronize()
+
+
+# case: another object's method
+def others():
+    for x in batches:
+        stream.synchronize()
+
+
+# case: nested loops
+def nested():
+    for epoch in range(9):
+        for x in batches:
+            model(x)
+        torch.cuda.synchronize()  # expect: synchronizations-in-loops
+
+
+# case: a warm-up
+def warmup():
+    for _ in range(9):
+        torch.cuda.synchronize()
+
+
+# case: in the else of a loop
+def in_else():
+    for x in batches:
+        model(x)
+    else:
+        torch.cuda.synchronize()
+
+
+# case: a profiler runs
+def traced():
+    with torch.profiler.profile() as p:
+        for x in batches:
+            torch.cuda.synchronize()

@@ -1,0 +1,50 @@
+// Pointers that a kernel only reads, where a load may follow a store.
+__global__ void accumulated(float *out, const float *in, int n) {  // expect: unrestricted-pointers
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] += in[i];
+}
+__global__ void restricted(float *__restrict__ out, const float *__restrict__ in, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] += in[i];
+}
+__global__ void one_store(float *out, const float *in, int i) { out[i] = in[i]; }
+__global__ void store_between(float *out, float *in, int i) {  // expect: unrestricted-pointers
+  out[i] = in[i];
+  out[i + 1] = in[i + 1];
+}
+__global__ void one_pointer(float *a, int n) {
+  for (int i = 0; i < n; ++i) a[i] += 1;
+}
+__global__ void both_written(float *a, float *b, int n) {
+  for (int i = 0; i < n; ++i) a[i] = b[i]++;
+}
+__global__ void passed_on(float *out, float *in, int n) {
+  for (int i = 0; i < n; ++i) out[i] = helper(in, i);
+}
+__global__ void local_pointer(float *out, float *in, int n) {
+  float *p = in + 1;
+  for (int i = 0; i < n; ++i) out[i] = p[i] + in[i];
+}
+__global__ void only_read(const float *a, const float *b, int n) {
+  for (int i = 0; i < n; ++i) consume(a[i] + b[i]);
+}
+template <typename T> __global__ void of_template(T *out, const T *in, int n) {
+  for (int i = 0; i < n; ++i) out[i] = in[i];
+}
+__device__ void helper(float *out, const float *in, int n) {
+  for (int i = 0; i < n; ++i) out[i] += in[i];
+}
+__global__ void in_place(float *out, const float *in, int n) {
+  for (int i = 0; i < n; ++i) out[i] = in[i] * 2;
+}
+void launch_in_place(float *a, int n) { in_place<<<1, 32>>>(a, a, n); }
+__global__ void pointers_to_pointers(float **out, float **in, int n) {
+  for (int i = 0; i < n; ++i) out[i][0] = in[i][0];
+}
+__global__ void shared_only(float *out, const float *in, int n) {
+  __shared__ float s[32];
+  for (int i = 0; i < n; ++i) s[threadIdx.x] += in[i];
+  out[0] = s[0];
+}
+__global__ void swapped(int *perm, const int *keys, int n) {  // expect: unrestricted-pointers
+  for (int i = 1; i < n; ++i)
+    if (keys[i] < keys[i - 1]) perm[i] = perm[i - 1];
+}
