@@ -146,6 +146,29 @@ class CudaFile:
     tree: Tree
     names: Names
     functions: list[Function]
+    _bounds: dict[str, int | None] | None = None
+    _callers: dict[str, list[tuple[Function, Node]]] | None = None
+
+    @property
+    def launch_bounds(self) -> dict[str, int | None]:
+        """The threads that kernels declare; None where two of one name differ."""
+        if self._bounds is None:
+            self._bounds = {}
+            for function in self.functions:
+                if function.launch_bounds is not None and function.launch_bounds.children:
+                    value = self.constant(function.launch_bounds.children[0], function)
+                    known = self._bounds.get(function.name, value)
+                    self._bounds[function.name] = value if known == value else None
+        return self._bounds
+
+    def callers(self, name: str) -> list[tuple[Function, Node]]:
+        """Return the calls of *name* in this file, each with the function around it."""
+        if self._callers is None:
+            self._callers = {}
+            for function in self.functions:
+                for call in function.by_kind.get("call_expression", ()):
+                    self._callers.setdefault(self.callee(call), []).append((function, call))
+        return self._callers.get(name, [])
 
     def at(self, node: Node) -> str:
         """Return the characters of *node*."""

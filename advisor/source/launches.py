@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.rule_context import bare
+from gpuadvise.advisor.source.tree import bare
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpuadvise.advisor.source.cuda_file import CudaFile
     from gpuadvise.advisor.source.scopes import Function
     from gpuadvise.advisor.source.tree import Node
@@ -29,8 +31,35 @@ class SourceLaunch:
     arguments: tuple[Node, ...]
 
 
-def launches_in(file: CudaFile, function: Function) -> list[SourceLaunch]:
-    """Return the launches in *function*, in order."""
+class Launches:
+    """The launches of one file, function by function; each is read once."""
+
+    def __init__(self, file: CudaFile) -> None:
+        self._file = file
+        self._known: dict[int, list[SourceLaunch]] = {}
+        self._aliased: frozenset[str] | None = None
+
+    def of(self, function: Function) -> list[SourceLaunch]:
+        """Return the launches in *function*, in order."""
+        known = self._known.get(function.node.index)
+        if known is None:
+            known = self._known[function.node.index] = _launches(self._file, function)
+        return known
+
+    @property
+    def aliased(self) -> frozenset[str]:
+        """The kernels that a launch hands one array twice."""
+        if self._aliased is None:
+            launches = [launch for f in self._file.functions for launch in self.of(f)]
+            self._aliased = frozenset(x.kernel for x in launches if self._repeats(x))
+        return self._aliased
+
+    def _repeats(self, launch: SourceLaunch) -> bool:
+        words = [self._file.at(a) for a in launch.arguments if a.kind != "number_literal"]
+        return len(set(words)) < len(words)
+
+
+def _launches(file: CudaFile, function: Function) -> list[SourceLaunch]:
     launches = []
     for syntax in function.nodes("kernel_call_syntax"):
         call = syntax.parent
@@ -114,12 +143,16 @@ def _side(file: CudaFile, function: Function, node: Node) -> int | None:
 
 def _changed(file: CudaFile, function: Function, name: str) -> bool:
     """Whether *name*, or a field of it, is assigned or handed out by address."""
+    if function.changed is None:
+        function.changed = frozenset(_changes(file, function))
+    return name in function.changed
+
+
+def _changes(file: CudaFile, function: Function) -> Iterator[str]:
     for node in function.nodes("assignment_expression", "update_expression", "pointer_expression"):
         target = node.children[0] if node.children else node
         if node.kind == "pointer_expression" and file.operator(node) != "&":
             continue
         while target.children and target.kind in ("field_expression", "subscript_expression"):
             target = target.children[0]
-        if file.at(target) == name:
-            return True
-    return False
+        yield file.at(target)

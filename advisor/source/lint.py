@@ -15,6 +15,7 @@ from gpuadvise.advisor.source.faults import (
     math_calls,
     runtime_calls,
 )
+from gpuadvise.advisor.source.launches import Launches
 from gpuadvise.advisor.source.rule_context import RuleContext
 from gpuadvise.advisor.source.suppressions import Suppression, suppressed, suppressions_in
 from gpuadvise.advisor.source.text import SourceText, source_text
@@ -172,8 +173,9 @@ def linted(
 
 def _diagnostics(facts: CudaFile, asked: frozenset[str]) -> Iterator[Diagnostic]:
     rules = [rule for rule in CUDA_RULES if not asked.isdisjoint(rule.rules)]
+    launches = Launches(facts)
     for function in facts.functions:
-        context = RuleContext(facts, function)
+        context = RuleContext(facts, function, launches)
         for rule in rules:
             if rule.on_device is None or rule.on_device is function.on_device:
                 yield from (d for d in rule.check(context) if d.rule in asked)

@@ -13,11 +13,23 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from gpuadvise.advisor.source.cuda_file import CudaFile
+    from gpuadvise.advisor.source.launches import Launches
     from gpuadvise.advisor.source.scopes import Function
     from gpuadvise.advisor.source.tree import Node
 
     SourceCheck: TypeAlias = Callable[["RuleContext"], Iterator[Diagnostic]]
 
+_REACHING = frozenset(
+    (
+        "subscript_expression",
+        "field_expression",
+        "pointer_expression",
+        "parenthesized_expression",
+        "binary_expression",
+        "array_declarator",
+    )
+)
+_MOST_LOOPS = 1000  # whose assignments are remembered
 LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
 # Longest piece of source that a diagnostic repeats.
 _SHOWN = 160
@@ -29,8 +41,10 @@ class RuleContext:
 
     file: CudaFile
     function: Function
+    launches: Launches
     _variances: Variances | None = field(default=None)
     _calls: dict[str, list[Node]] | None = field(default=None)
+    _assigned: dict[tuple[int, bool], set[str]] = field(default_factory=dict)
 
     @property
     def variances(self) -> Variances:
@@ -72,6 +86,27 @@ class RuleContext:
                 return above
         return None
 
+    def assigned_below(self, node: Node, *, declared: bool = True) -> set[str]:
+        """Return the names that are assigned somewhere below *node*; with what is *declared* there."""
+        known = self._assigned.get((node.index, declared))
+        if known is not None:
+            return known
+        names: set[str] = set()
+        kinds = ("assignment_expression", "update_expression", "init_declarator")
+        for kind in kinds if declared else kinds[:2]:
+            for changed in self.function.by_kind.get(kind, ()):
+                if node.index <= changed.index <= node.last and changed.children:
+                    names.add(self.root_name(changed.children[0]))
+        if len(self._assigned) < _MOST_LOOPS:
+            self._assigned[node.index, declared] = names
+        return names
+
+    def root_name(self, node: Node) -> str:
+        """Return the name that an expression like ``a[i].x``, ``*p`` or ``(p + 1)->x`` begins with."""
+        while node.children and node.kind in _REACHING:
+            node = node.children[0]
+        return self.at(node)
+
     def under_version_guard(self, node: Node) -> bool:
         """Whether *node* is compiled only for some compiler, version or architecture."""
         marks = ("CUDA_VERSION", "CUDART_VERSION", "__CUDA_ARCH__", "HIP", "ROCM", "__CUDACC_VER")
@@ -111,10 +146,3 @@ class RuleContext:
 def replaced(node: Node, text: str) -> tuple[TextEdit, ...]:
     """Return the edit that puts *text* in the place of *node*."""
     return (TextEdit(start=node.start, end=node.end, text=text),)
-
-
-def bare(node: Node) -> Node:
-    """Return *node* without brackets around it."""
-    while node.kind == "parenthesized_expression" and len(node.children) == 1:
-        node = node.children[0]
-    return node

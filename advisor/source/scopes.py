@@ -100,6 +100,8 @@ class Function:
     launch_bounds: Node | None = None
     variables: dict[str, list[Variable]] = field(default_factory=dict)
     by_kind: dict[str, list[Node]] = field(default_factory=dict)
+    changed: frozenset[str] | None = None
+    last_check: int | None = None
 
     @property
     def on_device(self) -> bool:
@@ -238,7 +240,7 @@ def _parameters(declarator: Node, text: SourceText, names: Names, node: Node) ->
 def _collect(function: Function, tree: Tree, text: SourceText, names: Names) -> None:
     """File the nodes of the body by kind, and its declarations by name."""
     by_kind = function.by_kind
-    for node in tree.below(function.body):
+    for node in tree.whole(function.body):
         by_kind.setdefault(node.kind, []).append(node)
     for node in by_kind.get("declaration", ()):
         scope = _scope(node)

@@ -31,6 +31,10 @@ _LEAVES = frozenset(
         "primitive_type",
     )
 )
+# Code that nests deeper is generated; what stands so deep is not asked about its surroundings.
+_DEEPEST = 200
+# Most nodes of an expression or a body that a question looks at.
+_MOST = 20_000
 _ERROR = 0xFFFF  # the number that the parser gives to a stretch of unknown syntax
 
 
@@ -54,9 +58,11 @@ class Node:
         self.field: str | None = None
 
     def ancestors(self) -> Iterator[Node]:
-        """Yield the nodes around this one, from the inside out."""
+        """Yield the nodes around this one, from the inside out, as far as people nest code."""
         node = self.parent
-        while node is not None:
+        for _ in range(_DEEPEST):
+            if node is None:
+                return
             yield node
             node = node.parent
 
@@ -73,6 +79,13 @@ class Node:
         return self.index <= other.index <= self.last
 
 
+def bare(node: Node) -> Node:
+    """Return *node* without brackets around it."""
+    while node.kind == "parenthesized_expression" and len(node.children) == 1:
+        node = node.children[0]
+    return node
+
+
 @dataclass(frozen=True, slots=True)
 class Tree:
     """All nodes of a file, parents first; *unparsed* are the bytes of unknown syntax."""
@@ -86,6 +99,10 @@ class Tree:
             node.parent = None
 
     def below(self, node: Node) -> list[Node]:
+        """Return *node* and the nodes below it; of a huge one the first."""
+        return self.nodes[node.index : min(node.last + 1, node.index + _MOST)]
+
+    def whole(self, node: Node) -> list[Node]:
         """Return *node* and every node below it."""
         return self.nodes[node.index : node.last + 1]
 

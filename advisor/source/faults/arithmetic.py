@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.cuda_file import literal_type
 from gpuadvise.advisor.source.diagnostic import TextEdit
-from gpuadvise.advisor.source.rule_context import bare
 from gpuadvise.advisor.source.scopes import INTEGERS, NARROW, UNKNOWN
+from gpuadvise.advisor.source.tree import bare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,29 +80,11 @@ def _is_power_of_two(context: RuleContext, divisor: Node) -> bool:
 
 
 def _unchanged(context: RuleContext, name: str) -> bool:
-    return name not in _assigned_below(context, context.function.body, declared=False)
-
-
-def _assigned_below(context: RuleContext, node: Node, *, declared: bool = True) -> set[str]:
-    """Return the names that are assigned somewhere below *node*; with what is *declared* there."""
-    names: set[str] = set()
-    kinds = ("assignment_expression", "update_expression", "init_declarator")
-    for kind in kinds if declared else kinds[:2]:
-        for changed in context.function.by_kind.get(kind, ()):
-            if node.index <= changed.index <= node.last and changed.children:
-                target = changed.children[0]
-                while target.kind in (
-                    "subscript_expression",
-                    "field_expression",
-                    "array_declarator",
-                ):
-                    target = target.children[0]
-                names.add(context.at(target))
-    return names
+    return name not in context.assigned_below(context.function.body, declared=False)
 
 
 def _changes_in(context: RuleContext, dividend: Node, loop: Node) -> bool:
-    changed = _assigned_below(context, loop)
+    changed = context.assigned_below(loop)
     return any(
         n.kind == "identifier" and context.at(n) in changed
         for n in context.file.tree.below(dividend)

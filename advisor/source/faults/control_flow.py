@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.rule_context import LOOPS, bare
+from gpuadvise.advisor.source.rule_context import LOOPS
 from gpuadvise.advisor.source.scopes import Place
+from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.source.variance import Variance, is_block_group
 
 if TYPE_CHECKING:
@@ -162,10 +163,8 @@ def divergent_branches(context: RuleContext) -> Iterator[Diagnostic]:
         return
     for node in context.function.nodes("if_statement"):
         condition = node.part("condition")
-        if condition is None or not _worth(context, node):
-            continue
-        alternating = _alternating(context, condition)
-        if alternating is not None:
+        alternating = _alternating(context, condition) if condition is not None else None
+        if condition is not None and alternating is not None and _worth(context, node):
             yield context.found(
                 "divergent-branches",
                 node,

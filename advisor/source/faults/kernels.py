@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.diagnostic import TextEdit
-from gpuadvise.advisor.source.launches import block_sides, launches_in
-from gpuadvise.advisor.source.rule_context import LOOPS, bare
+from gpuadvise.advisor.source.launches import block_sides
+from gpuadvise.advisor.source.rule_context import LOOPS
 from gpuadvise.advisor.source.scopes import Place
+from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.source.variance import Variance
 
 if TYPE_CHECKING:
@@ -88,13 +89,8 @@ def _converged(context: RuleContext, call: Node) -> bool:
 
 def exceeded_launch_bounds(context: RuleContext) -> Iterator[Diagnostic]:
     """Find launches with more threads than the kernel's own bounds, or than any GPU, allow."""
-    bounds: dict[str, int | None] = {}
-    for function in context.file.functions:
-        if function.launch_bounds is not None and function.launch_bounds.children:
-            value = context.file.constant(function.launch_bounds.children[0], function)
-            known = bounds.get(function.name, value)
-            bounds[function.name] = value if known == value else None
-    for launch in launches_in(context.file, context.function):
+    bounds = context.file.launch_bounds
+    for launch in context.launches.of(context.function):
         most = bounds.get(launch.kernel)
         if launch.threads is None:
             continue
@@ -129,7 +125,7 @@ def overstated_launch_bounds(context: RuleContext) -> Iterator[Diagnostic]:
 
 def partial_warp(context: RuleContext) -> Iterator[Diagnostic]:
     """Blocks that are no whole number of warps."""
-    for launch in launches_in(context.file, context.function):
+    for launch in context.launches.of(context.function):
         threads = launch.threads
         if threads is None or threads % _WARP == 0 or threads > _BLOCK_THREADS:
             continue
@@ -175,7 +171,7 @@ def _is_read_after_store(context: RuleContext, parameter: Variable, names: set[s
         for n in context.function.nodes("assignment_expression")
         if n.children
         and n.children[0].kind == "subscript_expression"
-        and _root_name(context, n.children[0]) in names
+        and context.root_name(n.children[0]) in names
     ]
     for load in context.function.nodes("subscript_expression"):
         if context.at(load.children[0]) != parameter.name:
@@ -192,7 +188,7 @@ def _written_pointers(context: RuleContext) -> tuple[set[str], bool]:
     for node in context.function.nodes("assignment_expression", "update_expression"):
         target = node.children[0] if node.children else node
         if target.kind in ("subscript_expression", "field_expression", "pointer_expression"):
-            written.add(_root_name(context, target))
+            written.add(context.root_name(target))
     names = {p.name for p in context.function.parameters if p.type.endswith("*")}
     for node in context.function.nodes("identifier"):
         if context.at(node) not in names or node.parent is None:
@@ -208,25 +204,9 @@ def _written_pointers(context: RuleContext) -> tuple[set[str], bool]:
     )
 
 
-def _root_name(context: RuleContext, node: Node) -> str:
-    while node.children and node.kind in (
-        "subscript_expression", "field_expression", "pointer_expression", "parenthesized_expression",
-        "binary_expression",
-    ):  # fmt: skip
-        node = node.children[0]
-    return context.at(node)
-
-
 def _launched_with_aliases(context: RuleContext) -> bool:
     """Whether a launch in the file hands one array to two pointers."""
-    name = context.function.name
-    for function in context.file.functions:
-        for launch in launches_in(context.file, function):
-            if launch.kernel == name:
-                words = [context.at(a) for a in launch.arguments if a.kind != "number_literal"]
-                if len(set(words)) < len(words):
-                    return True
-    return False
+    return context.function.name in context.launches.aliased
 
 
 def scalar_half_arithmetic(context: RuleContext) -> Iterator[Diagnostic]:
@@ -292,7 +272,7 @@ def narrow_loads(context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _is_parameter(context: RuleContext, subscript: Node) -> bool:
-    name = _root_name(context, subscript)
+    name = context.root_name(subscript)
     return any(p.name == name for p in context.function.parameters)
 
 
@@ -337,7 +317,7 @@ def synchronous_staging(context: RuleContext) -> Iterator[Diagnostic]:
         target, value = node.children
         if target.kind != "subscript_expression" or value.kind != "subscript_expression":
             continue
-        if _root_name(context, target) not in shared or _root_name(context, value) not in pointers:
+        if context.root_name(target) not in shared or context.root_name(value) not in pointers:
             continue
         loop = context.loop_around(node)
         if loop is None or not any(loop.holds(c) for c in context.calls("__syncthreads", "sync")):

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.exponents import exponent_of, power_of
-from gpuadvise.advisor.source.rule_context import bare, replaced
+from gpuadvise.advisor.source.rule_context import replaced
 from gpuadvise.advisor.source.scopes import INTEGERS, Place
+from gpuadvise.advisor.source.tree import bare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

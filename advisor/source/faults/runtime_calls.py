@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.launches import launches_in
 from gpuadvise.advisor.source.rule_context import LOOPS
 from gpuadvise.advisor.source.scopes import Place
 
@@ -28,7 +27,7 @@ _RUNTIME = re.compile(
 _CHECK = re.compile(
     r"check|error|err\b|CUDA_|_SAFE|safe|CALL|verify|assert|ok\b|GPU_TRY|TRY", re.IGNORECASE
 )
-_LAST_ERROR = re.compile(r"cuda(?:GetLastError|PeekAtLastError)|getLastCudaError|KERNEL_LAUNCH_CHECK|CHECK_LAST|CUDA_CHECK\(\)|LAST_ERROR|CudaCheckError", re.IGNORECASE)  # fmt: skip
+_LAST_ERROR = re.compile(rb"cuda(?:GetLastError|PeekAtLastError)|getLastCudaError|KERNEL_LAUNCH_CHECK|CHECK_LAST|CUDA_CHECK\(\)|LAST_ERROR|CudaCheckError", re.IGNORECASE)  # fmt: skip
 _WAITING = frozenset(
     [
         "cudaDeviceSynchronize",
@@ -49,7 +48,9 @@ _WAITING = frozenset(
         "cudaEventQuery",
     ]
 )
+_APART = (b"cudaStreamNonBlocking", b"per-thread", b"PER_THREAD")
 _DEEPEST_CALLS = 4
+_MOST_CALLERS = 50
 _CLOCKS = frozenset(
     [
         "clock",
@@ -91,7 +92,7 @@ def unchecked_errors(context: RuleContext) -> Iterator[Diagnostic]:
             "Compare the result with cudaSuccess, and print cudaGetErrorString() of another.",
             calls=str(len(dropped)),
         )  # fmt: skip
-    launches = launches_in(context.file, context.function)
+    launches = context.launches.of(context.function)
     if launches and not _launch_checked(context, launches):
         more = f" and {len(launches) - 1} more in this function" if len(launches) > 1 else ""
         yield context.found(
@@ -112,7 +113,7 @@ def _is_dropped(context: RuleContext, call: Node) -> bool:
     if name in context.file.preprocessed.function_macros:
         return False
     # The runtime remembers an error until somebody asks for the last one.
-    return not _LAST_ERROR.search(_rest(context.function, context, call))
+    return not _asked_after(context, context.function, call)
 
 
 def _launch_checked(context: RuleContext, launches: list[SourceLaunch]) -> bool:
@@ -123,9 +124,7 @@ def _launch_checked(context: RuleContext, launches: list[SourceLaunch]) -> bool:
         return True
     if any(above.kind in ("lambda_expression", "call_expression") for above in first.ancestors()):
         return True
-    if _LAST_ERROR.search(_rest(context.function, context, first)) or _waits_checked(
-        context, first
-    ):
+    if _asked_after(context, context.function, first) or _waits_checked(context, first):
         return True
     return not (_reaches_main(context, context.function, 0) or _checks_others(context, first))
 
@@ -145,21 +144,23 @@ def _reaches_main(context: RuleContext, function: Function, depth: int) -> bool:
         return True
     if depth > _DEEPEST_CALLS:
         return False
-    for caller in context.file.functions:
+    for caller, call in context.file.callers(function.name)[:_MOST_CALLERS]:
         if caller is function:
             continue
-        for call in caller.by_kind.get("call_expression", ()):
-            if context.file.callee(call) != function.name:
-                continue
-            if _LAST_ERROR.search(_rest(caller, context, call)):
-                return False
-            if _reaches_main(context, caller, depth + 1):
-                return True
+        if _asked_after(context, caller, call):
+            return False
+        if _reaches_main(context, caller, depth + 1):
+            return True
     return False
 
 
-def _rest(function: Function, context: RuleContext, node: Node) -> str:
-    return context.file.text[node.end : function.node.end]
+def _asked_after(context: RuleContext, function: Function, node: Node) -> bool:
+    """Whether *function* asks for the last error after *node*."""
+    if function.last_check is None:
+        text = context.file.text.content[function.node.start : function.node.end]
+        asked = [match.start() for match in _LAST_ERROR.finditer(text)]
+        function.last_check = function.node.start + asked[-1] if asked else 0
+    return node.end <= function.last_check
 
 
 def _waits_checked(context: RuleContext, launch: Node) -> bool:
@@ -262,7 +263,7 @@ def _apart(context: RuleContext, work: str | None, event: str) -> bool:
     if work is None or "[" in work or "[" in event:
         return False
     if event in ("0", "NULL", "nullptr"):
-        return "cudaStreamNonBlocking" in context.file.text[0 : len(context.file.text.content)]
+        return b"cudaStreamNonBlocking" in context.file.text.content
     return work != event
 
 
@@ -274,7 +275,7 @@ def _waits_between(context: RuleContext, first: Node, second: Node) -> bool:
 def _streamed_work(context: RuleContext) -> list[tuple[Node, str | None]]:
     """Return launches and asynchronous copies with their streams, in the order of the text."""
     work: list[tuple[Node, str | None]] = [
-        (launch.node, launch.stream) for launch in launches_in(context.file, context.function)
+        (launch.node, launch.stream) for launch in context.launches.of(context.function)
     ]
     for name, position in _STREAM_POSITION.items():
         for call in context.calls(name):
@@ -294,8 +295,8 @@ def default_stream_work(context: RuleContext) -> Iterator[Diagnostic]:
         streams = {s for _, s in inside if s is not None}
         if not any("[" in s for s in streams) and len(streams) < 2:
             continue
-        text = context.file.text[0 : len(context.file.text.content)]
-        if "cudaStreamNonBlocking" in text or "per-thread" in text or "PER_THREAD" in text:
+        text = context.file.text.content
+        if any(mark in text for mark in _APART):
             continue
         for node, stream in inside:
             if stream is None and context.loop_around(node) is loop:
@@ -366,13 +367,13 @@ def unprefetched_managed_memory(context: RuleContext) -> Iterator[Diagnostic]:
     """Find managed memory that a kernel gets with neither prefetch nor advice in the file."""
     if context.function.place is not Place.HOST:
         return
-    launches = launches_in(context.file, context.function)
+    launches = context.launches.of(context.function)
     allocations = list(context.calls("cudaMallocManaged"))
     if not launches or not allocations:
         return
-    text = context.file.text[0 : len(context.file.text.content)]
+    text = context.file.text.content
     if re.search(
-        r"cudaMem(?:PrefetchAsync|Advise)|cudaMemPrefetchBatchAsync|cudaStreamAttachMemAsync", text
+        rb"cudaMem(?:PrefetchAsync|Advise)|cudaMemPrefetchBatchAsync|cudaStreamAttachMemAsync", text
     ):
         return
     passed = {context.at(a) for launch in launches for a in launch.arguments}

@@ -346,9 +346,10 @@ def _gpu_work(module: PythonModule, statement: ast.stmt) -> ast.AST | None:
                 return node
             if isinstance(node.func, ast.Name) and _on_gpu(module, [node.func]):
                 return node
-        product = isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
-        if product and _on_gpu(module, [node.left]):
-            return node
+        if isinstance(node, ast.BinOp):
+            product = isinstance(node.op, ast.MatMult)
+            if product and _on_gpu(module, [node.left]):
+                return node
     return None
 
 
