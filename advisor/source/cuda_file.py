@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Deeper expressions are generated; their type is unknown.
 _DEEPEST = 40
+# A name that is declared more often belongs to generated code; its type is unknown.
+_MOST_NAMESAKES = 200
 _INTEGER = re.compile(r"^([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlLzZ]*)$")
 _FLOATING = re.compile(r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?([fFlL]?)$")
 _BUILTIN = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
@@ -197,7 +199,9 @@ class CudaFile:
             known = self.names.variables.get(name)
         if not known:
             return None
-        visible = [v for v in known if v.start <= at.start < v.end] or []
+        if len(known) > _MOST_NAMESAKES:
+            return None
+        visible = [v for v in known if v.start <= at.start < v.end]
         return min(visible, key=lambda v: v.end - v.start, default=None)
 
     def callee(self, call: Node) -> str:

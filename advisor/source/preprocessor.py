@@ -119,8 +119,9 @@ def _drop(text: bytearray, conditionals: list[_Conditional]) -> list[tuple[int, 
         kept = [b for b in conditional.branches if not _foreign(b, conditional)]
         if len(kept) > 1 and not all(_whole(bytes(text[b.start : b.end])) for b in kept):
             kept = kept[:1]
+        stays = {id(branch) for branch in kept}
         for branch in conditional.branches:
-            if branch not in kept:
+            if id(branch) not in stays:
                 stretch = bytes(text[branch.start : branch.end])
                 if stretch.strip():
                     dropped.append((branch.start, branch.end))

@@ -94,8 +94,8 @@ class RuleContext:
         names: set[str] = set()
         kinds = ("assignment_expression", "update_expression", "init_declarator")
         for kind in kinds if declared else kinds[:2]:
-            for changed in self.function.by_kind.get(kind, ()):
-                if node.index <= changed.index <= node.last and changed.children:
+            for changed in self.function.inside(node, kind):
+                if changed.children:
                     names.add(self.root_name(changed.children[0]))
         if len(self._assigned) < _MOST_LOOPS:
             self._assigned[node.index, declared] = names

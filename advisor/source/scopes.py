@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -86,6 +87,10 @@ class Variable:
     dimensions: tuple[Node, ...] = ()
 
 
+def _index(node: Node) -> int:
+    return node.index
+
+
 @dataclass(slots=True, kw_only=True)
 class Function:
     """One function or lambda: its body and the nodes below it by their kind."""
@@ -107,6 +112,12 @@ class Function:
     def on_device(self) -> bool:
         """Whether the body runs on the GPU, or may."""
         return self.place is not Place.HOST
+
+    def inside(self, node: Node, kind: str) -> list[Node]:
+        """Return the nodes of *kind* below *node*, in order."""
+        nodes = self.by_kind.get(kind, [])
+        first = bisect_left(nodes, node.index, key=_index)
+        return nodes[first : bisect_left(nodes, node.last + 1, lo=first, key=_index)]
 
     def nodes(self, *kinds: str) -> Iterable[Node]:
         """Return the nodes of *kinds* below the body; in order within one kind."""

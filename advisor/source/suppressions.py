@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _COMMENT = re.compile(
     rb"(?://|/\*|#)[ \t]*gpuadvise:[ \t]*ignore(?:\[([^\]\r\n]*)\])?[ \t]*([^\r\n]*)"
 )
+# A comment speaks of code at most so many lines below it.
+_FARTHEST = 20
 _END = re.compile(r"\s*\*/.*$")
 
 
@@ -65,7 +67,7 @@ def suppressions_in(text: SourceText) -> tuple[Suppression, ...]:
 
 def _next_code(text: SourceText, line: int) -> int:
     """Return the next line that holds more than a comment."""
-    last = text.line(len(text.content))
+    last = min(text.line(len(text.content)), line + _FARTHEST)
     while line < last:
         line += 1
         words = text.line_text(line).strip()
@@ -84,8 +86,12 @@ def suppressed(
     kept: list[Diagnostic] = []
     accepted: list[Diagnostic] = []
     used: set[int] = set()
+    by_line: dict[int, list[Suppression]] = {}
+    for comment in comments:
+        by_line.setdefault(comment.applies_to, []).append(comment)
     for diagnostic in diagnostics:
-        speaking = [c for c in comments if c.accepts(diagnostic)]
+        nearby = by_line.get(diagnostic.where.line, ())
+        speaking = [c for c in nearby if c.accepts(diagnostic)]
         (accepted if speaking else kept).append(diagnostic)
         used.update(c.where.start for c in speaking)
     unused = tuple(c for c in comments if c.where.start not in used and checked.issuperset(c.rules))

@@ -194,9 +194,9 @@ def _ends_as_float(context: RuleContext, top: Node) -> bool:
     if above is None:
         return False
     if above.kind == "init_declarator":
-        declared = next(
-            (v for vs in context.function.variables.values() for v in vs if v.node is above), None
-        )
+        name = context.root_name(above.children[0])
+        namesakes = context.function.variables.get(name, ())
+        declared = next((v for v in namesakes if v.node is above), None)
         return declared is not None and declared.type in ("float", *INTEGERS)
     if above.kind == "assignment_expression":
         return (

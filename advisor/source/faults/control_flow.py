@@ -322,8 +322,8 @@ def _counts(context: RuleContext, loop: Node) -> bool:
 
 def _index_with(context: RuleContext, loop: Node, name: str) -> Node | None:
     """Return an index expression that computes with *name* in 32 bits."""
-    for node in context.function.nodes("subscript_argument_list"):
-        if not (loop.holds(node) and node.children):
+    for node in context.function.inside(loop, "subscript_argument_list"):
+        if not node.children:
             continue
         index = bare(node.children[0])
         if index.kind != "binary_expression" or context.type_of(index) not in ("uint", "int"):

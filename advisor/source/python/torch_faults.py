@@ -91,29 +91,33 @@ def blocking_moves(module: PythonModule) -> Iterator[Diagnostic]:
     for loop in (n for n in module.nodes if isinstance(n, (ast.For, ast.AsyncFor))):
         if not _over_loader(module, loop):
             continue
-        targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-        for call in (n for statement in loop.body for n in ast.walk(statement)):
-            if not (isinstance(call, ast.Call) and is_cuda_move(module, call)):
-                continue
-            if (
-                argument(call, "non_blocking") is not None
-                or has_unknown_arguments(call)
-                or len(call.args) > 1
-            ):
-                continue
+        moves = [call for call in _moves_of_batch(module, loop) if _may_block(call)]
+        if moves:
+            yield module.found(
+                "blocking-moves", moves[0],
+                "the host waits until this batch is on the GPU.",
+                "Write .to(device, non_blocking=True), with pin_memory=True in the loader: the copy overlaps with what was "
+                "queued before.",
+                tuple(edit for call in moves for edit in _keyword(module, call, "non_blocking=True")),
+            )  # fmt: skip
+
+
+def _moves_of_batch(module: PythonModule, loop: ast.For | ast.AsyncFor) -> Iterator[ast.Call]:
+    """Yield the calls that move something the loader handed out to a GPU."""
+    targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+    for call in (n for statement in loop.body for n in ast.walk(statement)):
+        if isinstance(call, ast.Call) and is_cuda_move(module, call):
             base = call.func.value if isinstance(call.func, ast.Attribute) else call.func
             while isinstance(base, (ast.Subscript, ast.Attribute)):
                 base = base.value
             if isinstance(base, ast.Name) and base.id in targets:
-                edit = _keyword(module, call, "non_blocking=True")
-                yield module.found(
-                    "blocking-moves", call,
-                    "the host waits until this batch is on the GPU.",
-                    "Write .to(device, non_blocking=True), with pin_memory=True in the loader: the copy overlaps with what was "
-                    "queued before.",
-                    edit,
-                )  # fmt: skip
-                break
+                yield call
+
+
+def _may_block(call: ast.Call) -> bool:
+    """Whether *call* surely leaves ``non_blocking`` at its default."""
+    said = argument(call, "non_blocking") is not None or has_unknown_arguments(call)
+    return not said and len(call.args) <= 1
 
 
 def _over_loader(module: PythonModule, loop: ast.For | ast.AsyncFor) -> bool:

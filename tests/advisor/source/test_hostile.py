@@ -1,0 +1,85 @@
+"""Files that nobody would write, and how people do write: encodings, sizes, nesting."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.source.lint import lint_cuda
+from gpuadvise.advisor.source.python.lint import lint_python
+from gpuadvise.advisor.source.text import LARGEST
+
+MANY = 100_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__global__ void k() { int x = " + "(" * MANY + "1" + ")" * MANY + "; }",
+        "__global__ void k() " + "{" * MANY + "}" * MANY,
+        "__global__ void k() {" + "[" * MANY,
+        "template<" * 10_000,
+        "#if A\n" * 10_000,
+        "/*" * MANY,
+        '"' * MANY,
+    ],
+    ids=["brackets", "braces", "unclosed", "templates", "directives", "comments", "quotes"],
+)
+def test_deep_nesting_is_read_without_recursion(text: str) -> None:
+    assert not lint_cuda(text.encode(), "k.cu").diagnostics
+
+
+def test_python_that_nests_too_deeply_is_refused() -> None:
+    with pytest.raises(BadInput, match="deep"):
+        lint_python(b"import torch\nx = " + b"(" * MANY + b")" * MANY, "t.py")
+
+
+def test_what_is_no_text_is_refused() -> None:
+    with pytest.raises(BadInput, match="no source text"):
+        lint_cuda(b"\x7fELF\0\0\0", "a.out")
+
+
+def test_a_huge_file_is_refused() -> None:
+    with pytest.raises(BadInput, match="reads up to"):
+        lint_cuda(b" " * (LARGEST + 1), "table.cu")
+
+
+def test_what_is_no_python_3_is_said() -> None:
+    with pytest.raises(BadInput, match="line 2: this is not Python 3"):
+        lint_python(b"import torch\nprint 1\n", "t.py")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1", "cp949"])
+def test_columns_count_characters_in_any_encoding(encoding: str) -> None:
+    word = "é" if encoding == "latin-1" else "가"
+    text = f"/* {word} */ __global__ void k(float *a) {{ a[0] = a[1] * 0.5; }}"
+    (found,) = lint_cuda(text.encode(encoding), "k.cu").diagnostics
+    assert found.rule == "implicit-double"
+    if encoding in ("utf-8", "utf-16", "latin-1"):
+        assert found.where.column == text.index("0.5") + 1
+
+
+def test_unknown_syntax_is_listed_and_the_rest_is_checked() -> None:
+    text = "int @@@ $$$ ;\n__global__ void k(float *a) { a[0] = a[1] * 0.5; }\n"
+    result = lint_cuda(text.encode(), "k.cu")
+    assert [d.where.line for d in result.diagnostics] == [2]
+    assert {r.line for r in result.unparsed} == {1}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=400))
+def test_any_bytes_end_in_an_answer(data: bytes) -> None:
+    for lint in (lint_cuda, lint_python):
+        try:
+            result = lint(b"import torch\n" + data, "f")
+        except BadInput:
+            continue
+        assert all(d.where.start <= d.where.end for d in result.diagnostics)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet="{}()[];=+*/%<>.,01fxi \n#_", max_size=300))
+def test_any_tokens_end_in_an_answer(body: str) -> None:
+    lint_cuda(("__global__ void k(float *x, int i) {" + body).encode(), "k.cu")
