@@ -43,6 +43,7 @@ COMMANDS = (
     CommandRow("kernels", "Resources and occupancy of every kernel in a file."),
     CommandRow("compat", "Does the device code in a file run on a GPU, and why or why not."),
     CommandRow("diff", "What changed for each kernel between two builds."),
+    CommandRow("lint", "Faults that CUDA and PyTorch source files show, and their fixes."),
     CommandRow("advise", "What to change first, what it can win, and who says so."),
     CommandRow("rules", "The rules: list, or explain one with live examples."),
     CommandRow("schema", "The JSON Schema of a command's output.", "schema"),

@@ -1,0 +1,1 @@
+"""``gpuadvise lint``: faults that source files show."""

@@ -1,0 +1,127 @@
+"""What ``lint`` says: findings with their places, comments without use, syntax it cannot read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.prose import and_list, inert, plural
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.blocks import Line, Tone
+from gpuadvise.cli.exits import Exit
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.model import Priority, Rule
+from gpuadvise.rules.source_only import SOURCE_ONLY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange
+    from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.lint.gather import Source
+
+LINT_RULES: dict[str, Rule] = {rule.id: rule for rule in (*RULES, *SOURCE_ONLY)}
+COLUMNS = ("file", "line", "column", "rule", "priority", "kernel", "message", "action", "fixable")
+_TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
+
+
+def answer(
+    read: Sequence[Source], inputs: Mapping[str, Any], limit: Priority | None, notes: Sequence[str]
+) -> Answer:
+    """Return the answer of ``lint``; findings stand in the order of files and lines."""
+    from gpuadvise.cli.render import github, sarif
+
+    seen = [d for source in read for d in source.linted.diagnostics]
+    findings = [_finding(diagnostic) for diagnostic in seen]
+    met = limit is not None and any(LINT_RULES[d.rule].priority.rank <= limit.rank for d in seen)
+    return Answer(
+        command="lint",
+        device=None,
+        input=inputs,
+        result=_result(read, seen),
+        rows=[_row(diagnostic) for diagnostic in seen],
+        columns=COLUMNS,
+        findings=findings,
+        blocks=lambda: tuple(_blocks(read, seen)),
+        notes=notes,
+        documents={
+            "sarif": lambda: sarif.render(tuple(LINT_RULES.values()), findings, None),
+            "github": lambda: github.render(findings, None),
+        },
+        exit=Exit.THRESHOLD if met else Exit.RAN,
+    )
+
+
+def _finding(seen: Diagnostic) -> dict[str, Any]:
+    rule, where = LINT_RULES[seen.rule], seen.where
+    return {
+        "rule": rule.id,
+        "topic": str(rule.topic),
+        "priority": str(rule.priority),
+        "title": rule.title,
+        "message": seen.message[:1].upper() + seen.message[1:],
+        "action": seen.action,
+        "evidence": [
+            {"label": "source", "value": seen.seen, "unit": "", "source": f"{seen.file}:{where.line}"}
+        ],
+        "gain": None,
+        "location": {"file": seen.file, "line": where.line, "column": where.column, "kernel": seen.kernel},
+        "citation": {
+            "document": rule.citations[0].document,
+            "section": rule.citations[0].section,
+            "url": rule.citations[0].url,
+        },
+    }  # fmt: skip
+
+
+def _row(seen: Diagnostic) -> dict[str, Any]:
+    values = (
+        seen.file, seen.where.line, seen.where.column, seen.rule, str(LINT_RULES[seen.rule].priority),
+        seen.kernel, seen.message, seen.action, bool(seen.edits),
+    )  # fmt: skip
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _result(read: Sequence[Source], seen: Sequence[Diagnostic]) -> dict[str, Any]:
+    priorities = [LINT_RULES[d.rule].priority for d in seen]
+    return {
+        "files": len(read),
+        **{str(p): priorities.count(p) for p in Priority},
+        "fixable": sum(bool(d.edits) for d in seen),
+        "accepted": sum(len(source.linted.accepted) for source in read),
+        "unused_suppressions": [
+            {"file": s.path, "line": comment.where.line, "rules": list(comment.rules)}
+            for s in read
+            for comment in s.linted.unused
+        ],
+        "unparsed": [_stretch(s.path, r) for s in read for r in s.linted.unparsed],
+        "not_read": [_stretch(s.path, r) for s in read for r in s.linted.dropped],
+    }
+
+
+def _stretch(path: str, where: SourceRange) -> dict[str, Any]:
+    return {"file": path, "line": where.line, "end_line": where.end_line}
+
+
+def _blocks(read: Sequence[Source], seen: Sequence[Diagnostic]) -> Iterator[Block]:
+    for diagnostic in seen:
+        where, rule = diagnostic.where, LINT_RULES[diagnostic.rule]
+        place = f"{inert(diagnostic.file)}:{where.line}:{where.column}"
+        yield Line(f"{place}: {str(rule.priority).upper()} {rule.id}", _TONES[rule.priority])
+        yield Line(inert(diagnostic.seen), Tone.FAINT, 4)
+        yield Line(diagnostic.message[:1].upper() + diagnostic.message[1:], indent=4)
+        yield Line(diagnostic.action, indent=4)
+    for source in read:
+        for comment in source.linted.unused:
+            rules = f" ({', '.join(comment.rules)})" if comment.rules else ""
+            place = f"{inert(source.path)}:{comment.where.line}"
+            yield Line(
+                f"{place}: this comment accepts nothing that is there{inert(rules)}.", Tone.FAINT
+            )
+    unparsed = sum(len(source.linted.unparsed) for source in read)
+    if unparsed:
+        yield Line(
+            f"{plural(unparsed, 'stretch', 'stretches')} of unknown syntax not checked.", Tone.FAINT
+        )
+    counts = [(p, sum(LINT_RULES[d.rule].priority is p for d in seen)) for p in Priority]
+    words = and_list([f"{count} {p}" for p, count in counts if count]) or "nothing to change"
+    yield Line(f"{plural(len(read), 'file')}: {words}.", Tone.STRONG)

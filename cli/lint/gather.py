@@ -1,0 +1,75 @@
+"""The source files that a call names, and what lint sees in each."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.prose import quoted_path
+from gpuadvise.advisor.source.lint import LintedFile, lint_cuda
+from gpuadvise.advisor.source.python.lint import lint_python
+from gpuadvise.advisor.source.text import LARGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+SUFFIXES = (".cu", ".cuh", ".py")
+# Folders that hold no sources of the project itself.
+_SKIPPED = frozenset((".git", ".hg", "__pycache__", "node_modules", ".venv", "venv", "build"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One file as it was read, and what was seen in it."""
+
+    path: str
+    data: bytes
+    linted: LintedFile
+
+    @property
+    def python(self) -> bool:
+        """Whether it is Python."""
+        return self.path.endswith(".py")
+
+
+def sources(
+    files: list[str], *, select: Collection[str], ignore: Collection[str], notes: list[str]
+) -> Iterator[Source]:
+    """Yield the files that *files* name, folders searched for SUFFIXES in order of their names.
+
+    A file that cannot be read is an error when it was named, and a note when a folder held it.
+    """
+    for name in files:
+        if name == "-":
+            yield _linted("<stdin>", sys.stdin.buffer.read(LARGEST + 1), select, ignore)
+        elif Path(name).is_dir():
+            for path in _below(name):
+                try:
+                    yield _linted(path, _read(path), select, ignore)
+                except BadInput as error:
+                    notes.append(error.message)
+        else:
+            yield _linted(name, _read(name), select, ignore)
+
+
+def _below(folder: str) -> Iterator[str]:
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(f for f in folders if f not in _SKIPPED)
+        yield from (os.path.join(here, n) for n in sorted(names) if n.endswith(SUFFIXES))
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(LARGEST + 1)
+    except OSError as error:
+        raise Unavailable(f"{quoted_path(path)}: {error.strerror}.") from None
+
+
+def _linted(path: str, data: bytes, select: Collection[str], ignore: Collection[str]) -> Source:
+    lint = lint_python if path.endswith(".py") else lint_cuda
+    return Source(path=path, data=data, linted=lint(data, path, select=select, ignore=ignore))

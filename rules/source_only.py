@@ -1,0 +1,121 @@
+"""Rules that only ``lint`` evaluates: their evidence is one place in a source file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.rules.model import Citation, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.observed import advised
+from gpuadvise.rules.sources import guide, other, programming_guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.code import Observation
+
+
+def _pytorch(section: str, page: str) -> tuple[Citation, ...]:
+    url = f"https://docs.pytorch.org/{page}"
+    return (other("PyTorch documentation", section, url),)
+
+
+_TUNING = _pytorch("Performance Tuning Guide", "tutorials/recipes/recipes/tuning_guide.html")
+_NOTES = _pytorch("CUDA semantics", "docs/stable/notes/cuda.html")
+
+
+def _rule(
+    name: str, title: str, topic: Topic, priority: Priority, why: str, when: str,
+    citations: tuple[Citation, ...],
+) -> Rule:  # fmt: skip
+    def check(observations: tuple[Observation, ...]) -> Verdict:
+        return advised(observations, name, lambda _: (when, title))
+
+    return Rule(
+        id=name, title=title, topic=topic, priority=priority, kinds=(Kind.SOURCE,), why=why,
+        when=when, citations=citations, check=check, examples=Examples(fires={}, quiet={}),
+    )  # fmt: skip
+
+
+SOURCE_ONLY = (
+    _rule(
+        "exceeded-launch-bounds", "Launch within the kernel's bounds", Topic.EXECUTION, Priority.HIGH,
+        "A launch with more threads than __launch_bounds__ promises fails.",
+        "A launch in the file has more threads per block than the kernel declares.",
+        (programming_guide("Launch Bounds"),),
+    ),
+    _rule(
+        "legacy-warp-intrinsics", "Give warp intrinsics a mask", Topic.CONTROL_FLOW, Priority.HIGH,
+        "Compute capability 7.0 schedules lanes apart and has no intrinsics without a mask.",
+        "Device code calls a shuffle or a vote without _sync.",
+        (programming_guide("Warp Shuffle Functions"), *guide("13.1")),
+    ),
+    _rule(
+        "unsynchronized-timers", "Synchronise before reading a CPU timer", Topic.MEASUREMENT, Priority.MEDIUM,
+        "Launches and asynchronous copies return before the GPU has done the work.",
+        "A CPU timer is read after a launch without anything that waits for it.",
+        guide("9.1", "8.1.1"),
+    ),
+    _rule(
+        "misplaced-events", "Record events in the stream they time", Topic.MEASUREMENT, Priority.MEDIUM,
+        "An event marks a point of its own stream and says nothing about another.",
+        "Two events that are subtracted stand in another stream than the work between them.",
+        guide("9.1", "8.1.2"),
+    ),
+    _rule(
+        "default-stream-work", "Keep the default stream out of concurrent work", Topic.TRANSFERS, Priority.MEDIUM,
+        "The default stream waits for all blocking streams, and they wait for it.",
+        "A loop over several streams also launches or copies in the default stream.",
+        guide("10.1.2", "9.1.2"),
+    ),
+    _rule(
+        "scalar-half-arithmetic", "Compute on pairs of 16-bit floats", Topic.INSTRUCTIONS, Priority.LOW,
+        "One instruction works on two 16-bit values; scalar code uses half of it.",
+        "A kernel computes elementwise on 16-bit floats, one per thread.",
+        guide("12.1"),
+    ),
+    _rule(
+        "narrow-loads", "Move several narrow elements at once", Topic.MEMORY, Priority.LOW,
+        "A load can carry 16 bytes per thread; one of a byte costs as many instructions.",
+        "Each thread of a kernel moves one contiguous element of one or two bytes.",
+        (programming_guide("Size and Alignment Requirement"),),
+    ),
+    _rule(
+        "unrestricted-pointers", "Say that arrays do not overlap", Topic.MEMORY, Priority.LOW,
+        "Without __restrict__ every store may change what a later load reads, so loads cannot move up.",
+        "A load through a pointer that a kernel only reads may follow a store through another.",
+        (programming_guide("__restrict__"),),
+    ),
+    _rule(
+        "unpinned-loaders", "Let loaders pin their batches", Topic.TRANSFERS, Priority.MEDIUM,
+        "Copies from pageable memory are staged by the driver and cannot overlap.",
+        "A DataLoader without pin_memory hands out batches that the file moves to a GPU.", _TUNING,
+    ),
+    _rule(
+        "blocking-moves", "Move batches without waiting", Topic.TRANSFERS, Priority.LOW,
+        "From pinned memory a copy with non_blocking=True overlaps with queued work.",
+        "A batch of a DataLoader is moved to a GPU without non_blocking.", _NOTES,
+    ),
+    _rule(
+        "synchronizing-reads", "Read values of the GPU rarely", Topic.TRANSFERS, Priority.MEDIUM,
+        "Reading a value makes the host wait until the GPU has done everything before it.",
+        "A training loop reads or prints its loss in every step.", _TUNING,
+    ),
+    _rule(
+        "full-precision-matmuls", "Let matrix products use TF32", Topic.INSTRUCTIONS, Priority.LOW,
+        "FP32 products leave the tensor cores idle, which is the default.",
+        "A program trains on a GPU in FP32 and never chooses the precision of matrix products.", _NOTES,
+    ),
+    _rule(
+        "host-built-tensors", "Build tensors where they are used", Topic.TRANSFERS, Priority.MEDIUM,
+        "A tensor built in host memory has to be copied before it is used.",
+        "A loop builds a tensor in host memory and moves it to the GPU.", _TUNING,
+    ),
+    _rule(
+        "synchronizations-in-loops", "Do not wait in every iteration", Topic.TRANSFERS, Priority.MEDIUM,
+        "While the host waits nothing new is queued, and the GPU idles afterwards.",
+        "A loop that measures nothing calls torch.cuda.synchronize() in every iteration.", _NOTES,
+    ),
+    _rule(
+        "unsynchronized-timing", "Synchronise before reading the clock", Topic.MEASUREMENT, Priority.MEDIUM,
+        "Calls return before the GPU has done the work.",
+        "A clock is read after GPU work without anything that waits for it.", _NOTES,
+    ),
+)  # fmt: skip
