@@ -1,0 +1,92 @@
+"""``gpuadvise lint``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema import Draft202012Validator
+from sarif_pydantic import Sarif
+
+from gpuadvise.advisor.source.lint import CUDA_RULES
+from gpuadvise.advisor.source.python.lint import PYTHON_RULES
+from gpuadvise.cli.lint.answer import LINT_RULES
+from gpuadvise.cli.schema import bundled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VALID = Draft202012Validator(json.loads(bundled("lint"))).validate
+KERNEL = """\
+__global__ void k(float *a, float x) {
+  a[0] = x * 0.5;
+  if (threadIdx.x == 0) __syncthreads();
+}
+"""
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "k.cu"
+    path.write_text(KERNEL)
+    return path
+
+
+def test_every_fault_has_a_rule_that_explains_it() -> None:
+    seen = {i for rule in CUDA_RULES for i in rule.rules} | set(PYTHON_RULES)
+    assert seen <= set(LINT_RULES)
+
+
+def test_text_names_the_place_and_the_change(kernel: Path, cli) -> None:
+    ran = cli("lint", "k.cu")
+    assert (ran.code, ran.err) == (0, "")
+    assert "k.cu:2:14: LOW implicit-double" in ran.out
+    assert "Write 0.5f." in ran.out
+    assert "k.cu:3:25: HIGH divergent-barriers" in ran.out
+
+
+def test_json_is_valid(kernel: Path, cli) -> None:
+    document = json.loads(cli("lint", ".", "--format", "json").out)
+    VALID(document)
+    assert [f["location"]["line"] for f in document["findings"]] == [2, 3]
+    assert document["result"]["fixable"] == 1
+
+
+def test_sarif_is_valid(kernel: Path, cli) -> None:
+    log = Sarif.model_validate_json(cli("lint", "k.cu", "--format", "sarif").out)
+    results = log.runs[0].results or []
+    assert [r.rule_id for r in results] == ["implicit-double", "divergent-barriers"]
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["--fail-on", "high"], 1),
+        (["--fail-on", "high", "--ignore", "divergent-barriers"], 0),
+        (["--fail-on", "low", "--select", "implicit-double"], 1),
+        (["--fail-on", "severe"], 2),
+        (["--select", "no-such-rule"], 2),
+    ],
+)
+def test_thresholds(args: list[str], code: int, kernel: Path, cli) -> None:
+    assert cli("lint", "k.cu", *args).code == code
+
+
+def test_a_diff_changes_nothing_and_fix_does(kernel: Path, cli) -> None:
+    shown = cli("lint", "k.cu", "--diff")
+    assert "+  a[0] = x * 0.5f;" in shown.out
+    assert kernel.read_text() == KERNEL
+    assert cli("lint", "k.cu", "--fix").code == 0
+    assert kernel.read_text() == KERNEL.replace("0.5", "0.5f")
+
+
+def test_a_missing_file_and_a_binary_one(kernel: Path, cli) -> None:
+    assert cli("lint", "nowhere.cu").code == 3
+    kernel.write_bytes(b"\x7fELF\0")
+    ran = cli("lint", "k.cu")
+    assert (ran.code, ran.out) == (2, "")
+    ran = cli("lint", ".")
+    assert ran.code == 0
+    assert "no source text" in ran.err
