@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.powers import special_power
+from gpuadvise.advisor.source.exponents import exponent_of, power_of
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.observed import advised
 from gpuadvise.rules.sources import guide
@@ -28,19 +27,13 @@ def _words(seen: Observation) -> tuple[str, str]:
 
 def _replacement(detail: Mapping[str, str]) -> str:
     """Return what to write; of a power, the guide's formula and its errors."""
-    power = special_power(_number(detail.get("exponent", "")))
+    single = detail.get("type") != "double"
+    exponent = exponent_of(detail.get("exponent", ""), single=single)
+    power = power_of(exponent) if exponent is not None else None
     if power is None:
         return detail.get("replacement", "the specialised function")
-    single = detail.get("type") != "double"
     formula = power.single if single else power.formula
     return f"{formula} for the power {power.exponent}{_errors(power, single=single)}"
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text.rstrip("fF"))
-    except ValueError:
-        return math.nan
 
 
 def _errors(power: Power, *, single: bool) -> str:
