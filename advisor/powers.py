@@ -7,15 +7,10 @@ of -1/2; the one here is right.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-# Two exponents of the table differ by 1/36 at least; 0.333f and the like are meant as thirds.
-_CLOSE = 2e-3
-# Beyond this a chain of multiplications is no longer obviously cheaper.
-_LARGEST_WHOLE = 5
 _FUNCTION = re.compile(r"\b(r?cbrt|r?sqrt)\b")
 
 
@@ -73,15 +68,3 @@ POWERS = (
     _power("3/2", "x*sqrt(x)", 1, 1, 3),
     _power("-3/2", "(1/x)*rsqrt(x)", 2, 3, 3),
 )
-
-
-def special_power(exponent: float) -> Power | None:
-    """Return the power that *exponent* is meant as, None when only ``pow`` computes it."""
-    if not math.isfinite(exponent):
-        return None
-    whole = round(exponent)
-    if whole == exponent and 2 <= abs(whole) <= _LARGEST_WHOLE:
-        product = "*".join("x" * abs(whole))
-        formula = product if whole > 0 else f"1/({product})"
-        return Power(exponent=Fraction(whole), formula=formula)
-    return next((p for p in POWERS if abs(float(p.exponent) - exponent) < _CLOSE), None)
