@@ -30,6 +30,7 @@ class CommandRow(NamedTuple):  # made at every start, in an eighth of a dataclas
 # In the order of the help screen: what a GPU is, kernels, memory, files, advice, the tool itself.
 COMMANDS = (
     CommandRow("device", "What a GPU is, and what it does now."),
+    CommandRow("doctor", "What this machine's GPUs, driver and settings suffer from."),
     CommandRow("gpus", "GPUs of the catalogue: list, search, compare."),
     CommandRow("occupancy", "What limits a kernel's occupancy, and what would raise it."),
     CommandRow("bandwidth", "Theoretical and effective bandwidth, and what is normal."),
