@@ -16,13 +16,15 @@ from gpuadvise.advisor.backends.measure.session import Session
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpuadvise.advisor.gpu import Machine
+    from gpuadvise.advisor.gpu import Gpu, Machine
 
 LONGEST_SECONDS = 3.0
 # Links and clocks need some tenths of a second to rise from their idle state.
 _WARM_UP_SECONDS = 0.8
 _COPIED_BYTES = 64 << 20
 _ROUNDS = 1024
+# What this process itself changes: it must not be taken for another user of the GPU.
+_OURS = ("processes", "memory_used_bytes", "memory_free_bytes")
 
 
 def machine_at_work(environ: Mapping[str, str] = os.environ) -> Machine:
@@ -45,7 +47,16 @@ def machine_at_work(environ: Mapping[str, str] = os.environ) -> Machine:
         stop.set()
         for worker in workers:
             worker.join()
-    return replace(busy, notes=(*busy.notes, *faults))
+    gpus = tuple(map(_without_us, busy.gpus, idle.gpus)) if len(busy.gpus) == len(idle.gpus) else ()
+    return replace(busy, gpus=gpus or busy.gpus, notes=(*busy.notes, *faults))
+
+
+def _without_us(busy: Gpu, idle: Gpu) -> Gpu:
+    """Return *busy* with the processes and the memory that there were before this one worked."""
+    if busy.telemetry is None or idle.telemetry is None:
+        return busy
+    before = {name: getattr(idle.telemetry, name) for name in _OURS}
+    return replace(busy, telemetry=replace(busy.telemetry, **before))
 
 
 def _work(ordinal: int, until: float, stop: Event, faults: list[str]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.backends.nvidia_smi import machine_from_xml
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.telemetry import ProcessKind
+from gpuadvise.advisor.telemetry import IDLE_REASON, ProcessKind
 
 XML = b"""<?xml version="1.0" ?>
 <!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">
@@ -105,3 +107,24 @@ def test_damage_is_a_sentence_or_read(at: int, noise: bytes) -> None:
         machine_from_xml(XML[:at] + noise + XML[at + len(noise) :])
     except BadInput as error:
         assert error.message
+
+
+def test_a_recorded_h200_says_what_nvml_said() -> None:
+    """What does not move: NVML's answers of the same machine, taken a second apart."""
+    recorded = Path(__file__).parent / "recorded" / "nvidia-smi-h200.xml"
+    (gpu,) = machine_from_xml(recorded.read_bytes()).gpus
+    now = gpu.telemetry
+    assert now is not None
+    assert (gpu.device.id, gpu.device.name) == ("h200-sxm", "NVIDIA H200")
+    assert (now.sm_clock_max_hz, now.memory_clock_max_hz) == (1_980_000_000, 3_201_000_000)
+    assert (now.pcie_generation_max, now.pcie_lanes_max) == (5, 16)
+    assert now.memory_total_bytes == 150_754_820_096
+    assert (now.ecc_enabled, now.ecc_corrected, now.ecc_uncorrected) == (True, 0, 0)
+    assert (now.row_remap_pending, now.row_remap_failed) == (False, False)
+    assert (now.power_limit_watts, now.persistence_mode, now.compute_mode) == (
+        700.0,
+        True,
+        "default",
+    )
+    assert now.clock_event_reasons == (IDLE_REASON,)
+    assert now.processes == ()
