@@ -1,12 +1,13 @@
 """Write the pages of docs/rules from the rules: ``python docs/generate.py``.
 
 Nothing in that folder is edited by hand; a test compares it with what this prints. Other pages
-hold parts that are written, between two marks: the keys of the catalogue, the facts, and the
-example that has every key of a kernel description.
+hold parts that are written, between two marks: the commands, a rule, the facts, the keys of the
+catalogue and of a kernel description.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from inspect import cleandoc
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.catalogue.keys import table
 from gpuadvise.advisor.facts.bag import HOW, SUPPLY, Facts
 from gpuadvise.advisor.quantity import show_number
+from gpuadvise.cli.app import COMMANDS
 from gpuadvise.rules.explain import explain, needs_of
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority, Topic
@@ -49,15 +51,43 @@ def main() -> None:
             old.unlink()
     for name, text in wanted.items():
         (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
-    for name in WRITTEN:
-        (DOCS / name).write_text(with_written_part(name), encoding="utf-8", newline="\n")
+    for page in DOCS.glob("*.md"):
+        page.write_text(with_written_parts(page), encoding="utf-8", newline="\n")
 
 
-def with_written_part(name: str) -> str:
-    """Return the page docs/*name* with its part between the marks as it is now."""
-    before, start, rest = (DOCS / name).read_text(encoding="utf-8").partition(_START)
-    _, end, after = rest.partition(_END)
-    return f"{before}{start}{WRITTEN[name]()}{end}{after}"
+def with_written_parts(page: Path) -> str:
+    """Return the text of *page* with every part between two marks as it is now."""
+    return _MARKED.sub(
+        lambda part: f"{part['start']}{PARTS[part['name']]()}{part['end']}",
+        page.read_text(encoding="utf-8"),
+    )
+
+
+def commands_table() -> str:
+    """Return the table of commands, in Markdown; each has a heading with its name in some page."""
+    lines = ["| command | answers | page |", "| --- | --- | --- |"]
+    for entry in COMMANDS:
+        title, target = page_of(entry.name)
+        lines.append(f"| `{entry.name}` | {_cell(entry.help)} | [{title}]({target}) |")
+    return "\n".join(lines) + "\n"
+
+
+def page_of(command: str) -> tuple[str, str]:
+    """Return the title of the page that tells about *command*, and the link to the place."""
+    for page in sorted(DOCS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        title = text.partition("\n")[0].removeprefix("# ").partition(":")[0]
+        for level, heading in re.findall(r"^(#+) (.*`.*)$", text, re.MULTILINE):
+            if command in re.findall(r"`([a-z-]+)[ `]", heading):
+                anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+                return title, page.name if level == "#" else f"{page.name}#{anchor}"
+    raise ValueError(f"no page of docs/ has a heading with `{command}` in it: write one")
+
+
+def rule_module() -> str:
+    """Return the module of one short rule that has all parts."""
+    module = DOCS.parent / "rules" / "guide" / "partial_warp.py"
+    return f"```python\n{module.read_text(encoding='utf-8')}```\n"
 
 
 def facts_table() -> str:
@@ -83,13 +113,19 @@ def description_example() -> str:
     return "\n".join(["```toml", *blocks, "```", ""])
 
 
-# The parts of pages that are written, and the marks around them.
-WRITTEN = {
-    "adding-a-rule.md": facts_table,
-    "catalogue.md": table,
-    "kernel-description.md": description_example,
+# The parts of pages that are written, by the name in the mark before them.
+PARTS = {
+    "commands": commands_table,
+    "a rule": rule_module,
+    "facts": facts_table,
+    "keys of the catalogue": table,
+    "every key": description_example,
 }
-_START, _END = "<!-- written by docs/generate.py -->\n", "<!-- end -->\n"
+_MARKED = re.compile(
+    r"(?P<start><!-- docs/generate.py writes: (?P<name>[^\n]+) -->\n)"
+    r".*?(?P<end><!-- end -->\n)",
+    re.DOTALL,
+)
 _HEAD = """\
 [defaults]
 gpu = "h200"  # or cc = "9.0"

@@ -43,6 +43,15 @@ def test_every_schema_is_one_and_stands_alone(name: str, cli) -> None:
     assert name in {entry.name for entry in COMMANDS}
 
 
+# What they print is no answer of its own: a schema, a script.
+WITHOUT = {"schema", "completion"}
+
+
+@pytest.mark.parametrize("name", sorted({entry.name for entry in COMMANDS} - WITHOUT))
+def test_every_command_has_a_schema(name: str) -> None:
+    assert name in names(), f"describe its JSON answer in cli/schemas/{name}.json"
+
+
 def test_the_names_are_listed(cli) -> None:
     assert cli("schema").out.split() == names()
 
