@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from gpuadvise.advisor.binaries.model import Source
 from gpuadvise.cli.app import COMMANDS
 from gpuadvise.cli.schema import bundled, names
 
@@ -67,6 +68,13 @@ def test_recorded_command_lines_answer_by_the_schema(name: str, cli, monkeypatch
         ran = cli(*shlex.split(line))
         if ran.code in (0, 1):
             judge.validate(json.loads(ran.out))
+
+
+def test_the_schema_of_kernels_has_every_source() -> None:
+    kernel = json.loads(bundled("kernels"))["$defs"]["kernel"]
+        "items"
+    ]
+    assert set(kernel["properties"]["source"]["enum"]) == set(Source)
 
 
 def test_the_names_are_listed(cli) -> None:
