@@ -1,4 +1,4 @@
-"""The tables of a kernel description; docs/kernel-toml.md is written from them."""
+"""The tables of a kernel description: the keys of each record, and how each is read."""
 
 from __future__ import annotations
 
@@ -167,188 +167,178 @@ LAUNCH = {
     "nonportable_cluster": Key("nonportable_cluster", v.flag),
 }
 
-# Facts of one value each.
-PLAIN = {
-    "name": Key("kernel", v.text),
-    "elements": Key("elements", COUNT),
-    "syncs": Key("barriers_used", v.flag),
-    "latency": Key("arithmetic_latency", v.whole(1, 10_000)),
-    "ilp": Key("independent_instructions", v.number(1)),
-    "concurrent": Key("concurrent", v.flag),
-    "persisting_l2": Key("persisting_l2", v.size),
-    "total_time": Key("run_seconds", v.seconds),
-    "launch_bounds": Key("launch_bounds", launch_bounds),
-    "compile_flags": Key("compile_flags", values.texts),
-    "code": Key("code", code_images),
-    "driver": Key("driver", driver),
-    "environment": Key("environment", values.text_table),
-    "mig": Key("mig", v.flag),
-    "sanitized": Key("sanitized", v.flag),
-}
+TRAFFIC = KeyTable(
+    timing.Traffic,
+    {
+        "read": Key("read_bytes", v.size),
+        "write": Key("written_bytes", v.size),
+        "time": Key("seconds", v.seconds),
+        "reported_rate": Key("reported_rate", v.rate),
+    },
+)
 
-TABLES = {
-    "traffic": KeyTable(
-        timing.Traffic,
-        {
-            "read": Key("read_bytes", v.size),
-            "write": Key("written_bytes", v.size),
-            "time": Key("seconds", v.seconds),
-            "reported_rate": Key("reported_rate", v.rate),
-        },
-    ),
-    "work": KeyTable(
-        timing.Work,
-        {
-            "flops": Key("flops", v.number(above=True)),
-            "bytes": Key("bytes", v.size),
-            "dtype": Key("dtype", number_type),
-            "time": Key("seconds", v.seconds),
-        },
-    ),
-    "pipeline": KeyTable(
-        timing.Pipeline,
-        {
-            "h2d": Key("to_device_seconds", v.seconds_or_none),
-            "kernel": Key("kernel_seconds", v.seconds_or_none),
-            "d2h": Key("to_host_seconds", v.seconds_or_none),
-            "streams": Key("streams", COUNT),
-            "per_op": Key("per_operation_seconds", v.seconds_or_none),
-            "divisible": Key("divisible", v.flag),
-        },
-    ),
-    "scaling": KeyTable(
-        app.Scaling,
-        {
-            "parallel": Key("parallel", v.share),
-            "processors": Key("processors", COUNT),
-            "target": Key("target", v.number(1)),
-            "grows": Key("grows", v.flag),
-        },
-    ),
-    "offload": KeyTable(
-        app.Offload,
-        {
-            "host_time": Key("host_seconds", v.seconds),
-            "kernel_time": Key("kernel_seconds", v.seconds),
-            "transfer_time": Key("transfer_seconds", v.seconds_or_none),
-            "operations": Key("operations", COUNT),
-            "elements": Key("elements", COUNT),
-        },
-    ),
-    "reuse": KeyTable(
-        app.Reuse,
-        {
-            "factor": Key("factor", v.number(1)),
-            "tile": Key("tile_bytes", v.size),
-            "bytes": Key("total_bytes", v.size),
-            "staged": Key("staged", v.flag),
-        },
-    ),
-    "hot_region": KeyTable(
-        app.HotRegion,
-        {
-            "bytes": Key("bytes", v.size),
-            "passes": Key("passes", v.number(1)),
-            "pinned": Key("pinned", v.flag),
-            "streamed": Key("streamed_bytes", v.size),
-        },
-    ),
-    "tile": KeyTable(
-        app.Tile,
-        {
-            "bytes": Key("bytes", v.size),
-            "element": Key("element_bytes", COUNT),
-            "through": Key("through", v.word(app.TilePath)),
-            "row_stride": Key("row_stride_bytes", v.size),
-        },
-    ),
-    "allocations": KeyTable(
-        app.Allocations,
-        {
-            "per_iteration": Key("per_iteration", v.whole(0)),
-            "iterations": Key("iterations", COUNT),
-            "stream_ordered": Key("stream_ordered", v.flag),
-            "pool_keeps_memory": Key("pool_keeps_memory", v.flag),
-        },
-    ),
-    "managed": KeyTable(
-        app.Managed,
-        {
-            "bytes": Key("bytes", v.size),
-            "prefetched": Key("prefetched", v.flag),
-            "advised": Key("advised", v.flag),
-        },
-    ),
-    "pinned": KeyTable(
-        app.Pinned, {"bytes": Key("bytes", v.size), "host_memory": Key("host_bytes", v.size)}
-    ),
-    "mapped": KeyTable(app.Mapped, {"bytes": Key("bytes", v.size), "reads": Key("reads", FACTOR)}),
-    "profile": PROFILE,
-    "telemetry": TELEMETRY,
-    "compiled": KeyTable(
-        Compiled,
-        {
-            "spill_stores": Key("spill_store_bytes", v.size),
-            "spill_loads": Key("spill_load_bytes", v.size),
-            "stack": Key("stack_bytes", v.size),
-            "spills_exact": Key("spills_exact", v.flag),
-            "fp64_instructions": Key("fp64_instructions", v.whole()),
-            "instructions": Key("instructions", v.whole()),
-        },
-    ),
-}
+WORK = KeyTable(
+    timing.Work,
+    {
+        "flops": Key("flops", v.number(above=True)),
+        "bytes": Key("bytes", v.size),
+        "dtype": Key("dtype", number_type),
+        "time": Key("seconds", v.seconds),
+    },
+)
+
+PIPELINE = KeyTable(
+    timing.Pipeline,
+    {
+        "h2d": Key("to_device_seconds", v.seconds_or_none),
+        "kernel": Key("kernel_seconds", v.seconds_or_none),
+        "d2h": Key("to_host_seconds", v.seconds_or_none),
+        "streams": Key("streams", COUNT),
+        "per_op": Key("per_operation_seconds", v.seconds_or_none),
+        "divisible": Key("divisible", v.flag),
+    },
+)
+
+SCALING = KeyTable(
+    app.Scaling,
+    {
+        "parallel": Key("parallel", v.share),
+        "processors": Key("processors", COUNT),
+        "target": Key("target", v.number(1)),
+        "grows": Key("grows", v.flag),
+    },
+)
+
+OFFLOAD = KeyTable(
+    app.Offload,
+    {
+        "host_time": Key("host_seconds", v.seconds),
+        "kernel_time": Key("kernel_seconds", v.seconds),
+        "transfer_time": Key("transfer_seconds", v.seconds_or_none),
+        "operations": Key("operations", COUNT),
+        "elements": Key("elements", COUNT),
+    },
+)
+
+REUSE = KeyTable(
+    app.Reuse,
+    {
+        "factor": Key("factor", v.number(1)),
+        "tile": Key("tile_bytes", v.size),
+        "bytes": Key("total_bytes", v.size),
+        "staged": Key("staged", v.flag),
+    },
+)
+
+HOT_REGION = KeyTable(
+    app.HotRegion,
+    {
+        "bytes": Key("bytes", v.size),
+        "passes": Key("passes", v.number(1)),
+        "pinned": Key("pinned", v.flag),
+        "streamed": Key("streamed_bytes", v.size),
+    },
+)
+
+TILE = KeyTable(
+    app.Tile,
+    {
+        "bytes": Key("bytes", v.size),
+        "element": Key("element_bytes", COUNT),
+        "through": Key("through", v.word(app.TilePath)),
+        "row_stride": Key("row_stride_bytes", v.size),
+    },
+)
+
+ALLOCATIONS = KeyTable(
+    app.Allocations,
+    {
+        "per_iteration": Key("per_iteration", v.whole(0)),
+        "iterations": Key("iterations", COUNT),
+        "stream_ordered": Key("stream_ordered", v.flag),
+        "pool_keeps_memory": Key("pool_keeps_memory", v.flag),
+    },
+)
+
+MANAGED = KeyTable(
+    app.Managed,
+    {
+        "bytes": Key("bytes", v.size),
+        "prefetched": Key("prefetched", v.flag),
+        "advised": Key("advised", v.flag),
+    },
+)
+
+PINNED = KeyTable(
+    app.Pinned, {"bytes": Key("bytes", v.size), "host_memory": Key("host_bytes", v.size)}
+)
+
+MAPPED = KeyTable(app.Mapped, {"bytes": Key("bytes", v.size), "reads": Key("reads", FACTOR)})
+
+COMPILED = KeyTable(
+    Compiled,
+    {
+        "spill_stores": Key("spill_store_bytes", v.size),
+        "spill_loads": Key("spill_load_bytes", v.size),
+        "stack": Key("stack_bytes", v.size),
+        "spills_exact": Key("spills_exact", v.flag),
+        "fp64_instructions": Key("fp64_instructions", v.whole()),
+        "instructions": Key("instructions", v.whole()),
+    },
+)
 
 
-LISTS = {
-    "observations": KeyTable(
-        Observation,
-        {
-            "fault": Key("fault", v.text),
-            "file": Key("file", v.text),
-            "line": Key("line", COUNT),
-            "column": Key("column", COUNT),
-            "seen": Key("seen", v.text),
-            "kernel": Key("kernel", v.text),
-            "detail": Key("detail", values.text_table),
-        },
-    ),
-    "transfers": KeyTable(
-        timing.Transfer,
-        {
-            "direction": Key("direction", v.word(Direction)),
-            "bytes": Key("bytes", v.size),
-            "memory": Key("memory", v.word(timing.HostMemory)),
-            "time": Key("seconds", v.seconds),
-            "count": Key("count", COUNT),
-            "blocking": Key("blocking", v.flag),
-        },
-    ),
-    "accesses": KeyTable(
-        Access,
-        {
-            "name": Key("name", v.text),
-            "space": Key("space", v.word(Space)),
-            "word": Key("word_bytes", v.whole(1, 4096)),
-            "stride": Key("stride", v.whole(0, 2**24)),
-            "offset": Key("offset_bytes", v.whole(0, 2**31 - 1)),
-            "indices": Key("indices", values.wholes),
-            "row_bytes": Key("row_bytes", v.size),
-            "alignment": Key("alignment", v.one_of(1, 2, 4, 8, 16)),
-            "distinct": Key("distinct_addresses", v.whole(1, 32)),
-            "local_2d": Key("local_2d", v.flag),
-            "textured": Key("textured", v.flag),
-        },
-    ),
-    "stages": KeyTable(
-        app.Stage,
-        {
-            "name": Key("name", v.text),
-            "on": Key("place", v.word(app.Place)),
-            "in": Key("input_bytes", v.size),
-            "out": Key("output_bytes", v.size),
-            "host_needed": Key("host_needed", v.flag),
-            "time": Key("seconds", v.seconds),
-            "device_time": Key("device_seconds", v.seconds),
-        },
-    ),
-}
+OBSERVATION = KeyTable(
+    Observation,
+    {
+        "fault": Key("fault", v.text),
+        "file": Key("file", v.text),
+        "line": Key("line", COUNT),
+        "column": Key("column", COUNT),
+        "seen": Key("seen", v.text),
+        "kernel": Key("kernel", v.text),
+        "detail": Key("detail", values.text_table),
+    },
+)
+
+TRANSFER = KeyTable(
+    timing.Transfer,
+    {
+        "direction": Key("direction", v.word(Direction)),
+        "bytes": Key("bytes", v.size),
+        "memory": Key("memory", v.word(timing.HostMemory)),
+        "time": Key("seconds", v.seconds),
+        "count": Key("count", COUNT),
+        "blocking": Key("blocking", v.flag),
+    },
+)
+
+ACCESS = KeyTable(
+    Access,
+    {
+        "name": Key("name", v.text),
+        "space": Key("space", v.word(Space)),
+        "word": Key("word_bytes", v.whole(1, 4096)),
+        "stride": Key("stride", v.whole(0, 2**24)),
+        "offset": Key("offset_bytes", v.whole(0, 2**31 - 1)),
+        "indices": Key("indices", values.wholes),
+        "row_bytes": Key("row_bytes", v.size),
+        "alignment": Key("alignment", v.one_of(1, 2, 4, 8, 16)),
+        "distinct": Key("distinct_addresses", v.whole(1, 32)),
+        "local_2d": Key("local_2d", v.flag),
+        "textured": Key("textured", v.flag),
+    },
+)
+
+STAGE = KeyTable(
+    app.Stage,
+    {
+        "name": Key("name", v.text),
+        "on": Key("place", v.word(app.Place)),
+        "in": Key("input_bytes", v.size),
+        "out": Key("output_bytes", v.size),
+        "host_needed": Key("host_needed", v.flag),
+        "time": Key("seconds", v.seconds),
+        "device_time": Key("device_seconds", v.seconds),
+    },
+)

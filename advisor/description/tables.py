@@ -88,6 +88,19 @@ class KeyTable:
         return and_list(list(self.keys))
 
 
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of tables, ``[[kernel.accesses]]``, each with the keys of *table*."""
+
+    table: KeyTable
+
+    def value(self, raw: object, path: Path) -> tuple[Any, ...]:
+        """Return the values that *raw* describes; raises Fault."""
+        if not isinstance(raw, list) or not raw:
+            raise DescriptionFault(path, "A list of tables belongs here.")
+        return tuple(self.table.value(item, (*path, i)) for i, item in enumerate(raw))
+
+
 def unknown_key(key: str, keys: Mapping[str, object], path: Path) -> DescriptionFault:
     """Return the fault of a *key* that is none of *keys*, with the nearest one."""
     near = difflib.get_close_matches(str(key)[:60], list(keys), n=1, cutoff=0.6)
