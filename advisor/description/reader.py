@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.description.keys import LAUNCH, LISTS, PLAIN, TABLES
 from gpuadvise.advisor.description.tables import DescriptionFault, unknown_key
-from gpuadvise.advisor.description.values import text, texts
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.occupancy.launch import Launch
+from gpuadvise.advisor.values import text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,7 +12,7 @@ from gpuadvise.advisor.prose import and_list, quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gpuadvise.advisor.description.values import Reader
+    from gpuadvise.advisor.values import Reader
 
 Path = tuple[str | int, ...]
 
