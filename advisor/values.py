@@ -25,10 +25,11 @@ from gpuadvise.advisor.quantity import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from enum import StrEnum
 
     from gpuadvise.advisor.compatibility.drivers import Driver
+    from gpuadvise.advisor.transfers.links import Link
 
 
 Reader: TypeAlias = "Callable[[object], Any]"
@@ -41,6 +42,7 @@ LARGEST_LAUNCH = 2**31 - 1
 _FARTHEST = 2**40
 # More digits than any count has; int() on longer text costs quadratic time.
 _LONGEST = 20
+_LONGEST_MASK = 34  # 0b and 32 digits
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
@@ -284,17 +286,33 @@ def text(value: object) -> str:
 
 def word(words: type[Word]) -> Reader:
     """Return a reader of one member of *words*."""
+    read_word = one_word(*words)
 
     def read(value: object) -> Word:
-        if isinstance(value, str) and value in [*words]:
-            return words(value)
-        import difflib
-
-        near = difflib.get_close_matches(str(value)[:60], [*words], n=1, cutoff=0.6)
-        hint = f"Did you mean {near[0]}?" if near else f"Use {and_list([*words], 'or')}."
-        raise BadInput(f"{shown(value)} is not known here.", hint=hint)
+        return words(read_word(value))
 
     return read
+
+
+def one_word(*words: str) -> Reader:
+    """Return a reader of one of *words*, in any case."""
+
+    def read(value: object) -> str:
+        written = value.strip() if isinstance(value, str) else None
+        for known in words:
+            if written is not None and written.lower() == known.lower():
+                return str(known)
+        raise _unknown_word(value, words)
+
+    return read
+
+
+def _unknown_word(value: object, words: Sequence[str]) -> BadInput:
+    import difflib
+
+    near = difflib.get_close_matches(str(value)[:60], words, n=1, cutoff=0.6)
+    hint = f"Did you mean {near[0]}?" if near else f"Use {and_list(words, 'or')}."
+    return BadInput(f"{shown(value)} is not known here.", hint=hint)
 
 
 def shown(value: object) -> str:
@@ -407,6 +425,25 @@ def number_type(value: object) -> str:
 
     kind, tensor = arithmetic(text(value))
     return f"{kind}{TENSOR if tensor else ''}"
+
+
+def lane_mask(value: object) -> int:
+    """Return the lanes of a warp that ``"0x0000ffff"`` names, one bit each; raises BadInput."""
+    try:
+        plain = isinstance(value, str) and value.isascii() and len(value) <= _LONGEST_MASK
+        mask = int(str(value), 0) if plain else 0
+    except ValueError:
+        mask = 0
+    if not 0 < mask < 2**32:
+        raise BadInput(f"{shown(value)} is not a lane mask.", hint="Write 0x0000ffff.")
+    return mask
+
+
+def pcie(value: object) -> Link:
+    """Return the link that ``"4x8"`` (generation 4, 8 lanes) names; raises BadInput."""
+    from gpuadvise.advisor.transfers.links import parse_pcie
+
+    return parse_pcie(text(value))
 
 
 def driver(value: object) -> Driver:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gpuadvise.advisor import values
 from gpuadvise.advisor import values as v
 from gpuadvise.advisor.binaries.model import Content, Entry, Place
@@ -132,6 +134,24 @@ def launch_bounds(value: object) -> LaunchBounds:
     return LaunchBounds(threads=threads, blocks=blocks)
 
 
+def _copies(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return *fields* of a pipeline with each copy as its bytes or its seconds."""
+    for way in ("to_device", "to_host"):
+        if (amount := fields.pop(way, None)) is not None:
+            fields |= {f"{way}_bytes": amount.bytes, f"{way}_seconds": amount.seconds}
+    return fields
+
+
+def _distances(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return *fields* of an access with the stride in words and the offset in bytes."""
+    word = fields["word_bytes"]
+    if "stride" in fields:
+        fields["stride"] = fields["stride"].elements_of(word)
+    if "offset_bytes" in fields:
+        fields["offset_bytes"] = fields["offset_bytes"].bytes_of(word)
+    return fields
+
+
 COUNT = v.whole(1)
 FACTOR = v.number(above=True)
 
@@ -184,19 +204,21 @@ TABLES = {
             "flops": Key("flops", v.operations),
             "bytes": Key("bytes", v.size),
             "dtype": Key("dtype", v.number_type),
+            "tensor": Key("tensor", v.flag),
             "time": Key("seconds", v.seconds),
         },
     ),
     "pipeline": KeyTable(
         timing.Pipeline,
         {
-            "h2d": Key("to_device_seconds", v.seconds_or_none),
+            "h2d": Key("to_device", v.copy),
             "kernel": Key("kernel_seconds", v.seconds_or_none),
-            "d2h": Key("to_host_seconds", v.seconds_or_none),
+            "d2h": Key("to_host", v.copy),
             "streams": Key("streams", COUNT),
             "per_op": Key("per_operation_seconds", v.seconds_or_none),
             "divisible": Key("divisible", v.flag),
         },
+        _copies,
     ),
     "scaling": KeyTable(
         app.Scaling,
@@ -311,8 +333,8 @@ LISTS = {
             "name": Key("name", v.text),
             "space": Key("space", v.word(Space)),
             "word": Key("word_bytes", v.whole(1, 4096)),
-            "stride": Key("stride", v.whole(0, 2**24)),
-            "offset": Key("offset_bytes", v.whole(0, 2**31 - 1)),
+            "stride": Key("stride", v.distance),
+            "offset": Key("offset_bytes", v.distance),
             "indices": Key("indices", values.wholes),
             "row_bytes": Key("row_bytes", v.size),
             "alignment": Key("alignment", v.one_of(1, 2, 4, 8, 16)),
@@ -320,6 +342,7 @@ LISTS = {
             "local_2d": Key("local_2d", v.flag),
             "textured": Key("textured", v.flag),
         },
+        _distances,
     ),
     "stages": KeyTable(
         app.Stage,

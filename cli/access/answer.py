@@ -12,7 +12,6 @@ from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.cli.access.warp import distance, element_bytes, shown_lanes
-from gpuadvise.cli.args import whole
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -26,6 +25,7 @@ from gpuadvise.cli.blocks import (
     Tone,
 )
 from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.options import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -258,8 +258,8 @@ def rows_of(
     """Return what ``--pitch`` does to all rows; None without one, or where warps begin mid-row."""
     if words.pitch is None:
         return None
-    width = whole("--row-threads", words.row_threads or str(WARP_SIZE), low=1, high=WARP_SIZE)
-    pitch = distance("--pitch", words.pitch, element_bytes(words))
+    width = read("row_threads", words.row_threads or str(WARP_SIZE))
+    pitch = distance("pitch", words.pitch, element_bytes(words))
     if not pitch or WARP_SIZE % width:
         return None
     unit = SECTOR if cache_path(capability, path) is CachePath.SECTORS else LINE

@@ -18,8 +18,9 @@ from gpuadvise.cli.blocks import Block, Cell, Column, Drawing, Line, Table, Tone
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.occupancy.answer import echo, flat
-from gpuadvise.cli.occupancy.request import option, question
+from gpuadvise.cli.occupancy.request import question
 from gpuadvise.cli.occupancy.text import NOUNS, tone
+from gpuadvise.cli.options import flag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -177,7 +178,7 @@ def sweep_answer(request: OccupancyRequest) -> Answer:
     by = axis(request.sweep or "")
     given = request.texts[by] is not None
     texts = request.texts if given else {**request.texts, by.value: "1"}
-    launch = question(texts, option)
+    launch = question(texts, flag)
     choice = request.choice()
     points = swept(choice.device.limits, launch.launch, by)
     table = rows(points, by)
@@ -245,7 +246,7 @@ def chart(points: Sequence[Point], by: Axis, width: int) -> Drawing:
 
 def all_cc_answer(request: OccupancyRequest) -> Answer:
     """Return the answer, oldest capability first; raises BadInput."""
-    launch = question(request.texts, option)
+    launch = question(request.texts, flag)
     found = [(cc, occupancy(limits_of(cc)[0], launch.launch)) for cc in known_capabilities()]
     table = [{"compute_capability": str(cc), **record(each)} for cc, each in found]
     code, notes = request.verdict([each for _, each in found])
