@@ -24,7 +24,7 @@ _LONGEST = 64
 _BINARY = {"K": 1, "M": 2, "G": 3, "T": 4}
 _DECIMAL = {"": 0, "K": 3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}  # powers of ten
 # The base units in one of each unit; a time's are the parts of a second, all whole numbers.
-_BYTES = {
+_BYTES: dict[str, int] = {
     "": 1,
     "B": 1,
     **{unit: 1024**power for unit, power in _BINARY.items()},

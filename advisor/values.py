@@ -174,7 +174,7 @@ def shared_size(value: object) -> int:
 class CopyAmount(NamedTuple):
     """How much a copy moves, as its bytes or as its time; the other is 0."""
 
-    bytes: int = 0
+    size: int = 0  # bytes
     seconds: float = 0.0
 
 
@@ -192,7 +192,7 @@ def copy(value: object) -> CopyAmount:
     try:
         if value.rstrip().endswith("s"):
             return CopyAmount(seconds=seconds_or_none(value))
-        return CopyAmount(bytes=moved_bytes(value))
+        return CopyAmount(size=moved_bytes(value))
     except BadInput as error:
         raise BadInput(error.message, hint=hint) from None
 
@@ -200,18 +200,18 @@ def copy(value: object) -> CopyAmount:
 class Distance(NamedTuple):
     """How far two addresses lie apart, in elements or in bytes."""
 
-    count: int
+    amount: int
     in_bytes: bool = False
 
     def bytes_of(self, element: int) -> int:
         """Return the distance in bytes where an element has *element* of them."""
-        return self.count if self.in_bytes else self.count * element
+        return self.amount if self.in_bytes else self.amount * element
 
     def elements_of(self, element: int) -> int:
         """Return the distance in elements of *element* bytes; raises BadInput for a part of one."""
         whole_elements, rest = divmod(self.bytes_of(element), element)
         if rest:
-            raise BadInput(f"{self.count} bytes are no whole number of {element}-byte elements.")
+            raise BadInput(f"{self.amount} bytes are no whole number of {element}-byte elements.")
         return whole_elements
 
 

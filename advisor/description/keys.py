@@ -138,7 +138,7 @@ def _copies(fields: dict[str, Any]) -> dict[str, Any]:
     """Return *fields* of a pipeline with each copy as its bytes or its seconds."""
     for way in ("to_device", "to_host"):
         if (amount := fields.pop(way, None)) is not None:
-            fields |= {f"{way}_bytes": amount.bytes, f"{way}_seconds": amount.seconds}
+            fields |= {f"{way}_bytes": amount.size, f"{way}_seconds": amount.seconds}
     return fields
 
 

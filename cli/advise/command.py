@@ -37,7 +37,7 @@ def command(
     carveout: Annotated[Text, pick("carveout")] = None,
     barriers: Annotated[Text, pick("barriers")] = None,
     cluster: Annotated[Text, pick("cluster")] = None,
-    nonportable_cluster: Annotated[bool, pick("nonportable_cluster")] = False,
+    nonportable_cluster: Annotated[Switch, pick("nonportable_cluster")] = None,
     launch_bounds: Annotated[Text, pick("launch_bounds")] = None,
     elements: Annotated[Text, pick("elements")] = None,
     syncs: Annotated[Switch, pick("syncs")] = None,

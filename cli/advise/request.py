@@ -114,5 +114,5 @@ def shown_value(name: str, value: Any) -> Any:
         return value
     number = read(name, value)
     if isinstance(number, Distance):
-        return value if number.in_bytes else number.count
+        return value if number.in_bytes else number.amount
     return number

@@ -112,7 +112,8 @@ def _tiled(device: Device, words: Words, tile: SharedTile, walk: Walk, *, wide: 
 def _elements(stride: str, element: int) -> int:
     """Return ``--stride`` in elements; raises BadInput for a part of one, or beyond any row."""
     elements = named("--stride", read("stride", stride).elements_of, element)
-    return named("--stride", whole(0, _MOST_COLUMNS), elements)
+    stride_in_range: int = named("--stride", whole(0, _MOST_COLUMNS), elements)
+    return stride_in_range
 
 
 def _tile(text: str, words: Words, pad: int) -> SharedTile:

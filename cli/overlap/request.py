@@ -52,9 +52,9 @@ def work(*, h2d: str | None, kernel: str, d2h: str | None, pageable: bool) -> St
         raise BadInput("There is nothing to overlap.", hint="Give --h2d, --d2h or both.")
     return StagedWork(
         kernel_seconds=named("--kernel", seconds, kernel),
-        h2d_bytes=to_device.bytes,
+        h2d_bytes=to_device.size,
         h2d_seconds=to_device.seconds,
-        d2h_bytes=to_host.bytes,
+        d2h_bytes=to_host.size,
         d2h_seconds=to_host.seconds,
         pageable=pageable,
     )
