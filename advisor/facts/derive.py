@@ -93,7 +93,9 @@ def _timed(pipeline: Pipeline, device: Device) -> Pipeline:
         "to_device_seconds": (pipeline.to_device_bytes, Direction.H2D),
         "to_host_seconds": (pipeline.to_host_bytes, Direction.D2H),
     }
-    times: dict[str, Any] = {name: copy_seconds(size, link, way) for name, (size, way) in copies.items() if size}
+    times: dict[str, Any] = {
+        name: copy_seconds(size, link, way) for name, (size, way) in copies.items() if size
+    }
     return replace(pipeline, **times)
 
 

@@ -11,7 +11,7 @@ from gpuadvise.advisor.memory.coalescing import coalesce
 from gpuadvise.advisor.memory.remedies import remedies
 from gpuadvise.advisor.memory.transactions import CachePath
 from gpuadvise.advisor.prose import and_list, quoted
-from gpuadvise.cli.access.answer import AccessCase, blocks, measures, result, rows, rows_of
+from gpuadvise.cli.access.answer import AccessCase, blocks, draw, measures, result, rows, rows_of
 from gpuadvise.cli.access.warp import Words, patterns
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
@@ -65,6 +65,11 @@ def command(
     wanted = None if path is None else _PATHS[read("path", path)]
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     case = _case(choice.device, words, wanted, sweep=sweep, show=show)
+    if plot is not None:
+        from gpuadvise.cli.render.picture import save
+
+        title = f"Bytes that a warp moves on {case.device.name}"
+        save(plot, title, lambda axes: draw(axes, case.patterns[0], case.accesses[0]))
     code, notes = fails_under("efficiency", case.efficiency, least)
     answer = Answer(
         command="access",

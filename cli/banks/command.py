@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.cli.access.warp import Words
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.banks.answer import BanksCase, blocks, result
+from gpuadvise.cli.banks.answer import BanksCase, blocks, draw, result
 from gpuadvise.cli.banks.request import examined, wide_banks
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
@@ -48,6 +48,11 @@ def command(
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     wide = wide_banks(bank_size, choice.device)
     case = examined(choice.device, words, tile=tile, walk=walk, pad=pad, wide=wide)
+    if plot is not None:
+        from gpuadvise.cli.render.picture import save
+
+        title = f"Banks that a warp reads on {case.device.name}"
+        save(plot, title, lambda axes: draw(axes, case))
     answer = Answer(
         command="banks",
         device=device_block(case.device),

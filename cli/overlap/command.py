@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.json_records import plain
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.transfers.codegen import Language, skeleton
 from gpuadvise.advisor.transfers.overlap import MOST_STREAMS, break_even_bytes, overlap
 from gpuadvise.cli.answer import Answer
@@ -15,7 +16,7 @@ from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
-from gpuadvise.cli.overlap.answer import OverlapCase, blocks, result, rows
+from gpuadvise.cli.overlap.answer import OverlapCase, blocks, draw, result, rows
 from gpuadvise.cli.overlap.request import Changes, model, work
 
 if TYPE_CHECKING:
@@ -88,6 +89,11 @@ def command(
         code=None if written is None else _code(choice.device, wanted, found, written, step),
         show=show,
     )
+    if plot is not None:
+        from gpuadvise.cli.render.picture import save
+
+        title = f"{plural(case.told.streams, 'stream')} on {case.device.name}"
+        save(plot, title, lambda axes: draw(axes, case.told))
     answer = Answer(
         command="overlap",
         device=device_block(case.device),

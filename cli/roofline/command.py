@@ -73,9 +73,10 @@ def command(
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     kernels = [placed(choice.device, workload, given) for workload in workloads]
     if plot is not None:
-        from gpuadvise.cli.roofline.chart import save
+        from gpuadvise.cli.render.picture import save
+        from gpuadvise.cli.roofline.chart import draw
 
-        save(kernels, choice.device.name, plot)
+        save(plot, choice.device.name, lambda axes: draw(axes, kernels))
     shares = [kernel.found.share for kernel in kernels if kernel.found.share is not None]
     code, below = fails_under("of the roof", min(shares, default=None), least)
     answer = Answer(
