@@ -23,7 +23,7 @@ def current(command: str, arguments: list[str]) -> tuple[list[str], list[str]]:
         elif word == "--plot" and (following is None or following.startswith("-")):
             words[place] = "--show"
             notes.append("--plot without a FILE draws in the terminal: write --show.")
-        elif word == "--carveout" and _is_number(following):
+        elif word == "--carveout" and _is_number(following, most=100):
             words[place + 1] = f"{following}%"
             notes.append(
                 f"--carveout {following} is read as {following}%: write the per cent sign."
@@ -33,8 +33,10 @@ def current(command: str, arguments: list[str]) -> tuple[list[str], list[str]]:
     return _with_format(words) + arguments[end:], notes
 
 
-def _is_number(text: str | None) -> bool:
-    return text is not None and text.isascii() and text.isdigit() and text.strip("0") != ""
+def _is_number(text: str | None, *, most: int = 2**40) -> bool:
+    """Return whether *text* is a bare number from 1 to *most*; 0 is the same in any unit."""
+    digits = text is not None and text.isascii() and text.isdigit() and len(text) <= 13
+    return digits and 1 <= int(text or 0) <= most
 
 
 def _with_format(words: list[str]) -> list[str]:
