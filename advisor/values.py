@@ -400,7 +400,9 @@ def rectangle(most: int) -> Reader:
     def read(value: object) -> tuple[int, int]:
         rows, by, columns = value.lower().partition("x") if isinstance(value, str) else ("", "", "")
         if not by:
-            raise BadInput(f"{shown(value)} is not rows and columns.", hint="Write them as 32x32, rows first.")
+            raise BadInput(
+                f"{shown(value)} is not rows and columns.", hint="Write them as 32x32, rows first."
+            )
         return side(rows), side(columns)
 
     return read

@@ -239,6 +239,14 @@ _FILES = {
     "rules": Option("DIR", "Folder of your own rules."),
     "baseline": Option("FILE", "Saved JSON: show what is new."),
     "telemetry": Option("", "Clocks, power, heat, load, link, processes now."),
+    "fix": Option("", "Write what is mechanical."),
+    "diff": Option("", "Show what --fix would write."),
+    "load": Option("", "Put each GPU to work for up to 3 s, to judge clocks and link."),
+    "report": Option(
+        "FORMAT", "All of it for a ticket: markdown, json.", v.one_word("markdown", "json")
+    ),
+    "with_ids": Option("", "Leave UUIDs, PCI addresses and paths in."),
+    "watch": Option("TIME", "Ask again after this time, again and again: 2s.", v.seconds),
     "quick": Option("", "Fewer sizes, at most 5 s."),
 }  # fmt: skip
 _OUTPUT = {

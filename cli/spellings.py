@@ -6,6 +6,8 @@ from gpuadvise.advisor.errors import BadInput
 
 # (command, older name) -> name: what was written before keeps its meaning, with a note.
 RENAMED = {("compat", "--matrix"): "--all-gpus"}
+# The unit of bare numbers that were written before every share and time had one.
+_UNITS = {"--carveout": "%", "--watch": "s"}
 
 
 def current(command: str, arguments: list[str]) -> tuple[list[str], list[str]]:
@@ -23,20 +25,17 @@ def current(command: str, arguments: list[str]) -> tuple[list[str], list[str]]:
         elif word == "--plot" and (following is None or following.startswith("-")):
             words[place] = "--show"
             notes.append("--plot without a FILE draws in the terminal: write --show.")
-        elif word == "--carveout" and _is_number(following, most=100):
-            words[place + 1] = f"{following}%"
-            notes.append(
-                f"--carveout {following} is read as {following}%: write the per cent sign."
-            )
+        elif word in _UNITS and _is_number(following):
+            words[place + 1] = f"{following}{_UNITS[word]}"
+            notes.append(f"{word} {following} is read as {words[place + 1]}: write it so.")
         elif (command, word) == ("advise", "--offset") and _is_number(following):
             notes.append(f"--offset {following} counts elements: write {following}B for bytes.")
     return _with_format(words) + arguments[end:], notes
 
 
-def _is_number(text: str | None, *, most: int = 2**40) -> bool:
-    """Return whether *text* is a bare number from 1 to *most*; 0 is the same in any unit."""
-    digits = text is not None and text.isascii() and text.isdigit() and len(text) <= 13
-    return digits and 1 <= int(text or 0) <= most
+def _is_number(text: str | None) -> bool:
+    """Return whether *text* is a bare whole number; 0 is the same in any unit."""
+    return text is not None and text.isascii() and text.isdigit() and text.strip("0") != ""
 
 
 def _with_format(words: list[str]) -> list[str]:

@@ -299,7 +299,7 @@ def test_a_baseline_that_is_none(text: str | None, somewhere: Path, cli) -> None
         (("--parallel", "50%"), "--processors is missing."),
         (("--block", "32", "--ilp", "nan"), '--ilp: "nan" is not a number from 1 up.'),
         (("--launch-bounds", "256,x"), '--launch-bounds: "256,x" are not launch bounds.'),
-        (("--launch-bounds", "1,2,3"), "--launch-bounds: "1,2,3" are not launch bounds."),
+        (("--launch-bounds", "1,2,3"), '--launch-bounds: "1,2,3" are not launch bounds.'),
         (("--code", "sm_9x"), '--code: "sm_9x" is not a compute capability.'),
         (("--driver", "new"), '--driver: "new" is no driver version.'),
         (("--word", "4", "--space", "globe"), '--space: "globe" is not known here.'),

@@ -124,7 +124,9 @@ def test_every_gpu_of_the_catalogue(cli, fatbin) -> None:
     assert verdicts["8.7"] == "jit"  # a Tegra part takes the PTX
     text = cli("compat", path, "--all-gpus").out
     assert text.startswith("lib.fatbin runs on ")
-    rows = list(csv.DictReader(io.StringIO(cli("compat", path, "--all-gpus", "--format", "csv").out)))
+    rows = list(
+        csv.DictReader(io.StringIO(cli("compat", path, "--all-gpus", "--format", "csv").out))
+    )
     assert sum(len(row["gpus"]) for row in result["matrix"]) == len(rows)
     assert {row["verdict"] for row in rows if row["compute_capability"] == "9.0"} == {"jit"}
     assert cli("compat", path, "--all-gpus", "--driver", "12.4", "--fail-on", "jit").code == 0

@@ -41,7 +41,7 @@ def refused(said, *names: str) -> None:
         ("--smem", "-1"), ("--smem", "1XB"), ("--smem", "NaN"), ("--smem", "3G"),
         ("--dynamic-smem", "-1"), ("--dynamic-smem", "1.5"), ("--dynamic-smem", "1e99"),
         ("--barriers", "-1"), ("--barriers", "9999"), ("--cluster", "0"), ("--grid", "0"),
-        ("--grid", "1,2"), ("--cache", "l2"), ("--carveout", "101"), ("--carveout", "half"),
+        ("--grid", "1,2"), ("--cache", "l2"), ("--carveout", "101%"), ("--carveout", "half"),
         ("--launch-bounds", "256,0"), ("--launch-bounds", ","), ("--launch-bounds", "1,2,3"),
         ("--cc", "99"), ("--cc", "abc"), ("--sweep", "everything"), ("--sweep", ""), ("--fail-under", "50"),
         ("--fail-under", "nan"), ("--format", "yaml"), ("--get", "nope"),
