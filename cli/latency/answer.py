@@ -14,26 +14,22 @@ from gpuadvise.advisor.latency import (
     hide_arithmetic,
     hide_memory,
 )
-from gpuadvise.advisor.memory.word_size import LARGEST_ELEMENT
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import (
-    parse_seconds,
     show_bytes,
     show_rate,
     show_seconds,
     show_share,
 )
-from gpuadvise.cli.args import named, whole
+from gpuadvise.advisor.values import seconds, whole
 from gpuadvise.cli.blocks import Block, Cell, Fact, LabelledFacts, Line, Tone
 from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.options import OPTIONS, named, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.device import Device
-
-_MOST_CYCLES = 100_000
-_MOST_PARALLEL = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +49,7 @@ class LatencyCase:
     """What hides latency on one device; None where a needed fact is not known."""
 
     device: Device
-    ilp: int
+    ilp: float
     bytes_per_thread: int
     arithmetic: ArithmeticHiding | None
     memory: MemoryHiding | None
@@ -70,9 +66,9 @@ class LatencyCase:
 
 def examined(device: Device, options: Options) -> LatencyCase:
     """Return what the options ask of *device*; raises BadInput."""
-    ilp = whole("--ilp", options.ilp, low=1, high=_MOST_PARALLEL)
-    word = whole("--word", options.word, low=1, high=LARGEST_ELEMENT)
-    loads = whole("--loads", options.loads, low=1, high=_MOST_PARALLEL)
+    ilp = _whole_or_float(read("ilp", options.ilp))
+    word = read("word", options.word)
+    loads = read("loads", options.loads)
     warps, most = options.warps, device.limits.max_warps_per_sm
     cycles, assumed = _cycles(device, options.latency)
     return LatencyCase(
@@ -83,15 +79,20 @@ def examined(device: Device, options: Options) -> LatencyCase:
             device.capability, device.limits, latency_cycles=cycles, parallel_instructions=ilp
         ),
         memory=_memory(device, options.memory_latency, word * loads),
-        warps=None if warps is None else whole("--warps", warps, low=1, high=most),
+        warps=None if warps is None else named("--warps", whole(1, most), warps),
         assumed=assumed,
     )
+
+
+def _whole_or_float(value: float) -> float:
+    """Return *value*, as a whole number where it is one: JSON has always shown it so."""
+    return int(value) if value.is_integer() else value
 
 
 def _cycles(device: Device, text: str | None) -> tuple[int | None, bool]:
     """Return the latency of dependent arithmetic, and whether it is an older capability's."""
     if text is not None:
-        return whole("--latency", text, low=1, high=_MOST_CYCLES), False
+        return read("latency", text), False
     known = device.limits.arithmetic_latency_cycles
     if known is None and device.capability.major > 7:
         return VOLTA_LATENCY_CYCLES, True
@@ -108,10 +109,10 @@ def _memory(device: Device, latency: str | None, size: int) -> MemoryHiding | No
 def _seconds(device: Device, text: str | None) -> float | None:
     """Return the latency of global memory: a time, or cycles of the SM clock."""
     if text is not None and not text.strip().isdigit():
-        return named("--memory-latency", parse_seconds, text)
+        return named("--memory-latency", seconds, text)
     cycles = GLOBAL_LATENCY_CYCLES
     if text is not None:
-        cycles = whole("--memory-latency", text, low=1, high=_MOST_CYCLES)
+        cycles = named("--memory-latency", OPTIONS["latency"].read, text)
     return cycles / device.sm_clock_hz if device.sm_clock_hz else None
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpuadvise.advisor.description import values
-from gpuadvise.advisor.description import values as v
+from gpuadvise.advisor import values
+from gpuadvise.advisor import values as v
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.access import Space
 
