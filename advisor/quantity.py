@@ -24,7 +24,7 @@ _LONGEST = 64
 _BINARY = {"K": 1, "M": 2, "G": 3, "T": 4}
 _DECIMAL = {"": 0, "K": 3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}  # powers of ten
 # The base units in one of each unit; a time's are the parts of a second, all whole numbers.
-_BYTES = {
+_BYTES: dict[str, int] = {
     "": 1,
     "B": 1,
     **{unit: 1024**power for unit, power in _BINARY.items()},
@@ -125,15 +125,11 @@ def parse_share(text: str) -> float:
     """Return the fraction (0 to 1) that ``50%``, ``0.5`` or ``1/2`` names; raises BadInput."""
     accepted = "Write a share as 50%, 0.5 or 1/2."
     share = _share(text)
-    if share is None:
-        raise BadInput(f"{quoted(text)} is not a share.", hint=accepted)
-    if share.above <= share.below:
+    if share is not None and share.above <= share.below:
         return share.nearest()
-    if share.above <= 100 * share.below and "%" not in text and "/" not in text:
-        per_cent = text.strip()
-        as_fraction = f"{share.times(1, 100).nearest():g}"
-        accepted = f"Write {per_cent}% or {as_fraction}."
-    raise BadInput(f"{quoted(text)} is not a share from 0 to 1.", hint=accepted)
+    if share is not None and text.strip().isdigit() and share.above <= 100:
+        accepted = f"Write {share.above}% or {share.above / 100:g}."
+    raise BadInput(f"{quoted(text)} is not a share.", hint=accepted)
 
 
 def _share(text: str) -> Ratio | None:

@@ -12,7 +12,8 @@ from typer.core import TyperCommand, TyperGroup
 from gpuadvise import __version__
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import SHOWN, and_list, quoted
-from gpuadvise.cli.emit import stream
+from gpuadvise.cli.emit import note, stream
+from gpuadvise.cli.spellings import current
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
@@ -72,7 +73,14 @@ class _Helpful(ClickCommand):
 
 
 class _Command(_Helpful, TyperCommand):
-    """One command."""
+    """One command, which understands short and older spellings of its options."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Return what is left of *args* once the options have taken theirs."""
+        if not ctx.resilient_parsing:
+            args, notes = current(self.name or "", args)
+            note(*notes)
+        return super().parse_args(ctx, args)
 
 
 class LazyGroup(_Helpful, TyperGroup):
@@ -114,7 +122,19 @@ def _loaded(entry: CommandRow) -> ClickCommand:
         epilog=f"\b\nExamples:\n{examples}" if examples else None,
         context_settings=SETTINGS,
     )(module.command)
-    return typer.main.get_command(lone)
+    command = typer.main.get_command(lone)
+    if any("--format" in option.opts for option in command.params):
+        command.params.append(_json_option())
+    return command
+
+
+def _json_option() -> TyperOption:
+    """Return the option ``--json`` for help and completion; `current` spells it out before."""
+    from typer.core import TyperOption
+
+    return TyperOption(
+        param_decls=["--json"], is_flag=True, expose_value=False, help="Short for --format json."
+    )
 
 
 app = typer.Typer(

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from gpuadvise.advisor import values
+from gpuadvise.advisor import values as v
 from gpuadvise.advisor.binaries.model import Content, Entry, Place
 from gpuadvise.advisor.capability import parse_capability
-from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
 from gpuadvise.advisor.compatibility.survey import Survey, survey
-from gpuadvise.advisor.description import values
-from gpuadvise.advisor.description import values as v
 from gpuadvise.advisor.description.tables import Key, KeyTable
-from gpuadvise.advisor.description.values import text, texts, whole
-from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts import application as app
 from gpuadvise.advisor.facts import timing
 from gpuadvise.advisor.facts.access import Access, Space
 from gpuadvise.advisor.facts.code import Compiled, LaunchBounds, Observation
 from gpuadvise.advisor.facts.profile import Profile
-from gpuadvise.advisor.memory.number_types import parse_number_type
-from gpuadvise.advisor.peaks import TENSOR
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.transfers.copies import Direction
 
@@ -115,7 +112,8 @@ TELEMETRY = KeyTable(
 
 def code_images(value: object) -> Survey:
     """Return the images that ``["sm_80", "compute_90"]`` lists, as one module; raises BadInput."""
-    return survey(_image(target) for target in texts(value))
+    named = value.replace(",", " ") if isinstance(value, str) else value
+    return survey(_image(target) for target in values.texts(named))
 
 
 def _image(target: str) -> Entry:
@@ -129,25 +127,28 @@ def _image(target: str) -> Entry:
     )
 
 
-def driver(value: object) -> Driver:
-    """Return the driver that ``"12.4"`` or ``"550.54.14"`` names; raises BadInput."""
-    return parse_driver(text(value))
-
-
-def number_type(value: object) -> str:
-    """Return the type that ``"fp32"``, ``"double"`` or ``"fp16_tensor"`` names; raises BadInput."""
-    name = text(value)
-    suffix = TENSOR if name.endswith(TENSOR) else ""
-    return parse_number_type(name.removesuffix(TENSOR)) + suffix
-
-
 def launch_bounds(value: object) -> LaunchBounds:
     """Return launch bounds from ``256`` or ``[256, 4]``; raises BadInput."""
-    parts = value if isinstance(value, list) else [value]
-    if not 1 <= len(parts) <= 2:
-        raise BadInput("Launch bounds are a number of threads, or threads and blocks.")
-    read = whole(1, 2**31 - 1)
-    return LaunchBounds(threads=read(parts[0]), blocks=read(parts[1]) if parts[1:] else None)
+    threads, blocks = v.launch_bounds(value)
+    return LaunchBounds(threads=threads, blocks=blocks)
+
+
+def _copies(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return *fields* of a pipeline with each copy as its bytes or its seconds."""
+    for way in ("to_device", "to_host"):
+        if (amount := fields.pop(way, None)) is not None:
+            fields |= {f"{way}_bytes": amount.size, f"{way}_seconds": amount.seconds}
+    return fields
+
+
+def _distances(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return *fields* of an access with the stride in words and the offset in bytes."""
+    word = fields["word_bytes"]
+    if "stride" in fields:
+        fields["stride"] = fields["stride"].elements_of(word)
+    if "offset_bytes" in fields:
+        fields["offset_bytes"] = fields["offset_bytes"].bytes_of(word)
+    return fields
 
 
 COUNT = v.whole(1)
@@ -156,12 +157,12 @@ FACTOR = v.number(above=True)
 # The launch: named like the options of `gpuadvise occupancy`.
 LAUNCH = {
     "regs": Key("registers", v.whole(1, 65_536)),
-    "block": Key("block_dim", values.dims),
+    "block": Key("block_dim", v.block),
     "grid": Key("grid_dim", values.dims),
-    "smem": Key("static_shared", v.size),
-    "dynamic_smem": Key("dynamic_shared", v.size),
-    "max_dynamic_smem": Key("max_dynamic_shared", v.size),
-    "carveout": Key("carveout", v.whole(0, 100)),
+    "smem": Key("static_shared", v.shared_size),
+    "dynamic_smem": Key("dynamic_shared", v.shared_size),
+    "max_dynamic_smem": Key("max_dynamic_shared", v.shared_size),
+    "carveout": Key("carveout", v.per_cent),
     "barriers": Key("barriers", v.whole(0, 2**31 - 1)),
     "cluster": Key("cluster_dim", values.dims),
     "nonportable_cluster": Key("nonportable_cluster", v.flag),
@@ -180,9 +181,10 @@ TRAFFIC = KeyTable(
 WORK = KeyTable(
     timing.Work,
     {
-        "flops": Key("flops", v.number(above=True)),
+        "flops": Key("flops", v.operations),
         "bytes": Key("bytes", v.size),
-        "dtype": Key("dtype", number_type),
+        "dtype": Key("dtype", v.number_type),
+        "tensor": Key("tensor", v.flag),
         "time": Key("seconds", v.seconds),
     },
 )
@@ -190,13 +192,14 @@ WORK = KeyTable(
 PIPELINE = KeyTable(
     timing.Pipeline,
     {
-        "h2d": Key("to_device_seconds", v.seconds_or_none),
+        "h2d": Key("to_device", v.copy),
         "kernel": Key("kernel_seconds", v.seconds_or_none),
-        "d2h": Key("to_host_seconds", v.seconds_or_none),
+        "d2h": Key("to_host", v.copy),
         "streams": Key("streams", COUNT),
         "per_op": Key("per_operation_seconds", v.seconds_or_none),
         "divisible": Key("divisible", v.flag),
     },
+    _copies,
 )
 
 SCALING = KeyTable(
@@ -204,7 +207,7 @@ SCALING = KeyTable(
     {
         "parallel": Key("parallel", v.share),
         "processors": Key("processors", COUNT),
-        "target": Key("target", v.number(1)),
+        "target": Key("target", v.factor()),
         "grows": Key("grows", v.flag),
     },
 )
@@ -319,8 +322,8 @@ ACCESS = KeyTable(
         "name": Key("name", v.text),
         "space": Key("space", v.word(Space)),
         "word": Key("word_bytes", v.whole(1, 4096)),
-        "stride": Key("stride", v.whole(0, 2**24)),
-        "offset": Key("offset_bytes", v.whole(0, 2**31 - 1)),
+        "stride": Key("stride", v.distance),
+        "offset": Key("offset_bytes", v.distance),
         "indices": Key("indices", values.wholes),
         "row_bytes": Key("row_bytes", v.size),
         "alignment": Key("alignment", v.one_of(1, 2, 4, 8, 16)),
@@ -328,6 +331,7 @@ ACCESS = KeyTable(
         "local_2d": Key("local_2d", v.flag),
         "textured": Key("textured", v.flag),
     },
+    _distances,
 )
 
 STAGE = KeyTable(

@@ -14,11 +14,11 @@ from gpuadvise.advisor.description.tables import (
     ListOf,
     unknown_key,
 )
-from gpuadvise.advisor.description.values import text, texts
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import SUPPLY, Facts
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.occupancy.launch import Launch
+from gpuadvise.advisor.values import text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,6 +44,7 @@ _TABLES = {
 _DEVICE = ("gpu", "cc")
 _OTHERS = ("devices",)
 _SELECTION = ("select", "ignore")
+_ALSO = {"static_smem": "smem"}  # as the kernels command calls it
 KEYS = (*_PLAIN, *_DEVICE, *_OTHERS, *LAUNCH, *_TABLES, *_SELECTION)
 
 
@@ -54,6 +55,7 @@ class Described:
     facts: Facts
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what the author should know about how it was read
 
 
 def described(raw: object, find_device: DeviceFinder, path: Path = ()) -> Described:
@@ -61,13 +63,29 @@ def described(raw: object, find_device: DeviceFinder, path: Path = ()) -> Descri
     if not isinstance(raw, dict):
         raise DescriptionFault(path, "A kernel is described by a table of keys.")
     for key in raw:
-        if key not in KEYS:
+        if key not in KEYS and not (key in _ALSO and _ALSO[key] not in raw):
             raise unknown_key(key, dict.fromkeys(KEYS), path)
+    raw = _with_names(raw)
     return Described(
         facts=completed(_facts(raw, find_device, path)),
         select=_read(texts, raw, "select", path) or (),
         ignore=_read(texts, raw, "ignore", path) or (),
+        notes=_notes(raw),
     )
+
+
+def _with_names(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *raw* with every key under the name that `KEYS` has for it."""
+    return {_ALSO.get(key, key): value for key, value in raw.items()}
+
+
+def _notes(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the note on offsets without a unit, which counted bytes before they had units."""
+    offsets = [access.get("offset") for access in raw.get("accesses", ())]
+    offset = next((value for value in offsets if value and not isinstance(value, str)), None)
+    if offset is None:
+        return ()
+    return (f'offset = {offset} counts elements: write "{offset}B" for bytes.',)
 
 
 def _facts(raw: Mapping[str, Any], find_device: DeviceFinder, path: Path) -> Facts:

@@ -12,7 +12,7 @@ from gpuadvise.advisor.prose import and_list, quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gpuadvise.advisor.description.values import Reader
+    from gpuadvise.advisor.values import Reader
 
 Path = tuple[str | int, ...]
 
@@ -38,10 +38,14 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class KeyTable:
-    """A table of keys that becomes one value of *build*; fields without default are required."""
+    """A table of keys that becomes one value of *build*; fields without default are required.
+
+    *settle* turns what the keys gave into the fields of *build*, where one key needs another.
+    """
 
     build: Callable[..., Any]
     keys: Mapping[str, Key]
+    settle: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
     def value(self, raw: object, path: Path) -> Any:
         """Return the value that *raw* describes; raises Fault."""
@@ -51,7 +55,7 @@ class KeyTable:
                 message = f"The key {quoted(key)} is missing."
                 raise DescriptionFault(path, message, hint=f"Keys: {self.listed()}.", missing=key)
         try:
-            return self.build(**found)
+            return self.build(**self.settle(found))
         except BadInput as error:
             raise DescriptionFault(path, error.message, hint=error.hint) from None
 

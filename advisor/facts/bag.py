@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.description import keys, values
+from gpuadvise.advisor import values
+from gpuadvise.advisor.description import keys
 from gpuadvise.advisor.description.tables import KeyTable, ListOf
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.compatibility.drivers import Driver
     from gpuadvise.advisor.compatibility.survey import Survey
-    from gpuadvise.advisor.description.values import Reader
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.access import Access
     from gpuadvise.advisor.facts.application import (
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.roofline import Roofline
     from gpuadvise.advisor.telemetry import Telemetry
     from gpuadvise.advisor.transfers.links import LinkModel
+    from gpuadvise.advisor.values import Reader
 
 
 _PROFILE = (
@@ -194,7 +195,7 @@ class Facts:
     work: Work | None = fact(
         "Give operations and bytes: --flops 2e12 --bytes 3GB --time 5ms.",
         read=keys.WORK,
-        toml='work = { flops = 2e9, bytes = "2GB", dtype = "fp32", time = "1ms" }',
+        toml='work = { flops = 2e9, bytes = "2GB", dtype = "fp32", tensor = false, time = "1ms" }',
     )
     roofline: Roofline | None = fact(
         "Give operations, bytes, a data type and a GPU: --flops 2e12 --bytes 3GB --dtype "
@@ -276,8 +277,8 @@ class Facts:
         name = "a[2 * i]"
         space = "global"  # or shared, constant
         word = 4
-        stride = 2  # words between neighbouring lanes
-        offset = 0  # bytes from an aligned address
+        stride = 2  # words between neighbouring lanes, or "8B"
+        offset = 0  # words from an aligned address, or "4B"
         alignment = 4
         row_bytes = 4096
         local_2d = false
@@ -384,7 +385,7 @@ class Facts:
     )
     driver: Driver | None = fact(
         "Give the driver: --driver 12.4, or run with --device 0.",
-        read=keys.driver,
+        read=values.driver,
         toml='driver = "12.4"',
     )
     observations: tuple[Observation, ...] | None = fact(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gpuadvise.advisor.backends.choose import VARIABLE
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.cli.answer import Answer
@@ -14,7 +12,7 @@ from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot
+from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, pick
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice
@@ -34,10 +32,8 @@ def command(
     cc: Cc = None,
     device: Live = None,
     from_file: Snapshot = None,
-    all_gpus: Annotated[bool, typer.Option("--all", help="Every GPU of this machine.")] = False,
-    telemetry: Annotated[
-        bool, typer.Option("--telemetry", help="Clocks, power, heat, load, link, processes now.")
-    ] = False,
+    all_gpus: Annotated[bool, pick("all", "Every GPU of this machine.")] = False,
+    telemetry: Annotated[bool, pick("telemetry")] = False,
     format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
+from gpuadvise.cli import completion
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import FormatName, Get, Snapshot
+from gpuadvise.cli.options import FormatName, Get, Snapshot, Text, pick, read
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.gpu import Machine
@@ -26,51 +25,31 @@ EXAMPLES = """\
   gpuadvise doctor --report markdown > ticket.md
   gpuadvise doctor --from box.json        # device --all --telemetry, or nvidia-smi -q -x"""
 
-REPORTS = (Format.MARKDOWN, Format.JSON)
 _SHORTEST_WATCH = 0.5  # seconds; NVML's own counters move about that fast
 
 
 def command(
     from_file: Snapshot = None,
     all_checks: Annotated[
-        bool, typer.Option("--all", help="List every check, passed ones too, and the software.")
+        bool, pick("all", "List every check, passed ones too, and the software.")
     ] = False,
-    load: Annotated[
-        bool,
-        typer.Option(
-            "--load", help="Put each GPU to work for up to 3 s, to judge clocks and link."
-        ),
-    ] = False,
-    report: Annotated[
-        str | None,
-        typer.Option("--report", metavar="FORMAT", help="All of it for a ticket: markdown, json."),
-    ] = None,
-    with_ids: Annotated[
-        bool, typer.Option("--with-ids", help="Leave UUIDs, PCI addresses and paths in.")
-    ] = False,
+    load: Annotated[bool, pick("load")] = False,
+    report: Annotated[Text, pick("report")] = None,
+    with_ids: Annotated[bool, pick("with_ids")] = False,
     fail_on: Annotated[
-        str | None,
-        typer.Option("--fail-on", metavar="PRIORITY", help="Exit 1 at this priority or above."),
+        Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
     ] = None,
-    watch: Annotated[
-        float | None,
-        typer.Option("--watch", metavar="SECONDS", help="Ask again every so many seconds."),
-    ] = None,
+    watch: Annotated[Text, pick("watch")] = None,
     format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Judge the GPUs of this machine, their links, the driver, and what is set around them."""
     from gpuadvise.cli.doctor.answer import priority_named
 
-    if report is not None and report not in REPORTS:
-        raise BadInput(f"--report: {quoted(report)} is not a report.", hint="Use markdown or json.")
     if load and from_file is not None:
         raise BadInput("--load needs this machine's GPUs; --from reads a saved answer.")
-    if watch is not None and not watch >= _SHORTEST_WATCH:
-        raise BadInput(
-            f"--watch: {watch:g} is not a number of seconds.", hint=f"{_SHORTEST_WATCH} or more."
-        )
-    output = Output(format=report or format, fields=tuple(get or ()))
+    interval = _interval(watch)
+    output = Output(format=read("report", report) or format, fields=tuple(get or ()))
     limit = priority_named(fail_on)
 
     def examined() -> Answer:
@@ -90,10 +69,21 @@ def command(
             with_ids=with_ids,
         )
 
-    while watch is not None:
+    while interval is not None:
         emit(examined(), output)
-        _wait(watch)
+        _wait(interval)
     return emit(examined(), output)
+
+
+def _interval(text: str | None) -> float | None:
+    """Return the seconds of ``--watch``; raises BadInput where NVML has nothing new so soon."""
+    seconds: float | None = read("watch", text)
+    if seconds is not None and seconds < _SHORTEST_WATCH:
+        raise BadInput(
+            f"--watch: {quoted(text or '')} is too short.",
+            hint=f"Write {_SHORTEST_WATCH}s or more.",
+        )
+    return seconds
 
 
 def _wait(seconds: float) -> None:

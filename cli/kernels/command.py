@@ -1,12 +1,13 @@
 """``gpuadvise kernels``: resources and occupancy of every kernel in a file."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from gpuadvise.cli import options
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import Text, pick, read
 
 EXAMPLES = """\
   gpuadvise kernels libcufft.so.12 --gpu rtx5090
@@ -15,12 +16,6 @@ EXAMPLES = """\
   gpuadvise kernels torch.whl --list
   gpuadvise kernels app.cubin --gpu l4 --advise
   gpuadvise kernels libfoo.so --filter gemm --format ndjson"""
-
-Text = str | None
-
-
-def _option(name: str, metavar: str, text: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=text)
 
 
 def command(
@@ -35,36 +30,21 @@ def command(
     cc: options.Cc = None,
     device: options.Live = None,
     snapshot: options.Snapshot = None,
-    arch: Annotated[
-        list[str] | None, _option("--arch", "CC,...", "Only code for these targets: 90,sm_100a.")
-    ] = None,
-    name: Annotated[Text, _option("--filter", "REGEX", "Only kernels whose name matches.")] = None,
-    block: Annotated[Text, _option("--block", "SIZE", "Block of every launch: 256, 16x16.")] = None,
+    arch: Annotated[list[str] | None, pick("arch")] = None,
+    name: Annotated[Text, pick("filter")] = None,
+    block: Annotated[Text, pick("block", "Block of every launch: 256 or 16x16.")] = None,
     dynamic_smem: Annotated[
-        Text, _option("--dynamic-smem", "BYTES", "Dynamic shared memory of every launch.")
+        Text, pick("dynamic_smem", "Dynamic shared memory of every launch.")
     ] = None,
-    entries: Annotated[
-        bool, typer.Option("--list", help="Only what the containers hold; unpacks nothing.")
-    ] = False,
-    functions: Annotated[
-        bool, typer.Option("--functions", help="Device functions as well as kernels.")
-    ] = False,
-    advise: Annotated[
-        bool, typer.Option("--advise", help="Run the rules over every kernel.")
-    ] = False,
+    entries: Annotated[bool, pick("list")] = False,
+    functions: Annotated[bool, pick("functions")] = False,
+    advise: Annotated[bool, pick("advise")] = False,
     driver_check: Annotated[
-        bool, typer.Option("--driver-check", help="Load FILE on a live GPU and compare.")
+        bool, pick("driver_check", "Load FILE on a live GPU and compare.")
     ] = False,
-    sort: Annotated[
-        Text,
-        _option(
-            "--sort", "ORDER", "matters, name, occupancy, registers, smem, stack, spills or code."
-        ),
-    ] = None,
-    limit: Annotated[Text, _option("--limit", "N", "Most kernels to show; 0: all.")] = None,
-    jobs: Annotated[
-        Text, _option("--jobs", "N", "Processes that read one large file; 1 unless given.")
-    ] = None,
+    sort: Annotated[Text, pick("sort")] = None,
+    limit: Annotated[Text, pick("limit")] = None,
+    jobs: Annotated[Text, pick("jobs")] = None,
     format: options.FormatName = Format.TEXT,
     get: options.Get = None,
 ) -> Exit:
@@ -79,14 +59,14 @@ def command(
             targets=parse.parse_targets(arch or []),
             pattern=parse.parse_filter(name),
             block=parse.parse_block(block),
-            dynamic_smem=parse.parse_dynamic(dynamic_smem),
+            dynamic_smem=read("dynamic_smem", dynamic_smem) or 0,
             entries_only=entries,
             functions=functions,
             advise=advise,
             driver_check=driver_check,
-            sort=parse.parse_sort(sort),
-            limit=parse.parse_limit(limit),
-            jobs=parse.parse_jobs(jobs),
+            sort=read("sort", sort),
+            limit=read("limit", limit),
+            jobs=read("jobs", jobs) or 1,
             output=Output(format=format, fields=tuple(get or ())),
         )
     )

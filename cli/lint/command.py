@@ -9,12 +9,13 @@ import typer
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import and_list, plural, quoted, quoted_path
 from gpuadvise.advisor.source.fixes import Mended, mended
+from gpuadvise.cli import completion
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Output
+from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.lint.answer import LINT_RULES, answer
 from gpuadvise.cli.lint.gather import Source, sources
-from gpuadvise.cli.options import FormatName, Get
+from gpuadvise.cli.options import Get, Text, pick
 from gpuadvise.rules.model import Priority
 
 EXAMPLES = """\
@@ -24,21 +25,21 @@ EXAMPLES = """\
   gpuadvise lint kernel.cu --diff
   gpuadvise lint src/ --ignore slow-math,unrestricted-pointers --fix"""
 
-Ids = Annotated[str | None, typer.Option(metavar="RULES", help="Ids, separated by commas.")]
-
 
 def command(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE...", help=".cu, .cuh, .py, a folder; -: stdin.")
     ],
-    select: Ids = None,
-    ignore: Ids = None,
+    select: Annotated[Text, pick("select", "Only these rules, separated by commas.")] = None,
+    ignore: Annotated[Text, pick("ignore", "Not these rules, separated by commas.")] = None,
     fail_on: Annotated[
-        str | None, typer.Option("--fail-on", metavar="PRIORITY", help="Exit 1 on a finding.")
+        Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
     ] = None,
-    fix: Annotated[bool, typer.Option("--fix", help="Write what is mechanical.")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Show what --fix would write.")] = False,
-    format_name: FormatName = "text",
+    fix: Annotated[bool, pick("fix")] = False,
+    diff: Annotated[bool, pick("diff")] = False,
+    format: Annotated[
+        str, pick("format", "text, json, ndjson, csv, markdown, sarif or github.")
+    ] = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Say which faults FILE shows, where, and what to write instead."""
@@ -49,9 +50,7 @@ def command(
     if fix or diff:
         return _mend(read, write=fix and not diff, notes=notes)
     inputs = {"files": files, "select": chosen, "ignore": left_out, "fail_on": fail_on}
-    return emit(
-        answer(read, inputs, limit, notes), Output(format=format_name, fields=tuple(get or ()))
-    )
+    return emit(answer(read, inputs, limit, notes), Output(format=format, fields=tuple(get or ())))
 
 
 def _priority(words: str | None) -> Priority | None:
