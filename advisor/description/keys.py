@@ -17,7 +17,6 @@ from gpuadvise.advisor.facts.code import Compiled, LaunchBounds, Observation
 from gpuadvise.advisor.facts.profile import Profile
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.transfers.copies import Direction
-from gpuadvise.advisor.values import texts
 
 _SHARES = (
     "achieved_occupancy",
@@ -114,7 +113,7 @@ TELEMETRY = KeyTable(
 def code_images(value: object) -> Survey:
     """Return the images that ``["sm_80", "compute_90"]`` lists, as one module; raises BadInput."""
     named = value.replace(",", " ") if isinstance(value, str) else value
-    return survey(_image(target) for target in texts(named))
+    return survey(_image(target) for target in values.texts(named))
 
 
 def _image(target: str) -> Entry:

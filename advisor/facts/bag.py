@@ -277,8 +277,8 @@ class Facts:
         name = "a[2 * i]"
         space = "global"  # or shared, constant
         word = 4
-        stride = 2  # words between neighbouring lanes
-        offset = 0  # bytes from an aligned address
+        stride = 2  # words between neighbouring lanes, or "8B"
+        offset = 0  # words from an aligned address, or "4B"
         alignment = 4
         row_bytes = 4096
         local_2d = false

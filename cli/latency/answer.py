@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
 
 
+_MOST_PARALLEL = 1024  # a schedule is counted in whole instructions, an average need not be
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The options as typed; ``None`` is not given."""
@@ -49,7 +52,7 @@ class LatencyCase:
     """What hides latency on one device; None where a needed fact is not known."""
 
     device: Device
-    ilp: float
+    ilp: int
     bytes_per_thread: int
     arithmetic: ArithmeticHiding | None
     memory: MemoryHiding | None
@@ -66,7 +69,7 @@ class LatencyCase:
 
 def examined(device: Device, options: Options) -> LatencyCase:
     """Return what the options ask of *device*; raises BadInput."""
-    ilp = _whole_or_float(read("ilp", options.ilp))
+    ilp = named("--ilp", whole(1, _MOST_PARALLEL), options.ilp)
     word = read("word", options.word)
     loads = read("loads", options.loads)
     warps, most = options.warps, device.limits.max_warps_per_sm
@@ -82,11 +85,6 @@ def examined(device: Device, options: Options) -> LatencyCase:
         warps=None if warps is None else named("--warps", whole(1, most), warps),
         assumed=assumed,
     )
-
-
-def _whole_or_float(value: float) -> float:
-    """Return *value*, as a whole number where it is one: JSON has always shown it so."""
-    return int(value) if value.is_integer() else value
 
 
 def _cycles(device: Device, text: str | None) -> tuple[int | None, bool]:

@@ -105,7 +105,7 @@ def test_a_report_holds_all_checks_and_no_identity(cli) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--report", "pdf"), '--report: "pdf" is not a report.'),
+        (("--report", "pdf"), '--report: "pdf" is not known here.'),
         (("--fail-on", "urgent"), '--fail-on: "urgent" is not a priority.'),
         (("--watch", "0"), '--watch: "0" is not a time.'),
         (("--load",), "--load needs this machine's GPUs"),

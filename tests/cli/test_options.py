@@ -8,19 +8,24 @@ from importlib import import_module
 import pytest
 
 from gpuadvise.advisor import values as v
-from gpuadvise.advisor.description.keys import LAUNCH, LISTS, PLAIN, TABLES
+from gpuadvise.advisor.description.keys import LAUNCH
+from gpuadvise.advisor.description.tables import ListOf
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.facts.bag import SUPPLY
 from gpuadvise.cli import options
 from gpuadvise.cli.app import COMMANDS, SETTINGS, _loaded
 from gpuadvise.cli.exits import Exit, fails_under
 from gpuadvise.cli.spellings import current
 
-KEYS = {name: {**LISTS, **TABLES}[name].keys for name in (*LISTS, *TABLES)}
+TABLES = {it.key: it.read for it in SUPPLY.values() if it.key}
 
 
 def _key(path: tuple[str, ...]) -> object:
     *table, name = path
-    return KEYS[table[0]][name] if table else {**LAUNCH, **PLAIN}[name]
+    if not table:
+        return {**LAUNCH, **TABLES}[name]
+    keys = TABLES[table[0]]
+    return (keys.table if isinstance(keys, ListOf) else keys).keys[name]  # type: ignore[union-attr]
 
 
 def _commands() -> list[str]:
