@@ -132,22 +132,22 @@ FACT = (
     (
         "advisor/facts/application.py",
         "",
-        "\n\n@dataclass(frozen=True, slots=True, kw_only=True)\nclass Launches:\n"
-        '    """Launches of one pass."""\n\n    count: int\n    seconds: float\n',
+        "\n\n@dataclass(frozen=True, slots=True, kw_only=True)\nclass Samples:\n"
+        '    """Samples of one pass."""\n\n    count: int\n    seconds: float\n',
     ),
     (
         "advisor/description/keys.py",
         "",
-        "\nLAUNCHES = KeyTable(\n    app.Launches,\n"
+        "\nSAMPLES = KeyTable(\n    app.Samples,\n"
         '    {"count": Key("count", COUNT), "time": Key("seconds", v.seconds)},\n)\n',
     ),
-    ("advisor/facts/bag.py", "        HotRegion,\n", "        Launches,\n"),
+    ("advisor/facts/bag.py", "        HotRegion,\n", "        Samples,\n"),
     (
         "advisor/facts/bag.py",
         "class Facts:\n",
-        '    launches: Launches | None = fact(\n        "Describe [kernel.launches].",\n'
-        "        read=keys.LAUNCHES,\n"
-        """        toml='launches = { count = 10, time = "3us" }',\n    )\n""",
+        '    samples: Samples | None = fact(\n        "Describe [kernel.samples].",\n'
+        "        read=keys.SAMPLES,\n"
+        """        toml='samples = { count = 10, time = "3us" }',\n    )\n""",
     ),
 )
 
