@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _IN_MEMORY = 1 << 24
 _PIECE = 1 << 20
 # Standard input is kept, because containers are not read front to back.
-_MOST_PIPED = 8 << 30
+_MAX_PIPED = 8 << 30
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def kept(stream: BinaryIO, name: str) -> Iterator[tuple[BinaryIO, FileSpan]]:
     with SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
         while piece := stream.read(_PIECE):
             file.write(piece)
-            if file.tell() > _MOST_PIPED:
+            if file.tell() > _MAX_PIPED:
                 raise BadInput(f"{name} is larger than 8 GiB.", hint="Give the file itself.")
         yield cast("BinaryIO", file), _span(cast("BinaryIO", file), name)
 

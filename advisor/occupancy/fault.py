@@ -61,5 +61,5 @@ class LaunchFault:
     message: str
     failure: RuntimeFailure
     formerly: RuntimeFailure | None = None  # the answer of runtimes before CUDA 13, if another
-    asked: int
+    requested: int
     allowed: int

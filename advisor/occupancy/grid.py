@@ -56,7 +56,7 @@ def cooperative_fault(grid: Waves) -> LaunchFault | None:
         message=f"{grid.blocks:,} blocks in a cooperative grid: {grid.wave_size:,} can be "
         f"resident at once, {grid.blocks - grid.wave_size:,} too many.",
         failure=RuntimeFailure.COOPERATIVE_TOO_LARGE,
-        asked=grid.blocks,
+        requested=grid.blocks,
         allowed=grid.wave_size,
     )
 

@@ -271,10 +271,10 @@ def why_nothing(request: KernelsRequest, choice: Choice | None, seen: GatheredIt
 
 def refuse_nothing(gatherer: Gatherer) -> None:
     """Raise BadInput when no file holds any device code."""
-    seen = gatherer.seen
+    seen = gatherer.gathered
     if seen.entries or seen.kernels:
         return
-    names = and_list([quoted_path(path) for path in gatherer.asked.files], "or")
+    names = and_list([quoted_path(path) for path in gatherer.request.files], "or")
     if seen.damage:
         raise unreadable(names, seen.damage)
     raise BadInput(f"There is no device code in {names}.")
@@ -282,7 +282,7 @@ def refuse_nothing(gatherer: Gatherer) -> None:
 
 def notes(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) -> list[str]:
     """Return what to say on stderr beside the answer."""
-    seen = gatherer.seen
+    seen = gatherer.gathered
     said = [*damage_notes(seen.damage)]
     if not (seen.listed or request.entries_only or request.output.format in READ):
         said.append(why_nothing(request, choice, seen))

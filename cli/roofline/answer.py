@@ -37,7 +37,7 @@ _IMPOSSIBLE = (
 
 def result(device: Device, kernels: Sequence[Placed]) -> dict[str, Any]:
     """Return the ``result``: the first kernel's fields, all kernels, every ridge."""
-    rate = kernels[0].found.bandwidth
+    rate = kernels[0].roofline.bandwidth
     return {
         **row(kernels[0]),
         "moves": [plain(move) for move in kernels[0].moves],
@@ -51,7 +51,7 @@ def result(device: Device, kernels: Sequence[Placed]) -> dict[str, Any]:
 
 def row(kernel: Placed) -> dict[str, Any]:
     """Return one kernel for JSON and CSV."""
-    found, work = kernel.found, kernel.workload
+    found, work = kernel.roofline, kernel.workload
     return {
         "kernel": work.name,
         "arithmetic_intensity": found.intensity,
@@ -82,13 +82,13 @@ def blocks(device: Device, kernels: Sequence[Placed]) -> list[Block]:
         return [*found, *_many(kernels)]
     kernel = kernels[0]
     found.append(LabelledFacts(tuple(_facts(kernel))))
-    if kernel.found.far:
+    if kernel.roofline.far:
         found.append(Line("Below half of its roof: latency, occupancy or too little work limits."))
-    if kernel.found.impossible:
+    if kernel.roofline.impossible:
         found.append(Line(_IMPOSSIBLE, Tone.BAD))
     if kernel.moves:
         found += [Heading("What would move it"), _moves(kernel)]
-    return [*found, Heading("Ridge points"), _ridges(device, kernel.found.bandwidth)]
+    return [*found, Heading("Ridge points"), _ridges(device, kernel.roofline.bandwidth)]
 
 
 def _many(kernels: Sequence[Placed]) -> list[Block]:
@@ -104,7 +104,7 @@ def _many(kernels: Sequence[Placed]) -> list[Block]:
 
 
 def _facts(kernel: Placed) -> Iterator[Fact]:
-    found = kernel.found
+    found = kernel.roofline
     ridge = f"ridge at {_number(found.ridge)}"
     yield Fact(label="intensity", value=Cell(f"{_number(found.intensity)} FLOP/B"), remark=ridge)
     yield Fact(label="bound", value=Cell(str(found.bound), Tone.STRONG))
@@ -152,7 +152,7 @@ def _kernels(kernels: Sequence[Placed]) -> Table:
 
 
 def _kernel(kernel: Placed) -> tuple[Cell, ...]:
-    found = kernel.found
+    found = kernel.roofline
     tone = Tone.BAD if found.impossible else Tone.POOR if found.far else Tone.PLAIN
     return (
         Cell(shortened(kernel.workload.name or "")),

@@ -91,19 +91,19 @@ def _with_peaks(
 
 
 def _peaks(kernels: Sequence[Placed]) -> list[float]:
-    return sorted({kernel.found.peak for kernel in kernels})
+    return sorted({kernel.roofline.peak for kernel in kernels})
 
 
 def _roof(kernels: Sequence[Placed], peak: float) -> tuple[list[float], list[float]]:
     """Return the three corners of the roof under *peak*: start, ridge, end."""
-    rate = kernels[0].found.bandwidth
+    rate = kernels[0].roofline.bandwidth
     ridge = peak / rate
-    places = [ridge, *(kernel.found.intensity for kernel in kernels)]
+    places = [ridge, *(kernel.roofline.intensity for kernel in kernels)]
     low, high = min(places) / _MARGIN, max(places) * _MARGIN
     return [low, ridge, high], [low * rate, peak, peak]
 
 
 def _points(kernels: Sequence[Placed]) -> tuple[list[float], list[float]]:
     """Return where the kernels stand: at what they achieve, or at their roof."""
-    found = [kernel.found for kernel in kernels]
+    found = [kernel.roofline for kernel in kernels]
     return [f.intensity for f in found], [f.achieved or f.attainable for f in found]

@@ -231,7 +231,7 @@ def test_an_impossible_launch_is_an_answer(
     assert result.reason == reason
     dimensions = cause in (Cause.THREADS, Cause.BLOCK_DIMENSION, Cause.GRID_DIMENSION)
     assert result.fault.formerly == (CONFIGURATION if dimensions else None)
-    assert result.fault.asked > result.fault.allowed
+    assert result.fault.requested > result.fault.allowed
     found = fixes(result.hardware, result.launch, result.fault)
     assert [fix.how for fix in found] == hows
     assert all(occupancy(result.hardware, fix.launch).launchable for fix in found)
