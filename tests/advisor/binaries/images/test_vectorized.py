@@ -235,7 +235,7 @@ def test_instructions_are_counted_one_by_one(library: str, monkeypatch: pytest.M
 
 def test_memory_is_handed_out_again() -> None:
     buffers = Buffers()
-    first, second = buffers.acquire(10), buffers.take(10)
+    first, second = buffers.acquire(10), buffers.acquire(10)
     assert first is not second
     buffers.release(first)
     assert buffers.acquire(20) is first

@@ -197,9 +197,9 @@ def test_small_frames_are_judged_like_large_ones(tmp_path: Path) -> None:
 
 def test_batches_are_bounded_by_what_is_read_too() -> None:
     large = [_step(at << 20, 1 << 20, 8) for at in range(64)]
-    assert max(len(batch.steps) for batch in batches(large, 1 << 25, 1) if batch) == 8
+    assert max(len(batch.items) for batch in batches(large, 1 << 25, 1) if batch) == 8
     shared = [_step(0, 10, 1 << 22, (16 * part, 16)) for part in range(300)]
-    assert [len(batch.steps) for batch in batches(shared, 1 << 25, 1) if batch] == [300]
+    assert [len(batch.items) for batch in batches(shared, 1 << 25, 1) if batch] == [300]
 
 
 def test_workers_share_a_batch() -> None:
@@ -215,7 +215,7 @@ def test_what_is_tiny_is_not_shared() -> None:
     batch = ImageBatch([_step(at, 8, 8) for at in range(4096)], 4096 * 8)
     with ThreadPoolExecutor(1) as pool:
         images = Images(MemorySpan(bytes(1 << 15)))
-        assert len(prefetch._begun(batch, pool, images, Buffers(), 4).openings) == 1
+        assert len(prefetch._start(batch, pool, images, Buffers(), 4).openings) == 1
 
 
 def test_what_is_not_packed_is_not_read_ahead(tmp_path: Path) -> None:
