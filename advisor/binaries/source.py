@@ -7,6 +7,7 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
+from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.binaries.span import FileSpan
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted_path
@@ -42,12 +43,8 @@ def _open(path: str) -> BinaryIO:
         if not stat.S_ISREG(mode):
             raise BadInput(f"{quoted_path(path)} is {_kind(mode)}, not a file.", hint=_hint(mode))
         return cast("BinaryIO", open(path, "rb", buffering=0))
-    except FileNotFoundError:
-        raise BadInput(f"There is no file {quoted_path(path)}.") from None
-    except PermissionError:
-        raise BadInput(f"{quoted_path(path)} may not be read by this user.") from None
-    except ValueError:
-        raise BadInput(f"{quoted_path(path)} cannot be a path.") from None
+    except (FileNotFoundError, PermissionError, ValueError) as error:
+        raise unreadable(error, quoted_path(path)) from None
 
 
 @contextmanager

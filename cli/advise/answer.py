@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number
-from gpuadvise.cli.advise.judge import met
+from gpuadvise.cli.advise.judge import count_at_or_above
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
@@ -101,7 +101,7 @@ def exit_code(advised: AdviceReports, limit: Priority | None) -> Exit:
     """Return 3 when a rule broke, 1 when a finding meets *limit*, else 0."""
     if advised.failures:
         return Exit.UNAVAILABLE
-    return Exit.THRESHOLD if met(advised.findings, limit) else Exit.RAN
+    return Exit.THRESHOLD if count_at_or_above(advised.findings, limit) else Exit.RAN
 
 
 def _result(advised: AdviceReports) -> dict[str, Any]:

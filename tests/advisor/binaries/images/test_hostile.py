@@ -297,9 +297,9 @@ def test_places_that_are_no_files(tmp_path: Path) -> None:
         (fifo, "a pipe, not a file"),
         (tmp_path, "a directory"),
         (tmp_path / "empty.so", "is empty"),
-        (tmp_path / "none.so", "There is no file"),
+        (tmp_path / "none.so", "there is no such file"),
         (Path("/dev/null"), "a device or socket"),
-        (Path("a\0b"), "cannot be a path"),
+        (Path("a\0b"), "cannot be the name of a file"),
         (Path("/proc/self/mem"), "cannot be read"),
     ):
         with pytest.raises((BadInput, Unavailable)) as caught:

@@ -239,12 +239,12 @@ def test_a_worker_answers_its_work_items(file: str, payloads: list[Packed]) -> N
 
 def test_an_error_of_a_worker_is_raised_by_the_pool(file: str, payloads: list[Packed]) -> None:
     (results,) = answers(file + "-is-not-there", file, [payloads[:1]])
-    assert "There is no file" in str(results)
+    assert "there is no such file" in str(results)
     with open(file, "rb", buffering=0) as handle:
         reading = pool.read_in_parallel(
             payloads, file + "-is-not-there", FileSpan(handle, 1), ReadOptions(processes=2)
         )
-        with pytest.raises(BadInput, match="There is no file"):
+        with pytest.raises(BadInput, match="there is no such file"):
             list(reading)
 
 
