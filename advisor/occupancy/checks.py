@@ -118,7 +118,7 @@ def _cluster(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
         if grid % step:
             yield LaunchFault(
                 cause=Cause.CLUSTER_GRID,
-                message=f"{grid:,} blocks in the grid's {axis} dimension are no multiple of the "
+                message=f"{grid:,} blocks in the grid's {axis} dimension are not a multiple of the "
                 f"cluster's {step}.",
                 failure=RuntimeFailure.INVALID_CLUSTER_SIZE,
                 requested=grid,

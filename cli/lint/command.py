@@ -61,7 +61,7 @@ def _priority(words: str | None) -> Priority | None:
     except ValueError:
         known = and_list([str(p) for p in Priority], "or")
         raise BadInput(
-            f"--fail-on: {quoted(words)} is no priority.", hint=f"Use {known}."
+            f"--fail-on: {quoted(words)} is not a priority.", hint=f"Use {known}."
         ) from None
 
 

@@ -166,8 +166,8 @@ def _sources(case: OccupancyCase) -> Iterator[str]:
     limits = device.sources.get("registers_per_sm") or device.sources.get("limits")
     known = [f"limits: {limits or 'catalogue: capabilities.toml'}"]
     if case.grid or case.clusters is not None:
-        known.append(f"SMs: {device.sources.get('sm_count', 'not told')}")
-    yield f"Sources: {'; '.join(known)}; launch: you."
+        known.append(f"SMs: {device.sources.get('sm_count', 'not known')}")
+    yield f"Sources: {'; '.join(known)}; launch: your input."
 
 
 # More ways out than this are a list, not advice; JSON has them all.
@@ -209,9 +209,9 @@ def _free(case: OccupancyCase) -> Iterator[str]:
     if room.registers and room.registers > (launch.registers or 0):
         free.append(f"{room.registers} registers per thread")
     if room.dynamic_shared and room.dynamic_shared > launch.dynamic_shared:
-        free.append(f"{room.dynamic_shared:,} bytes of dynamic shared memory")
+        free.append(f"{exact_bytes(room.dynamic_shared)} of dynamic shared memory")
     if free:
-        yield f"Free, each alone: up to {and_list(free, 'or')}."
+        yield f"Headroom without losing a block: up to {and_list(free, 'or')}."
 
 
 def _sizes(case: OccupancyCase) -> Iterator[str]:
@@ -234,9 +234,9 @@ def _sizes(case: OccupancyCase) -> Iterator[str]:
 
 COLUMNS = (
     Column("Resource"),
-    Column("A block", right=True),
-    Column("The SM", right=True),
-    Column("Blocks", right=True),
+    Column("Per block", right=True),
+    Column("Per SM", right=True),
+    Column("Blocks that fit", right=True),
     Column(""),
 )
 
@@ -246,18 +246,18 @@ def screen(case: OccupancyCase, check: Mapping[str, Any] | None = None) -> list[
 
     *check* is the driver's agreement, if it was asked for.
     """
-    found = case.occupancy
+    occupancy = case.occupancy
     notes = remarks(case)
     if check is not None:
-        from gpuadvise.cli.occupancy.driver_check import said
+        from gpuadvise.cli.occupancy.driver_check import driver_sentence
 
-        notes.insert(0, said(check))
+        notes.insert(0, driver_sentence(check))
     return [
         Line(device_line(case.device), Tone.FAINT),
-        Line(headline(found), tone(found)),
-        Line(because(found)),
+        Line(headline(occupancy), tone(occupancy)),
+        Line(because(occupancy)),
         Line(""),
-        _limits(found),
+        _limits(occupancy),
         *_section("What to change", advice(case)),
         *_section("Notes", notes),
     ]
@@ -335,7 +335,7 @@ def _count(value: int | None, resource: Resource | None = None) -> str:
 
 
 def _mark(occupancy: Occupancy, resource: Resource) -> str:
-    return "<" if resource in occupancy.limiters else ""
+    return "< limit" if resource in occupancy.limiters else ""
 
 
 def _tone(occupancy: Occupancy, resource: Resource) -> Tone:

@@ -61,16 +61,16 @@ def facts(case: OverlapCase) -> Iterator[Fact]:
         yield _link(case.work, model)
     if case.break_even:
         yield Fact(
-            label="pays from",
+            label="worth it from",
             value=Cell(show_bytes(case.break_even)),
-            remark="when the kernel's time grows with the data",
+            remark="if the kernel's time grows with the data",
         )
 
 
 def _best(overlap: Overlap) -> Fact:
     best = overlap.best
     chunk = f", {show_bytes(best.chunk_bytes)} each" if best.chunk_bytes else ""
-    more = "; more win less than 1 %" if overlap.worthwhile and best != overlap.tried[-1] else ""
+    more = "; more gain less than 1 %" if overlap.worthwhile and best != overlap.tried[-1] else ""
     tone = Tone.GOOD if overlap.worthwhile else Tone.PLAIN
     return Fact(
         label="best",

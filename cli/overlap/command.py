@@ -1,4 +1,4 @@
-"""``gpuadvise overlap``: what staging copies and kernels over streams wins."""
+"""``gpuadvise overlap``: how much overlapping copies with kernels saves."""
 
 from __future__ import annotations
 

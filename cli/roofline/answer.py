@@ -20,6 +20,7 @@ from gpuadvise.cli.blocks import (
     Tone,
 )
 from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.render.kernel_names import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.cli.roofline.request import Placed
 
-_NAME = 48
 _MOST_LISTED = 20
 _IMPOSSIBLE = (
     "More than the roof: operations counted twice, bytes served by a cache, another unit than "
@@ -146,27 +146,23 @@ def _ridges(device: Device, rate: float) -> Table:
 
 
 def _kernels(kernels: Sequence[Placed]) -> Table:
+    names = shown([kernel.workload.name or "" for kernel in kernels])
     titles = ("FLOP/B", "attainable", "achieved", "of the roof")
     columns = (Column("kernel"), Column("bound"), *(Column(t, right=True) for t in titles))
-    return Table(columns=columns, rows=tuple(_kernel(kernel) for kernel in kernels))
+    return Table(columns=columns, rows=tuple(map(_kernel, kernels, names)))
 
 
-def _kernel(kernel: Placed) -> tuple[Cell, ...]:
+def _kernel(kernel: Placed, name: str) -> tuple[Cell, ...]:
     found = kernel.roofline
     tone = Tone.BAD if found.impossible else Tone.POOR if found.far else Tone.PLAIN
     return (
-        Cell(shortened(kernel.workload.name or "")),
+        Cell(name),
         Cell(str(found.bound)),
         Cell(_number(found.intensity)),
         Cell(show_flops(found.attainable)),
         Cell("" if found.achieved is None else show_flops(found.achieved)),
         Cell("" if found.share is None else show_share(found.share), tone),
     )
-
-
-def shortened(name: str) -> str:
-    """Return what of a kernel's *name* fits a table or a legend; JSON has all of it."""
-    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
 
 
 def _number(value: float) -> str:

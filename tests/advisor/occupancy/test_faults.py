@@ -192,7 +192,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         {"cluster_dim": (4, 1, 1), "grid_dim": (10, 3, 1)},
         Cause.CLUSTER_GRID,
         CLUSTER,
-        "10 blocks in the grid's x dimension are no multiple of the cluster's 4.",
+        "10 blocks in the grid's x dimension are not a multiple of the cluster's 4.",
         ["Launch a grid of 12x3 blocks."],
     ),
     (
@@ -200,7 +200,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         {"cluster_dim": (1, 2, 1), "grid_dim": (1, 65_535, 1)},
         Cause.CLUSTER_GRID,
         CLUSTER,
-        "65,535 blocks in the grid's y dimension are no multiple of the cluster's 2.",
+        "65,535 blocks in the grid's y dimension are not a multiple of the cluster's 2.",
         ["Launch a grid of 1x65534 blocks."],
     ),
     (
