@@ -11,7 +11,7 @@ from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.gpu import Gpu, Identity
-from gpuadvise.cli.occupancy.driver_check import compared
+from gpuadvise.cli.occupancy.driver_check import compared, driver_sentence
 
 LIVE = replace(find("h200"), origin=Origin.LIVE)
 UUID = "GPU-00000000-0000-0000-0000-000000000000"
