@@ -255,7 +255,7 @@ def chart(points: Sequence[Point], by: Axis, width: int) -> Drawing:
 def draw(axes: Axes, points: Sequence[Point], by: Axis, current: int | None) -> None:
     """Draw occupancy in per cent over the axis as a staircase; the *current* value is marked."""
     values = [point.value for point in points]
-    shares = [100 * point.found.occupancy for point in points]
+    shares = [100 * point.occupancy.occupancy for point in points]
     if by is Axis.SMEM:
         axes.step(values, shares, where="pre")
     else:  # block sizes and registers are whole: nothing lies between two of them
