@@ -218,8 +218,8 @@ def test_a_bomb_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no timeline"),
-        ("hello", "no timeline"),
+        ("", "not a timeline"),
+        ("hello", "not a timeline"),
         ("[]", "neither"),
         ('{"traceEvents": []}', "neither"),
         (traces.kineto([]), "no work of a GPU"),
