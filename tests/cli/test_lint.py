@@ -89,4 +89,4 @@ def test_a_missing_file_and_a_binary_one(kernel: Path, cli) -> None:
     assert (ran.code, ran.out) == (2, "")
     ran = cli("lint", ".")
     assert ran.code == 0
-    assert "no source text" in ran.err
+    assert "not source text" in ran.err

@@ -89,7 +89,7 @@ def test_what_is_kept_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     things = [_thing(count % 7) for count in range(50)]
     whole = "".join(FORM.lines(things, "csv"))
     made: list[int] = []
-    monkeypatch.setattr(module, "_MOST_KEPT", 3 * 120)
+    monkeypatch.setattr(module, "_MAX_KEPT", 3 * 120)
     lines = "".join(_counted(made).lines(things, "csv"))
     assert len(made) == 50  # each is forgotten before it comes again
     assert "".join(FORM.lines(things, "csv")) == whole

@@ -140,7 +140,7 @@ def test_an_empty_axis_has_no_answers() -> None:
         ({"registers": [10**9]}, "Registers per thread must be from 1"),
         ({"threads": [1.5]}, "The axis threads takes whole numbers"),
         ({"threads": [float("nan")]}, "The axis threads takes whole numbers"),
-        ({"carveout": [1]}, "carveout is no axis"),
+        ({"carveout": [1]}, "carveout is not an axis"),
     ],
 )
 def test_nonsense_is_refused(axes: dict[str, list[float]], message: str) -> None:

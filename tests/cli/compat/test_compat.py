@@ -207,7 +207,7 @@ def test_conda_packages_are_to_be_unpacked(cli, tmp_path: Path) -> None:
     ("args", "message"),
     [
         (("--cc", "9.0", "--fail-on", "never"), '--fail-on: "never" is not a verdict.'),
-        (("--cc", "9.0", "--driver", "new"), '--driver: "new" is no driver version.'),
+        (("--cc", "9.0", "--driver", "new"), '--driver: "new" is not a driver version.'),
         (("--all-gpus", "--cc", "9.0"), "--all-gpus is about every GPU."),
     ],
 )
