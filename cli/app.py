@@ -44,6 +44,7 @@ COMMANDS = (
     CommandRow("measure", "Copies, access, overlap and rates on a live GPU."),
     CommandRow("kernels", "Resources and occupancy of every kernel in a file."),
     CommandRow("compat", "Does the device code in a file run on a GPU, and why or why not."),
+    CommandRow("timeline", "Where the time of a recorded run went: PyTorch, Nsight Systems, JAX."),
     CommandRow("diff", "What changed for each kernel between two builds."),
     CommandRow("lint", "Faults that CUDA and PyTorch source files show, and their fixes."),
     CommandRow("advise", "What to change first, what it can win, and who says so."),

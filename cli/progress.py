@@ -40,6 +40,11 @@ class Progress:
         if self._is_due():
             self._say(f"reading: {count:,}")
 
+    def reading_bytes(self, size: int) -> None:
+        """Say that *size* bytes of a file have been read."""
+        if self._is_due():
+            self._say(f"reading: {show_bytes(size)}")
+
     def unpacking(self, name: str, size: int) -> None:
         """Say that *size* bytes of a file called *name* have been unpacked."""
         if self._is_due():

@@ -1,0 +1,95 @@
+"""How far copies and kernels of a timeline overlapped, as work that staging could cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.timelines.activities import CopyPath
+from gpuadvise.advisor.transfers.pipeline import StagedWork
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
+    from gpuadvise.advisor.transfers.links import LinkModel
+
+_NS = 1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedStaging:
+    """The traced work of one pass, the link as it was reached, and the passes there were.
+
+    A pass is as much work as comes with one of the largest copies. Copies of pageable memory
+    stand with the link's rate for pinned memory, since staging needs that.
+    """
+
+    work: StagedWork
+    link: LinkModel
+    passes: int
+    pageable: bool
+    streams: int  # on which the copies were
+    kernel_seconds: float  # of all passes, like what follows
+    copy_seconds: float
+    overlapped_seconds: float
+
+    @property
+    def traced_seconds(self) -> float:
+        """The time in which a kernel or a copy ran."""
+        return self.kernel_seconds + self.copy_seconds - self.overlapped_seconds
+
+    @property
+    def achieved(self) -> float:
+        """Of the time that could be saved by overlap, the share (0 to 1) that was."""
+        most = min(self.kernel_seconds, self.copy_seconds)
+        return min(1.0, self.overlapped_seconds / most) if most else 0.0
+
+
+def traced_staging(timeline: Timeline, link: LinkModel) -> TracedStaging | None:
+    """Return the staging of *timeline* over *link*; None without kernels or without copies."""
+    ways = {path: _of(timeline, path) for path in (CopyPath.H2D, CopyPath.D2H)}
+    crossing = [copies for way in ways.values() for copies in way]
+    if not timeline.kernel_ns or not any(copies.bytes for copies in crossing):
+        return None
+    passes = max(map(_passes, ways.values()))
+    sizes = {path: sum(copies.bytes for copies in way) // passes for path, way in ways.items()}
+    return TracedStaging(
+        work=StagedWork(
+            kernel_seconds=timeline.kernel_seconds / passes,
+            h2d_bytes=sizes[CopyPath.H2D],
+            d2h_bytes=sizes[CopyPath.D2H],
+        ),
+        link=replace(
+            link,
+            h2d_rate=_rate(ways[CopyPath.H2D], link, link.h2d_rate),
+            d2h_rate=_rate(ways[CopyPath.D2H], link, link.d2h_rate),
+            source="the rates of this timeline",
+        ),
+        passes=passes,
+        pageable=any(copies.pageable for copies in crossing),
+        streams=max(copies.streams for copies in crossing),
+        kernel_seconds=timeline.kernel_seconds,
+        copy_seconds=timeline.copy_seconds,
+        overlapped_seconds=timeline.overlapped_copy_seconds,
+    )
+
+
+def _of(timeline: Timeline, path: CopyPath) -> list[TracedCopies]:
+    return [copies for copies in timeline.copies if copies.kind.path is path]
+
+
+def _passes(way: list[TracedCopies]) -> int:
+    largest = max((copies.largest_bytes for copies in way), default=0)
+    total = sum(copies.bytes for copies in way)
+    return max(1, round(total / largest)) if largest else 1
+
+
+def _rate(way: list[TracedCopies], link: LinkModel, reachable: float) -> float:
+    """Return the rate of pinned copies as traced, *reachable* where there are none."""
+    pinned = [copies for copies in way if not copies.pageable]
+    size = sum(copies.bytes for copies in pinned)
+    calls = sum(copies.calls for copies in pinned)
+    moving = sum(copies.total_ns for copies in pinned) / _NS - calls * link.copy_latency
+    # Copies that are little more than latency tell no rate.
+    if not size or moving < calls * link.copy_latency:
+        return reachable
+    return size / moving

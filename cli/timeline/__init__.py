@@ -1,0 +1,1 @@
+"""The answer of ``gpuadvise timeline``: its question, its fields, its words."""

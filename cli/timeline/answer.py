@@ -1,0 +1,267 @@
+"""The answer of ``timeline``: its fields, and those of each kernel, copy, gap and call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.timelines.activities import CopyPath
+from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.staging import traced_staging
+from gpuadvise.advisor.timelines.what_if import what_if
+from gpuadvise.advisor.transfers.copies import Direction, copy_rate
+from gpuadvise.advisor.transfers.links import default_link_model
+from gpuadvise.advisor.transfers.overlap import overlap
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.devices import device_block
+from gpuadvise.cli.timeline import text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
+    from gpuadvise.advisor.timelines.staging import TracedStaging
+    from gpuadvise.advisor.timelines.timeline import (
+        HostCalls,
+        Timeline,
+        TracedCopies,
+        TracedKernel,
+    )
+    from gpuadvise.advisor.timelines.what_if import WhatIf
+    from gpuadvise.advisor.transfers.links import LinkModel
+    from gpuadvise.advisor.transfers.overlap import Overlap
+    from gpuadvise.cli.timeline.request import FileTimeline, TimelineRequest
+
+_NS = 1e9
+_WAYS = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}
+# Streams that a prediction tries: more pieces win little, and a timeline has many passes.
+_MOST_STREAMS = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimelineCase:
+    """One GPU's timeline and what follows from it."""
+
+    file: str
+    timeline: Timeline
+
+    @cached_property
+    def link(self) -> LinkModel:
+        """What the GPU's link to the host reaches."""
+        return default_link_model(self.timeline.device)
+
+    @cached_property
+    def changes(self) -> tuple[WhatIf, ...]:
+        """What could save 2 % of the span or more, the largest first."""
+        return what_if(self.timeline, self.link)
+
+    @cached_property
+    def staging(self) -> TracedStaging | None:
+        """The copies and kernels as work that could be staged."""
+        return traced_staging(self.timeline, self.link)
+
+    @cached_property
+    def staged(self) -> Overlap | None:
+        """What staging one pass could reach, by the overlap model."""
+        if self.staging is None:
+            return None
+        return overlap(self.staging.work, self.staging.link, most_streams=_MOST_STREAMS)
+
+    def link_rate(self, copies: TracedCopies) -> float | None:
+        """Return the bytes/s that large pinned copies of this direction reach on the link."""
+        way = _WAYS.get(copies.kind.path)
+        return None if way is None else copy_rate(self.link, way)
+
+
+def answer(request: TimelineRequest, found: Sequence[FileTimeline]) -> Answer:
+    """Return the answer: the timeline with the longest span in full, the others beside it."""
+    cases = [TimelineCase(file=each.file, timeline=each.timeline) for each in found]
+    cases.sort(key=lambda case: -case.timeline.span_ns)
+    first = cases[0]
+    device = first.timeline.device
+    kernels = [kernel_record(kernel, first.timeline) for kernel in first.timeline.kernels]
+    return Answer(
+        command="timeline",
+        device=device_block(device) if device else None,
+        input={"files": list(request.files), **request.device},
+        result={
+            **timeline_record(first),
+            "others": [timeline_record(case) for case in cases[1:]],
+        },
+        rows=kernels,
+        columns=tuple(kernels[0]) if kernels else KERNEL_COLUMNS,
+        blocks=lambda: text.blocks(cases, top=request.top, show=request.show),
+        notes=_notes(cases),
+    )
+
+
+def _notes(cases: Sequence[TimelineCase]) -> list[str]:
+    notes = list(dict.fromkeys(note for case in cases for note in case.timeline.notes))
+    skipped = [each for case in cases for each in case.timeline.skipped]
+    if skipped:
+        first = skipped[0]
+        notes.append(f"The first event left out is number {first.event:,}: {first.reason}")
+    if any(case.timeline.device is None for case in cases):
+        notes.append("The file names no GPU, so occupancy is not known: give --gpu NAME.")
+    return notes
+
+
+def timeline_record(case: TimelineCase) -> dict[str, Any]:
+    """Return a timeline as JSON values: seconds, bytes, bytes per second, shares of 0 to 1."""
+    line = case.timeline
+    return {
+        "file": case.file,
+        "recorder": str(line.recorder),
+        "gpu": line.gpu,
+        "gpu_name": line.device.name if line.device else None,
+        "rank": line.rank,
+        "span_seconds": line.span_seconds,
+        "busy_seconds": line.busy_seconds,
+        "kernel_seconds": line.kernel_seconds,
+        "copy_seconds": line.copy_seconds,
+        "overlapped_copy_seconds": line.overlapped_copy_seconds,
+        "memset_seconds": line.memset_ns / _NS,
+        "idle_seconds": line.idle_seconds,
+        "idle": [_idle(total) for total in line.idle],
+        "kernels": [kernel_record(kernel, line) for kernel in line.kernels],
+        "copies": [_copies(copies, case) for copies in line.copies],
+        "overlap": _overlap(case),
+        "gaps": [_gap(gap) for gap in line.gaps],
+        "synchronizations": [_calls(calls) for calls in line.synchronizations],
+        "launches": _launches(line),
+        "products": [
+            {
+                "operator": product.operator,
+                "rows": product.rows,
+                "columns": product.columns,
+                "inner": product.inner,
+                "batch": product.batch,
+                "dtype": product.dtype,
+                "calls": calls,
+            }
+            for product, calls in line.products
+        ],
+        "what_if": [_change(change, line) for change in case.changes],
+        "skipped_events": line.skipped_count,
+    }
+
+
+KERNEL_COLUMNS = (
+    "name", "calls", "seconds", "share", "median_seconds", "longest_seconds", "grid", "block",
+    "cluster", "registers", "static_smem", "dynamic_smem", "local_memory", "occupancy",
+    "limiters", "blocks_per_sm", "waves", "streams", "in_graphs", "reported_occupancy",
+)  # fmt: skip
+
+
+def kernel_record(kernel: TracedKernel, line: Timeline) -> dict[str, Any]:
+    """Return a kernel in one launch shape; *share* is its time of the span."""
+    shape, resident = kernel.shape, kernel.occupancy
+    values = (
+        shape.name,
+        kernel.calls,
+        kernel.seconds,
+        kernel.total_ns / line.span_ns if line.span_ns else 0.0,
+        kernel.median_seconds,
+        kernel.longest_ns / _NS,
+        _dims(shape.grid),
+        _dims(shape.block),
+        _dims(shape.cluster),
+        shape.registers,
+        shape.static_shared,
+        shape.dynamic_shared,
+        shape.local_memory,
+        resident.occupancy if resident else None,
+        [limiter.value for limiter in resident.limiters] if resident else None,
+        resident.blocks_per_sm if resident else None,
+        kernel.waves.waves if kernel.waves else None,
+        kernel.streams,
+        kernel.in_graphs,
+        shape.reported_occupancy,
+    )
+    return dict(zip(KERNEL_COLUMNS, values, strict=True))
+
+
+def _dims(dims: tuple[int, int, int] | None) -> list[int] | None:
+    return list(dims) if dims else None
+
+
+def _copies(copies: TracedCopies, case: TimelineCase) -> dict[str, Any]:
+    kind, rate, reachable = copies.kind, copies.rate, case.link_rate(copies)
+    return {
+        "direction": str(kind.path),
+        "source": str(kind.source),
+        "target": str(kind.target),
+        "asynchronous": kind.asynchronous,
+        "calls": copies.calls,
+        "bytes": copies.bytes,
+        "seconds": copies.seconds,
+        "median_bytes": copies.median_bytes,
+        "largest_bytes": copies.largest_bytes,
+        "rate": rate,
+        "link_rate": reachable,
+        "streams": copies.streams,
+    }
+
+
+def _overlap(case: TimelineCase) -> dict[str, Any] | None:
+    staging, staged = case.staging, case.staged
+    if staging is None or staged is None:
+        return None
+    return {
+        "achieved": staging.achieved,
+        "traced_seconds": staging.traced_seconds,
+        "possible_seconds": staged.floor * staging.passes,
+        "predicted_seconds": staged.best.seconds * staging.passes,
+        "streams": staged.best.streams,
+        "passes": staging.passes,
+        "pageable": staging.pageable,
+    }
+
+
+def _idle(total: IdleTime) -> dict[str, Any]:
+    return {"cause": str(total.cause), "gaps": total.gaps, "seconds": total.total_ns / _NS}
+
+
+def _gap(gap: Gap) -> dict[str, Any]:
+    return {
+        "start_seconds": gap.start_ns / _NS,
+        "seconds": gap.length_ns / _NS,
+        "cause": str(gap.cause),
+        "after_wait": gap.waited_before,
+    }
+
+
+def _calls(calls: HostCalls) -> dict[str, Any]:
+    return {
+        "name": calls.name,
+        "calls": calls.calls,
+        "seconds": calls.seconds,
+        "median_seconds": calls.median_ns / _NS,
+        "longest_seconds": calls.longest_ns / _NS,
+    }
+
+
+def _launches(line: Timeline) -> dict[str, Any]:
+    launches = line.launches
+    calls = line.calls_for(CallKind.LAUNCH, CallKind.GRAPH_LAUNCH)
+    return {
+        "kernels": launches.kernels,
+        "kernel_launches": launches.kernel_launches,
+        "graph_launches": launches.graph_launches,
+        "graph_kernels": launches.graph_kernels,
+        "hidden_graphs": launches.hidden_graphs,
+        "host_seconds": sum(call.seconds for call in calls),
+    }
+
+
+def _change(change: WhatIf, line: Timeline) -> dict[str, Any]:
+    return {
+        "change": str(change.change),
+        "subject": change.subject,
+        "saved_seconds": change.saved_ns / _NS,
+        "share": change.saved_ns / line.span_ns,
+        "speedup": change.speedup,
+        "how": change.how,
+    }
+

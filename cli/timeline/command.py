@@ -1,0 +1,67 @@
+"""``gpuadvise timeline``: where the time of a recorded run went."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gpuadvise.cli import options
+from gpuadvise.cli.emit import emit
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.timeline.answer import answer
+from gpuadvise.cli.timeline.request import (
+    TimelineRequest,
+    chosen_device,
+    parse_files,
+    parse_top,
+    timelines_in,
+)
+
+EXAMPLES = """\
+  gpuadvise timeline trace.json.gz
+  gpuadvise timeline report.sqlite --show --top 20
+  gpuadvise timeline traces/ --format json     # a folder with a file for each rank
+  gpuadvise timeline trace.json --get what_if.0.speedup
+  gpuadvise timeline trace.json --plot timeline.svg"""
+
+
+def command(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="Trace of PyTorch or JAX, SQLite export of Nsight Systems, or a folder; -: stdin.",
+        ),
+    ],
+    top: Annotated[
+        str, typer.Option("--top", metavar="N", help="Kernels to list; 0: all.")
+    ] = "10",
+    show: Annotated[
+        bool, typer.Option("--show", help="Draw when kernels and copies ran and the host waited.")
+    ] = False,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Write it as .svg, .png or .pdf.")
+    ] = None,
+    gpu: options.Gpu = None,
+    cc: options.Cc = None,
+    device: options.Live = None,
+    snapshot: options.Snapshot = None,
+    format: options.FormatName = Format.TEXT,
+    get: options.Get = None,
+) -> Exit:
+    """Say where the time of each FILE went; --gpu names a GPU that the file does not."""
+    request = TimelineRequest(
+        files=parse_files(files),
+        device={"gpu": gpu, "cc": cc, "device": device, "from": snapshot},
+        top=parse_top(top),
+        show=show,
+        plot=plot,
+    )
+    found = list(timelines_in(request.files, chosen_device(request.device)))
+    if plot is not None:
+        from gpuadvise.cli.timeline.lanes import save
+
+        save([each.timeline for each in found], plot)
+    return emit(answer(request, found), Output(format=format, fields=tuple(get or ())))

@@ -1,0 +1,313 @@
+"""``timeline`` in words: one screen of where the time went."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.quantity import (
+    show_bytes,
+    show_number,
+    show_rate,
+    show_seconds,
+    show_share,
+)
+from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
+from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.timelines.what_if import Change
+from gpuadvise.cli.blocks import (
+    Block,
+    Cell,
+    Column,
+    Fact,
+    Heading,
+    LabelledFacts,
+    Line,
+    Table,
+    Tone,
+)
+from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.timeline import lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
+    from gpuadvise.advisor.timelines.what_if import WhatIf
+    from gpuadvise.cli.timeline.answer import TimelineCase
+
+_LONGEST_NAME = 72
+_MOST_CHANGES = 6
+_MOST_COPIES = 8
+_MOST_GPUS = 32
+_LOW = 0.5  # guide, "Occupancy": below this, latency is hard to hide
+_SLOW = 0.6  # of the link: as the rule pageable-transfers
+_RECORDERS = {
+    Recorder.PYTORCH: "PyTorch",
+    Recorder.NSIGHT_SYSTEMS: "Nsight Systems",
+    Recorder.JAX: "JAX",
+}
+_CAUSES = {
+    GapCause.HOST_WORK: "host work",
+    GapCause.SYNCHRONIZATION: "after waits",
+    GapCause.LAUNCH: "launches",
+    GapCause.COPY: "copies",
+    GapCause.ALLOCATION: "allocations",
+    GapCause.MODULE_LOAD: "loading code",
+    GapCause.OTHER_CALL: "other calls",
+}
+_DIRECTIONS = {
+    CopyPath.H2D: "host to device",
+    CopyPath.D2H: "device to host",
+    CopyPath.D2D: "device to device",
+    CopyPath.H2H: "host to host",
+    CopyPath.P2P: "GPU to GPU",
+    CopyPath.UNKNOWN: "unknown",
+}
+_CHANGES = {
+    Change.PIN_MEMORY: "copy from and to pinned memory",
+    Change.MERGE_COPIES: "merge small copies",
+    Change.OVERLAP_COPIES: "copy while kernels run",
+    Change.LAUNCH_GRAPHS: "launch graphs instead of kernels",
+    Change.WAIT_LESS: "wait for the GPU less often",
+    Change.SHORTEN_HOST_WORK: "shorten the host's work, or do it meanwhile",
+    Change.REUSE_MEMORY: "allocate once and reuse",
+    Change.FASTEN_KERNEL: "a faster kernel",
+}
+
+
+def blocks(cases: Sequence[TimelineCase], *, top: int, show: bool) -> list[Block]:
+    """Return the screen: the first of *cases* in full, below a table where there are several."""
+    case = cases[0]
+    line = case.timeline
+    found: list[Block] = []
+    if len(cases) > 1:
+        found += [Line(f"{plural(len(cases), 'GPU')}; the longest span first", Tone.STRONG)]
+        found += [_gpus(cases[:_MOST_GPUS]), Line("")]
+    found += [Line(_title(line), Tone.STRONG), LabelledFacts(tuple(_facts(case)))]
+    if show:
+        found += [Heading("Lanes"), lanes.drawn(line), Line(lanes.KEY, Tone.FAINT)]
+    if line.kernels:
+        listed = line.kernels[: top or None]
+        found += [Heading("Kernels by time"), _kernels(listed, line)]
+        found += _hidden(len(line.kernels) - len(listed), "kernel", "--top 0 lists all")
+    if line.copies:
+        listed_copies = line.copies[:_MOST_COPIES]
+        found += [Heading("Copies"), _copies(listed_copies, case)]
+        found += _hidden(
+            len(line.copies) - len(listed_copies), "kind of copies", "--format json has all"
+        )
+    if case.changes:
+        found += [Heading("What could be won at most"), _changes(case.changes[:_MOST_CHANGES])]
+        found += [Line("One change at a time; gpuadvise advise FILE says how.", Tone.FAINT)]
+    return found
+
+
+def _hidden(count: int, noun: str, how: str) -> list[Block]:
+    many = "kinds of copies" if noun.startswith("kind") else None
+    return [Line(f"{plural(count, f'more {noun}', many)}: {how}.", Tone.FAINT)] if count else []
+
+
+def _title(line: Timeline) -> str:
+    device = device_line(line.device) if line.device else f"GPU {line.gpu}"
+    rank = "" if line.rank is None else f", rank {line.rank}"
+    return f"{device}, recorded by {_RECORDERS[line.recorder]}{rank}"
+
+
+def _gpus(cases: Sequence[TimelineCase]) -> Table:
+    titles = ("GPU", "rank", "span", "kernels", "copies", "idle")
+    rows = [
+        (
+            Cell(str(line.gpu)),
+            Cell("-" if line.rank is None else str(line.rank)),
+            Cell(show_seconds(line.span_seconds)),
+            Cell(_share(line.kernel_ns, line)),
+            Cell(_share(line.copy_ns, line)),
+            Cell(_share(line.idle_ns, line)),
+        )
+        for line in (case.timeline for case in cases)
+    ]
+    columns = tuple(Column(title, right=True) for title in titles)
+    return Table(
+        (*columns, Column("file")),
+        tuple(
+            (*row, Cell(case.file.rsplit("/", 1)[-1]))
+            for row, case in zip(rows, cases, strict=True)
+        ),
+    )
+
+
+def _share(part: int, line: Timeline) -> str:
+    return show_share(part / line.span_ns) if line.span_ns else "-"
+
+
+def _facts(case: TimelineCase) -> Iterator[Fact]:
+    """Yield where the span went, and how the host kept the GPU at work."""
+    line = case.timeline
+    yield Fact("span", Cell(show_seconds(line.span_seconds)), "first to last activity of the GPU")
+    yield _part("kernels", line.kernel_ns, line, _launched(line))
+    if line.copies:
+        beside = f"; {show_seconds(line.overlapped_copy_seconds)} of it beside kernels"
+        count = sum(copies.calls for copies in line.copies)
+        yield _part("copies", line.copy_ns, line, plural(count, "copy", "copies") + beside)
+    if line.memset_ns:
+        yield _part("memsets", line.memset_ns, line, "")
+    yield _part("idle", line.idle_ns, line, _idle(line))
+    if waits := line.synchronizations:
+        yield Fact(
+            "host waited",
+            Cell(show_seconds(sum(call.seconds for call in waits))),
+            and_list([f"{plural(call.calls, 'call')} of {call.name}" for call in waits[:3]]),
+        )
+    yield from _overlap(case)
+
+
+def _part(name: str, part: int, line: Timeline, remark: str) -> Fact:
+    text = f"{show_seconds(part / 1e9)}, {_share(part, line)}"
+    return Fact(name, Cell(text), remark)
+
+
+def _launched(line: Timeline) -> str:
+    launches = line.launches
+    parts = [plural(launches.kernels, "run")]
+    if launches.kernel_launches:
+        parts.append(plural(launches.kernel_launches, "launch", "launches"))
+    if launches.graph_launches:
+        inside = "; the kernels inside were not recorded" if launches.hidden_graphs else ""
+        parts.append(f"{plural(launches.graph_launches, 'launch', 'launches')} of graphs{inside}")
+    return ", ".join(parts)
+
+
+def _idle(line: Timeline) -> str:
+    causes = [
+        f"{_CAUSES[total.cause]} {_share(total.total_ns, line)}"
+        for total in line.idle
+        if total.total_ns >= line.span_ns / 1000
+    ]
+    return ", ".join(causes[:4])
+
+
+def _overlap(case: TimelineCase) -> Iterator[Fact]:
+    staging, staged = case.staging, case.staged
+    if staging is None or staged is None:
+        return
+    possible = staged.best.seconds * staging.passes
+    pinned = " from pinned memory" if staging.pageable else ""
+    traced = show_seconds(staging.traced_seconds)
+    if possible < 0.95 * staging.traced_seconds:
+        remark = f"of what could; copies and kernels took {traced}, staged{pinned} about {show_seconds(possible)}"
+    else:
+        remark = "of what could: staging wins nothing more"
+    yield Fact("overlapped", Cell(show_share(staging.achieved)), remark)
+
+
+_KERNEL_COLUMNS = (
+    Column("share", right=True),
+    Column("time", right=True),
+    Column("calls", right=True),
+    Column("median", right=True),
+    Column("occupancy", right=True),
+    Column("limited by"),
+    Column("grid", right=True),
+    Column("block", right=True),
+    Column("waves", right=True),
+    Column("kernel", below=True),
+)
+_LIMITERS = {"shared_memory": "shared memory"}
+
+
+def _kernels(kernels: Sequence[TracedKernel], line: Timeline) -> Table:
+    return Table(_KERNEL_COLUMNS, tuple(_kernel(kernel, line) for kernel in kernels))
+
+
+def _kernel(kernel: TracedKernel, line: Timeline) -> tuple[Cell, ...]:
+    resident, shape = kernel.occupancy, kernel.shape
+    limiters = [limiter.value for limiter in resident.limiters] if resident else []
+    return (
+        Cell(_share(kernel.total_ns, line)),
+        Cell(show_seconds(kernel.seconds)),
+        Cell(f"{kernel.calls:,}"),
+        Cell(show_seconds(kernel.median_seconds)),
+        _occupancy(resident.occupancy if resident else None),
+        Cell(", ".join(_LIMITERS.get(name, name) for name in limiters)),
+        Cell(_dims(shape.grid)),
+        Cell(_dims(shape.block)),
+        Cell(show_number(kernel.waves.waves) if kernel.waves else "-"),
+        Cell(_short(shape.name)),
+    )
+
+
+def _occupancy(share: float | None) -> Cell:
+    if share is None:
+        return Cell("-", Tone.FAINT)
+    return Cell(show_share(share), Tone.POOR if share < _LOW else Tone.GOOD)
+
+
+def _dims(dims: tuple[int, int, int] | None) -> str:
+    if dims is None:
+        return "-"
+    x, y, z = dims
+    return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else str(x)
+
+
+def _short(name: str) -> str:
+    if len(name) <= _LONGEST_NAME:
+        return name
+    keep = _LONGEST_NAME // 3
+    return f"{name[: _LONGEST_NAME - keep - 1]}…{name[-keep:]}"
+
+
+_COPY_COLUMNS = (
+    Column("time", right=True),
+    Column("direction"),
+    Column("memory"),
+    Column("copies", right=True),
+    Column("bytes", right=True),
+    Column("median", right=True),
+    Column("rate", right=True),
+    Column("of the link", right=True),
+)
+
+
+def _copies(kinds: Sequence[TracedCopies], case: TimelineCase) -> Table:
+    return Table(_COPY_COLUMNS, tuple(_copy(copies, case) for copies in kinds))
+
+
+def _copy(copies: TracedCopies, case: TimelineCase) -> tuple[Cell, ...]:
+    rate, reachable = copies.rate, case.link_rate(copies)
+    share = rate / reachable if rate and reachable else None
+    tone = Tone.POOR if share is not None and share < _SLOW else Tone.PLAIN
+    return (
+        Cell(show_seconds(copies.seconds)),
+        Cell(_DIRECTIONS[copies.kind.path]),
+        Cell(_memory(copies), Tone.POOR if copies.pageable else Tone.PLAIN),
+        Cell(f"{copies.calls:,}"),
+        Cell(show_bytes(copies.bytes)),
+        Cell(show_bytes(copies.median_bytes)),
+        Cell(show_rate(rate) if rate else "-"),
+        Cell(show_share(share) if share is not None else "-", tone),
+    )
+
+
+def _memory(copies: TracedCopies) -> str:
+    ends = [copies.kind.source, copies.kind.target]
+    if copies.on_link:
+        ends = [end for end in ends if end is not MemoryKind.DEVICE] or ends
+    return " to ".join(dict.fromkeys(str(end) for end in ends))
+
+
+def _changes(changes: Sequence[WhatIf]) -> Table:
+    rows = [
+        (
+            Cell("no bound" if change.speedup is None else f"{change.speedup:.2f}x"),
+            Cell(_CHANGES[change.change]),
+            Cell(_how(change)),
+        )
+        for change in changes
+    ]
+    return Table((Column("whole", right=True), Column("change"), Column("if it saved")), tuple(rows))
+
+
+def _how(change: WhatIf) -> str:
+    subject = f": {_short(change.subject)}" if change.subject else ""
+    return f"{change.how}, {show_seconds(change.saved_ns / 1e9)}{subject}"
