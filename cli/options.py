@@ -197,6 +197,7 @@ _TRANSFERS = {
     "duplex": Option("FACTOR", "Slow-down of copies both ways at once: 1.2.", v.factor(1, 10)),
     "engines": Option("N", "Copy engines: asyncEngineCount.", v.whole(0, 16)),
     "ideal": Option("", "As the guide assumes: no latencies, no costs."),
+    "from_timeline": Option("FILE", "Sizes, times and rates of a recorded run: see timeline."),
     "skeleton": Option("LANG", "Code: cuda or cuda-python.", v.one_word("cuda", "cuda-python")),
     "calibration": Option("FILE", "Saved `measure` of this machine (JSON)."),
     "parallel": Option(
@@ -225,6 +226,7 @@ _FILES = {
             "matters", "name", "occupancy", "registers", "smem", "stack", "spills", "code"
         ),
     ),
+    "top": Option("N", "Kernels to list; 0: all.", v.whole(0, 10**6)),
     "limit": Option("N", "Most kernels to show; 0: all.", v.whole(0, 10**9)),
     "jobs": Option(
         "N", "Processes that read one large file; 1 unless given.", v.whole(1, 64)

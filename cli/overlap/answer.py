@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.json_records import plain
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
+from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds, show_share
 from gpuadvise.advisor.transfers.copies import Direction, copy_rate
 from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_RATE, PAGEABLE_H2D_RATE
 from gpuadvise.advisor.transfers.pipeline import Engine
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.timelines.staging import TracedStaging
     from gpuadvise.advisor.transfers.links import LinkModel
     from gpuadvise.advisor.transfers.overlap import Overlap, Staging
     from gpuadvise.advisor.transfers.pipeline import EngineSpan, StagedWork
@@ -47,6 +48,8 @@ _ENGINES = {
 def facts(case: OverlapCase) -> Iterator[Fact]:
     """Yield what a person reads first: times, the best count, the floor, the link."""
     overlap, model = case.overlap, case.model
+    if case.traced:
+        yield from _traced(case.traced)
     yield Fact(label="sequential", value=Cell(show_seconds(overlap.sequential)))
     if overlap.requested:
         guide = f"the guide's estimate: {show_seconds(overlap.guide)}" if overlap.guide else ""
@@ -65,6 +68,21 @@ def facts(case: OverlapCase) -> Iterator[Fact]:
             value=Cell(show_bytes(case.break_even)),
             remark="if the kernel's time grows with the data",
         )
+
+
+def _traced(staging: TracedStaging) -> Iterator[Fact]:
+    """Yield what the timeline shows: how long it took, and how far copies were hidden."""
+    kernels, copies = show_seconds(staging.kernel_seconds), show_seconds(staging.copy_seconds)
+    yield Fact(
+        label="traced",
+        value=Cell(show_seconds(staging.traced_seconds)),
+        remark=f"kernels {kernels}, copies {copies}, {show_seconds(staging.overlapped_seconds)} at once",
+    )
+    yield Fact(
+        label="overlapped",
+        value=Cell(show_share(staging.achieved)),
+        remark=f"of what could; {plural(staging.passes, 'pass', 'passes')}, of which one follows",
+    )
 
 
 def _best(overlap: Overlap) -> Fact:
@@ -97,6 +115,21 @@ def _limiter(case: OverlapCase) -> str:
     if both and overlap.limiter is not Engine.KERNEL:
         return "the copies both ways"
     return _ENGINES[overlap.limiter]
+
+
+def _traced_remarks(case: OverlapCase) -> Iterator[str]:
+    """Yield what the prediction for one pass means for the traced run."""
+    staging = case.traced
+    if staging is None:
+        return
+    if staging.pageable:
+        yield "The copies were of pageable memory; the prediction is for pinned memory."
+    if staging.passes > 1:
+        together = show_seconds(case.overlap.floor * staging.passes)
+        yield (
+            f"If a pass need not wait for the one before, its copies can also run beside that "
+            f"one's kernels: all {staging.passes:,} then take {together} or more."
+        )
 
 
 def remarks(device: Device, work: StagedWork, model: LinkModel, overlap: Overlap) -> list[str]:
@@ -176,6 +209,7 @@ class OverlapCase:
     streams: int | None = None  # as asked
     code: str | None = None
     show: bool = False
+    traced: TracedStaging | None = None  # of a timeline
 
     @property
     def staging(self) -> Staging:
@@ -205,6 +239,20 @@ def result(case: OverlapCase) -> dict[str, Any]:
         "timeline": [plain(span) for span in staging.spans],
         "remarks": list(_remarks(case)),
         "skeleton": case.code,
+        "traced": _traced_record(case.traced) if case.traced else None,
+    }
+
+
+def _traced_record(staging: TracedStaging) -> dict[str, Any]:
+    return {
+        "passes": staging.passes,
+        "pageable": staging.pageable,
+        "copy_streams": staging.streams,
+        "kernel_seconds": staging.kernel_seconds,
+        "copy_seconds": staging.copy_seconds,
+        "overlapped_copy_seconds": staging.overlapped_seconds,
+        "seconds": staging.traced_seconds,
+        "achieved": staging.achieved,
     }
 
 
@@ -253,6 +301,7 @@ def _remarks(case: OverlapCase) -> Iterator[str]:
             f"{plural(case.streams, 'stream')} were asked for: the data make "
             f"{plural(case.staging.pieces, 'chunk')} of --granularity or more."
         )
+    yield from _traced_remarks(case)
     yield from remarks(case.device, case.work, case.model, case.overlap)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from gpuadvise.advisor.backends.choose import choose
+from gpuadvise.advisor.backends.choose import Choice, choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.json_records import plain
 from gpuadvise.advisor.prose import plural
@@ -17,7 +17,13 @@ from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
 from gpuadvise.cli.overlap.answer import OverlapCase, blocks, draw, result, rows
-from gpuadvise.cli.overlap.request import Changes, model, work
+from gpuadvise.cli.overlap.request import (
+    Changes,
+    model,
+    staged_as_traced,
+    timeline_of_copies,
+    work,
+)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -30,11 +36,12 @@ EXAMPLES = """\
   gpuadvise overlap --h2d 3ms --kernel 5ms --streams 2 --chunks 16
   gpuadvise overlap --h2d 3ms --kernel 5ms --streams 4 --ideal --get predicted
   gpuadvise overlap --h2d 256MiB --kernel 4ms --skeleton cuda --format code > staged.cu
-  gpuadvise overlap --h2d 64MiB --kernel 1ms --calibration box.json"""
+  gpuadvise overlap --h2d 64MiB --kernel 1ms --calibration box.json
+  gpuadvise overlap --from-timeline trace.json.gz"""
 
 
 def command(
-    kernel: Annotated[str, pick("kernel_time")],
+    kernel: Annotated[Text, pick("kernel_time")] = None,
     h2d: Annotated[Text, pick("h2d")] = None,
     d2h: Annotated[Text, pick("d2h")] = None,
     streams: Annotated[Text, pick("streams", "Predict this many streams.")] = None,
@@ -50,6 +57,7 @@ def command(
     engines: Annotated[Text, pick("engines")] = None,
     ideal: Annotated[bool, pick("ideal")] = False,
     calibration: Annotated[Text, pick("calibration")] = None,
+    from_timeline: Annotated[Text, pick("from_timeline")] = None,
     show: Annotated[bool, pick("show", "Draw the time line in the terminal.")] = False,
     plot: Annotated[Text, pick("plot")] = None,
     language: Annotated[Text, pick("skeleton")] = None,
@@ -61,7 +69,6 @@ def command(
     get: Get = None,
 ) -> Exit:
     """Print sequential and staged times and the best stream count."""
-    staged_work = work(h2d=h2d, kernel=kernel, d2h=d2h, pageable=pageable)
     changes = Changes(
         pcie=pcie,
         rate=rate, per_op=per_op, copy_latency=copy_latency, duplex=duplex, engines=engines,
@@ -74,8 +81,20 @@ def command(
     if pieces and (stream_total is None or pieces < stream_total):
         raise BadInput("--chunks needs --streams, and at least as many chunks as streams.")
     tried = read("max_streams", most)
-    choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
+    typed = {"--h2d": h2d, "--kernel": kernel, "--d2h": d2h, "--pageable": pageable or None}
+    timeline = None if from_timeline is None else timeline_of_copies(from_timeline, typed)
+    named = gpu or cc or device or snapshot
+    if timeline is not None and timeline.device is not None and not named:
+        choice = Choice(device=timeline.device)
+    else:
+        choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     link = model(choice.device, changes)
+    traced = None if timeline is None else staged_as_traced(timeline, link)
+    if traced is None:
+        staged_work = work(h2d=h2d, kernel=kernel, d2h=d2h, pageable=pageable)
+    else:
+        staged_work = traced.work
+        link = link if changes.link_given else traced.link
     prediction = overlap(
         staged_work, link, streams=stream_total, pieces=pieces, most_streams=tried, granularity=step
     )
@@ -90,6 +109,7 @@ def command(
         if written is None
         else _code(choice.device, staged_work, prediction, written, step),
         show=show,
+        traced=traced,
     )
     if plot is not None:
         from gpuadvise.cli.render.picture import save
@@ -104,6 +124,7 @@ def command(
             "streams": stream_total,
             "chunks": pieces,
             "granularity": step,
+            "from_timeline": from_timeline,
         },
         result=result(case),
         rows=rows(case),

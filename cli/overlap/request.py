@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.timelines.staging import traced_staging
 from gpuadvise.advisor.transfers.links import (
     PAGEABLE_D2H_RATE,
     PAGEABLE_H2D_RATE,
@@ -14,9 +16,14 @@ from gpuadvise.advisor.transfers.links import (
 from gpuadvise.advisor.transfers.pipeline import StagedWork
 from gpuadvise.advisor.values import CopyAmount, seconds
 from gpuadvise.cli.options import named, read
+from gpuadvise.cli.progress import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.timelines.staging import TracedStaging
+    from gpuadvise.advisor.timelines.timeline import Timeline
     from gpuadvise.advisor.transfers.links import Link, LinkModel
 
 # What the guide's two formulas leave out.
@@ -43,9 +50,16 @@ class Changes:
     calibration: str | None = None
     ideal: bool = False
 
+    @property
+    def link_given(self) -> bool:
+        """Whether the options give the rates of the link."""
+        return (self.pcie, self.rate, self.calibration) != (None, None, None)
 
-def work(*, h2d: str | None, kernel: str, d2h: str | None, pageable: bool) -> StagedWork:
+
+def work(*, h2d: str | None, kernel: str | None, d2h: str | None, pageable: bool) -> StagedWork:
     """Return the work that the options describe; raises BadInput."""
+    if kernel is None:
+        raise BadInput("--kernel is missing.", hint="Give the time of the kernel: --kernel 5ms.")
     to_device = read("h2d", h2d) or CopyAmount()
     to_host = read("d2h", d2h) or CopyAmount()
     if not any((*to_device, *to_host)):
@@ -58,6 +72,36 @@ def work(*, h2d: str | None, kernel: str, d2h: str | None, pageable: bool) -> St
         d2h_seconds=to_host.seconds,
         pageable=pageable,
     )
+
+
+def timeline_of_copies(path: str, typed: Mapping[str, object]) -> Timeline:
+    """Return the timeline of *path* whose GPU copied most.
+
+    Raises BadInput for a file that is no timeline, and where *typed* options say the same things.
+    """
+    given = [option for option, value in typed.items() if value is not None]
+    if given:
+        raise BadInput(f"--from-timeline tells what {and_list(given)} would: leave one out.")
+    from gpuadvise.advisor.timelines.read import read_recordings
+    from gpuadvise.advisor.timelines.timeline import timelines_of
+
+    def timelines() -> list[Timeline]:
+        progress = Progress()
+        try:
+            recordings = read_recordings(path, progress=progress.reading_bytes)
+            return [line for recording in recordings for line in timelines_of(recording)]
+        finally:
+            progress.end()
+
+    return max(named("--from-timeline", lambda _: timelines(), path), key=lambda line: line.copy_ns)
+
+
+def staged_as_traced(timeline: Timeline, link: LinkModel) -> TracedStaging:
+    """Return the copies and kernels of *timeline* as work to stage; raises BadInput without both."""
+    staging = traced_staging(timeline, link)
+    if staging is None:
+        raise BadInput("--from-timeline: kernels, or copies between host and GPU, are missing.")
+    return staging
 
 
 def model(device: Device | None, changes: Changes) -> LinkModel:
