@@ -34,6 +34,48 @@ _SUFFIXES = (".json", ".json.gz", ".sqlite")
 _EXPORT = "Export it: nsys export --type sqlite --output report.sqlite FILE"
 
 
+# A trace of PyTorch or JAX shows itself in its first lines, before or after its GPUs' properties.
+_SNIFFED = 1 << 16
+_CHROME = re.compile(rb'"(?:traceEvents|deviceProperties|displayTimeUnit)"')
+
+
+def is_timeline(path: str) -> bool:
+    """Return whether the content of *path* looks like a timeline, a folder's by its names.
+
+    False for what cannot be read: whoever reads it says so. Of stdin (``-``) nothing is taken.
+    """
+    try:
+        if path == "-":
+            head = _waiting(sys.stdin.buffer)
+        elif Path(path).is_dir():
+            return any(file.name.endswith(_SUFFIXES) for file in Path(path).iterdir())
+        elif not Path(path).is_file():
+            return False
+        else:
+            with open(path, "rb") as file:
+                head = file.read(_SNIFFED)
+    except (OSError, ValueError):
+        return False
+    return looks_like_timeline(head)
+
+
+def _waiting(stream: IO[bytes]) -> bytes:
+    """Return what is already there of *stream*, and leave it there."""
+    return stream.peek(_SNIFFED) if hasattr(stream, "peek") else b""
+
+
+def looks_like_timeline(head: bytes) -> bool:
+    """Return whether a file that starts with *head* is a timeline."""
+    if head.startswith(_SQLITE):
+        return True
+    if head.startswith(_GZIP):
+        try:
+            head = zlib.decompressobj(wbits=_GZIP_FORMAT).decompress(head, _SNIFFED)
+        except zlib.error:
+            return False
+    return head.lstrip()[:1] in (b"{", b"[") and _CHROME.search(head) is not None
+
+
 class _Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 

@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list
 from gpuadvise.cli import options
+from gpuadvise.cli.diff import runs
 from gpuadvise.cli.diff.answer import Gate, answer, of_file
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
@@ -19,12 +21,13 @@ EXAMPLES = """\
   gpuadvise diff old/libfoo.so new/libfoo.so --gpu h100
   gpuadvise diff main.log branch.log --fail-on-regression
   gpuadvise diff old.cubin new.cubin --block 256 --format markdown
+  gpuadvise diff before.json.gz after.json.gz      # two recorded runs
   gpuadvise diff old.whl new.whl --arch 90 --format github --fail-on-regression"""
 
 
 def command(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="Whatever `kernels` reads; -: stdin.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The same of the later build.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="What `kernels` or `timeline` reads; -: stdin.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The same of the later build or run.")],
     gpu: options.Gpu = None,
     cc: options.Cc = None,
     device: options.Live = None,
@@ -35,7 +38,9 @@ def command(
     dynamic_smem: Annotated[
         Text, pick("dynamic_smem", "Dynamic shared memory of every launch.")
     ] = None,
-    fail_on_regression: Annotated[bool, pick("fail_on_regression")] = False,
+    fail_on_regression: Annotated[
+        bool, pick("fail_on_regression", "Exit 1 when a kernel's tier is worse, or a run slower.")
+    ] = False,
     fail_on_spills: Annotated[bool, pick("fail_on_spills")] = False,
     unchanged: Annotated[bool, pick("all", "Every kernel, unchanged ones as well.")] = False,
     limit: Annotated[Text, pick("limit")] = None,
@@ -61,6 +66,27 @@ def command(
         limit=read("limit", limit),
         output=Output(format=format, fields=tuple(get or ())),
     )
+    if runs.are_runs(old, new):
+        _refuse_for_runs(arch, block, dynamic_smem, fail_on_spills=fail_on_spills)
+        sides = of_file(asked, old), of_file(asked, new)
+        return emit(
+            runs.answer(*sides, unchanged=unchanged, fail_on_regression=fail_on_regression),
+            asked.output,
+        )
     gate = Gate(tier=fail_on_regression, spills=fail_on_spills)
     found = answer(of_file(asked, old), of_file(asked, new), unchanged=unchanged, gate=gate)
     return emit(found, asked.output)
+
+
+def _refuse_for_runs(
+    arch: list[str] | None, block: Text, dynamic_smem: Text, *, fail_on_spills: bool
+) -> None:
+    """Raise BadInput for options that say nothing about a recorded run."""
+    given = {
+        "--arch": arch,
+        "--block": block,
+        "--dynamic-smem": dynamic_smem,
+        "--fail-on-spills": fail_on_spills,
+    }
+    if wrong := [option for option, value in given.items() if value]:
+        raise BadInput(f"These files are recorded runs, not builds: leave out {and_list(wrong)}.")

@@ -1,0 +1,198 @@
+"""Two recorded runs of a program, kernel by kernel: times, calls, registers, occupancy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.resource_diff.pairs import stable_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
+
+# Below this change of its time a kernel is as fast as it was: repeated runs of the recorded
+# programs differ by up to 4 %.
+NOTICEABLE = 0.05
+# A kernel that costs the whole run less than this more or less is no regression of the run.
+WORTH_SAYING = 0.01
+
+
+class RunStatus(StrEnum):
+    """What became of a kernel between two runs, worst first."""
+
+    WORSE = "worse"  # fewer of its warps fit
+    SLOWER = "slower"
+    FASTER = "faster"
+    BETTER = "better"  # more of its warps fit, in the same time
+    CHANGED = "changed"  # other calls or registers, in the same time
+    NEW = "new"
+    REMOVED = "removed"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunKernel:
+    """All runs of a kernel; shape, registers and occupancy are those that took most time."""
+
+    name: str
+    calls: int
+    seconds: float
+    median_seconds: float
+    registers: int | None
+    occupancy: float | None  # theoretical, 0 to 1
+    grid: tuple[int, int, int] | None
+    block: tuple[int, int, int] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCopies:
+    """All copies of one direction between the same kinds of memory."""
+
+    direction: str
+    source: str
+    target: str
+    calls: int
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run. A report of a kernel profiler has neither span nor copies."""
+
+    device: Device | None
+    kernels: tuple[RunKernel, ...]
+    copies: tuple[RunCopies, ...] = ()
+    span_seconds: float | None = None
+    busy_seconds: float | None = None
+    idle_seconds: float | None = None
+
+    @property
+    def kernel_seconds(self) -> float:
+        """The time of all kernels, those that ran side by side counted each."""
+        return sum(kernel.seconds for kernel in self.kernels)
+
+    @property
+    def whole_seconds(self) -> float:
+        """The span where it is known, else the time of all kernels."""
+        return self.kernel_seconds if self.span_seconds is None else self.span_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunChange:
+    """A kernel of either run, or of both."""
+
+    old: RunKernel | None
+    new: RunKernel | None
+    status: RunStatus
+
+
+def run_of_timelines(timelines: Sequence[Timeline]) -> Run:
+    """Return the run of all GPUs in *timelines*; the span is the longest."""
+    longest = max(timelines, key=lambda line: line.span_ns)
+    groups: dict[str, list[TracedKernel]] = {}
+    for line in timelines:
+        for kernel in line.kernels:
+            groups.setdefault(stable_name(kernel.shape.name), []).append(kernel)
+    return Run(
+        device=longest.device,
+        kernels=tuple(_traced(name, kernels) for name, kernels in groups.items()),
+        copies=_copies(copies for line in timelines for copies in line.copies),
+        span_seconds=longest.span_seconds,
+        busy_seconds=longest.busy_seconds,
+        idle_seconds=longest.idle_seconds,
+    )
+
+
+def _traced(name: str, kernels: list[TracedKernel]) -> RunKernel:
+    first = max(kernels, key=lambda kernel: kernel.total_ns)
+    return RunKernel(
+        name=name,
+        calls=sum(kernel.calls for kernel in kernels),
+        seconds=sum(kernel.seconds for kernel in kernels),
+        median_seconds=first.median_seconds,
+        registers=first.shape.registers,
+        occupancy=first.occupancy.occupancy if first.occupancy else None,
+        grid=first.shape.grid,
+        block=first.shape.block,
+    )
+
+
+def _copies(kinds: Iterable[TracedCopies]) -> tuple[RunCopies, ...]:
+    groups: dict[tuple[str, str, str], list[TracedCopies]] = {}
+    for copies in kinds:
+        kind = copies.kind
+        groups.setdefault((str(kind.path), str(kind.source), str(kind.target)), []).append(copies)
+    return tuple(
+        RunCopies(
+            direction=path,
+            source=source,
+            target=target,
+            calls=sum(copies.calls for copies in group),
+            bytes=sum(copies.bytes for copies in group),
+            seconds=sum(copies.seconds for copies in group),
+        )
+        for (path, source, target), group in groups.items()
+    )
+
+
+def run_of_profiles(profiles: Iterable[KernelProfile], device: Device | None) -> Run:
+    """Return the run whose launches a kernel profiler measured one by one."""
+    groups: dict[str, list[KernelProfile]] = {}
+    for profile in profiles:
+        groups.setdefault(stable_name(profile.kernel), []).append(profile)
+    kernels = tuple(_profiled(name, group) for name, group in groups.items())
+    return Run(device=device, kernels=kernels)
+
+
+def _profiled(name: str, launches: list[KernelProfile]) -> RunKernel:
+    times = [launch.seconds or 0.0 for launch in launches]
+    first = max(launches, key=lambda launch: launch.seconds or 0.0)
+    return RunKernel(
+        name=name,
+        calls=len(launches),
+        seconds=sum(times),
+        median_seconds=median(times),
+        registers=first.registers,
+        occupancy=first.theoretical_occupancy,
+        grid=first.grid,
+        block=first.block,
+    )
+
+
+def run_changes(old: Run, new: Run) -> Iterator[RunChange]:
+    """Yield what became of each kernel, paired by name."""
+    before = {kernel.name: kernel for kernel in old.kernels}
+    after = {kernel.name: kernel for kernel in new.kernels}
+    whole = max(old.whole_seconds, new.whole_seconds)
+    for name in dict.fromkeys([*before, *after]):
+        pair = before.get(name), after.get(name)
+        yield RunChange(old=pair[0], new=pair[1], status=run_status(*pair, whole))
+
+
+def run_status(old: RunKernel | None, new: RunKernel | None, whole: float) -> RunStatus:
+    """Return what became of a kernel in runs of which the longer took *whole* seconds."""
+    if old is None or new is None:
+        return RunStatus.NEW if old is None else RunStatus.REMOVED
+    tiers = old.occupancy, new.occupancy
+    if tiers[0] is not None and tiers[1] is not None and tiers[1] < tiers[0]:
+        return RunStatus.WORSE
+    if regressed(old.seconds, new.seconds, whole):
+        return RunStatus.SLOWER
+    if regressed(new.seconds, old.seconds, whole):
+        return RunStatus.FASTER
+    if tiers[0] is not None and tiers[1] is not None and tiers[1] > tiers[0]:
+        return RunStatus.BETTER
+    same = (old.calls, old.registers) == (new.calls, new.registers)
+    return RunStatus.UNCHANGED if same else RunStatus.CHANGED
+
+
+def regressed(old: float, new: float, whole: float) -> bool:
+    """Return whether *new* seconds are longer than *old* by what counts, of *whole* seconds."""
+    return new - old > max(NOTICEABLE * old, WORTH_SAYING * whole)

@@ -1,0 +1,355 @@
+"""The answer of ``diff`` about two recorded runs: timelines, or reports of a kernel profiler."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted_path
+from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
+from gpuadvise.advisor.resource_diff.runs import (
+    Run,
+    RunStatus,
+    regressed,
+    run_changes,
+    run_of_profiles,
+    run_of_timelines,
+)
+from gpuadvise.advisor.timelines.read import is_timeline
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
+from gpuadvise.cli.devices import device_block
+from gpuadvise.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.resource_diff.runs import RunChange, RunCopies, RunKernel
+    from gpuadvise.cli.kernels.request import KernelsRequest
+
+Record = dict[str, Any]
+
+_SHOWN = 40
+_MOST_ANNOTATED = 10  # GitHub shows no more of a kind per step
+_LONGEST_NAME = 72
+_TONES = {
+    RunStatus.WORSE: Tone.BAD,
+    RunStatus.SLOWER: Tone.BAD,
+    RunStatus.FASTER: Tone.GOOD,
+    RunStatus.BETTER: Tone.GOOD,
+    RunStatus.UNCHANGED: Tone.FAINT,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDiff:
+    """Two runs and what changed, the largest change of time first."""
+
+    old: Run
+    new: Run
+    changes: tuple[RunChange, ...]
+
+    @property
+    def regression(self) -> bool:
+        """Whether the whole takes longer, or a kernel does or lost occupancy."""
+        times = self.old.whole_seconds, self.new.whole_seconds
+        bad = (RunStatus.WORSE, RunStatus.SLOWER)
+        return regressed(*times, max(times)) or any(each.status in bad for each in self.changes)
+
+
+def are_runs(old: str, new: str) -> bool:
+    """Return whether both files are recorded runs; raises BadInput where only one is."""
+    kinds = [_kind(path) for path in (old, new)]
+    if kinds[0] == kinds[1]:
+        return kinds[0] is not None
+    if None in kinds:
+        run, other = (old, new) if kinds[0] else (new, old)
+        raise BadInput(
+            f"{quoted_path(run)} is a recorded run, {quoted_path(other)} is none.",
+            hint="Give two timelines, two kernel reports, or two builds.",
+        )
+    raise BadInput(
+        "A timeline and a kernel report cannot be compared.",
+        hint="A kernel profiler runs each kernel alone, so its times are others.",
+    )
+
+
+def _kind(path: str) -> str | None:
+    from gpuadvise.advisor.profiles.ncu_report import is_ncu_report
+
+    if is_timeline(path):
+        return "timeline"
+    try:
+        with open(path, "rb") as file:
+            return "report" if is_ncu_report(file.read(16)) else None
+    except (OSError, ValueError):
+        return None  # whoever reads it says why it cannot be read
+
+
+def answer(
+    old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, fail_on_regression: bool
+) -> Answer:
+    """Return what changed from the run of *old* to that of *new*."""
+    named = any(new.device.values())
+    choice = new.choice() if named else None
+    device = choice.device if choice else None
+    runs = [_run(request, device) for request in (old, new)]
+    changes = sorted(run_changes(*runs), key=_moved_time, reverse=True)
+    pattern = new.pattern
+    kept = tuple(each for each in changes if pattern is None or pattern.search(_name(each)))
+    diff = RunDiff(old=runs[0], new=runs[1], changes=kept)
+    records = [_record(change) for change in kept]
+    listed = [one for one in records if unchanged or one["status"] != RunStatus.UNCHANGED]
+    counts = Counter(one["status"] for one in records)
+    summary = _summary(diff)
+    limit = _SHOWN if new.limit is None else new.limit
+    shown_device = runs[1].device
+    return Answer(
+        command="diff",
+        device=device_block(shown_device) if shown_device else None,
+        input={
+            "old": old.files[0],
+            "new": new.files[0],
+            **new.device,
+            "filter": pattern.pattern if pattern else None,
+            "fail_on_regression": fail_on_regression,
+        },
+        result={
+            "summary": summary,
+            "regression": diff.regression,
+            "counts": {str(status): counts[status] for status in RunStatus},
+            "kernels": listed,
+            "whole": {side: _whole(run) for side, run in zip(("old", "new"), runs, strict=True)},
+            "copies": _copy_records(diff),
+        },
+        rows=[_flat(one) for one in listed],
+        blocks=lambda: _blocks(summary, diff, listed[: limit or None], len(listed)),
+        documents={"github": lambda: _annotations(summary, listed)},
+        exit=Exit.THRESHOLD if fail_on_regression and diff.regression else Exit.RAN,
+    )
+
+
+def _run(request: KernelsRequest, device: Device | None) -> Run:
+    path = request.files[0]
+    if is_timeline(path):
+        from gpuadvise.cli.timeline.request import timelines_in
+
+        return run_of_timelines([each.timeline for each in timelines_in((path,), device)])
+    from gpuadvise.advisor.profiles.metrics import report_profile
+    from gpuadvise.advisor.profiles.ncu_report import ReportedLaunch, read_ncu_report
+
+    with open(path, "rb") as file:
+        entries = read_ncu_report(file, inert(path))
+        launches = (report_profile(each) for each in entries if isinstance(each, ReportedLaunch))
+        return run_of_profiles(launches, device)
+
+
+def _name(change: RunChange) -> str:
+    kernel = change.new or change.old
+    return kernel.name if kernel else ""
+
+
+def _moved_time(change: RunChange) -> float:
+    old, new = (side.seconds if side else 0.0 for side in (change.old, change.new))
+    return abs(new - old)
+
+
+def _record(change: RunChange) -> Record:
+    name = _name(change)
+    return {
+        "name": name,
+        "demangled": name,
+        "arch": None,
+        "status": str(change.status),
+        "old": _side(change.old),
+        "new": _side(change.new),
+    }
+
+
+def _side(kernel: RunKernel | None) -> Record | None:
+    if kernel is None:
+        return None
+    return {
+        "calls": kernel.calls,
+        "seconds": kernel.seconds,
+        "median_seconds": kernel.median_seconds,
+        "registers": kernel.registers,
+        "occupancy": kernel.occupancy,
+        "grid": list(kernel.grid) if kernel.grid else None,
+        "block": list(kernel.block) if kernel.block else None,
+    }
+
+
+def _whole(run: Run) -> Record:
+    return {
+        "span_seconds": run.span_seconds,
+        "busy_seconds": run.busy_seconds,
+        "kernel_seconds": run.kernel_seconds,
+        "idle_seconds": run.idle_seconds,
+    }
+
+
+def _copy_records(diff: RunDiff) -> list[Record]:
+    sides = [{_kind_of(copies): copies for copies in run.copies} for run in (diff.old, diff.new)]
+    records = []
+    for kind in dict.fromkeys([*sides[0], *sides[1]]):
+        record: Record = dict(zip(("direction", "source", "target"), kind, strict=True))
+        for side, copies in zip(("old", "new"), sides, strict=True):
+            found = copies.get(kind)
+            record[side] = (
+                {key: asdict(found)[key] for key in ("calls", "bytes", "seconds")}
+                if found
+                else None
+            )
+        records.append(record)
+    return records
+
+
+def _kind_of(copies: RunCopies) -> tuple[str, str, str]:
+    return copies.direction, copies.source, copies.target
+
+
+def _flat(record: Record) -> Record:
+    """Return *record* with a column for each number of either side, as CSV needs it."""
+    row = {key: record[key] for key in ("name", "status")}
+    names = ("calls", "seconds", "median_seconds", "registers", "occupancy")
+    for name in names:
+        row |= {f"{side}_{name}": (record[side] or {}).get(name) for side in ("old", "new")}
+    return row
+
+
+def _summary(diff: RunDiff) -> str:
+    old, new = diff.old.whole_seconds, diff.new.whole_seconds
+    what = "The kernels" if diff.new.span_seconds is None else "The run"
+    lead = f"{what} took {show_seconds(old)} and now {show_seconds(new)}{_factor(old, new)}"
+    counts = Counter(change.status for change in diff.changes)
+    parts = [f"{counts[status]:,} {status}" for status in RunStatus if counts[status]]
+    total = plural(len(diff.changes), "kernel")
+    return f"{lead}; of {total} {and_list(parts)}." if parts else f"{lead}."
+
+
+def _factor(old: float, new: float) -> str:
+    if not old or not new or old == new:
+        return ""
+    return f", {old / new:.2f}x as fast" if new < old else f", {new / old:.2f}x as long"
+
+
+def _blocks(summary: str, diff: RunDiff, shown: Sequence[Record], count: int) -> list[Block]:
+    found: list[Block] = [Line(summary, Tone.BAD if diff.regression else Tone.STRONG)]
+    if diff.old.span_seconds is not None and diff.new.span_seconds is not None:
+        found.append(_whole_table(diff))
+    if shown:
+        found += [Heading("Kernels, the largest change first"), _kernel_table(shown)]
+    if count > len(shown):
+        found.append(Line(f"and {count - len(shown):,} more (--limit 0 shows all)"))
+    if copies := _copy_records(diff):
+        found += [Heading("Copies"), _copy_table(copies)]
+    return found
+
+
+def _whole_table(diff: RunDiff) -> Table:
+    rows = []
+    for title, pick in _PARTS:
+        old, new = pick(diff.old), pick(diff.new)
+        cells = (Cell(show_seconds(old)), Cell(show_seconds(new)), Cell(_change(old, new)))
+        rows.append((Cell(title), *cells))
+    columns = (Column("old", right=True), Column("new", right=True), Column("change", right=True))
+    return Table((Column("time"), *columns), tuple(rows))
+
+
+_PARTS: tuple[tuple[str, Callable[[Run], float]], ...] = (
+    ("span", lambda run: run.span_seconds or 0.0),
+    ("kernels", lambda run: run.kernel_seconds),
+    ("copies", lambda run: sum(copies.seconds for copies in run.copies)),
+    ("idle", lambda run: run.idle_seconds or 0.0),
+)
+
+
+def _change(old: float, new: float) -> str:
+    if not old:
+        return "" if not new else "new"
+    share = new / old - 1
+    return f"{'+' if share >= 0 else '-'}{show_share(abs(share))}"
+
+
+def _kernel_table(records: Sequence[Record]) -> Table:
+    columns = (
+        Column("status"),
+        Column("time", right=True),
+        Column("change", right=True),
+        Column("calls", right=True),
+        Column("median", right=True),
+        Column("occupancy", right=True),
+        Column("regs", right=True),
+        Column("kernel", below=True),
+    )
+    return Table(columns, tuple(map(_kernel_row, records)))
+
+
+def _kernel_row(record: Record) -> tuple[Cell, ...]:
+    status = RunStatus(record["status"])
+    old, new = ((record[side] or {}).get("seconds", 0.0) for side in ("old", "new"))
+    both = record["old"] and record["new"]
+    name = record["name"]
+    return (
+        Cell(status, _TONES.get(status, Tone.PLAIN)),
+        Cell(_moved(record, "seconds", show_seconds)),
+        Cell(_change(old, new) if both else ""),
+        Cell(_moved(record, "calls", "{:,}".format)),
+        Cell(_moved(record, "median_seconds", show_seconds)),
+        Cell(_moved(record, "occupancy", show_share)),
+        Cell(_moved(record, "registers", "{:,}".format)),
+        Cell(name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"),
+    )
+
+
+def _moved(record: Mapping[str, Any], key: str, show: Callable[[Any], str]) -> str:
+    """Return how a number went from old to new, or what both say."""
+    values = [(record[side] or {}).get(key) for side in ("old", "new")]
+    old, new = ("" if value is None else show(value) for value in values)
+    if old == new or not new:
+        return old or "-"
+    return f"{old} → {new}" if old else new
+
+
+def _copy_table(records: Sequence[Record]) -> Table:
+    columns = (
+        Column("direction"),
+        Column("memory"),
+        Column("copies", right=True),
+        Column("bytes", right=True),
+        Column("time", right=True),
+    )
+    rows = tuple(
+        (
+            Cell(record["direction"]),
+            Cell(f"{record['source']} to {record['target']}"),
+            Cell(_moved(record, "calls", "{:,}".format)),
+            Cell(_moved(record, "bytes", show_bytes)),
+            Cell(_moved(record, "seconds", show_seconds)),
+        )
+        for record in records
+    )
+    return Table(columns, rows)
+
+
+def _annotations(summary: str, records: Sequence[Record]) -> str:
+    """Return *summary* as a notice for GitHub, slower kernels and lost occupancy as errors."""
+    lines = [f"::notice title=gpuadvise diff::{_escaped(summary)}"]
+    bad = [one for one in records if one["status"] in (RunStatus.WORSE, RunStatus.SLOWER)]
+    for record in bad[:_MOST_ANNOTATED]:
+        title = "Occupancy dropped" if record["status"] == RunStatus.WORSE else "Slower"
+        text = (
+            f"{record['name'][:_LONGEST_NAME]}: time {_moved(record, 'seconds', show_seconds)}, "
+            f"occupancy {_moved(record, 'occupancy', show_share)}"
+        )
+        lines.append(f"::error title={title}::{_escaped(text)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _escaped(text: str) -> str:
+    """Return *text* as the message of a workflow command: one line, no command of its own."""
+    return inert(text).replace("%", "%25")
