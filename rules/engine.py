@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.rules.model import PASSED, Advice, Failed, Location, Passed, Skipped
 from gpuadvise.rules.report import Report, RuleLine, able_and_lacking, in_order, lacks, missing
+from gpuadvise.rules.traced import in_span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -107,7 +108,10 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
     able, skipped = able_and_lacking(tuple(rules), frozenset(known))
     lines: list[RuleLine] = []
     for rule in able:
-        lines += [RuleLine(rule=rule, outcome=outcome) for outcome in _outcomes(rule, known)]
+        lines += [
+            RuleLine(rule=rule, outcome=in_span(outcome, facts.run_share))
+            for outcome in _outcomes(rule, known)
+        ]
     return Report(
         kernel=facts.kernel,
         device=facts.device,

@@ -25,6 +25,11 @@ def profiled(label: str, value: float | str, unit: str = "") -> Evidence:
     return Evidence(label=label, value=value, unit=unit, source="profile")
 
 
+def traced(label: str, value: float | str, unit: str = "") -> Evidence:
+    """Return evidence that a recorded run shows."""
+    return Evidence(label=label, value=value, unit=unit, source="timeline")
+
+
 def measured(label: str, value: float | str, unit: str = "") -> Evidence:
     """Return evidence that NVML reported."""
     return Evidence(label=label, value=value, unit=unit, source="NVML")

@@ -11,6 +11,7 @@ from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.compatibility.survey import Survey, survey
 from gpuadvise.advisor.description.tables import Key, KeyTable
 from gpuadvise.advisor.facts import application as app
+from gpuadvise.advisor.facts import timeline as traced
 from gpuadvise.advisor.facts import timing
 from gpuadvise.advisor.facts.access import Access, Space
 from gpuadvise.advisor.facts.code import Compiled, LaunchBounds, Observation
@@ -260,6 +261,51 @@ ALLOCATIONS = KeyTable(
         "iterations": Key("iterations", COUNT),
         "stream_ordered": Key("stream_ordered", v.flag),
         "pool_keeps_memory": Key("pool_keeps_memory", v.flag),
+    },
+)
+
+PRODUCT = KeyTable(
+    traced.TracedProduct,
+    {
+        **{name: Key(name, COUNT) for name in ("rows", "columns", "inner", "batch", "calls")},
+        "dtype": Key("dtype", v.text),
+        "time": Key("seconds", v.seconds),
+    },
+)
+
+
+def _products(value: object) -> tuple[traced.TracedProduct, ...]:
+    rows = value if isinstance(value, list) else [value]
+    return tuple(PRODUCT.value(row, ()) for row in rows)
+
+
+_IDLE = (
+    "launch_idle",
+    "host_idle",
+    "wait_idle",
+    "allocation_idle",
+    "copy_idle",
+    "queueing_idle",
+    "load_idle",
+    "launch_overhead",
+    "median_kernel",
+    "migration",
+    "single_precision",
+    "waited",
+    "busy",
+)
+_TRACED_COUNTS = ("kernels", "launches", "graph_launches", "host_gaps", "waits", "values_read")
+
+TIMELINE = KeyTable(
+    traced.TracedRun,
+    {
+        "span": Key("span_seconds", v.seconds),
+        **{name: Key(f"{name}_seconds", v.seconds_or_none) for name in _IDLE},
+        "values_read_time": Key("values_read_seconds", v.seconds_or_none),
+        **{name: Key(name, v.whole()) for name in _TRACED_COUNTS},
+        "hidden_graphs": Key("hidden_graphs", v.flag),
+        "recorder": Key("recorder", v.text),
+        "products": Key("products", _products),
     },
 )
 

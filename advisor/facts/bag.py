@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from gpuadvise.advisor.facts.code import Compiled, LaunchBounds, Observation
     from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Transfer, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
@@ -238,6 +239,44 @@ class Facts:
         key="total_time",
         read=values.seconds,
         toml='total_time = "20ms"  # end to end',
+    )
+    timeline: TracedRun | None = fact(
+        "Give a recorded run: `gpuadvise advise trace.json.gz`, of PyTorch, JAX or Nsight Systems.",
+        read=keys.TIMELINE,
+        toml="""
+        # A recorded run as a whole; a timeline among the files of `advise` fills this.
+        [kernel.timeline]
+        span = "100ms"
+        busy = "90ms"
+        recorder = "PyTorch"
+        kernels = 900
+        median_kernel = "95us"
+        launches = 900
+        graph_launches = 0
+        hidden_graphs = false
+        launch_overhead = "5us"  # what the profiler adds to a launch
+        launch_idle = "4ms"  # time in which the GPU had no work, by cause
+        host_idle = "3ms"
+        host_gaps = 2
+        wait_idle = "2ms"
+        allocation_idle = "1ms"
+        copy_idle = "0s"
+        queueing_idle = "0s"
+        load_idle = "0s"
+        waits = 3
+        waited = "80ms"
+        values_read = 1
+        values_read_time = "2us"
+        migration = "0s"
+        single_precision = "0s"  # matrix kernels outside of tensor cores
+        products = [{ rows = 4096, columns = 4096, inner = 4096, dtype = "bfloat16", batch = 1, calls = 100, time = "40ms" }]
+        """,
+    )
+    run_share: float | None = fact(
+        "Give a recorded run beside the kernel: `gpuadvise advise trace.json.gz report.csv`.",
+        unit="share of the traced span that the kernel takes (0-1)",
+        read=values.share,
+        toml="run_share = 0.4  # of the run's time, all launches of this kernel together",
     )
     scaling: Scaling | None = fact(
         "Give the fractions: --parallel 0.9 --processors 132.",

@@ -173,8 +173,11 @@ class _Ahead:
 
     def read(self, size: int = -1, /) -> bytes:
         """Return up to *size* bytes."""
-        head, self.head = self.head, b""
-        return head or self.stream.read(size)
+        if not self.head:
+            return self.stream.read(size)
+        cut = len(self.head) if size < 0 else size
+        head, self.head = self.head[:cut], self.head[cut:]
+        return head
 
 
 class _Counted:

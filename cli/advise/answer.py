@@ -196,11 +196,16 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
 def _headline(advised: AdviceReports) -> str:
     counts = [f"{count} {word}" for word, count in advised.counts.items() if count]
     verdict = and_list(counts) if counts else _nothing(advised)
+    runs = sum("timeline" in report.known for report in advised.reports)
     if len(advised.reports) == 1:
         report = advised.reports[0]
         on = f" on {device_line(report.device)}" if report.device else ""
-        return f"{report.kernel or 'This kernel'}{on}: {verdict}"
-    return f"{plural(len(advised.reports), 'kernel')}: {verdict}"
+        subject = "This run" if runs else report.kernel or "This kernel"
+        return f"{subject}{on}: {verdict}"
+    subjects = [plural(runs, "run")] if runs else []
+    if len(advised.reports) > runs:
+        subjects.append(plural(len(advised.reports) - runs, "kernel"))
+    return f"{and_list(subjects)}: {verdict}"
 
 
 def _nothing(advised: AdviceReports) -> str:

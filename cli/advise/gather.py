@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.timelines.timeline import Timeline
 
 
 _CUDA = "CUDA_"
@@ -38,27 +39,76 @@ class GatheredEvidence:
     environment: bool = False
     reminders: bool = False
     notes: list[str] = field(default_factory=list)  # what the choice of device has to say
+    traced: set[str] = field(default_factory=set)  # files that are timelines
 
     def kernels(self) -> Iterator[Described | BadLine]:
         """Yield every described kernel, complete with what is known of its surroundings."""
         first = True
+        shares = self._traced_shares
         for kernel in self._described():
             if isinstance(kernel, BadLine):
                 yield kernel
             else:
                 self.notes.extend(note for note in kernel.notes if note not in self.notes)
+                kernel = _joined(kernel, shares)
                 yield replace(kernel, facts=self._surrounded(kernel.facts, remind=first))
                 first = False
+
+    @cached_property
+    def _timelines(self) -> tuple[Timeline, ...]:
+        """The timelines among the files, told by their content."""
+        from gpuadvise.advisor.timelines.read import is_timeline
+
+        paths = tuple(path for path in self.files if is_timeline(path))
+        if not paths:
+            return ()
+        from gpuadvise.cli.timeline.request import timelines_in
+
+        named = self.gpu or self.cc or self.device or self.snapshot
+        found = tuple(timelines_in(paths, self.chosen.device if named else None))
+        self.traced.update(each.file for each in found)
+        timelines = tuple(each.timeline for each in found)
+        self.notes.extend(dict.fromkeys(note for line in timelines for note in line.notes))
+        if any(line.device is None for line in timelines):
+            self.notes.append("A timeline names no GPU, so occupancy is not known: give --gpu NAME.")
+        return timelines
+
+    @cached_property
+    def _traced_shares(self) -> dict[str, float]:
+        """The share of the traced span that each kernel of the timelines takes."""
+        shares: dict[str, float] = {}
+        for line in self._timelines:
+            for kernel in line.kernels:
+                name = bare_name(kernel.shape.name)
+                share = kernel.total_ns / line.span_ns if line.span_ns else 0.0
+                shares[name] = min(1.0, shares.get(name, 0.0) + share)
+        return shares
+
+    def _traced_runs(self) -> Iterator[Described]:
+        """Yield each recorded run, and its kernels where no profile describes them better."""
+        if not self._timelines:
+            return
+        from gpuadvise.advisor.timelines.evidence import KERNEL_RULES, facts_of_timeline
+
+        for line in self._timelines:
+            for facts in facts_of_timeline(line):
+                if facts.kernel is None:
+                    yield Described(facts=facts)
+                elif not self.profiles:
+                    yield Described(facts=facts, select=KERNEL_RULES)
 
     def _described(self) -> Iterator[Described | BadLine]:
         if not (self.flags or self.files or self.profiles):
             yield from_flags({}, self.chosen.device)
             return
+        yield from self._traced_runs()
         if self.profiles:
             yield from profiled_kernels(self.profiles, self.flags, self._device_named)
         elif self.flags:
             yield from_flags(self.flags, self.chosen.device)
         for path in self.files:
+            if path in self.traced:
+                continue
             from gpuadvise.advisor.backends.description_file import kernels_in
 
             yield from kernels_in(path, self._device)
@@ -109,6 +159,20 @@ class GatheredEvidence:
             found["sanitized"] = False
         missing = {key: value for key, value in found.items() if getattr(facts, key) is None}
         return completed(replace(facts, **missing)) if missing else facts
+
+
+def bare_name(name: str) -> str:
+    """Return the name of a kernel without its result and parameters, which profilers differ in."""
+    return name.removeprefix("void ").partition("(")[0]
+
+
+def _joined(kernel: Described, shares: Mapping[str, float]) -> Described:
+    """Return *kernel* with its share of the recorded run, where a timeline has it too."""
+    facts = kernel.facts
+    if facts.run_share is not None or facts.kernel is None or not shares:
+        return kernel
+    share = shares.get(bare_name(facts.kernel))
+    return replace(kernel, facts=replace(facts, run_share=share)) if share else kernel
 
 
 def _state(choice: Choice) -> dict[str, Any]:

@@ -21,9 +21,11 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Transfer
     from gpuadvise.advisor.transfers.links import LinkModel
 
@@ -39,12 +41,13 @@ def check(
     device: Device,
     link: LinkModel,
     run_seconds: float | None = None,
+    timeline: TracedRun | None = None,
 ) -> Verdict:
     """Advise for pageable copies, and for copies far below the rate of the link."""
     if device.coherent_host_memory or device.integrated:
         return PASSED
     return tuple(
-        _advice(copy, link)
+        _advice(copy, link, timeline)
         for copy in transfers
         if _slow(copy, link) and _saved(copy, link) >= NOTICEABLE * (run_seconds or 0.0)
     )
@@ -71,7 +74,20 @@ def _slow(copy: Transfer, link: LinkModel) -> bool:
     return copy.seconds is not None and late and copy.memory in (None, HostMemory.PINNED)
 
 
-def _advice(copy: Transfer, link: LinkModel) -> Advice:
+def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
+    """Return what pinning wins of the copy, of a recorded run what it wins of the span."""
+    if timeline is not None:
+        saved = _saved(copy, link) + timeline.copy_idle_seconds
+        how = "the copies' time beyond that of pinned ones, and the idle time in their calls"
+        return span_gain(timeline, saved, how)
+    return Gain(
+        kind="copy time",
+        upper_bound=max(1.0, _now(copy, link) / _pinned(copy, link)),
+        how="time now / time at the rate of pinned memory",
+    )
+
+
+def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advice:
     now, pinned = _now(copy, link), _pinned(copy, link)
     pageable = copy.memory is HostMemory.PAGEABLE
     times = f" {copy.count:,} times" if copy.count > 1 else ""
@@ -86,7 +102,8 @@ def _advice(copy: Transfer, link: LinkModel) -> Advice:
         ),
         action=(
             "Allocate the host buffer with cudaHostAlloc, or pin an existing one once with "
-            "cudaHostRegister, and reuse it: pinning takes longer than one copy."
+            "cudaHostRegister, and reuse it: pinning takes longer than one copy. In PyTorch: "
+            "DataLoader(pin_memory=True), or x.pin_memory().to('cuda', non_blocking=True)."
             + ("" if pageable else " If it is pinned already, check the link (degraded-link).")
         ),
         evidence=(
@@ -94,11 +111,7 @@ def _advice(copy: Transfer, link: LinkModel) -> Advice:
             (given if copy.seconds is not None else derived)("time per copy now", now, "s"),
             derived(f"time per copy, pinned ({link.source})", pinned, "s"),
         ),
-        gain=Gain(
-            kind="copy time",
-            upper_bound=max(1.0, now / pinned),
-            how="time now / time at the rate of pinned memory",
-        ),
+        gain=_gain(copy, link, timeline),
     )
 
 

@@ -5,15 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import given
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+)
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Allocations
+    from gpuadvise.advisor.facts.timeline import TracedRun
 
 
-def check(allocations: Allocations) -> Verdict:
+def check(allocations: Allocations, timeline: TracedRun | None = None) -> Verdict:
     """Advise when a loop allocates and no pool keeps the memory."""
     calls = allocations.per_iteration * allocations.iterations
     if not allocations.per_iteration or allocations.iterations == 1:
@@ -21,20 +34,33 @@ def check(allocations: Allocations) -> Verdict:
     if allocations.stream_ordered and allocations.pool_keeps_memory is not False:
         return PASSED
     return Advice(
-        message=(
-            f"{plural(allocations.per_iteration, 'allocation')} in each of "
-            f"{plural(allocations.iterations, 'iteration')}: {calls:,} calls."
-        ),
+        message=_seen(allocations, calls, timeline),
         action=(
             "Raise the pool's release threshold: cudaMemPoolSetAttribute(pool, "
             "cudaMemPoolAttrReleaseThreshold, &bytes); at 0 it returns memory at every "
             "synchronisation."
             if allocations.stream_ordered
             else "Allocate once before the loop and reuse the buffer; where sizes vary, use "
-            "cudaMallocAsync() and cudaFreeAsync() with a pool that keeps its memory."
+            "cudaMallocAsync() and cudaFreeAsync() with a pool that keeps its memory. In PyTorch: "
+            "take torch.cuda.empty_cache() out of the loop."
         ),
         evidence=(given("allocations", calls, "calls"),),
+        gain=None if timeline is None else _gain(timeline),
     )
+
+
+def _seen(allocations: Allocations, calls: int, timeline: TracedRun | None) -> str:
+    if timeline is not None:
+        idle = show_share(timeline.share(timeline.allocation_idle_seconds))
+        return f"{plural(calls, 'call')} that allocate keep the GPU idle for {idle} of the span."
+    return (
+        f"{plural(allocations.per_iteration, 'allocation')} in each of "
+        f"{plural(allocations.iterations, 'iteration')}: {calls:,} calls."
+    )
+
+
+def _gain(timeline: TracedRun) -> Gain:
+    return span_gain(timeline, timeline.allocation_idle_seconds, "idle time in allocations")
 
 
 RULE = Rule(

@@ -22,13 +22,18 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide, programming_guide
+from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Pipeline
     from gpuadvise.advisor.transfers.links import LinkModel
+    from gpuadvise.advisor.transfers.overlap import Overlap
 
 
-def check(pipeline: Pipeline, link: LinkModel) -> Verdict:
+def check(
+    pipeline: Pipeline, link: LinkModel, timeline: TracedRun | None = None
+) -> Verdict:
     """Advise when staging in streams saves at least 5 % of the sequential time."""
     copies = pipeline.to_device_seconds + pipeline.to_host_seconds
     if pipeline.streams > 1 or not pipeline.divisible or not (copies and pipeline.kernel_seconds):
@@ -43,6 +48,8 @@ def check(pipeline: Pipeline, link: LinkModel) -> Verdict:
     )
     if not staged.worthwhile or staged.best.streams == 1:
         return PASSED
+    if timeline is not None and timeline.share(_saved(staged, timeline)) < WORTHWHILE:
+        return PASSED
     best, engines = staged.best, link.engines
     return Advice(
         message=(
@@ -54,7 +61,8 @@ def check(pipeline: Pipeline, link: LinkModel) -> Verdict:
         action=(
             f"Cut the data into {best.streams} chunks; for each, cudaMemcpyAsync, launch and copy "
             "back in a stream of its own. That needs pinned host memory, non-default streams and "
-            f"a copy engine ({plural(engines, 'engine')} here; both directions at once need 2)."
+            f"a copy engine ({plural(engines, 'engine')} here; both directions at once need 2). In "
+            "PyTorch: with torch.cuda.stream(torch.cuda.Stream()) and non_blocking=True."
         ),
         evidence=(
             derived("sequential", staged.sequential, "s"),
@@ -62,12 +70,24 @@ def check(pipeline: Pipeline, link: LinkModel) -> Verdict:
             derived("streams", best.streams, "streams"),
             derived(f"copy engines ({link.source})", engines, "engines"),
         ),
-        gain=Gain(
+        gain=_gain(staged, timeline),
+    )
+
+
+def _gain(staged: Overlap, timeline: TracedRun | None) -> Gain:
+    """Return what staging wins at most, of a recorded run what it wins of the busy span."""
+    if timeline is None:
+        return Gain(
             kind="run time",
             upper_bound=staged.sequential / staged.floor,
             how="sequential time / longest of copy in, kernel, copy out",
-        ),
-    )
+        )
+    how = "the time of kernels and copies beyond the longest of copy in, kernel and copy out"
+    return span_gain(timeline, _saved(staged, timeline), how)
+
+
+def _saved(staged: Overlap, timeline: TracedRun) -> float:
+    return timeline.busy_seconds * (1 - staged.floor / staged.sequential)
 
 
 RULE = Rule(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.transfers.copies import (
+    copy_rate,
     copy_seconds,
     half_rate_bytes,
     latency_share,
@@ -24,24 +25,42 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Transfer
     from gpuadvise.advisor.transfers.links import LinkModel
 
 MOSTLY = 0.5
 
 
-def check(transfers: tuple[Transfer, ...], link: LinkModel) -> Verdict:
+def check(
+    transfers: tuple[Transfer, ...], link: LinkModel, timeline: TracedRun | None = None
+) -> Verdict:
     """Advise for repeated copies of which at least half the time is latency."""
     return tuple(
-        _advice(copy, link)
+        _advice(copy, link, timeline)
         for copy in transfers
         if copy.count > 1 and latency_share(copy.bytes, link, copy.direction) > MOSTLY
     )
 
 
-def _advice(copy: Transfer, link: LinkModel) -> Advice:
+def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
+    """Return what one copy wins of the copies, of a recorded run what it wins of the span."""
+    apart = copy.count * copy_seconds(copy.bytes, link, copy.direction)
+    saved = packed_gain(copy.count, copy.bytes, link, copy.direction)
+    if timeline is None:
+        upper = apart / (apart - saved)
+        return Gain(kind="copy time", upper_bound=upper, how="separate / packed copies")
+    now = copy.count * (copy.seconds or copy_seconds(copy.bytes, link, copy.direction))
+    queued = timeline.queueing_idle_seconds + timeline.copy_idle_seconds
+    how = "the copies' time beyond that of their bytes, and the idle time while they are queued"
+    moving = copy.count * copy.bytes / copy_rate(link, copy.direction)
+    return span_gain(timeline, max(0.0, now - moving) + queued, how)
+
+
+def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advice:
     share = latency_share(copy.bytes, link, copy.direction)
     apart = copy.count * copy_seconds(copy.bytes, link, copy.direction)
     saved = packed_gain(copy.count, copy.bytes, link, copy.direction)
@@ -55,16 +74,15 @@ def _advice(copy: Transfer, link: LinkModel) -> Advice:
         action=(
             f"Pack them into one buffer of {show_bytes(copy.count * copy.bytes)} and copy once: "
             f"{show_seconds(apart - saved)} instead of {show_seconds(apart)}, plus what packing "
-            "costs on the host."
+            "costs on the host. In PyTorch: torch.stack() or torch.cat() on the host, one "
+            ".to('cuda'), and views of the result."
         ),
         evidence=(
             given("bytes per copy", copy.bytes, "bytes"),
             given("copies", copy.count, "copies"),
             derived(f"latency per copy ({link.source})", link.copy_latency, "s"),
         ),
-        gain=Gain(
-            kind="copy time", upper_bound=apart / (apart - saved), how="separate / packed copies"
-        ),
+        gain=_gain(copy, link, timeline),
     )
 
 

@@ -6,14 +6,26 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.rules.evidence import given
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+)
 from gpuadvise.rules.sources import programming_guide
+from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Managed
+    from gpuadvise.advisor.facts.timeline import TracedRun
 
 
-def check(managed: Managed) -> Verdict:
+def check(managed: Managed, timeline: TracedRun | None = None) -> Verdict:
     """Advise when managed memory is neither prefetched nor advised before its first use."""
     if managed.prefetched or managed.advised:
         return PASSED
@@ -28,7 +40,13 @@ def check(managed: Managed) -> Verdict:
             "with cudaMemAdviseSetReadMostly."
         ),
         evidence=(given("managed memory", managed.bytes, "bytes"),),
+        gain=None if timeline is None else _gain(timeline),
     )
+
+
+def _gain(timeline: TracedRun) -> Gain:
+    how = "kernels' time beyond that of the bytes on the link"
+    return span_gain(timeline, timeline.migration_seconds, how)
 
 
 RULE = Rule(

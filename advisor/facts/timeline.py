@@ -1,0 +1,105 @@
+"""What a recorded run shows of one GPU as a whole, as far as rules ask for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Nothing smaller than this share of the traced span is worth a finding.
+WORTH_SAYING = 0.02
+# Waits per launch from which the host never gets ahead of the GPU: one after eight launches is
+# one per operator of a model, and fewer let a queue build up.
+_LAUNCHES_PER_WAIT = 8
+_FEWEST_WAITS = 20
+_HALF_PRECISION = frozenset({"half", "bfloat16", "c10::half", "c10::bfloat16", "fp16", "bf16"})
+_SINGLE_PRECISION = frozenset({"float", "fp32"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedProduct:
+    """A matrix product of rows x inner by inner x columns, *batch* of them, in all its calls.
+
+    *seconds* is the time of all calls, None where it is not known.
+    """
+
+    rows: int
+    columns: int
+    inner: int
+    dtype: str
+    batch: int = 1
+    calls: int = 1
+    seconds: float | None = None
+
+    @property
+    def flops(self) -> float:
+        """Operations of all calls; a multiplication and an addition count two."""
+        return 2.0 * self.rows * self.columns * self.inner * self.batch * self.calls
+
+    @property
+    def half_precision(self) -> bool:
+        """Whether the elements have 16 bits."""
+        return self.dtype.lower() in _HALF_PRECISION
+
+    @property
+    def single_precision(self) -> bool:
+        """Whether the elements are FP32."""
+        return self.dtype.lower() in _SINGLE_PRECISION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedRun:
+    """Where the time of one GPU went in a recorded run, in seconds and counts.
+
+    The span goes from the first activity to the last. Idle times are attributed: to the launch of
+    what follows, to a wait of the host that had just ended, to long work of the host, to
+    allocations, to copies (their staging and queueing) and to the loading of code.
+    """
+
+    span_seconds: float
+    busy_seconds: float = 0.0
+    recorder: str = "profiler"
+
+    kernels: int = 0  # runs
+    median_kernel_seconds: float = 0.0
+    launches: int = 0  # calls that launch one kernel
+    graph_launches: int = 0
+    hidden_graphs: bool = False  # their kernels were not recorded
+    launch_overhead_seconds: float = 0.0  # what the profiler adds to a launch
+
+    launch_idle_seconds: float = 0.0
+    host_idle_seconds: float = 0.0
+    host_gaps: int = 0
+    wait_idle_seconds: float = 0.0
+    allocation_idle_seconds: float = 0.0
+    copy_idle_seconds: float = 0.0
+    queueing_idle_seconds: float = 0.0  # of the launches' idle time, while copies were queued
+    load_idle_seconds: float = 0.0
+
+    waits: int = 0  # calls in which the host waited, or single values that it read back
+    waited_seconds: float = 0.0  # of the host in them
+    values_read: int = 0  # copies to the host of a value or two
+    values_read_seconds: float = 0.0
+
+    migration_seconds: float = 0.0  # saved if managed memory came at the link's rate
+    single_precision_seconds: float = 0.0  # of matrix kernels outside of tensor cores
+    products: tuple[TracedProduct, ...] = ()
+
+    @property
+    def waits_often(self) -> bool:
+        """Whether the host waits so often that it cannot queue work ahead of the GPU."""
+        often = self.waits * _LAUNCHES_PER_WAIT >= max(self.launches, self.kernels)
+        return self.waits >= _FEWEST_WAITS and self.kernels > 0 and often
+
+    def share(self, seconds: float) -> float:
+        """Return the share (0 to 1) of the span that *seconds* are."""
+        return min(1.0, max(0.0, seconds / self.span_seconds)) if self.span_seconds > 0 else 0.0
+
+    def bound(self, saved: float) -> float | None:
+        """Return the speed-up of the span if *saved* seconds of it went; None: nothing is left."""
+        left = 1.0 - self.share(saved)
+        return 1 / left if left > 0 else None
+
+    def bound_without_profiler(self, saved: float) -> float | None:
+        """Return the speed-up if *saved* idle seconds went, the profiler's part taken off first."""
+        cost = min(self.launches * self.launch_overhead_seconds, saved)
+        left = self.span_seconds - saved
+        return (self.span_seconds - cost) / left if left > 0 else None

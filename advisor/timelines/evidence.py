@@ -1,0 +1,377 @@
+"""A timeline as facts: one bag for the run, and one for each kernel that takes enough of it."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from statistics import median_low
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.facts.application import Allocations, Managed
+from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.facts.timeline import WORTH_SAYING, TracedProduct, TracedRun
+from gpuadvise.advisor.facts.timing import HostMemory, Pipeline, Transfer
+from gpuadvise.advisor.occupancy.launch import Launch
+from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
+from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.timelines.staging import traced_staging
+from gpuadvise.advisor.timelines.what_if import least_ns
+from gpuadvise.advisor.transfers.copies import Direction, latency_share
+from gpuadvise.advisor.transfers.links import default_link_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
+    from gpuadvise.advisor.transfers.links import LinkModel
+
+_NS = 1e9
+# Gaps from here on are the host's own doing; between two operators of PyTorch, under its
+# profiler, up to 0.4 ms were seen.
+_LONG_GAP_NS = 500_000
+# What the profilers added to each launch of a minimal kernel on a H200's host: 5.2 us (PyTorch),
+# 2.8 us (Nsight Systems), 15.7 us (JAX). Less is taken off, so that no bound falls too low.
+_LAUNCH_OVERHEAD = {
+    Recorder.PYTORCH: 5e-6,
+    Recorder.NSIGHT_SYSTEMS: 2.5e-6,
+    Recorder.JAX: 5e-6,
+}
+_RECORDERS = {
+    Recorder.PYTORCH: "PyTorch",
+    Recorder.NSIGHT_SYSTEMS: "Nsight Systems",
+    Recorder.JAX: "JAX",
+}
+# A copy to the host of up to this many bytes is a value that the program looks at.
+_VALUE_BYTES = 64
+# Prefetches arrive in pieces of 2 MiB, page faults in pieces of 4 KiB to some hundreds of them.
+_PREFETCHED_BYTES = 512 << 10
+# Kernels shorter than this take what any launch takes, whatever their shape.
+_SHORTEST_NS = 10_000
+_MOST_KERNELS = 50
+# Tiles of matrices in registers: few warps by design.
+_TILE_REGISTERS = 128
+_TILE_OCCUPANCY = 0.25
+_MATRIX = re.compile(r"gemm|nvjet|cutlass|xmma|cublas|wgmma|conv|[dw]grad|winograd", re.IGNORECASE)
+# Matrix kernels of cuBLAS, cuDNN and CUTLASS that multiply FP32 numbers without tensor cores.
+_SINGLE_PRECISION = re.compile(
+    r"f32f32_f32f32_f32|simt_sgemm|(?:^|_)sgemm|scudnn|implicit_convolve_sgemm"
+    r"|(?:[dw]grad|fprop|winograd)\w*<float"
+)
+_NOT_SINGLE = re.compile(r"tf32|tensorop|s1688|s16816|wgmma|hmma", re.IGNORECASE)
+# The rules for which a launch's shape and time are evidence enough.
+KERNEL_RULES = (
+    "low-occupancy",
+    "tiny-blocks",
+    "underfilled-device",
+    "register-spills",
+)
+
+
+def facts_of_timeline(timeline: Timeline) -> Iterator[Facts]:
+    """Yield the facts of the run, then of each kernel of 2 % of the span or more."""
+    yield run_facts(timeline)
+    for kernel in timeline.kernels[:_MOST_KERNELS]:
+        if _tells(kernel, timeline):
+            yield kernel_facts(kernel, timeline)
+
+
+def run_facts(timeline: Timeline) -> Facts:
+    """Return what the timeline shows of the run as a whole."""
+    link = default_link_model(timeline.device)
+    run = traced_run(timeline, link)
+    copies = _transfers(timeline, run)
+    has_kernels = timeline.kernel_ns >= WORTH_SAYING * timeline.span_ns
+    blocking = sum(bool(copy.blocking) for copy in copies if copy.memory is not HostMemory.PAGEABLE)
+    return completed(
+        Facts(
+            device=timeline.device,
+            link=link,
+            timeline=run,
+            run_seconds=timeline.span_seconds,
+            transfers=copies or None,
+            blocking_copies=blocking if has_kernels else 0,
+            transfer_seconds=_exposed_seconds(timeline, link) if has_kernels else 0.0,
+            pipeline=_pipeline(timeline, link),
+            allocations=_allocations(timeline),
+            managed=_managed(timeline),
+        )
+    )
+
+
+def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
+    """Return where the time went; *link* is what migrations of managed memory could reach."""
+    idle = {total.cause: total.total_ns for total in timeline.idle}
+    host_ns, host_gaps = _long_host_gaps(timeline)
+    launch_ns = idle.get(GapCause.LAUNCH, 0) + idle.get(GapCause.HOST_WORK, 0)
+    launch_ns += idle.get(GapCause.OTHER_CALL, 0) - host_ns
+    values = [copies for copies in timeline.copies if _is_value(copies)]
+    waits = timeline.synchronizations
+    values_read = sum(copies.calls for copies in values)
+    return TracedRun(
+        span_seconds=timeline.span_seconds,
+        busy_seconds=timeline.busy_seconds,
+        recorder=_RECORDERS[timeline.recorder],
+        kernels=timeline.launches.kernels,
+        median_kernel_seconds=_median_kernel_ns(timeline) / _NS,
+        launches=timeline.launches.kernel_launches,
+        graph_launches=timeline.launches.graph_launches,
+        hidden_graphs=timeline.launches.hidden_graphs,
+        launch_overhead_seconds=_LAUNCH_OVERHEAD[timeline.recorder],
+        launch_idle_seconds=max(0, launch_ns) / _NS,
+        host_idle_seconds=host_ns / _NS,
+        host_gaps=host_gaps,
+        wait_idle_seconds=idle.get(GapCause.SYNCHRONIZATION, 0) / _NS,
+        allocation_idle_seconds=idle.get(GapCause.ALLOCATION, 0) / _NS,
+        copy_idle_seconds=idle.get(GapCause.COPY, 0) / _NS,
+        queueing_idle_seconds=_copies_share(timeline) * max(0, launch_ns) / _NS,
+        load_idle_seconds=idle.get(GapCause.MODULE_LOAD, 0) / _NS,
+        waits=max(sum(call.calls for call in waits), values_read),
+        waited_seconds=sum(call.seconds for call in waits),
+        values_read=values_read,
+        values_read_seconds=sum(copies.seconds for copies in values),
+        migration_seconds=_migration_ns(timeline, link) / _NS,
+        single_precision_seconds=sum(
+            kernel.seconds for kernel in timeline.kernels if in_single_precision(kernel.shape.name)
+        ),
+        products=_products(timeline),
+    )
+
+
+def in_single_precision(name: str) -> bool:
+    """Return whether a kernel's name is that of an FP32 matrix kernel without tensor cores."""
+    return bool(_SINGLE_PRECISION.search(name)) and not _NOT_SINGLE.search(name)
+
+
+def _long_host_gaps(timeline: Timeline) -> tuple[int, int]:
+    """Return the nanoseconds and the number of the long gaps in which the host worked.
+
+    None are counted where the host touches managed memory: each page that it takes back makes one.
+    """
+    if any(_is_managed(copies) and copies.kind.path is CopyPath.D2H for copies in timeline.copies):
+        return 0, 0
+    causes = (GapCause.HOST_WORK, GapCause.OTHER_CALL)
+    long = [
+        gap.length_ns
+        for gap in timeline.gaps
+        if gap.cause in causes and gap.length_ns >= _LONG_GAP_NS
+    ]
+    return sum(long), len(long)
+
+
+def _median_kernel_ns(timeline: Timeline) -> int:
+    """Return the median over all runs, each shape's runs taken as its median."""
+    counts = sorted((kernel.median_ns, kernel.calls) for kernel in timeline.kernels)
+    half = sum(calls for _, calls in counts) / 2
+    for time, calls in counts:
+        half -= calls
+        if half <= 0:
+            return time
+    return 0
+
+
+def _copies_share(timeline: Timeline) -> float:
+    """Return the share of copies among all that was queued."""
+    copies = sum(copies.calls for copies in timeline.copies if not _is_managed(copies))
+    total = copies + timeline.launches.kernels
+    return copies / total if total else 0.0
+
+
+def _is_managed(copies: TracedCopies) -> bool:
+    return MemoryKind.MANAGED in (copies.kind.source, copies.kind.target)
+
+
+def _is_value(copies: TracedCopies) -> bool:
+    return copies.kind.path is CopyPath.D2H and 0 < copies.median_bytes <= _VALUE_BYTES
+
+
+def _migration_ns(timeline: Timeline, link: LinkModel) -> int:
+    """Return what kernels and migrations to the GPU took beyond the time on the link."""
+    inward = [
+        copies
+        for copies in timeline.copies
+        if _is_managed(copies) and copies.kind.path is CopyPath.H2D
+    ]
+    if not inward:
+        return 0
+    size = sum(copies.bytes for copies in inward)
+    return max(0, timeline.kernel_ns - round(size / link.h2d_rate * _NS))
+
+
+def _products(timeline: Timeline) -> tuple[TracedProduct, ...]:
+    """Return the matrix products, the time of matrix kernels shared out by their operations."""
+    products = [
+        TracedProduct(
+            rows=max(1, product.rows),
+            columns=max(1, product.columns),
+            inner=max(1, product.inner),
+            batch=max(1, product.batch),
+            dtype=product.dtype,
+            calls=max(1, calls),
+        )
+        for product, calls in timeline.products
+    ]
+    total = sum(product.flops for product in products)
+    matrix_ns = sum(
+        kernel.total_ns for kernel in timeline.kernels if _MATRIX.search(kernel.shape.name)
+    )
+    return tuple(
+        TracedProduct(
+            rows=product.rows,
+            columns=product.columns,
+            inner=product.inner,
+            batch=product.batch,
+            dtype=product.dtype,
+            calls=product.calls,
+            seconds=matrix_ns / _NS * product.flops / total if matrix_ns else None,
+        )
+        for product in products
+    )
+
+
+def _transfers(timeline: Timeline, run: TracedRun) -> tuple[Transfer, ...]:
+    """Return the copies over the link that take, with the idle time around them, 2 % or more."""
+    found = []
+    count = sum(copies.calls for copies in timeline.copies) or 1
+    for copies in timeline.copies:
+        direction = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}.get(copies.kind.path)
+        if direction is None or _is_managed(copies) or not copies.bytes:
+            continue
+        if _is_value(copies) and run.waits_often:
+            continue  # the wait is what costs
+        around = (run.queueing_idle_seconds + run.copy_idle_seconds) * copies.calls / count
+        if run.share(copies.seconds + around) < WORTH_SAYING:
+            continue
+        found.append(
+            Transfer(
+                direction=direction,
+                bytes=max(1, round(copies.bytes / copies.calls)),
+                memory=_memory(copies),
+                seconds=max(copies.total_ns, 1) / _NS / copies.calls,
+                count=copies.calls,
+                blocking=None if copies.kind.asynchronous is None else not copies.kind.asynchronous,
+            )
+        )
+    return tuple(found)
+
+
+def _memory(copies: TracedCopies) -> HostMemory | None:
+    if copies.pageable:
+        return HostMemory.PAGEABLE
+    return (
+        HostMemory.PINNED
+        if MemoryKind.PINNED in (copies.kind.source, copies.kind.target)
+        else None
+    )
+
+
+def _exposed_seconds(timeline: Timeline, link: LinkModel) -> float:
+    """Return the copy time that would be left at the link's rate with all kernels beside it."""
+    ways = [
+        sum(
+            least_ns(copies, link) or 0
+            for copies in timeline.copies
+            if copies.kind.path is path and not _is_managed(copies)
+        )
+        for path in (CopyPath.H2D, CopyPath.D2H)
+    ]
+    return max(0, max(ways) - timeline.kernel_ns) / _NS
+
+
+def _pipeline(timeline: Timeline, link: LinkModel) -> Pipeline | None:
+    """Return one pass of copies and kernels; None where nothing worth staging is pinned."""
+    staging = traced_staging(timeline, link)
+    if staging is None or staging.pageable:
+        return None
+    work, model = staging.work, staging.link
+    large = max(work.h2d_bytes, work.d2h_bytes)
+    if latency_share(large, link) > 0.5 or any(map(_is_managed, timeline.copies)):
+        return None
+    if staging.copy_seconds < WORTH_SAYING * timeline.span_seconds:
+        return None
+    staged = staging.achieved >= 0.5
+    return Pipeline(
+        kernel_seconds=work.kernel_seconds,
+        to_device_seconds=work.h2d_bytes / model.h2d_rate,
+        to_host_seconds=work.d2h_bytes / model.d2h_rate,
+        streams=max(2, staging.streams) if staged else 1,
+    )
+
+
+def _allocations(timeline: Timeline) -> Allocations | None:
+    calls = timeline.calls_for(CallKind.ALLOCATION)
+    count = sum(call.calls for call in calls)
+    idle = sum(total.total_ns for total in timeline.idle if total.cause is GapCause.ALLOCATION)
+    if count < 2 or idle < WORTH_SAYING * timeline.span_ns:
+        return None
+    ordered = all("Async" in call.name or "Pool" in call.name for call in calls)
+    return Allocations(
+        per_iteration=1,
+        iterations=count,
+        stream_ordered=ordered,
+        pool_keeps_memory=False if ordered else None,
+    )
+
+
+def _managed(timeline: Timeline) -> Managed | None:
+    inward = [
+        copies
+        for copies in timeline.copies
+        if _is_managed(copies) and copies.kind.path is CopyPath.H2D
+    ]
+    if not inward:
+        return None
+    called = any("Prefetch" in call.name for call in timeline.calls)
+    typical = median_low([copies.median_bytes for copies in inward])
+    advised = any("MemAdvise" in call.name for call in timeline.calls)
+    return Managed(
+        bytes=sum(copies.bytes for copies in inward),
+        prefetched=called or typical >= _PREFETCHED_BYTES,
+        advised=advised,
+    )
+
+
+def _tells(kernel: TracedKernel, timeline: Timeline) -> bool:
+    """Return whether the kernel's shape says something about the run's time."""
+    resident = kernel.occupancy
+    if resident is None or kernel.median_ns < _SHORTEST_NS:
+        return False
+    if kernel.total_ns < WORTH_SAYING * timeline.span_ns:
+        return False
+    many = (kernel.shape.registers or 0) >= _TILE_REGISTERS
+    return not (many and resident.occupancy <= _TILE_OCCUPANCY)
+
+
+def kernel_facts(kernel: TracedKernel, timeline: Timeline) -> Facts:
+    """Return what the timeline shows of one kernel in one launch shape."""
+    shape = kernel.shape
+    return completed(
+        Facts(
+            kernel=shape.name,
+            device=timeline.device,
+            launch=_launch(kernel),
+            run_share=min(1.0, kernel.total_ns / timeline.span_ns) if timeline.span_ns else None,
+            concurrent=kernel.streams > 1,
+            stack_bytes=shape.local_memory or None,
+        )
+    )
+
+
+def _launch(kernel: TracedKernel) -> Launch | None:
+    shape = kernel.shape
+    if shape.block is None:
+        return None
+    try:
+        return Launch(
+            threads=prod(shape.block),
+            registers=shape.registers,
+            static_shared=shape.static_shared,
+            dynamic_shared=shape.dynamic_shared or 0,
+            max_dynamic_shared=shape.dynamic_shared,  # it ran, so the attribute was set
+            block_dim=shape.block,
+            grid_dim=shape.grid,
+        )
+    except BadInput:
+        return None

@@ -1,0 +1,145 @@
+"""A host that waits for the GPU after every few launches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.timeline import WORTH_SAYING
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+from gpuadvise.rules.traced import span_gain
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timeline import TracedRun
+
+
+def check(timeline: TracedRun) -> Verdict:
+    """Advise when waits come with every eighth launch or more, and cost 2 % of the span."""
+    lost = _lost(timeline)
+    if not timeline.waits_often or timeline.share(lost) < WORTH_SAYING:
+        return PASSED
+    return Advice(
+        message=(
+            f"The host waits for the GPU {plural(timeline.waits, 'time')} beside "
+            f"{plural(timeline.launches or timeline.kernels, 'launch', 'launches')}: after each wait "
+            f"the GPU has nothing queued, {show_share(timeline.share(lost))} of the span in all."
+            f"{_values(timeline)}"
+        ),
+        action=(
+            "Keep results on the GPU and look at them once, or every hundredth step. In PyTorch: "
+            "add the loss up as a tensor and call .item() after the loop, no .cpu(), print() or "
+            "if on a tensor inside it; in CUDA: cudaEventRecord() and cudaStreamWaitEvent() "
+            "instead of cudaStreamSynchronize(). Expect less than the bound: the launches remain, "
+            "and one loop measured without its .item() ran 1.25 times as fast."
+        ),
+        evidence=(
+            traced("waits", timeline.waits, "calls"),
+            traced("values read back", timeline.values_read, "copies"),
+            traced("idle after waits", timeline.wait_idle_seconds, "s"),
+            traced("span", timeline.span_seconds, "s"),
+        ),
+        gain=span_gain(timeline, lost, "idle time after waits, and the copies of single values"),
+    )
+
+
+def _lost(run: TracedRun) -> float:
+    """Return the seconds that waits cost at most.
+
+    Where no call that waits was recorded, only the values show them: the host's work after each
+    then holds the wait.
+    """
+    lost = run.wait_idle_seconds + run.values_read_seconds + run.copy_idle_seconds
+    if run.values_read and not run.wait_idle_seconds:
+        lost += run.host_idle_seconds + run.launch_idle_seconds
+    return lost
+
+
+def _values(run: TracedRun) -> str:
+    if not run.values_read:
+        return ""
+    time = show_seconds(run.values_read_seconds)
+    copies = plural(run.values_read, "copy", "copies")
+    return f" {copies} of a value or two to the host take {time}."
+
+
+RULE = Rule(
+    id="frequent-synchronization",
+    title="Wait for the GPU less often",
+    topic=Topic.APPLICATION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.TIMING,),
+    why="A host that waits cannot queue work ahead, so each wait costs at least one launch.",
+    when=(
+        "In a recorded run the host waits for the GPU, or reads a value back, 20 times or more and "
+        "at least once for each eight launches, and that costs 2 % of the span or more."
+    ),
+    thresholds=(
+        Threshold(
+            name="lost by waits",
+            value=WORTH_SAYING,
+            unit="share",
+            source="below it no measurement would show the change",
+        ),
+    ),
+    citations=guide("9.1.1", "8.1.1"),
+    check=check,
+    examples=Examples(
+        fires={
+            "timeline": {
+                "span": "7ms",
+                "busy": "1ms",
+                "kernels": 200,
+                "launches": 200,
+                "waits": 100,
+                "values_read": 100,
+                "values_read_time": "150us",
+                "wait_idle": "2.4ms",
+            }
+        },
+        quiet={
+            "timeline": {
+                "span": "6ms",
+                "busy": "1ms",
+                "kernels": 300,
+                "launches": 300,
+                "waits": 4,
+                "values_read": 1,
+                "values_read_time": "2us",
+                "wait_idle": "20us",
+            }
+        },
+        edges=(
+            {
+                "timeline": {
+                    "span": "10ms",
+                    "kernels": 200,
+                    "launches": 200,
+                    "waits": 25,
+                    "wait_idle": "200us",
+                }
+            },
+            {
+                "timeline": {
+                    "span": "10ms",
+                    "kernels": 200,
+                    "launches": 200,
+                    "waits": 25,
+                    "wait_idle": "199us",
+                }
+            },
+        ),
+    ),
+)

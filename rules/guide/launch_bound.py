@@ -1,0 +1,132 @@
+"""A GPU that waits for the next launch most of the time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.transfers.links import LAUNCH_COST
+from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide, programming_guide
+from gpuadvise.rules.traced import idle_gain
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timeline import TracedRun
+
+BUSY = 0.5
+IDLE = 0.2
+FEWEST = 20
+# "A few launches": a kernel this short is over before the host has queued the next two.
+SHORT = 3 * LAUNCH_COST
+
+
+def check(timeline: TracedRun) -> Verdict:
+    """Advise when short kernels leave the GPU idle for a fifth of the span between launches."""
+    if not _starved(timeline) or timeline.waits_often:
+        return PASSED
+    idle, launches = timeline.launch_idle_seconds, timeline.launches
+    return Advice(
+        message=(
+            f"The GPU is idle for {show_share(timeline.share(idle))} of the span because the next "
+            f"kernel is not there yet: {launches:,} launches for kernels of "
+            f"{show_seconds(timeline.median_kernel_seconds)} (median)."
+        ),
+        action=(
+            "Record the launches once and replay them: a CUDA graph (cudaStreamBeginCapture, then "
+            "cudaGraphLaunch). In PyTorch: torch.compile(model, mode='reduce-overhead') or "
+            "torch.cuda.CUDAGraph(); in JAX: one jax.jit around the loop, jax.lax.scan in it. "
+            "Larger batches and fused kernels need fewer launches."
+        ),
+        evidence=(
+            traced("idle between launches", idle, "s"),
+            traced("span", timeline.span_seconds, "s"),
+            traced("launches", launches, "launches"),
+            traced("median kernel", timeline.median_kernel_seconds, "s"),
+        ),
+        gain=idle_gain(timeline, idle, "idle time between launches"),
+    )
+
+
+def _starved(run: TracedRun) -> bool:
+    by_launch = run.kernels >= FEWEST and run.launches >= run.kernels / 2
+    short = run.median_kernel_seconds < SHORT
+    idle = run.share(run.launch_idle_seconds) >= IDLE
+    return by_launch and short and idle and run.share(run.busy_seconds) < BUSY
+
+
+RULE = Rule(
+    id="launch-bound",
+    title="Launch less often: graphs, fusion, larger batches",
+    topic=Topic.EXECUTION,
+    priority=Priority.HIGH,
+    kinds=(Kind.TIMING,),
+    why="A launch costs the host several microseconds, and a kernel that is shorter ends before the next arrives.",
+    when=(
+        "The GPU is busy for less than half of a recorded run, the median kernel is shorter than "
+        "18 us, and a fifth of the span or more is idle between launches."
+    ),
+    thresholds=(
+        Threshold(name="busy", value=BUSY, unit="share", source="our judgement"),
+        Threshold(name="idle between launches", value=IDLE, unit="share", source="our judgement"),
+        Threshold(
+            name="short kernel", value=SHORT, unit="s", source="three launches, measured on a H200"
+        ),
+    ),
+    citations=(*guide("10.1.2"), programming_guide("CUDA Graphs")),
+    check=check,
+    examples=Examples(
+        fires={
+            "timeline": {
+                "span": "20ms",
+                "busy": "1ms",
+                "kernels": 1000,
+                "launches": 1000,
+                "median_kernel": "1us",
+                "launch_idle": "18ms",
+            }
+        },
+        quiet={
+            "timeline": {
+                "span": "2ms",
+                "busy": "1.6ms",
+                "kernels": 1000,
+                "graph_launches": 1,
+                "median_kernel": "1us",
+                "launch_idle": "400us",
+            }
+        },
+        edges=(
+            {
+                "timeline": {
+                    "span": "10ms",
+                    "busy": "4.9ms",
+                    "kernels": 300,
+                    "launches": 300,
+                    "median_kernel": "16us",
+                    "launch_idle": "5.1ms",
+                }
+            },
+            {
+                "timeline": {
+                    "span": "10ms",
+                    "busy": "5ms",
+                    "kernels": 300,
+                    "launches": 300,
+                    "median_kernel": "16us",
+                    "launch_idle": "5ms",
+                }
+            },
+        ),
+    ),
+)

@@ -1,0 +1,139 @@
+"""Matrix products in half precision whose dimensions keep them from the fast kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.rules.evidence import derived, traced
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import other
+from gpuadvise.rules.traced import span_gain
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.timeline import TracedProduct, TracedRun
+
+MULTIPLE = 8
+NOTICEABLE = 0.05
+# A side this short belongs to a product that reads its matrix once, whatever its multiples.
+_NARROW = 64
+
+
+def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
+    """Advise when products with a dimension that is no multiple of 8 take 5 % of the span."""
+    odd = [product for product in timeline.products if _is_odd(product)]
+    seconds = sum(product.seconds or 0.0 for product in odd)
+    if not odd or timeline.share(seconds) < NOTICEABLE:
+        return PASSED
+    worst = max(odd, key=lambda product: product.seconds or 0.0)
+    shape = f"{worst.rows} x {worst.inner} by {worst.inner} x {worst.columns}"
+    return Advice(
+        message=(
+            f"{plural(sum(product.calls for product in odd), 'product')} in half precision with a "
+            f"dimension that is no multiple of {MULTIPLE} take {show_seconds(seconds)}, "
+            f"{show_share(timeline.share(seconds))} of the span; most time goes to {shape} "
+            f"({worst.dtype})."
+        ),
+        action=(
+            f"Pad to the next multiple: {_padded(worst)}. In PyTorch: nn.Embedding and the last "
+            "nn.Linear with a vocabulary of a multiple of 64, or torch.nn.functional.pad() once, "
+            "outside of the loop; slices of a padded matrix do not help, its row stride counts."
+        ),
+        evidence=(
+            traced("time of such products", seconds, "s"),
+            traced("span", timeline.span_seconds, "s"),
+            derived("rows", worst.rows, "elements"),
+            derived("columns", worst.columns, "elements"),
+            derived("inner dimension", worst.inner, "elements"),
+        ),
+        gain=_gain(timeline, odd, seconds, device),
+    )
+
+
+def _is_odd(product: TracedProduct) -> bool:
+    sides = (product.rows, product.columns, product.inner)
+    odd = any(side % MULTIPLE for side in sides)
+    return product.half_precision and odd and min(sides) >= _NARROW
+
+
+def _padded(product: TracedProduct) -> str:
+    sides = (product.rows, product.columns, product.inner)
+    moves = (
+        f"{side} to {-(-side // MULTIPLE) * MULTIPLE}"
+        for side in dict.fromkeys(sides)
+        if side % MULTIPLE
+    )
+    return ", ".join(moves)
+
+
+def _gain(
+    run: TracedRun, odd: list[TracedProduct], seconds: float, device: Device | None
+) -> Gain | None:
+    """Return the bound: the products at the peak of the tensor cores."""
+    peak = device.peaks.get("bf16_tensor") or device.peaks.get("fp16_tensor") if device else None
+    if not peak:
+        return None
+    least = sum(product.flops for product in odd) / peak
+    how = "the products' time beyond their operations / peak of the tensor cores"
+    return span_gain(run, max(0.0, seconds - least), how)
+
+
+_ODD = {"rows": 4095, "columns": 4095, "inner": 4095, "dtype": "bfloat16", "calls": 8}
+_EVEN = {"rows": 4096, "columns": 4096, "inner": 4096, "dtype": "bfloat16", "calls": 8}
+
+RULE = Rule(
+    id="odd-gemm-shape",
+    title="Pad matrix products to multiples of 8",
+    topic=Topic.INSTRUCTIONS,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.TIMING, Kind.APPLICATION),
+    why="Rows that are no multiple of 16 bytes cannot be loaded 16 bytes at a time, and the fast kernels need that.",
+    when=(
+        "In a recorded run, products of 16-bit elements with a dimension that is no multiple of 8, "
+        "all of 64 or more, take 5 % of the span or more."
+    ),
+    thresholds=(
+        Threshold(
+            name="multiple",
+            value=MULTIPLE,
+            unit="elements",
+            source="16 bytes of 16-bit elements: cuBLAS, tensor core usage",
+        ),
+        Threshold(name="share of the span", value=NOTICEABLE, unit="share", source="our judgement"),
+    ),
+    citations=(
+        other(
+            "cuBLAS Library",
+            "Tensor Core Usage",
+            "https://docs.nvidia.com/cuda/cublas/index.html#tensor-core-usage",
+        ),
+    ),
+    check=check,
+    examples=Examples(
+        fires={
+            "gpu": "h200",
+            "timeline": {"span": "8ms", "products": [{**_ODD, "time": "7.3ms"}]},
+        },
+        quiet={
+            "gpu": "h200",
+            "timeline": {"span": "2ms", "products": [{**_EVEN, "time": "1.4ms"}]},
+        },
+        edges=(
+            {"timeline": {"span": "100ms", "products": [{**_ODD, "time": "5ms"}]}},
+            {"timeline": {"span": "100ms", "products": [{**_ODD, "time": "4.9ms"}]}},
+        ),
+    ),
+)

@@ -1,0 +1,57 @@
+"""Gains as shares of a recorded run: what a change wins of the whole traced span."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.model import PASSED, Advice, Gain
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timeline import TracedRun
+    from gpuadvise.rules.model import Failed, Passed
+
+KIND = "run time"
+_NOTICEABLE = 0.05
+# Where nothing is left of the span, any repair stays below this.
+_MOST = 1e6
+
+
+def span_gain(run: TracedRun, saved: float, how: str) -> Gain:
+    """Return the bound on the span if *saved* seconds of it went, which *how* names."""
+    bound = run.bound(saved)
+    return Gain(
+        kind=KIND,
+        upper_bound=_MOST if bound is None else min(bound, _MOST),
+        how=f"span / (span - {how})",
+    )
+
+
+def idle_gain(run: TracedRun, saved: float, how: str) -> Gain:
+    """Return the same for idle time beside launches, which the profiler lengthens itself."""
+    bound = run.bound_without_profiler(saved)
+    return Gain(
+        kind=KIND,
+        upper_bound=_MOST if bound is None else max(1.0, min(bound, _MOST)),
+        how=f"span / (span - {how}), the profiler's part of each launch taken off the span",
+    )
+
+
+def in_span(outcome: Advice | Passed | Failed, share: float | None) -> Advice | Passed | Failed:
+    """Return *outcome* about a kernel that takes *share* of a traced span, as a gain of the span.
+
+    A gain of less than 5 % of the span is none: a launch's shape alone promises it loosely.
+    """
+    if share is None or not isinstance(outcome, Advice):
+        return outcome
+    evidence = (*outcome.evidence, traced("share of the traced span", share, "share"))
+    if outcome.gain is None:
+        return replace(outcome, evidence=evidence)
+    saved = share * (1 - 1 / outcome.gain.upper_bound)
+    if saved < _NOTICEABLE:
+        return PASSED
+    how = f"{outcome.gain.how}, for {show_share(share)} of the traced span"
+    gain = Gain(kind=KIND, upper_bound=1 / (1 - saved), how=how)
+    return replace(outcome, evidence=evidence, gain=gain)
