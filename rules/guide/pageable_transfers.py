@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.timing import HostMemory
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
 from gpuadvise.advisor.transfers.copies import Direction, copy_seconds, latency_share
-from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.evidence import derived, given, traced
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -94,6 +94,7 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
     verb = "take" if copy.seconds is not None else "take about"
     end = "from" if copy.direction is Direction.H2D else "to"
     known = f"{end} pageable memory " if pageable else ""
+    seen = given if timeline is None else traced
     return Advice(
         message=(
             f"{show_bytes(copy.bytes)} ({copy.direction}){times} {known}{verb} "
@@ -107,8 +108,8 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
             + ("" if pageable else " If it is pinned already, check the link (degraded-link).")
         ),
         evidence=(
-            given("bytes per copy", copy.bytes, "bytes"),
-            (given if copy.seconds is not None else derived)("time per copy now", now, "s"),
+            seen("bytes per copy", copy.bytes, "bytes"),
+            (seen if copy.seconds is not None else derived)("time per copy now", now, "s"),
             derived(f"time per copy, pinned ({link.source})", pinned, "s"),
         ),
         gain=_gain(copy, link, timeline),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.evidence import given
+from gpuadvise.rules.evidence import given, traced
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -44,7 +44,7 @@ def check(allocations: Allocations, timeline: TracedRun | None = None) -> Verdic
             "cudaMallocAsync() and cudaFreeAsync() with a pool that keeps its memory. In PyTorch: "
             "take torch.cuda.empty_cache() out of the loop."
         ),
-        evidence=(given("allocations", calls, "calls"),),
+        evidence=((given if timeline is None else traced)("allocations", calls, "calls"),),
         gain=None if timeline is None else _gain(timeline),
     )
 

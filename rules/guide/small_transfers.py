@@ -12,7 +12,7 @@ from gpuadvise.advisor.transfers.copies import (
     latency_share,
     packed_gain,
 )
-from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.evidence import derived, given, traced
 from gpuadvise.rules.model import (
     Advice,
     Examples,
@@ -64,6 +64,7 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
     share = latency_share(copy.bytes, link, copy.direction)
     apart = copy.count * copy_seconds(copy.bytes, link, copy.direction)
     saved = packed_gain(copy.count, copy.bytes, link, copy.direction)
+    seen = given if timeline is None else traced
     half = show_bytes(round(half_rate_bytes(link, copy.direction)))
     return Advice(
         message=(
@@ -78,8 +79,8 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
             ".to('cuda'), and views of the result."
         ),
         evidence=(
-            given("bytes per copy", copy.bytes, "bytes"),
-            given("copies", copy.count, "copies"),
+            seen("bytes per copy", copy.bytes, "bytes"),
+            seen("copies", copy.count, "copies"),
             derived(f"latency per copy ({link.source})", link.copy_latency, "s"),
         ),
         gain=_gain(copy, link, timeline),

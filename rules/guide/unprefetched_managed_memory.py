@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes
-from gpuadvise.rules.evidence import given
+from gpuadvise.rules.evidence import given, traced
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -39,7 +39,7 @@ def check(managed: Managed, timeline: TracedRun | None = None) -> Verdict:
             "the host after it; for data that are only read add cudaMemAdvise "
             "with cudaMemAdviseSetReadMostly."
         ),
-        evidence=(given("managed memory", managed.bytes, "bytes"),),
+        evidence=((given if timeline is None else traced)("managed memory", managed.bytes, "bytes"),),
         gain=None if timeline is None else _gain(timeline),
     )
 

@@ -1,0 +1,195 @@
+"""Each recorded fault gets its rule and no other, its repair does not, and no bound is too low."""
+
+from __future__ import annotations
+
+import csv
+from math import prod
+from typing import TYPE_CHECKING
+
+import pytest
+import recordings
+
+from gpuadvise.advisor.timelines.evidence import KERNEL_RULES, facts_of_timeline
+from gpuadvise.advisor.timelines.what_if import least_ns
+from gpuadvise.advisor.transfers.links import default_link_model
+from gpuadvise.rules.engine import run
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.model import Priority
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpuadvise.advisor.timelines.timeline import Timeline
+    from gpuadvise.rules.report import Finding
+
+# What is loud about each recording. Two programs carry a second fault: the products of `serial`
+# and `host_gaps` (PyTorch) are FP32, before and after the repair. Two repairs leave the next one
+# to be seen: a loop without its waits is bound by its launches.
+LOUD = {
+    "torch": {
+        "alloc_in_loop": {"repeated-allocations"},
+        "d2h_pageable": {"pageable-transfers"},
+        "h2d_pageable": {"pageable-transfers"},
+        "gemm_fp32": {"unused-tensor-cores"},
+        "gemm_odd": {"odd-gemm-shape"},
+        "host_gaps": {"idle-gaps", "unused-tensor-cores"},
+        "host_beside": {"unused-tensor-cores"},
+        "item_each_step": {"frequent-synchronization"},
+        "item_once": {"launch-bound"},
+        "resnet50_fp32": {"unused-tensor-cores"},
+        "resnet50_amp_channels_last": {"launch-bound"},
+        "serial": {"serial-transfers", "unused-tensor-cores"},
+        "staged": {"unused-tensor-cores"},
+        "small_copies": {"small-transfers"},
+        "tiny_launches": {"launch-bound"},
+        "transformer_eager": {"launch-bound"},
+        "triton_one_warp": {"tiny-blocks"},
+    },
+    "nsys": {
+        "alloc_in_loop": {"repeated-allocations"},
+        "d2h_pageable": {"pageable-transfers"},
+        "h2d_pageable": {"pageable-transfers"},
+        "host_gaps": {"idle-gaps"},
+        "large_shared": {"low-occupancy"},
+        "managed_faults": {"unprefetched-managed-memory"},
+        "one_warp_blocks": {"tiny-blocks"},
+        "serial": {"serial-transfers"},
+        "small_copies": {"small-transfers"},
+        "sync_each_step": {"frequent-synchronization"},
+        "sync_once": {"launch-bound"},
+        "tiny_launches": {"launch-bound"},
+        "torch_gemm_fp32": {"unused-tensor-cores"},
+        "whole_program": {"idle-gaps", "serial-transfers"},
+    },
+    "jax": {
+        "gemm_fp32": {"unused-tensor-cores"},
+        "host_gaps": {"idle-gaps"},
+        "item_each_step": {"frequent-synchronization"},
+        "large_copy": {"idle-gaps"},
+        "small_copies": {"small-transfers"},
+        "tiny_launches": {"launch-bound"},
+    },
+}
+QUIET = {("nsys", "graph"): {"hidden-graphs"}}
+# Copies to this pageable memory took 12.6 to 13.4 ms without the profiler and 9.4 ms under it:
+# the recording bounds what it shows.
+FASTER_WHILE_RECORDED = {("nsys", "d2h_pageable")}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recordings.unpack(tmp_path_factory.mktemp("recordings"))
+
+
+@pytest.fixture(scope="module")
+def lines(folder: Path) -> dict[tuple[str, str], Timeline]:
+    return {
+        (kind, case): recordings.line_of(path)
+        for kind in recordings.KINDS
+        for case, path in recordings.cases(folder / kind).items()
+    }
+
+
+def findings(line: Timeline) -> list[Finding]:
+    found = []
+    for facts in facts_of_timeline(line):
+        rules = tuple(rule for rule in RULES if facts.kernel is None or rule.id in KERNEL_RULES)
+        report = run(rules, facts)
+        assert not report.failures
+        found += report.findings
+    return found
+
+
+def test_each_fault_gets_its_rule_and_no_other(lines: dict[tuple[str, str], Timeline]) -> None:
+    assert len(lines) > 60
+    for (kind, case), line in lines.items():
+        found = findings(line)
+        loud = {each.rule.id for each in found if each.rule.priority is not Priority.LOW}
+        assert loud == LOUD[kind].get(case, set()), (kind, case)
+        quiet = {each.rule.id for each in found} - loud
+        assert quiet == QUIET.get((kind, case), set()), (kind, case)
+
+
+def test_no_repair_gets_the_rule_of_its_fault() -> None:
+    for kind, loud in LOUD.items():
+        for fault, repair in recordings.TWINS.items():
+            if fault in loud:
+                assert not (loud[fault] - {"unused-tensor-cores"}) & loud.get(repair, set()), kind
+
+
+def test_no_bound_is_below_the_measured_gain(
+    lines: dict[tuple[str, str], Timeline], folder: Path
+) -> None:
+    compared = 0
+    for kind in recordings.KINDS:
+        times = recordings.seconds(folder / kind)
+        for fault, repair in recordings.TWINS.items():
+            if fault not in times or repair not in times or fault not in LOUD[kind]:
+                continue
+            gain = times[fault] / times[repair]
+            if (kind, fault) in FASTER_WHILE_RECORDED:
+                gain = lines[kind, fault].span_ns / lines[kind, repair].span_ns
+            bound = max(each.bound for each in findings(lines[kind, fault]))
+            assert bound >= gain, (kind, fault, bound, gain)
+            compared += 1
+    assert compared >= 24
+
+
+def test_pinned_copies_take_what_bytes_and_link_tell(
+    lines: dict[tuple[str, str], Timeline],
+) -> None:
+    for kind in ("torch", "nsys"):
+        for way in ("h2d", "d2h"):
+            slow, fast = lines[kind, f"{way}_pageable"], lines[kind, f"{way}_pinned"]
+            told = least_ns(slow.copies[0], default_link_model(slow.device))
+            assert told == pytest.approx(fast.copies[0].total_ns, rel=0.1)
+
+
+def test_occupancy_is_the_drivers(lines: dict[tuple[str, str], Timeline]) -> None:
+    with (recordings.FOLDER / "driver.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    truth = {
+        (int(row["registers"]), int(row["shared"]), int(row["threads"])): int(row["blocks_per_sm"])
+        for row in rows
+        # The driver's kernel stands for the recorded one where it got as many registers.
+        if _allocated(row["registers"]) == _allocated(row["driver_registers"])
+    }
+    compared = set()
+    for line in lines.values():
+        for kernel in line.kernels:
+            shape = kernel.shape
+            if kernel.occupancy is None or shape.block is None:
+                continue
+            assert kernel.occupancy.occupancy > 0
+            key = (
+                shape.registers or 0,
+                shape.static_shared + (shape.dynamic_shared or 0),
+                prod(shape.block),
+            )
+            if key in truth:
+                assert kernel.occupancy.blocks_per_sm == truth[key], shape
+                compared.add(key)
+    assert len(compared) >= 20
+
+
+def _allocated(registers: str) -> int:
+    return -(-max(int(registers), 32) // 8)
+
+
+def test_sums_are_those_of_nsys_stats(
+    lines: dict[tuple[str, str], Timeline], folder: Path
+) -> None:
+    compared = 0
+    for (kind, case), line in lines.items():
+        sums = {
+            "cuda_gpu_kern_sum": sum(kernel.total_ns for kernel in line.kernels),
+            "cuda_api_sum": sum(call.total_ns for call in line.calls),
+            "cuda_gpu_mem_time_sum": sum(each.total_ns for each in line.copies) + line.memset_ns,
+        }
+        for report, total in sums.items():
+            path = folder / kind / "stats" / f"{case}_{report}.csv"
+            rows = list(csv.DictReader(path.read_text().splitlines())) if path.exists() else []
+            if rows:
+                assert sum(int(row["Total Time (ns)"]) for row in rows) == total, (case, report)
+                compared += 1
+    assert compared >= 50
