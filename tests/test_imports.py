@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import traces
 
 from gpuadvise.cli.app import COMMANDS
 
@@ -50,6 +51,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "measure": ("--help", set()),
     "kernels": ("k.ptx", set()),
     "compat": ("k.ptx --gpu h100", set()),
+    "timeline": ("t.json --show", set()),
     "diff": ("k.ptx k.ptx", set()),
     "lint": ("k.cu", {"tree_sitter"}),
     "advise": ("--regs 72 --block 100 --grid 96 --gpu h200", set()),
@@ -75,6 +77,7 @@ def loaded(code: str, folder: Path | None = None) -> set[str]:
 @pytest.mark.parametrize("name", [entry.name for entry in COMMANDS])
 def test_every_command_loads_what_its_job_needs(name: str, tmp_path: Path) -> None:
     (tmp_path / "k.ptx").write_text(PTX)
+    (tmp_path / "t.json").write_text(traces.kineto([traces.kernel(0, 10)]))
     (tmp_path / "k.cu").write_text("__global__ void k(float *x) { x[threadIdx.x] = 0; }\n")
     assert name in CALLS, f"enter an ordinary call of {name} in CALLS, and the packages it needs"
     options, needed = CALLS[name]

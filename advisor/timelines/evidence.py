@@ -261,9 +261,7 @@ def _memory(copies: TracedCopies) -> HostMemory | None:
     if copies.pageable:
         return HostMemory.PAGEABLE
     return (
-        HostMemory.PINNED
-        if MemoryKind.PINNED in (copies.kind.source, copies.kind.target)
-        else None
+        HostMemory.PINNED if MemoryKind.PINNED in (copies.kind.source, copies.kind.target) else None
     )
 
 

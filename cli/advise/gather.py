@@ -70,7 +70,9 @@ class GatheredEvidence:
         timelines = tuple(each.timeline for each in found)
         self.notes.extend(dict.fromkeys(note for line in timelines for note in line.notes))
         if any(line.device is None for line in timelines):
-            self.notes.append("A timeline names no GPU, so occupancy is not known: give --gpu NAME.")
+            self.notes.append(
+                "A timeline names no GPU, so occupancy is not known: give --gpu NAME."
+            )
         return timelines
 
     @cached_property

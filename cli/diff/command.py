@@ -26,7 +26,9 @@ EXAMPLES = """\
 
 
 def command(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="What `kernels` or `timeline` reads; -: stdin.")],
+    old: Annotated[
+        str, typer.Argument(metavar="OLD", help="What `kernels` or `timeline` reads; -: stdin.")
+    ],
     new: Annotated[str, typer.Argument(metavar="NEW", help="The same of the later build or run.")],
     gpu: options.Gpu = None,
     cc: options.Cc = None,

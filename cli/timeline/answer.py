@@ -264,4 +264,3 @@ def _change(change: WhatIf, line: Timeline) -> dict[str, Any]:
         "speedup": change.speedup,
         "how": change.how,
     }
-

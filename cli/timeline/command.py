@@ -35,9 +35,7 @@ def command(
             help="Trace of PyTorch or JAX, SQLite export of Nsight Systems, or a folder; -: stdin.",
         ),
     ],
-    top: Annotated[
-        str, typer.Option("--top", metavar="N", help="Kernels to list; 0: all.")
-    ] = "10",
+    top: Annotated[str, typer.Option("--top", metavar="N", help="Kernels to list; 0: all.")] = "10",
     show: Annotated[
         bool, typer.Option("--show", help="Draw when kernels and copies ran and the host waited.")
     ] = False,

@@ -305,7 +305,9 @@ def _changes(changes: Sequence[WhatIf]) -> Table:
         )
         for change in changes
     ]
-    return Table((Column("whole", right=True), Column("change"), Column("if it saved")), tuple(rows))
+    return Table(
+        (Column("whole", right=True), Column("change"), Column("if it saved")), tuple(rows)
+    )
 
 
 def _how(change: WhatIf) -> str:

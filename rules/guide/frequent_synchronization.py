@@ -94,7 +94,7 @@ RULE = Rule(
             source="below it no measurement would show the change",
         ),
     ),
-    citations=guide("9.1.1", "8.1.1"),
+    citations=guide("10.1.2", "9.1.2"),
     check=check,
     examples=Examples(
         fires={
@@ -128,7 +128,7 @@ RULE = Rule(
                     "kernels": 200,
                     "launches": 200,
                     "waits": 25,
-                    "wait_idle": "200us",
+                    "wait_idle": "201us",
                 }
             },
             {

@@ -132,7 +132,7 @@ RULE = Rule(
             "timeline": {"span": "2ms", "products": [{**_EVEN, "time": "1.4ms"}]},
         },
         edges=(
-            {"timeline": {"span": "100ms", "products": [{**_ODD, "time": "5ms"}]}},
+            {"timeline": {"span": "100ms", "products": [{**_ODD, "time": "5.1ms"}]}},
             {"timeline": {"span": "100ms", "products": [{**_ODD, "time": "4.9ms"}]}},
         ),
     ),

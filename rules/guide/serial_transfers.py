@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.overlap import Overlap
 
 
-def check(
-    pipeline: Pipeline, link: LinkModel, timeline: TracedRun | None = None
-) -> Verdict:
+def check(pipeline: Pipeline, link: LinkModel, timeline: TracedRun | None = None) -> Verdict:
     """Advise when staging in streams saves at least 5 % of the sequential time."""
     copies = pipeline.to_device_seconds + pipeline.to_host_seconds
     if pipeline.streams > 1 or not pipeline.divisible or not (copies and pipeline.kernel_seconds):

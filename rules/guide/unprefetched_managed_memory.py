@@ -39,7 +39,9 @@ def check(managed: Managed, timeline: TracedRun | None = None) -> Verdict:
             "the host after it; for data that are only read add cudaMemAdvise "
             "with cudaMemAdviseSetReadMostly."
         ),
-        evidence=((given if timeline is None else traced)("managed memory", managed.bytes, "bytes"),),
+        evidence=(
+            (given if timeline is None else traced)("managed memory", managed.bytes, "bytes"),
+        ),
         gain=None if timeline is None else _gain(timeline),
     )
 

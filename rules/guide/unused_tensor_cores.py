@@ -103,7 +103,7 @@ RULE = Rule(
         fires={"gpu": "h200", "timeline": {"span": "22ms", "single_precision": "21.5ms"}},
         quiet={"gpu": "h200", "timeline": {"span": "3ms", "busy": "2.8ms"}},
         edges=(
-            {"gpu": "h200", "timeline": {"span": "100ms", "single_precision": "10ms"}},
+            {"gpu": "h200", "timeline": {"span": "100ms", "single_precision": "10.1ms"}},
             {"gpu": "h200", "timeline": {"span": "100ms", "single_precision": "9.9ms"}},
         ),
     ),

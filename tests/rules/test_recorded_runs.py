@@ -176,9 +176,7 @@ def _allocated(registers: str) -> int:
     return -(-max(int(registers), 32) // 8)
 
 
-def test_sums_are_those_of_nsys_stats(
-    lines: dict[tuple[str, str], Timeline], folder: Path
-) -> None:
+def test_sums_are_those_of_nsys_stats(lines: dict[tuple[str, str], Timeline], folder: Path) -> None:
     compared = 0
     for (kind, case), line in lines.items():
         sums = {

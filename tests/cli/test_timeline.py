@@ -1,0 +1,299 @@
+"""``gpuadvise timeline``, and what other commands make of a timeline."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import traces
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from gpuadvise.advisor.timelines.intervals import Intervals, cover
+from gpuadvise.cli.schema import bundled
+from gpuadvise.cli.timeline.lanes import covered
+
+if TYPE_CHECKING:
+    from typing import Any
+
+VALID = {
+    name: Draft202012Validator(json.loads(bundled(name))).validate
+    for name in ("timeline", "overlap", "diff", "advise")
+}
+# A made-up run: a copy in, two kernels with a wait between them, a copy back.
+EVENTS = [
+    traces.copy(0, 2400, 16 << 20),
+    traces.kernel(2400, 600),
+    traces.call(2900, 110, "cudaStreamSynchronize"),
+    traces.kernel(3040, 600),
+    traces.copy(3640, 310, 16 << 20, name="Memcpy DtoH (Device -> Pinned)"),
+]
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto(EVENTS))
+    return str(path)
+
+
+def pinned(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return *events* with every copy out of pinned memory."""
+    return [
+        {**one, "name": one["name"].replace("Pageable", "Pinned"), "dur": min(one["dur"], 600)}
+        for one in events
+    ]
+
+
+def result(cli, *args: str) -> dict[str, Any]:
+    ran = cli("timeline", *args, "--format", "json")
+    assert ran.code == 0, ran.err
+    answer = json.loads(ran.out)
+    VALID["timeline"](answer)
+    return answer["result"]
+
+
+def test_the_parts_sum_to_the_span(cli, trace: str) -> None:
+    found = result(cli, trace)
+    assert found["span_seconds"] == pytest.approx(3950e-6)
+    assert found["kernel_seconds"] == pytest.approx(1200e-6)
+    assert found["copy_seconds"] == pytest.approx(2710e-6)
+    assert found["idle_seconds"] == pytest.approx(40e-6)
+    assert found["busy_seconds"] + found["idle_seconds"] == pytest.approx(found["span_seconds"])
+    assert [idle["cause"] for idle in found["idle"]] == ["synchronization"]
+    assert found["synchronizations"][0]["name"] == "cudaStreamSynchronize"
+    assert found["launches"]["kernels"] == 2
+    assert found["others"] == []
+
+
+def test_kernels_have_the_models_occupancy(cli, trace: str) -> None:
+    (kernel,) = result(cli, trace)["kernels"]
+    assert (kernel["occupancy"], kernel["calls"], kernel["waves"]) == (1.0, 2, 0.25)
+    assert kernel["reported_occupancy"] == 0.25
+    assert kernel["limiters"] == ["warps", "registers"]
+
+
+def test_pageable_copies_stand_first_among_the_changes(cli, trace: str) -> None:
+    changes = result(cli, trace)["what_if"]
+    assert changes[0]["change"] == "pin-memory"
+    assert changes[0]["speedup"] == pytest.approx(3950 / (3950 - changes[0]["saved_seconds"] * 1e6))
+    assert cli("timeline", trace, "--get", "what_if.0.change").out == "pin-memory\n"
+
+
+def test_the_screen_says_where_the_time_went(cli, trace: str) -> None:
+    out = cli("timeline", trace).out
+    for text in ("NVIDIA H200", "PyTorch", "68.6 %", "host to device", "pageable", "1 call of"):
+        assert text in out
+    assert len(out.splitlines()) <= 30
+
+
+@pytest.mark.parametrize("form", ["csv", "ndjson", "markdown"])
+def test_every_form_lists_the_kernels(cli, trace: str, form: str) -> None:
+    ran = cli("timeline", trace, "--format", form)
+    assert ran.code == 0
+    assert "add" in ran.out
+    if form == "csv":
+        (row,) = csv.DictReader(io.StringIO(ran.out))
+        assert float(row["seconds"]) == pytest.approx(1200e-6)
+
+
+def test_lanes_are_drawn_as_wide_as_the_terminal(
+    cli, trace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = cli("timeline", trace, "--show").out.splitlines()
+    (kernels,) = [line for line in lines if line.startswith("kernels    .")]
+    assert len(kernels) == 80
+    assert set(kernels.removeprefix("kernels    ")) <= set("#=-.")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("gpuadvise.cli.emit.import_module", lambda name: _Shown())
+    cli("timeline", trace, "--show")
+    assert max(map(len, _Shown.drawing.splitlines())) == 60
+
+
+class _Shown:
+    """Stands for the terminal: keeps the drawing."""
+
+    drawing = ""
+
+    def show(self, blocks: Any) -> None:
+        from gpuadvise.cli.blocks import Drawing
+
+        (_Shown.drawing,) = [block.text for block in blocks if isinstance(block, Drawing)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 999), st.integers(0, 999)), max_size=30),
+    st.integers(1, 200),
+)
+def test_a_lane_covers_as_much_as_its_intervals(pairs: list[tuple[int, int]], width: int) -> None:
+    intervals = cover([Intervals([min(pair) for pair in pairs], [max(pair) for pair in pairs])])
+    shares = covered(intervals, 0, 1000, width)
+    assert len(shares) == width
+    total = sum(end - start for start, end in intervals)
+    assert sum(shares) * 1000 / width == pytest.approx(total, abs=1e-6)
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_a_picture_file(cli, trace: str, tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / f"lanes.{suffix}"
+    assert cli("timeline", trace, "--plot", str(picture)).code == 0
+    assert (b"<?xml" if suffix == "svg" else b"\x89PNG") in picture.read_bytes()[:200]
+
+
+def test_pictures_that_cannot_be(cli, trace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = cli("timeline", trace, "--plot", "x.txt")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--plot" in ran.err
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert cli("timeline", trace, "--plot", "x.svg").code == 3
+
+
+def test_the_slowest_rank_stands_first(cli, tmp_path: Path) -> None:
+    for rank, length in enumerate((600, 900)):
+        info = {"distributedInfo": {"rank": rank, "world_size": 2}}
+        text = traces.kineto([traces.kernel(0, 100), traces.kernel(500, length)], **info)
+        (tmp_path / f"rank{rank}.json").write_text(text)
+    found = result(cli, str(tmp_path))
+    assert found["span_seconds"] == pytest.approx(1400e-6)
+    assert [other["span_seconds"] for other in found["others"]] == [pytest.approx(1100e-6)]
+    assert "2 GPUs" in cli("timeline", str(tmp_path)).out
+
+
+def test_the_gpu_may_be_named_where_the_file_does_not(cli, tmp_path: Path) -> None:
+    path = tmp_path / "nameless.json"
+    path.write_text(traces.kineto(EVENTS, deviceProperties=[]))
+    ran = cli("timeline", str(path), "--format", "json")
+    assert "give --gpu NAME" in ran.err
+    assert json.loads(ran.out)["result"]["kernels"][0]["occupancy"] is None
+    assert result(cli, str(path), "--gpu", "h200")["kernels"][0]["occupancy"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is no timeline"),
+        ("{}", "is no timeline"),
+        ('{"schemaVersion": 1, "traceEvents": []}', "no work of a GPU"),
+    ],
+)
+def test_what_is_no_timeline(cli, tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(text)
+    ran = cli("timeline", str(path))
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+
+
+def test_two_standard_inputs_and_bad_numbers(cli, trace: str) -> None:
+    assert cli("timeline", "-", "-").code == 2
+    assert "--top" in cli("timeline", trace, "--top", "x").err
+
+
+def test_a_pipe_is_read(trace: str) -> None:
+    whole = Path(trace).read_bytes()
+    for data in (whole, gzip.compress(whole)):
+        for command in ("timeline", "advise"):
+            done = subprocess.run(
+                [sys.executable, "-m", "gpuadvise", command, "-"], input=data, capture_output=True
+            )
+            assert (done.returncode, done.stderr) == (0, b"")
+            assert b"pinned" in done.stdout
+
+
+def test_staging_is_predicted_from_a_timeline(cli, tmp_path: Path) -> None:
+    path = tmp_path / "pinned.json"
+    path.write_text(traces.kineto(pinned(EVENTS)))
+    ran = cli("overlap", "--from-timeline", str(path), "--format", "json")
+    answer = json.loads(ran.out)
+    VALID["overlap"](answer)
+    traced = answer["result"]["traced"]
+    assert traced["passes"] == 1
+    assert traced["kernel_seconds"] == pytest.approx(1200e-6)
+    assert not traced["pageable"]
+    assert answer["result"]["best"] < answer["result"]["sequential"]
+    assert answer["input"]["h2d_bytes"] == 16 << 20
+    text = cli("overlap", "--from-timeline", str(path)).out
+    assert "overlapped  0 %" in text
+
+
+def test_pageable_copies_are_predicted_as_pinned(cli, trace: str) -> None:
+    out = cli("overlap", "--from-timeline", trace).out
+    assert "The copies were of pageable memory; the prediction is for pinned memory." in out
+
+
+def test_staging_needs_copies_and_no_second_description(cli, tmp_path: Path, trace: str) -> None:
+    path = tmp_path / "kernels.json"
+    path.write_text(traces.kineto([traces.kernel(0, 10)]))
+    assert "are missing" in cli("overlap", "--from-timeline", str(path)).err
+    ran = cli("overlap", "--from-timeline", trace, "--kernel", "1ms", "--h2d", "1MB")
+    assert (ran.code, "--h2d and --kernel" in ran.err) == (2, True)
+    assert "--kernel is missing" in cli("overlap", "--h2d", "1MB").err
+
+
+def test_two_runs_are_compared(cli, trace: str, tmp_path: Path) -> None:
+    slow = tmp_path / "slow.json"
+    events = [*EVENTS, traces.kernel(5000, 4000, name="new"), traces.kernel(9000, 900)]
+    slow.write_text(traces.kineto(events))
+    ran = cli("diff", trace, str(slow), "--format", "json", "--all", "--fail-on-regression")
+    answer = json.loads(ran.out)
+    VALID["diff"](answer)
+    assert ran.code == 1
+    found = answer["result"]
+    assert found["regression"]
+    assert {one["name"]: one["status"] for one in found["kernels"]} == {
+        "new": "new",
+        "add": "slower",
+    }
+    assert found["whole"]["new"]["span_seconds"] == pytest.approx(9900e-6)
+    assert "2.51x as long" in cli("diff", trace, str(slow)).out
+    assert "::error title=Slower::" in cli("diff", trace, str(slow), "--format", "github").out
+    back = cli("diff", str(slow), trace, "--fail-on-regression")
+    assert (back.code, "2.51x as fast" in back.out) == (0, True)
+
+
+def test_a_run_beside_itself_has_not_changed(cli, trace: str) -> None:
+    ran = cli("diff", trace, trace, "--fail-on-regression", "--format", "json")
+    assert (ran.code, json.loads(ran.out)["result"]["kernels"]) == (0, [])
+
+
+def test_a_run_is_not_compared_with_a_build(cli, trace: str, tmp_path: Path) -> None:
+    log = tmp_path / "build.log"
+    log.write_text("ptxas info    : 0 bytes gmem\n")
+    assert "is a recorded run" in cli("diff", trace, str(log)).err
+    assert "leave out --block" in cli("diff", trace, trace, "--block", "32").err
+
+
+def test_advice_joins_a_described_kernel_with_its_share(cli, trace: str, tmp_path: Path) -> None:
+    described = tmp_path / "kernel.toml"
+    described.write_text('[[kernel]]\nname = "add"\ngpu = "h200"\nregs = 72\nblock = 32\n')
+    ran = cli("advise", trace, str(described), "--format", "json", "--all")
+    answer = json.loads(ran.out)
+    VALID["advise"](answer)
+    (tiny,) = [one for one in answer["findings"] if one["rule"] == "tiny-blocks"]
+    share = next(item for item in tiny["evidence"] if item["label"] == "share of the traced span")
+    assert share["value"] == pytest.approx(1200 / 3950)
+    assert tiny["gain"]["kind"] == "run time"
+    assert tiny["gain"]["upper_bound"] == pytest.approx(1 / (1 - share["value"] / 2))
+
+
+def test_advice_on_a_run(cli, trace: str) -> None:
+    ran = cli("advise", trace, "--format", "json", "--fail-on", "high")
+    answer = json.loads(ran.out)
+    assert ran.code == 1
+    (first, *_) = answer["findings"]
+    assert first["rule"] == "pageable-transfers"
+    assert first["gain"]["kind"] == "run time"
+    assert {item["source"] for item in first["evidence"]} >= {"timeline"}
+    assert cli("advise", trace).out.startswith("1 run and 1 kernel: 2 high")
+    whole = cli("advise", trace, "--select", "pageable-transfers", "--format", "markdown").out
+    assert "run time: span / (span - " in whole
