@@ -10,12 +10,12 @@ from gpuadvise.cli import options
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import Text, pick, read
 from gpuadvise.cli.timeline.answer import answer
 from gpuadvise.cli.timeline.request import (
     TimelineRequest,
     chosen_device,
     parse_files,
-    parse_top,
     timelines_in,
 )
 
@@ -35,13 +35,11 @@ def command(
             help="Trace of PyTorch or JAX, SQLite export of Nsight Systems, or a folder; -: stdin.",
         ),
     ],
-    top: Annotated[str, typer.Option("--top", metavar="N", help="Kernels to list; 0: all.")] = "10",
+    top: Annotated[str, pick("top")] = "10",
     show: Annotated[
-        bool, typer.Option("--show", help="Draw when kernels and copies ran and the host waited.")
+        bool, pick("show", "Draw when kernels and copies ran and the host waited.")
     ] = False,
-    plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Write it as .svg, .png or .pdf.")
-    ] = None,
+    plot: Annotated[Text, pick("plot")] = None,
     gpu: options.Gpu = None,
     cc: options.Cc = None,
     device: options.Live = None,
@@ -53,13 +51,14 @@ def command(
     request = TimelineRequest(
         files=parse_files(files),
         device={"gpu": gpu, "cc": cc, "device": device, "from": snapshot},
-        top=parse_top(top),
+        top=read("top", top),
         show=show,
-        plot=plot,
     )
     found = list(timelines_in(request.files, chosen_device(request.device)))
     if plot is not None:
-        from gpuadvise.cli.timeline.lanes import save
+        from gpuadvise.cli.render.picture import save
+        from gpuadvise.cli.timeline.lanes import draw, title
 
-        save([each.timeline for each in found], plot)
+        longest = max((each.timeline for each in found), key=lambda line: line.span_ns)
+        save(plot, title(longest), lambda axes: draw(axes, longest))
     return emit(answer(request, found), Output(format=format, fields=tuple(get or ())))

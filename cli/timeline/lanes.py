@@ -1,35 +1,26 @@
-"""When kernels and copies ran and the host waited: lanes of characters, or a picture file."""
+"""When kernels and copies ran and the host waited: lanes of characters, or of a picture."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
-import warnings
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import inert, quoted
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.cli.blocks import Drawing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
     from gpuadvise.advisor.timelines.intervals import Intervals
     from gpuadvise.advisor.timelines.timeline import Timeline
 
-SUFFIXES = (".svg", ".png", ".pdf")
 KEY = "Of a mark's time: # all, = half or more, - less, . nothing."
 _LABEL = 11
 _NARROWEST, _WIDEST = 20, 200
 _COLUMNS = 1600  # of a picture: finer than its pixels
-_MOST_PICTURED = 16  # timelines below each other
 _ALL = 0.95
 _HALF = 0.5
-_HINT = "Install it with: pip install 'gpuadvise[plot]'."
 
 
 def drawn(timeline: Timeline) -> Drawing:
@@ -75,34 +66,8 @@ def covered(intervals: Intervals, start: int, span: int, columns: int) -> list[f
     return [min(1.0, time) for time in times]
 
 
-def save(timelines: Sequence[Timeline], path: str) -> None:
-    """Write the lanes of *timelines* to *path*, in the format of its suffix.
-
-    Raises BadInput for a suffix or path that cannot be, Unavailable without matplotlib.
-    """
-    if not path.lower().endswith(SUFFIXES):
-        raise BadInput(f"--plot: {quoted(path)} ends in none of {', '.join(SUFFIXES)}.")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise Unavailable("--plot needs the package matplotlib.", hint=_HINT) from None
-    except ValueError as error:  # its settings are read at import
-        hint = "$MPLBACKEND or a matplotlibrc file may be wrong."
-        raise Unavailable(f"matplotlib cannot start: {inert(str(error))}", hint=hint) from None
-    shown = timelines[:_MOST_PICTURED]
-    figure = Figure(figsize=(10, 2 + 1.5 * len(shown)), layout="constrained")
-    pictures = figure.subplots(len(shown), 1, squeeze=False)
-    for axes, timeline in zip(pictures[:, 0], shown, strict=True):
-        _picture(axes, timeline)
-    try:
-        with warnings.catch_warnings(action="ignore"):  # letters that its fonts lack
-            figure.savefig(os.fspath(path))
-    except OSError as error:
-        raise BadInput(f"--plot: {quoted(path)} cannot be written: {error.strerror}.") from None
-
-
-def _picture(axes: Axes, timeline: Timeline) -> None:
-    """Fill *axes* (of matplotlib) with a lane each for kernels, copies and waits."""
+def draw(axes: Axes, timeline: Timeline) -> None:
+    """Fill *axes* with a lane each for kernels, copies and waits of the host."""
     lanes = _lanes(timeline)
     step = timeline.span_seconds / _COLUMNS * 1e3
     times = [column * step for column in range(_COLUMNS + 1)]
@@ -114,12 +79,12 @@ def _picture(axes: Axes, timeline: Timeline) -> None:
     axes.set_yticks(
         [len(lanes) - 0.6 - at for at in range(len(lanes))], [name for name, _ in lanes]
     )
-    axes.set_xlim(0, timeline.span_seconds * 1e3)
+    axes.set_xlim(0, max(timeline.span_seconds * 1e3, 1e-6))
     axes.set_xlabel("ms")
-    axes.set_title(inert(_title(timeline)).replace("\\", "\\\\").replace("$", r"\$"))
 
 
-def _title(timeline: Timeline) -> str:
+def title(timeline: Timeline) -> str:
+    """Return what stands above a picture of *timeline*."""
     name = timeline.device.name if timeline.device else f"GPU {timeline.gpu}"
     rank = "" if timeline.rank is None else f", rank {timeline.rank}"
     return f"{name}{rank}: kernels and copies over {show_seconds(timeline.span_seconds)}"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
-from gpuadvise.cli.args import whole
 from gpuadvise.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.timeline import Timeline
 
 STDIN = "-"
-_MOST_SHOWN = 10**6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +26,6 @@ class TimelineRequest:
     device: Mapping[str, str | None]  # --gpu, --cc, --device, --from as given
     top: int  # kernels that the text lists; 0: all
     show: bool
-    plot: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +41,6 @@ def parse_files(files: list[str]) -> tuple[str, ...]:
     if files.count(STDIN) > 1:
         raise BadInput("Standard input can be read only once.")
     return tuple(files)
-
-
-def parse_top(text: str) -> int:
-    """Return how many kernels to list, 0 for all; raises BadInput."""
-    return whole("--top", text, low=0, high=_MOST_SHOWN)
 
 
 def chosen_device(options: Mapping[str, str | None]) -> Device | None:
