@@ -82,7 +82,7 @@ def blocks(cases: Sequence[TimelineCase], *, top: int, show: bool) -> list[Block
     line = case.timeline
     found: list[Block] = []
     if len(cases) > 1:
-        found += [Line(f"{plural(len(cases), 'GPU')}; the longest span first", Tone.STRONG)]
+        found += [Line(f"{plural(len(cases), 'timeline')}; the longest span first", Tone.STRONG)]
         found += [_gpus(cases[:_MOST_GPUS]), Line("")]
     found += [Line(_title(line), Tone.STRONG), LabelledFacts(tuple(_facts(case)))]
     if show:

@@ -9,9 +9,21 @@ from gpuadvise.advisor.compatibility.gencode import fix_for
 from gpuadvise.advisor.compatibility.verdict import judge
 from gpuadvise.advisor.facts.code import entries_of
 from gpuadvise.advisor.prose import plural
-from gpuadvise.rules.evidence import given
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.rules.evidence import given, traced
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,15 +31,22 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.compatibility.drivers import Driver
     from gpuadvise.advisor.compatibility.survey import Survey
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.timeline import TracedRun
+
+SLOW_LOADS = 10e-3
+NOTICEABLE = 0.05
 
 
 def check(
     device: Device,
-    code: Survey,
+    code: Survey | None = None,
     driver: Driver | None = None,
     environment: Mapping[str, str] | None = None,
+    timeline: TracedRun | None = None,
 ) -> Verdict:
-    """Advise when only PTX fits the device."""
+    """Advise when only PTX fits the device, or a recorded run waits for code to load."""
+    if code is None:
+        return PASSED if timeline is None else _loading(device, timeline)
     verdict = judge(code, device.capability, driver)
     if verdict.outcome is not Outcome.JIT:
         return PASSED
@@ -47,6 +66,30 @@ def check(
     )
 
 
+def _loading(device: Device, timeline: TracedRun) -> Verdict:
+    """Advise when loading code takes longer than machine code does; all that is known is time."""
+    idle = timeline.load_idle_seconds
+    if idle < SLOW_LOADS or timeline.share(idle) < NOTICEABLE:
+        return PASSED
+    return Advice(
+        message=(
+            f"The GPU is idle for {show_seconds(idle)}, {show_share(timeline.share(idle))} of the "
+            "span, while device code is loaded: machine code takes a millisecond or so, the "
+            "compilation of PTX much longer."
+        ),
+        action=(
+            f"Build with {fix_for(device.capability).gencode[0]}; `gpuadvise compat FILE` says "
+            "whether the file has machine code for this GPU. If it has, call each kernel once "
+            "before the part that counts, or set CUDA_MODULE_LOADING=EAGER."
+        ),
+        evidence=(
+            traced("idle while code was loaded", idle, "s"),
+            traced("span", timeline.span_seconds, "s"),
+        ),
+        gain=span_gain(timeline, idle, "idle time while code was loaded"),
+    )
+
+
 RULE = Rule(
     id="startup-jit",
     title="Avoid compiling at program start",
@@ -54,11 +97,28 @@ RULE = Rule(
     priority=Priority.LOW,
     kinds=(Kind.BINARY, Kind.DEVICE),
     why="Compiling a large library from PTX takes seconds to minutes.",
-    when="The only code that fits the GPU is PTX.",
+    when=(
+        "The only code that fits the GPU is PTX; or a recorded run is idle for 10 ms and for a "
+        "twentieth of its span while code is loaded."
+    ),
+    thresholds=(
+        Threshold(
+            name="slow loading",
+            value=SLOW_LOADS,
+            unit="s",
+            source="our judgement: ten times what loading machine code takes",
+        ),
+        Threshold(name="share of the span", value=NOTICEABLE, unit="share", source="our judgement"),
+    ),
+    either=("code", "timeline"),
     citations=guide("18.4", "16.4"),
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "code": ["sm_80", "compute_80"]},
         quiet={"gpu": "h200", "code": ["sm_80", "sm_90", "compute_90"]},
+        edges=(
+            {"gpu": "h200", "timeline": {"span": "100ms", "load_idle": "10.1ms"}},
+            {"gpu": "h200", "timeline": {"span": "100ms", "load_idle": "9.9ms"}},
+        ),
     ),
 )

@@ -16,6 +16,7 @@ import traces
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from report_file import ReportFile
 
 from gpuadvise.advisor.timelines.intervals import Intervals, cover
 from gpuadvise.cli.schema import bundled
@@ -166,7 +167,7 @@ def test_the_slowest_rank_stands_first(cli, tmp_path: Path) -> None:
     found = result(cli, str(tmp_path))
     assert found["span_seconds"] == pytest.approx(1400e-6)
     assert [other["span_seconds"] for other in found["others"]] == [pytest.approx(1100e-6)]
-    assert "2 GPUs" in cli("timeline", str(tmp_path)).out
+    assert "2 timelines" in cli("timeline", str(tmp_path)).out
 
 
 def test_the_gpu_may_be_named_where_the_file_does_not(cli, tmp_path: Path) -> None:
@@ -297,3 +298,35 @@ def test_advice_on_a_run(cli, trace: str) -> None:
     assert cli("advise", trace).out.startswith("1 run and 1 kernel: 2 high")
     whole = cli("advise", trace, "--select", "pageable-transfers", "--format", "markdown").out
     assert "run time: span / (span - " in whole
+
+
+def report(seconds: float, registers: int, share: float) -> bytes:
+    """Return a report of Nsight Compute with two launches of one kernel."""
+    file = ReportFile()
+    for _ in range(2):
+        file.launch(
+            {
+                "gpu__time_duration.sum": seconds * 1e9,
+                "launch__registers_per_thread": registers,
+                "sm__maximum_warps_per_active_cycle_pct": share,
+            }
+        )
+    return file.bytes
+
+
+def test_two_kernel_reports_are_compared(cli, tmp_path: Path, trace: str) -> None:
+    old, new = tmp_path / "old.ncu-rep", tmp_path / "new"
+    old.write_bytes(report(3e-3, 32, 100.0))
+    new.write_bytes(report(5e-3, 72, 37.5))
+    ran = cli("diff", str(old), str(new), "--format", "json", "--fail-on-regression")
+    answer = json.loads(ran.out)
+    VALID["diff"](answer)
+    (kernel,) = answer["result"]["kernels"]
+    assert (ran.code, kernel["status"]) == (1, "worse")
+    assert (kernel["old"]["registers"], kernel["new"]["registers"]) == (32, 72)
+    assert (kernel["old"]["occupancy"], kernel["new"]["occupancy"]) == (1.0, 0.375)
+    assert (kernel["new"]["calls"], kernel["new"]["seconds"]) == (2, pytest.approx(10e-3))
+    assert answer["result"]["whole"]["new"]["span_seconds"] is None
+    out = cli("diff", str(old), str(new)).out
+    assert out.startswith("The kernels took 6 ms and now 10 ms, 1.67x as long")
+    assert "cannot be compared" in cli("diff", str(old), trace).err
