@@ -120,7 +120,7 @@ class HostCalls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launches:
+class TracedLaunches:
     """How work reached the GPU."""
 
     kernels: int  # runs seen on the GPU
@@ -153,7 +153,7 @@ class Timeline:
     calls: tuple[HostCalls, ...]  # likewise
     gaps: tuple[Gap, ...]  # the longest, in order of time
     idle: tuple[IdleTime, ...]  # all gaps by cause, the longest total first
-    launches: Launches
+    launches: TracedLaunches
     products: tuple[tuple[MatrixProduct, int], ...]
     skipped: tuple[SkippedEvent, ...]
     skipped_count: int
@@ -348,14 +348,14 @@ def _calls(recording: Recording) -> tuple[HostCalls, ...]:
     return tuple(sorted(calls, key=lambda call: (-call.total_ns, call.name)))
 
 
-def _launches(recording: Recording, activities: Activities) -> Launches:
+def _launches(recording: Recording, activities: Activities) -> TracedLaunches:
     count = dict.fromkeys(CallKind, 0)
     for name, runs in recording.calls.items():
         count[call_kind(name)] += len(runs)
     in_graphs = sum(kernel.in_graphs for kernel in activities.kernels.values())
     kernels = sum(len(kernel.runs) for kernel in activities.kernels.values())
     graphs = count[CallKind.GRAPH_LAUNCH]
-    return Launches(
+    return TracedLaunches(
         kernels=kernels,
         kernel_launches=count[CallKind.LAUNCH],
         graph_launches=graphs,

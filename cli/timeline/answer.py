@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.timelines.activities import CopyPath
 from gpuadvise.advisor.timelines.calls import CallKind
-from gpuadvise.advisor.timelines.staging import traced_staging
-from gpuadvise.advisor.timelines.what_if import what_if
-from gpuadvise.advisor.transfers.copies import Direction, copy_rate
-from gpuadvise.advisor.transfers.links import default_link_model
-from gpuadvise.advisor.transfers.overlap import overlap
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.timeline import text
@@ -21,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
-    from gpuadvise.advisor.timelines.staging import TracedStaging
     from gpuadvise.advisor.timelines.timeline import (
         HostCalls,
         Timeline,
@@ -29,55 +20,14 @@ if TYPE_CHECKING:
         TracedKernel,
     )
     from gpuadvise.advisor.timelines.what_if import WhatIf
-    from gpuadvise.advisor.transfers.links import LinkModel
-    from gpuadvise.advisor.transfers.overlap import Overlap
-    from gpuadvise.cli.timeline.request import FileTimeline, TimelineRequest
+    from gpuadvise.cli.timeline.request import TimelineCase, TimelineRequest
 
 _NS = 1e9
-_WAYS = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}
-# Streams that a prediction tries: more pieces win little, and a timeline has many passes.
-_MOST_STREAMS = 16
 
 
-@dataclass(frozen=True, kw_only=True)
-class TimelineCase:
-    """One GPU's timeline and what follows from it."""
-
-    file: str
-    timeline: Timeline
-
-    @cached_property
-    def link(self) -> LinkModel:
-        """What the GPU's link to the host reaches."""
-        return default_link_model(self.timeline.device)
-
-    @cached_property
-    def changes(self) -> tuple[WhatIf, ...]:
-        """What could save 2 % of the span or more, the largest first."""
-        return what_if(self.timeline, self.link)
-
-    @cached_property
-    def staging(self) -> TracedStaging | None:
-        """The copies and kernels as work that could be staged."""
-        return traced_staging(self.timeline, self.link)
-
-    @cached_property
-    def staged(self) -> Overlap | None:
-        """What staging one pass could reach, by the overlap model."""
-        if self.staging is None:
-            return None
-        return overlap(self.staging.work, self.staging.link, most_streams=_MOST_STREAMS)
-
-    def link_rate(self, copies: TracedCopies) -> float | None:
-        """Return the bytes/s that large pinned copies of this direction reach on the link."""
-        way = _WAYS.get(copies.kind.path)
-        return None if way is None else copy_rate(self.link, way)
-
-
-def answer(request: TimelineRequest, found: Sequence[FileTimeline]) -> Answer:
+def answer(request: TimelineRequest, found: Sequence[TimelineCase]) -> Answer:
     """Return the answer: the timeline with the longest span in full, the others beside it."""
-    cases = [TimelineCase(file=each.file, timeline=each.timeline) for each in found]
-    cases.sort(key=lambda case: -case.timeline.span_ns)
+    cases = sorted(found, key=lambda case: -case.timeline.span_ns)
     first = cases[0]
     device = first.timeline.device
     kernels = [kernel_record(kernel, first.timeline) for kernel in first.timeline.kernels]
@@ -90,7 +40,7 @@ def answer(request: TimelineRequest, found: Sequence[FileTimeline]) -> Answer:
             "others": [timeline_record(case) for case in cases[1:]],
         },
         rows=kernels,
-        columns=tuple(kernels[0]) if kernels else KERNEL_COLUMNS,
+        columns=KERNEL_COLUMNS,
         blocks=lambda: text.blocks(cases, top=request.top, show=request.show),
         notes=_notes(cases),
     )

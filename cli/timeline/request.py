@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
+from gpuadvise.advisor.timelines.activities import CopyPath
+from gpuadvise.advisor.timelines.staging import traced_staging
+from gpuadvise.advisor.timelines.what_if import what_if
+from gpuadvise.advisor.transfers.copies import Direction, copy_rate
+from gpuadvise.advisor.transfers.links import default_link_model
+from gpuadvise.advisor.transfers.overlap import overlap
 from gpuadvise.cli.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.timelines.timeline import Timeline
+    from gpuadvise.advisor.timelines.staging import TracedStaging
+    from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
+    from gpuadvise.advisor.timelines.what_if import WhatIf
+    from gpuadvise.advisor.transfers.links import LinkModel
+    from gpuadvise.advisor.transfers.overlap import Overlap
 
 STDIN = "-"
+_WAYS = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}
+# Streams that a prediction tries: more pieces win little, and a timeline has many passes.
+_MOST_STREAMS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +42,39 @@ class TimelineRequest:
     show: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileTimeline:
-    """One GPU's timeline and the file that holds it."""
+@dataclass(frozen=True, kw_only=True)
+class TimelineCase:
+    """One GPU's timeline and what follows from it."""
 
     file: str
     timeline: Timeline
+
+    @cached_property
+    def link(self) -> LinkModel:
+        """What the GPU's link to the host reaches."""
+        return default_link_model(self.timeline.device)
+
+    @cached_property
+    def changes(self) -> tuple[WhatIf, ...]:
+        """What could save 2 % of the span or more, the largest first."""
+        return what_if(self.timeline, self.link)
+
+    @cached_property
+    def staging(self) -> TracedStaging | None:
+        """The copies and kernels as work that could be staged."""
+        return traced_staging(self.timeline, self.link)
+
+    @cached_property
+    def staged(self) -> Overlap | None:
+        """What staging one pass could reach, by the overlap model."""
+        if self.staging is None:
+            return None
+        return overlap(self.staging.work, self.staging.link, most_streams=_MOST_STREAMS)
+
+    def link_rate(self, copies: TracedCopies) -> float | None:
+        """Return the bytes/s that large pinned copies of this direction reach on the link."""
+        way = _WAYS.get(copies.kind.path)
+        return None if way is None else copy_rate(self.link, way)
 
 
 def parse_files(files: list[str]) -> tuple[str, ...]:
@@ -57,7 +98,7 @@ def chosen_device(options: Mapping[str, str | None]) -> Device | None:
     ).device
 
 
-def timelines_in(paths: tuple[str, ...], device: Device | None) -> Iterator[FileTimeline]:
+def timelines_in(paths: tuple[str, ...], device: Device | None) -> Iterator[TimelineCase]:
     """Yield the timeline of each GPU in each file, a recording at a time.
 
     Raises BadInput for a file that is none, and for one without work of a GPU.
@@ -73,6 +114,6 @@ def timelines_in(paths: tuple[str, ...], device: Device | None) -> Iterator[File
                     timelines = timelines_of(recording, device=device)
                 except BadInput as error:
                     raise BadInput(f"{quoted_path(path)}: {error.message}") from None
-                yield from (FileTimeline(file=path, timeline=timeline) for timeline in timelines)
+                yield from (TimelineCase(file=path, timeline=timeline) for timeline in timelines)
         finally:
             progress.end()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.timelines.what_if import WhatIf
-    from gpuadvise.cli.timeline.answer import TimelineCase
+    from gpuadvise.cli.timeline.request import TimelineCase
 
 _LONGEST_NAME = 72
 _MOST_CHANGES = 6
