@@ -82,18 +82,19 @@ def command(
         raise BadInput("--chunks needs --streams, and at least as many chunks as streams.")
     tried = read("max_streams", most)
     typed = {"--h2d": h2d, "--kernel": kernel, "--d2h": d2h, "--pageable": pageable or None}
-    traced = None if from_timeline is None else timeline_of_copies(from_timeline, typed)
-    if traced is not None and traced.device is not None and not (gpu or cc or device or snapshot):
-        choice = Choice(device=traced.device)
+    timeline = None if from_timeline is None else timeline_of_copies(from_timeline, typed)
+    named = gpu or cc or device or snapshot
+    if timeline is not None and timeline.device is not None and not named:
+        choice = Choice(device=timeline.device)
     else:
         choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     link = model(choice.device, changes)
-    as_traced = None if traced is None else staged_as_traced(traced, link)
-    if as_traced is None:
+    traced = None if timeline is None else staged_as_traced(timeline, link)
+    if traced is None:
         staged_work = work(h2d=h2d, kernel=kernel, d2h=d2h, pageable=pageable)
     else:
-        staged_work = as_traced.work
-        link = link if changes.link_given else as_traced.link
+        staged_work = traced.work
+        link = link if changes.link_given else traced.link
     prediction = overlap(
         staged_work, link, streams=stream_total, pieces=pieces, most_streams=tried, granularity=step
     )
@@ -108,7 +109,7 @@ def command(
         if written is None
         else _code(choice.device, staged_work, prediction, written, step),
         show=show,
-        traced=as_traced,
+        traced=traced,
     )
     if plot is not None:
         from gpuadvise.cli.render.picture import save
