@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.facts.profile import ProfilerRule
+from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

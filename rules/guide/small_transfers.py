@@ -15,6 +15,7 @@ from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -30,15 +31,27 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
 
 MOSTLY = 0.5
+# Of the run: what takes less is not worth packing.
+SHARE = 0.05
 
 
-def check(transfers: tuple[Transfer, ...], link: LinkModel) -> Verdict:
+def check(
+    transfers: tuple[Transfer, ...], link: LinkModel, run_seconds: float | None = None
+) -> Verdict:
     """Advise for repeated copies of which at least half the time is latency."""
     return tuple(
         _advice(copy, link)
         for copy in transfers
-        if copy.count > 1 and latency_share(copy.bytes, link, copy.direction) > MOSTLY
+        if copy.count > 1
+        and latency_share(copy.bytes, link, copy.direction) > MOSTLY
+        and _matters(copy, link, run_seconds)
     )
+
+
+def _matters(copy: Transfer, link: LinkModel, run_seconds: float | None) -> bool:
+    """Return whether the copies take a twentieth of the run, as far as its time is known."""
+    seconds = copy.count * copy_seconds(copy.bytes, link, copy.direction)
+    return run_seconds is None or seconds >= SHARE * run_seconds
 
 
 def _advice(copy: Transfer, link: LinkModel) -> Advice:
@@ -74,6 +87,7 @@ RULE = Rule(
     topic=Topic.TRANSFERS,
     priority=Priority.MEDIUM,
     kinds=(Kind.TIMING,),
+    family=Family.COPIES,
     why="Every copy pays the same few microseconds, however little it carries.",
     when="Two or more copies spend over half of their time in latency.",
     thresholds=(

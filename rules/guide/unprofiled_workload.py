@@ -10,7 +10,7 @@ from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
@@ -20,7 +20,7 @@ COMMAND = "ncu --set full --csv --page details ./app > report.csv"
 
 def check(
     launch: Launch,
-    profile: Profile | None = None,
+    profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
     work: Work | None = None,
     pipeline: Pipeline | None = None,
@@ -52,6 +52,7 @@ RULE = Rule(
     topic=Topic.APPLICATION,
     priority=Priority.HIGH,
     kinds=(Kind.PROFILE, Kind.TIMING),
+    process=True,
     recommendation=True,
     why="Without a time nobody knows whether this kernel matters, or what it waits for.",
     when="A launch that can succeed is described, but no profile, no bandwidth figures and no times.",

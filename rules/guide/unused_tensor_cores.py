@@ -1,0 +1,167 @@
+"""Multiply-adds of 16-bit numbers on the ordinary units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.rules.bottleneck import relieved, sm_units
+from gpuadvise.rules.evidence import profiled
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Family,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide, programming_guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+
+# Tensor pipes show up to 2 % for kernels that do not use them (A100, GH200).
+UNUSED = 0.03
+# Of all instructions: a matrix product is mostly fused multiply-adds.
+MULTIPLY_ADDS = 0.2
+# Plain additions and products per multiply-add: bodies, options and fractals have many.
+PURE = 0.1
+# Bytes per thread and load at which the numbers have 16 bits.
+NARROW = 2.5
+LANES = 32
+FIRST_TENSOR = 7
+# Dense FP16 on tensor cores against FP32 on the ordinary units, at most on any part.
+FASTER = 16.0
+
+
+def check(device: Device, profile: KernelProfile) -> Verdict:
+    """Advise when a product of 16-bit matrices leaves the tensor cores idle."""
+    counts, instructions = profile.float_instructions, profile.instructions
+    if device.capability.major < FIRST_TENSOR or not instructions or not counts:
+        return PASSED
+    fused = counts.get("ffma", 0.0) + counts.get("hfma", 0.0)
+    plain = sum(counts.get(name, 0.0) for name in ("fadd", "fmul", "hadd", "hmul"))
+    share = fused / LANES / instructions
+    if share < MULTIPLY_ADDS or plain > PURE * fused:
+        return PASSED
+    if profile.pipes.get("tensor", 0.0) > UNUSED or not _reuses(profile):
+        return PASSED
+    narrow = counts.get("hfma", 0.0) >= fused / 2 or _loads_narrow(profile)
+    return Advice(
+        message=(
+            f"{show_share(share)} of the instructions are fused multiply-adds"
+            f"{' on 16-bit numbers' if narrow else ''}, and the tensor cores are "
+            f"{show_share(profile.pipes.get('tensor', 0.0))} busy."
+        ),
+        action=(
+            "Let cuBLAS or CUTLASS make the product, or use nvcuda::wmma (tiles of 16 x 16 x 16) in the "
+            "kernel."
+            + (
+                ""
+                if narrow
+                else " FP32 numbers go through TF32, which keeps 10 bits of their fraction."
+            )
+        ),
+        evidence=(
+            profiled("multiply-adds / instructions", share, "share"),
+            profiled("tensor pipe", profile.pipes.get("tensor", 0.0), "share"),
+        ),
+        gain=Gain(
+            kind="arithmetic time",
+            upper_bound=FASTER,
+            how=f"FP16 on tensor cores against FP32: up to {show_number(FASTER)}",
+        ),
+        relief=relieved(profile, FASTER, *sm_units(profile)),
+        priority=None if narrow else Priority.LOW,
+    )
+
+
+def _reuses(profile: KernelProfile) -> bool:
+    """Return whether operands come from shared memory, as those of a tiled product do."""
+    return (profile.shared_loads.requests or 0.0) > (profile.global_loads.requests or 0.0)
+
+
+def _loads_narrow(profile: KernelProfile) -> bool:
+    loads = profile.global_loads
+    sectors = loads.sectors_per_request
+    return sectors is not None and sectors * (loads.used_bytes or LANES) / LANES <= NARROW
+
+
+RULE = Rule(
+    id="unused-tensor-cores",
+    title="Use the tensor cores",
+    topic=Topic.INSTRUCTIONS,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.PROFILE, Kind.DEVICE),
+    family=Family.ARITHMETIC,
+    why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
+    when=(
+        "A profile shows at least 20 % fused multiply-adds and hardly another floating-point instruction, operands in "
+        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits."
+    ),
+    thresholds=(
+        Threshold(
+            name="multiply-adds",
+            value=MULTIPLY_ADDS,
+            unit="share of instructions",
+            source="our judgement of profiles on an H200",
+        ),
+        Threshold(
+            name="unused",
+            value=UNUSED,
+            unit="share",
+            source="plain kernels on A100 and GH200 show 0.2 % to 2 %",
+        ),
+    ),
+    citations=(*guide("12.1"), programming_guide("Warp Matrix Functions")),
+    check=check,
+    examples=Examples(
+        fires={
+            "gpu": "h200",
+            "profile": {
+                "instructions": 1e6,
+                "dram_throughput": 0.01,
+                "float_instructions": {"ffma": 16e6},
+                "loads": {"requests": 2e4, "sectors": 4e4, "used_bytes": 32},
+                "shared_loads": {"requests": 2e5},
+            },
+        },
+        quiet={
+            "gpu": "h200",
+            "profile": {
+                "instructions": 1e6,
+                "dram_throughput": 0.01,
+                "pipes": {"tensor": 0.6},
+                "float_instructions": {"ffma": 16e6},
+                "loads": {"requests": 2e4, "sectors": 4e4, "used_bytes": 32},
+                "shared_loads": {"requests": 2e5},
+            },
+        },
+        edges=(
+            {
+                "gpu": "h200",
+                "profile": {
+                    "instructions": 1e6,
+                    "dram_throughput": 0.01,
+                    "float_instructions": {"ffma": 6.4e6},
+                    "shared_loads": {"requests": 2e5},
+                },
+            },
+            {
+                "gpu": "h200",
+                "profile": {
+                    "instructions": 1e6,
+                    "dram_throughput": 0.01,
+                    "float_instructions": {"ffma": 6.3e6},
+                    "shared_loads": {"requests": 2e5},
+                },
+            },
+        ),
+    ),
+)
