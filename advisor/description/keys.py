@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor import values
 from gpuadvise.advisor import values as v
@@ -22,6 +22,9 @@ from gpuadvise.advisor.facts.kernel_profile import (
 )
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.transfers.copies import Direction
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.values import Reader
 
 # Key -> field of the profile.
 _SHARES = {
