@@ -50,7 +50,8 @@ def admits(limiter: Limiter, family: Family) -> bool:
         case UnknownLimiter():
             return True
         case TooLittleWork() | LastWave() | Imbalance():
-            return family is Family.LATENCY and isinstance(limiter, TooLittleWork)
+            few = isinstance(limiter, TooLittleWork)
+            return few and family in (Family.LATENCY, Family.DIVERGENCE)
         case IssueBound():
             return family in (Family.DIVERGENCE, Family.ARITHMETIC, Family.REUSE, Family.SPILLS)
         case AtRoof():

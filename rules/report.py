@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 # Gains of these are times of the same kernel or run, and compare.
-_TIMES = frozenset({"run time", "kernel time", "kernel throughput"})
+_TIMES = frozenset({"run time", "kernel time", "kernel throughput", "global memory traffic"})
 # What a change is taken to win where its bound is no time: the guide's classes in order.
 _CLASS_WORTH = {Priority.HIGH: 2.0, Priority.MEDIUM: 1.25, Priority.LOW: 1.05}
 # Values as near as this are equal: bounds are no better than that.

@@ -43,7 +43,7 @@ def read_launches(lines: Iterable[str], name: str) -> Iterator[LaunchRecord]:
     if header is None:
         raise BadInput(
             f"{name}: no CSV of Nsight Compute.",
-            hint="Make it with: ncu --set full --csv --page details ./app > report.csv",
+            hint="Give the report itself: ncu --set full -o report ./app makes report.ncu-rep.",
         )
     kept = (padded for row in rows if (padded := _record(row, header)))
     yield from _details(header, kept) if _METRIC in header else _raw(header, kept)

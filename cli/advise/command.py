@@ -25,7 +25,10 @@ EXAMPLES = """\
 
 def command(
     files: Annotated[
-        Texts, typer.Argument(metavar="[FILE]...", help="Report, binary, build log or kernel.toml; -: JSON.")
+        Texts,
+        typer.Argument(
+            metavar="[FILE]...", help="Report, binary, build log or kernel.toml; -: JSON."
+        ),
     ] = None,
     name: Annotated[Text, pick("name")] = None,
     regs: Annotated[Text, pick("regs")] = None,

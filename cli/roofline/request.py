@@ -111,7 +111,8 @@ def profiled(path: str) -> Profiled:
     if not found:
         raise BadInput(
             f"--ncu: {quoted(path)} has no launch with operations, DRAM traffic and a time.",
-            hint="Make it with: ncu --set full -o report ./app, and give report.ncu-rep.",
+            hint="Make it with: ncu --set full -o report ./app, and give report.ncu-rep, or its CSV "
+            "of --page raw.",
         )
     return Profiled(workloads=found, device=launches[0].device, left_out=len(launches) - len(found))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
 
-COMMAND = "ncu --set full --csv --page details ./app > report.csv"
+COMMAND = "ncu --set full -o report ./app"
 
 
 def check(
@@ -39,7 +39,7 @@ def check(
         ),
         action=(
             "Run a realistic workload under `nsys profile --stats=true ./app` to find the kernels "
-            f"that take the most time, then `{COMMAND}`, and pass --ncu report.csv. Or give "
+            f"that take the most time, then `{COMMAND}`, and pass report.ncu-rep. Or give "
             "--read, --write and --time."
         ),
         evidence=(given("profiles and times", 0),),
