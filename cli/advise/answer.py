@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.facts.limiter import Imbalance, LastWave, LatencyBound, TooLittleWork
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.cli.advise.judge import count_at_or_above, shares
@@ -14,7 +13,6 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.bottleneck import limit_object, limit_sentence
 from gpuadvise.rules.model import Priority
 from gpuadvise.rules.report import finding_object, not_evaluated_objects, order_note
@@ -238,16 +236,10 @@ def _headline(advised: AdviceReports) -> str:
 def _nothing(advised: AdviceReports) -> str:
     if advised.known:
         return f"nothing new, {plural(advised.known, 'finding')} in the baseline"
-    yield from _limits(advised)
-    advice = tuple(finding for finding in findings if not finding.rule.process)
-    shown = advice if advised.everything else advice[:TOP]
-    for number, (finding, kernel) in enumerate(
-        zip(shown, _kernels(advised, shown), strict=True), 1
-    ):
-        yield from _finding(number, finding, kernel)
-    for finding in findings[len(advice) :][:1]:
-        yield from _note(finding)
-    yield from _footer(advised, hidden=advice[len(shown) :])
+    waiting = (LatencyBound, TooLittleWork, LastWave, Imbalance)
+    if any(isinstance(report.limiter, waiting) for report in advised.reports):
+        return f"no single change found; {_checked(advised)}"
+    return f"nothing to change; {_checked(advised)}"
 
 
 def _checked(advised: AdviceReports) -> str:
@@ -257,16 +249,16 @@ def _checked(advised: AdviceReports) -> str:
     return f"{checked} checked, {lacking} lacked data" if lacking else f"{checked} checked"
 
 
-    yield from _limits(advised)
-    advice = tuple(finding for finding in findings if not finding.rule.process)
-    shown = advice if advised.everything else advice[:TOP]
-    for number, (finding, kernel) in enumerate(
-        zip(shown, _kernels(advised, shown), strict=True), 1
-    ):
-        yield from _finding(number, finding, kernel)
-    for finding in findings[len(advice) :][:1]:
-        yield from _note(finding)
-    yield from _footer(advised, hidden=advice[len(shown) :])
+def _kernels(advised: AdviceReports, findings: Sequence[Finding]) -> list[str | None]:
+    """Return the kernel that each finding is about; None where all are about one."""
+    if len(advised.reports) == 1:
+        return [None] * len(findings)
+    places = [finding.advice.location for finding in findings]
+    names = kernel_names.shown([place.kernel or "" if place else "" for place in places])
+    return [name or None for name in names]
+
+
+def _finding(number: int, finding: Finding, kernel: str | None) -> Iterator[Block]:
     rule, advice = finding.rule, finding.advice
     long = kernel is not None and len(kernel) > _SHORT
     name = f"{kernel}: " if kernel and not long else ""
@@ -291,16 +283,21 @@ def _checked(advised: AdviceReports) -> str:
     if advice.also:
         yield Line(f"Also says so: {and_list(list(advice.also))}.", Tone.FAINT, _INDENT)
     source = rule.citations[0]
-    yield from _limits(advised)
-    advice = tuple(finding for finding in findings if not finding.rule.process)
-    shown = advice if advised.everything else advice[:TOP]
-    for number, (finding, kernel) in enumerate(
-        zip(shown, _kernels(advised, shown), strict=True), 1
-    ):
-        yield from _finding(number, finding, kernel)
-    for finding in findings[len(advice) :][:1]:
-        yield from _note(finding)
-    yield from _footer(advised, hidden=advice[len(shown) :])
+    differs = (
+        f" (the guide's class: {rule.priority})" if rule.priority is not finding.priority else ""
+    )
+    yield Line(f"Source: {source.document}, {source.section}{differs}", Tone.FAINT, _INDENT)
+
+
+def _times(finding: Finding) -> str:
+    return f"  x {finding.launches:,} launches" if finding.launches > 1 else ""
+
+
+def _note(finding: Finding) -> Iterator[Block]:
+    yield Line("")
+    yield Line(f"Note: {finding.rule.title}  [{finding.rule.id}]", Tone.STRONG)
+    yield Line(finding.message, indent=_INDENT)
+    yield Line(f"Do: {finding.advice.action}", indent=_INDENT)
 
 
 def _footer(advised: AdviceReports, hidden: Sequence[Finding]) -> Iterator[Block]:
