@@ -1,18 +1,17 @@
 """How true the advice is: the rules over recorded launches, held against what experts say of them.
 
-`python benchmarks/truth.py FOLDER [--missed]`: FOLDER holds, per group of launches, a log, both
-pages as CSV and the report, and `times.jsonl`, the measured times of faults and their repairs.
-Labels stand in `tests/truth/labels.toml`.
+`python benchmarks/truth.py [FOLDER] [--missed]`: FOLDER, by default tests/truth/recorded, holds per
+group of launches both pages as CSV and the report. Labels stand in `tests/truth/labels.toml`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import re
+import lzma
 import statistics
+import tempfile
 import tomllib
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +43,10 @@ SOURCE_ONLY = frozenset({"integer-division", "general-math-functions", "slow-mat
 class Label:
     """What an expert says of one launch; each of *loud* is a set of rules of which one must speak."""
 
-    key: tuple[str, str, str, str, int]  # program, case, variant, kernel, launch
+    key: tuple[str, int]  # the recording, and the launch's number in it
+    case: str
+    variant: str
+    speedup: float | None
     limiters: frozenset[str]
     loud: tuple[frozenset[str], ...]
     allowed: frozenset[str]
@@ -76,7 +78,7 @@ class Score:
         return hit / (hit + missed) if hit + missed else 1.0
 
 
-def labels(path: Path = LABELS) -> dict[tuple[str, str, str, str, int], Label]:
+def labels(path: Path = LABELS) -> dict[tuple[str, int], Label]:
     """Return the labels in the file *path* by launch."""
     rows = tomllib.loads(path.read_text(encoding="utf-8"))["launch"]
     return {label.key: label for label in map(_label, rows)}
@@ -84,13 +86,10 @@ def labels(path: Path = LABELS) -> dict[tuple[str, str, str, str, int], Label]:
 
 def _label(row: Mapping[str, Any]) -> Label:
     return Label(
-        key=(
-            row["program"],
-            row["case"],
-            row.get("variant", ""),
-            row["kernel"],
-            row.get("launch", 1),
-        ),
+        key=(row["group"], row["id"]),
+        case=row["case"],
+        variant=row.get("variant", ""),
+        speedup=row.get("speedup"),
         limiters=frozenset(row["limiter"]),
         loud=tuple(
             frozenset([wanted] if isinstance(wanted, str) else wanted) for wanted in row["loud"]
@@ -100,72 +99,28 @@ def _label(row: Mapping[str, Any]) -> Label:
     )
 
 
-def plain_name(kernel: str) -> str:
-    """Return a kernel's name without namespaces, template arguments and parameters."""
-    bare = re.sub(r"<unnamed>::|\(anonymous namespace\)::", "", kernel)
-    bare = re.sub(r"^(void|auto) ", "", bare)
-    cut = min((i for i in (bare.find("<"), bare.find("(")) if i > 0), default=len(bare))
-    return bare[:cut].rpartition("::")[2].strip()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """One recorded launch, with how many alike its case has."""
 
-    key: tuple[str, str, str, str, int]
+    key: tuple[str, int]
     profile: KernelProfile
     code: Any
     alike: int
 
 
 def launches(folder: Path, form: str) -> Iterator[Launch]:
-    """Yield the launches of every group in *folder* in *form*."""
-    for log in sorted(folder.glob("*.log")):
-        report = _report(log, form)
-        cases = _cases(log)
-        if report is None or not cases:
-            continue
-        read = list(read_profiles(str(report)))
-        program = re.sub(r"-\d+$", "", log.stem)
-        yield from _keyed(program, cases, read)
-
-
-def _report(log: Path, form: str) -> Path | None:
-    names = [f"{log.stem}.{form}"] + ([f"{log.stem}.thin.ncu-rep"] if form == "ncu-rep" else [])
-    return next((log.with_name(name) for name in names if log.with_name(name).exists()), None)
-
-
-def _cases(log: Path) -> list[str]:
-    found, case = [], ""
-    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
-        if line.startswith("case "):
-            case = line[5:].strip()
-        elif line.startswith("==PROF== Profiling ") and "passes" in line:
-            found.append(case)
-    return found
-
-
-def _keyed(
-    program: str, cases: list[str], read: list[tuple[KernelProfile, Any]]
-) -> Iterator[Launch]:
-    seen: Counter[tuple[str, str]] = Counter()
-    shapes = Counter(
-        (case, profile.kernel, profile.grid, profile.block)
-        for case, (profile, _) in zip(cases, read, strict=False)
-    )
-    per_case = Counter(cases)
-    for case, (profile, code) in zip(cases, read, strict=False):
-        seen[case, ""] += 1
-        name, _, variant = case.partition("/")
-        if program not in ("pairs", "textbook", "cub"):
-            name, variant = case, ""
-        number = seen[case, ""] if per_case[case] > 1 else 1
-        yield Launch(
-            key=(program, name, variant, plain_name(profile.kernel), number),
-            profile=profile,
-            code=code,
-            alike=shapes[case, profile.kernel, profile.grid, profile.block],
-        )
+    """Yield the launches of every recording in *folder* in *form*, unpacked where it is packed."""
+    for path in sorted(folder.glob(f"*.{form}.xz")):
+        group = path.name.removesuffix(f".{form}.xz")
+        with tempfile.NamedTemporaryFile(suffix=f".{form}") as file:
+            file.write(lzma.decompress(path.read_bytes()))
+            file.flush()
+            read = list(read_profiles(file.name))
+        shapes = Counter((p.kernel, p.grid, p.block) for p, _ in read)
+        for number, (profile, code) in enumerate(read):
+            alike = shapes[profile.kernel, profile.grid, profile.block]
+            yield Launch(key=(group, number), profile=profile, code=code, alike=alike)
 
 
 def judged(launch: Launch) -> Report:
@@ -183,9 +138,7 @@ def loud_rules(report: Report) -> list[str]:
     return [f.rule.id for f in report.findings if f.priority is not Priority.LOW]
 
 
-def scored(
-    recorded: Iterable[Launch], known: Mapping[tuple[str, str, str, str, int], Label]
-) -> Score:
+def scored(recorded: Iterable[Launch], known: Mapping[tuple[str, int], Label]) -> Score:
     """Return how the rules do on the *recorded* launches that have a label."""
     score = Score()
     for launch in recorded:
@@ -197,7 +150,9 @@ def scored(
 
 def _count(score: Score, launch: Launch, label: Label, report: Report) -> None:
     loud = loud_rules(report)
-    where = " ".join(map(str, launch.key[:4]))
+    where = (
+        f"{launch.key[0]} {launch.key[1]} {label.case} {label.variant} {launch.profile.kernel[:60]}"
+    )
     wanted = [one for one in label.loud if not one <= SOURCE_ONLY]
     for one in wanted:
         hit = next((rule for rule in loud if rule in one), None)
@@ -223,34 +178,18 @@ def _limit(report: Report) -> str:
     return report.limiter.name if report.limiter else "unknown"
 
 
-def repaired(folder: Path) -> dict[str, float]:
-    """Return how many times faster each repair was measured."""
-    times: dict[str, dict[str, float]] = defaultdict(dict)
-    for line in (folder / "times.jsonl").read_text(encoding="utf-8").splitlines():
-        if line.startswith("{"):
-            row = json.loads(line)
-            times[row["pair"]][row["variant"]] = row["median_us"]
-    return {
-        pair: both["fault"] / both["repair"]
-        for pair, both in times.items()
-        if {"fault", "repair"} <= both.keys()
-    }
-
-
 def bounds(
-    recorded: Iterable[Launch],
-    known: Mapping[tuple[str, str, str, str, int], Label],
-    sped_up: Mapping[str, float],
+    recorded: Iterable[Launch], known: Mapping[tuple[str, int], Label]
 ) -> Iterator[tuple[str, str, float, float]]:
-    """Yield pair, rule, the rule's bound and the speed-up of the repair that was measured."""
+    """Yield case, rule, the rule's bound and the speed-up of the repair that was measured."""
     for launch in recorded:
         label = known.get(launch.key)
-        if label is None or launch.key[2] != "fault" or launch.key[1] not in sped_up:
+        if label is None or label.speedup is None or not label.loud:
             continue
-        wanted = frozenset().union(*label.loud) if label.loud else frozenset()
+        wanted = frozenset().union(*label.loud)
         for finding in judged(launch).findings:
             if finding.rule.id in wanted and finding.advice.gain:
-                yield launch.key[1], finding.rule.id, finding.bound, sped_up[launch.key[1]]
+                yield label.case, finding.rule.id, finding.bound, label.speedup
                 break
 
 
@@ -281,7 +220,7 @@ def unstable(recorded: Iterable[Launch]) -> Iterator[str]:
 def main() -> None:
     """Print precision, recall and silence per form, bounds against twins, and stability."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", default=LABELS.parent / "recorded")
     parser.add_argument("--missed", action="store_true", help="name each disagreement")
     parser.add_argument("--forms", default=",".join(FORMS))
     asked = parser.parse_args()
@@ -302,7 +241,7 @@ def main() -> None:
         if asked.missed:
             print("\n".join(f"    {line}" for line in (*score.lines, *score.noisy)))
         ratios = []
-        for pair, rule, bound, speed_up in bounds(recorded, known, repaired(asked.folder)):
+        for pair, rule, bound, speed_up in bounds(recorded, known):
             ratios.append(bound / speed_up)
             if asked.missed or bound < speed_up:
                 print(f"  bound {bound:.2f} of {rule}, measured {speed_up:.2f}: {pair}")

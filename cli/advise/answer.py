@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.facts.limiter import Imbalance, LastWave, LatencyBound, TooLittleWork
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.cli.advise.judge import count_at_or_above, shares
@@ -13,6 +14,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.bottleneck import limit_object, limit_sentence
 from gpuadvise.rules.model import Priority
 from gpuadvise.rules.report import finding_object, not_evaluated_objects, order_note
