@@ -1,4 +1,8 @@
-"""Facts in, one line per rule out: evaluated, skipped with the missing fact, or failed."""
+"""Facts in, one line per rule out: evaluated, skipped with the missing fact, or failed.
+
+Between the rules and the report stands the weighing: what cannot lift the kernel's limit is left
+out, gains are bounded by what the limit leaves, and findings of one fact become one.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,27 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import HOW
-from gpuadvise.rules.model import PASSED, Advice, Failed, Location, Passed, Skipped
-from gpuadvise.rules.report import Report, RuleLine, able_and_lacking, in_order, lacks, missing
+from gpuadvise.rules.bottleneck import NOTABLE, WORTHWHILE, admits, bounded
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Failed,
+    Family,
+    Location,
+    Passed,
+    Priority,
+    Skipped,
+    Topic,
+)
+from gpuadvise.rules.report import (
+    Finding,
+    Report,
+    RuleLine,
+    able_and_lacking,
+    in_order,
+    lacks,
+    missing,
+)
 from gpuadvise.rules.traced import in_span
 
 if TYPE_CHECKING:
@@ -62,14 +85,112 @@ CONFLICTS = (
 )
 
 
+# Findings of one fact, the head first: the others become its evidence.
+FAMILIES = (
+    (
+        "tiny-blocks",
+        "low-occupancy",
+        "shared-memory-carveout",
+        "register-limited-occupancy",
+        "shared-memory-limited-occupancy",
+        "lone-resident-block",
+        "unhidden-latency",
+        "surplus-occupancy",
+        "unusual-block-size",
+    ),
+    ("uncoalesced-access", "wasted-throughput"),
+    ("launch-bound", "underfilled-device", "lone-small-kernel", "tail-effect"),
+    ("competing-contexts", "busy-device"),
+)
+# Of a kernel whose limit a better-informed rule explains, the general one says nothing new.
+EXPLAINED = {
+    "latency-bound": (
+        "uncoalesced-access",
+        "bank-conflicts",
+        "narrow-loads",
+        "atomic-contention",
+        "low-occupancy",
+        "tiny-blocks",
+        "register-spills",
+        "redundant-global-loads",
+        "divergent-constant-reads",
+        "divergent-branches",
+        "unused-tensor-cores",
+        "underfilled-device",
+        "launch-bound",
+        "tail-effect",
+        "load-imbalance",
+        "implicit-double",
+    ),
+    "narrow-loads": (
+        "uncoalesced-access",
+        "atomic-contention",
+        "underfilled-device",
+        "launch-bound",
+    ),
+    "low-occupancy": ("register-spills",),
+    "load-imbalance": ("tail-effect", "underfilled-device", "launch-bound"),
+    "divergent-branches": ("partial-warp",),
+}
+
+
 def reconciled(lines: Sequence[RuleLine]) -> list[RuleLine]:
-    """Return *lines* with every pair of conflicting findings merged into its first one."""
+    """Return *lines* with conflicting findings merged, and those of one fact made one."""
     advised = {line.rule.id for line in lines if isinstance(line.outcome, Advice)}
-    result = list(lines)
+    result = _after_failures(lines)
     for conflict in CONFLICTS:
         if conflict.first in advised and conflict.second in advised:
             result = _merged(result, conflict)
-    return result
+    for family in FAMILIES:
+        if len(advised.intersection(family)) > 1:
+            result = _folded(result, family)
+    loud = {line.rule.id for line in result if _loud(line)}
+    return [
+        line for line in result
+        if not (isinstance(line.outcome, Advice) and loud.intersection(EXPLAINED.get(line.rule.id, ())))
+    ]  # fmt: skip
+
+
+def _after_failures(lines: Sequence[RuleLine]) -> list[RuleLine]:
+    """Return *lines* without advice on how to tune a launch that fails."""
+    fails = any(
+        isinstance(line.outcome, Advice)
+        and (line.outcome.broken or (line.rule.broken and line.rule.topic is Topic.EXECUTION))
+        for line in lines
+    )
+    return [
+        line
+        for line in lines
+        if not (fails and line.rule.family in (Family.RESIDENCY, Family.GRID) and _tunes(line))
+    ]
+
+
+def _loud(line: RuleLine) -> bool:
+    return isinstance(line.outcome, Advice) and (
+        Finding(rule=line.rule, advice=line.outcome).priority is not Priority.LOW
+    )
+
+
+def _tunes(line: RuleLine) -> bool:
+    return isinstance(line.outcome, Advice) and not line.outcome.broken
+
+
+def _folded(lines: list[RuleLine], family: tuple[str, ...]) -> list[RuleLine]:
+    """Return *lines* with all advice of *family* in its first, the others as its evidence."""
+    members = [line for line in lines if line.rule.id in family and _tunes(line)]
+    members.sort(key=lambda line: (not _loud(line), family.index(line.rule.id)))
+    if len(members) < 2:
+        return lines
+    head, *others = members
+    advice = head.outcome
+    assert isinstance(advice, Advice)
+    evidence = list(advice.evidence)
+    for line in others:
+        assert isinstance(line.outcome, Advice)
+        evidence += [item for item in line.outcome.evidence if item not in evidence]
+    also = tuple(dict.fromkeys((*advice.also, *(line.rule.id for line in others))))
+    joined = RuleLine(rule=head.rule, outcome=replace(advice, evidence=tuple(evidence), also=also))
+    return [joined if line is head else line for line in lines if line not in others]
 
 
 def _merged(lines: list[RuleLine], conflict: Conflict) -> list[RuleLine]:
@@ -109,7 +230,7 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
     lines: list[RuleLine] = []
     for rule in able:
         lines += [
-            RuleLine(rule=rule, outcome=in_span(outcome, facts.run_share))
+            RuleLine(rule=rule, outcome=in_span(_weighed(rule, outcome, facts), facts.run_share))
             for outcome in _outcomes(rule, known)
         ]
     return Report(
@@ -119,7 +240,25 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
         skipped=skipped,
         known=frozenset(known),
         seconds=_seconds(facts),
+        limiter=facts.limiter,
+        launches=facts.launches or 1,
+        run_seconds=facts.run_seconds,
     )
+
+
+def _weighed(rule: Rule, outcome: Outcome, facts: Facts) -> Outcome:
+    """Return *outcome* as far as the kernel's limit leaves it something to win."""
+    if not isinstance(outcome, Advice) or rule.broken or outcome.broken or rule.family is None:
+        return outcome
+    if facts.limiter is not None and facts.profile is not None:
+        if not admits(facts.limiter, rule.family):
+            return PASSED
+        outcome = bounded(outcome, rule, facts.profile)
+        if outcome.gain and outcome.gain.upper_bound < NOTABLE:
+            return PASSED
+    if outcome.gain and 1 < outcome.gain.upper_bound < WORTHWHILE:
+        return replace(outcome, priority=Priority.LOW)
+    return outcome
 
 
 def judge(rule: Rule, facts: Facts) -> tuple[Outcome, ...]:
@@ -161,10 +300,4 @@ def _is_valid_answer(answer: object) -> bool:
 def _placed(advice: Advice, kernel: str | None) -> Advice:
     if kernel is None or advice.location is not None:
         return advice
-    return Advice(
-        message=advice.message,
-        action=advice.action,
-        evidence=advice.evidence,
-        gain=advice.gain,
-        location=Location(kernel=kernel),
-    )
+    return replace(advice, location=Location(kernel=kernel))

@@ -44,6 +44,24 @@ class Topic(StrEnum):
     DEVICE_STATE = "device-state"
 
 
+class Family(StrEnum):
+    """What a rule's advice changes: decides which limits of a kernel it can lift."""
+
+    RESIDENCY = "residency"  # more warps per SM
+    COALESCING = "coalescing"  # fewer sectors
+    WIDTH = "width"  # wider, fewer accesses
+    BANKS = "banks"  # fewer passes of shared memory
+    REUSE = "reuse"  # fewer requests for the same data
+    SPILLS = "spills"  # less local memory
+    DIVERGENCE = "divergence"  # more lanes at work
+    ARITHMETIC = "arithmetic"  # another unit or precision
+    LATENCY = "latency"  # shorter or overlapped waits
+    ATOMICS = "atomics"
+    GRID = "grid"  # more or evener blocks
+    ROOFLINE = "roofline"  # what work and time alone say
+    COPIES = "copies"  # between host and device
+
+
 class Kind(StrEnum):
     """The kinds of evidence a rule can rest on."""
 
@@ -98,13 +116,22 @@ class Location:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What a rule saw and what to do about it, both with numbers and units."""
+    """What a rule saw and what to do about it, both with numbers and units.
+
+    *priority* is this case's own, None for the rule's. *relief* is how busy units of the kernel
+    would be for the same time after the change, where it does less of their work; *also* the
+    rules that say the same.
+    """
 
     message: str
     action: str
     evidence: tuple[Evidence, ...]
     gain: Gain | None = None
     location: Location | None = None
+    priority: Priority | None = None
+    relief: Mapping[str, float] | None = None
+    also: tuple[str, ...] = ()
+    broken: bool = False  # without it the program fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +215,9 @@ class Rule:
     examples: Examples
     thresholds: tuple[Threshold, ...] = ()
     either: tuple[str, ...] = ()
+    family: Family | None = None
+    broken: bool = False  # the program is wrong or fails: before all that is merely slow
+    process: bool = False  # about how to work, not about the program: a note
     recommendation: bool = False  # one of the guide's eighteen prioritised recommendations
     parameters: tuple[str, ...] = field(init=False)  # every fact that *check* looks at
     needs: tuple[str, ...] = field(init=False)  # those without which it cannot run

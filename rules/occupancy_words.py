@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.block_sizes import blocks_at
 from gpuadvise.advisor.occupancy.fault import RuntimeFailure
-from gpuadvise.advisor.occupancy.next_steps import next_steps
+from gpuadvise.advisor.occupancy.next_steps import Confidence, next_steps
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.model import Gain
+from gpuadvise.rules.model import Gain, Priority
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.next_steps import NextStep
@@ -24,6 +27,12 @@ if TYPE_CHECKING:
 
 # From half of the warps on, more of them seldom help: guide 11.3.
 LOW = 0.5
+# What a thread of a tiled matrix product keeps in registers: libraries' kernels have 128 to 255
+# and run best at a quarter of the warps or fewer.
+TILE_REGISTERS = 128
+TILE_OCCUPANCY = 0.25
+# Of a warp's time, before more warps are what a kernel needs.
+WAITING = 0.4
 
 
 def too_few_in_flight(occupancy: Occupancy, independent: float | None) -> bool:
@@ -32,6 +41,38 @@ def too_few_in_flight(occupancy: Occupancy, independent: float | None) -> bool:
     *independent* instructions per thread hide latency like that many times the warps: guide 11.3.
     """
     return occupancy.launchable and occupancy.occupancy * (independent or 1) < LOW
+
+
+def filled_by_grid(
+    occupancy: Occupancy, grid: tuple[int, int, int] | None, sm_count: int | None
+) -> bool:
+    """Return whether the grid has more blocks than fit at once: without them nothing is won."""
+    if grid is None or not sm_count:
+        return True
+    return math.prod(grid) > sm_count * occupancy.blocks_per_sm
+
+
+def wants_warps(limiter: Limiter | None) -> bool:
+    """Return whether more warps could lift *limiter*, as far as it is known."""
+    match limiter:
+        case None | UnknownLimiter():
+            return True
+        case LatencyBound():
+            return limiter.share is None or limiter.share >= WAITING
+        case _:
+            return False
+
+
+def register_tile(occupancy: Occupancy) -> bool:
+    """Return whether the launch looks like a tiled product: many registers, few warps."""
+    registers = occupancy.launch.registers or 0
+    return registers >= TILE_REGISTERS and occupancy.occupancy <= TILE_OCCUPANCY
+
+
+def residency_priority(occupancy: Occupancy, steps: Sequence[NextStep]) -> Priority | None:
+    """Return low for launches that are as they should be, or whose steps seldom pay."""
+    sure = [step for step in steps if step.confidence is not Confidence.UNLIKELY]
+    return None if sure and not register_tile(occupancy) else Priority.LOW
 
 
 def costs_independence(occupancy: Occupancy, independent: float | None) -> str:
@@ -60,22 +101,37 @@ def best_step(steps: Sequence[NextStep]) -> NextStep | None:
     return max(steps, key=lambda step: step.after.warps_per_sm, default=None)
 
 
-def warps_gain(occupancy: Occupancy, step: NextStep | None) -> Gain | None:
-    """Return what *step* can win in resident warps, None without a step."""
+def warps_gain(
+    occupancy: Occupancy,
+    step: NextStep | None,
+    grid: tuple[int, int, int] | None = None,
+    sm_count: int | None = None,
+) -> Gain | None:
+    """Return what *step* can win in resident warps, as far as the grid brings them; None: nothing."""
     if step is None:
         return None
     then, now = step.after.warps_per_sm, occupancy.warps_per_sm
+    if grid and sm_count:
+        brought = math.ceil(math.prod(grid) * occupancy.warps_per_block / sm_count)
+        then = max(now, min(then, brought))
     return Gain(
         kind="resident warps", upper_bound=then / now, how=f"warps then / now = {then} / {now}"
     )
 
 
 def step_list(steps: Sequence[NextStep]) -> str:
-    """Return each step as a sentence with the occupancy it leads to, the best first."""
+    """Return each step as a sentence with the occupancy it leads to, the likeliest first."""
     if not steps:
         return "No single change of registers, shared memory or block size wins a block."
-    ranked = sorted(steps, key=lambda step: -step.after.warps_per_sm)
-    return " Or: ".join(_sentence(step) for step in ranked)
+    return " Or: ".join(_sentence(step) for step in steps)
+
+
+def together(step: NextStep) -> str:
+    """Return what else must give way for *step*, as the end of a sentence."""
+    if not step.together_with:
+        return ""
+    others = [resource.replace("_", " ") for resource in step.together_with]
+    return f", if {and_list(others)} give{'s' if len(others) == 1 else ''} way too"
 
 
 def _sentence(step: NextStep) -> str:

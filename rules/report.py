@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -14,7 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.rules.model import Outcome, Rule
+
+
+# Gains of these are times of the same kernel or run, and compare.
+_TIMES = frozenset({"run time", "kernel time", "kernel throughput", "global memory traffic"})
+# What a change is taken to win where its bound is no time: the guide's classes in order.
+_CLASS_WORTH = {Priority.HIGH: 2.0, Priority.MEDIUM: 1.25, Priority.LOW: 1.05}
+# Values as near as this are equal: bounds are no better than that.
+NEAR = 1.1
 
 
 def lacks(rule: Rule, known: Collection[str]) -> bool:
@@ -62,6 +72,8 @@ class Finding:
 
     rule: Rule
     advice: Advice
+    launches: int = 1  # of the kernel, in this shape
+    worse_than: float | None = None  # the bound that a baseline had for it
 
     @property
     def message(self) -> str:
@@ -69,9 +81,50 @@ class Finding:
         return f"{self.advice.message} {self.rule.why}"
 
     @property
-    def urgency(self) -> tuple[int, float]:
-        """What findings are sorted by: priority first, then the expected gain."""
-        return self.rule.priority.rank, -self.bound
+    def priority(self) -> Priority:
+        """The rule's priority, or this case's own; advice on how to work is a note."""
+        if self.rule.process:
+            return Priority.LOW
+        return self.advice.priority or self.rule.priority
+
+    @property
+    def broken(self) -> bool:
+        """Whether the program is wrong or fails, and not merely slow."""
+        return self.rule.broken or self.advice.broken
+
+    @property
+    def whole_run(self) -> bool:
+        """Whether the gain is of the whole run, and not of one kernel."""
+        return self.advice.gain is not None and self.advice.gain.kind == "run time"
+
+    def value(self, share: float) -> float:
+        """Return how many times faster the run may be, where the kernel takes *share* of it.
+
+        Gains of other kinds than time count as what the guide's class of the rule promises.
+        """
+        gain = self.advice.gain
+        worth = _CLASS_WORTH[self.rule.priority]
+        if gain is not None and gain.upper_bound > 1:
+            timely = gain.kind in _TIMES
+            worth = gain.upper_bound if timely else min(gain.upper_bound, worth)
+        part = 1.0 if self.whole_run else share
+        return 1 / max(1e-9, 1 - part * (1 - 1 / worth))
+
+    def rank(self, share: float = 1.0) -> tuple[bool, bool, bool, int, int, float]:
+        """Return what findings are sorted by, the first to take first.
+
+        What is wrong; then what is loud; then the gain in the run, in steps of a tenth, between
+        which the guide's class decides.
+        """
+        value = self.value(share)
+        return (
+            not self.broken,
+            self.rule.process,
+            self.priority is Priority.LOW,
+            -int(math.log(value) / math.log(NEAR) + 1e-9),
+            self.rule.priority.rank,
+            -value,
+        )
 
     @property
     def bound(self) -> float:
@@ -89,12 +142,26 @@ class Report:
     skipped: tuple[Rule, ...]  # those that lacked a fact
     known: frozenset[str]  # the facts there were
     seconds: float | None = None  # of one launch, as profiled or given
+    limiter: Limiter | None = None
+    launches: int = 1  # that this report stands for
+    run_seconds: float | None = None  # of the whole run
+
+    @property
+    def total_seconds(self) -> float | None:
+        """The time of all its launches; None unknown."""
+        return None if self.seconds is None else self.seconds * self.launches
+
+    @property
+    def share(self) -> float | None:
+        """The part of the whole run that its launches take, where both times are known."""
+        total = self.total_seconds
+        return min(1.0, total / self.run_seconds) if total and self.run_seconds else None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The advice, most urgent first."""
         return tuple(
-            Finding(rule=line.rule, advice=line.outcome)
+            Finding(rule=line.rule, advice=line.outcome, launches=self.launches)
             for line in self.lines
             if isinstance(line.outcome, Advice)
         )
@@ -116,11 +183,11 @@ class Report:
 
 def in_order(lines: Iterable[RuleLine]) -> tuple[RuleLine, ...]:
     """Return the advice among *lines* by priority, then by gain; then the rest as it comes."""
-    advice: list[tuple[tuple[int, float], RuleLine]] = []
+    advice: list[tuple[tuple[bool, bool, bool, int, int, float], RuleLine]] = []
     rest = []
     for line in lines:
         if isinstance(line.outcome, Advice):
-            advice.append((Finding(rule=line.rule, advice=line.outcome).urgency, line))
+            advice.append((Finding(rule=line.rule, advice=line.outcome).rank(), line))
         else:
             rest.append(line)
     advice.sort(key=lambda entry: entry[0])
@@ -133,7 +200,7 @@ def order_note(findings: Iterable[Finding]) -> str | None:
     Best Practices Guide, "Recommendations and Best Practices": lower priorities wait until
     the higher ones have been dealt with.
     """
-    ranks = [finding.rule.priority for finding in findings]
+    ranks = [finding.priority for finding in findings if not finding.rule.process]
     urgent = ranks.count(Priority.HIGH)
     if not urgent or Priority.LOW not in ranks:
         return None
@@ -149,7 +216,8 @@ def finding_object(finding: Finding) -> dict[str, object]:
     return {
         "rule": rule.id,
         "topic": str(rule.topic),
-        "priority": str(rule.priority),
+        "priority": str(finding.priority),
+        "guide_priority": str(rule.priority),
         "title": rule.title,
         "message": finding.message,
         "action": advice.action,
@@ -157,6 +225,9 @@ def finding_object(finding: Finding) -> dict[str, object]:
         "gain": asdict(advice.gain) if advice.gain else None,
         "location": asdict(advice.location) if advice.location else None,
         "citation": asdict(rule.citations[0]),
+        "also": list(advice.also),
+        "launches": finding.launches,
+        "worse_than": finding.worse_than,
     }
 
 

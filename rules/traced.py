@@ -11,7 +11,7 @@ from gpuadvise.rules.model import PASSED, Advice, Gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
-    from gpuadvise.rules.model import Failed, Passed
+    from gpuadvise.rules.model import Outcome
 
 KIND = "run time"
 _NOTICEABLE = 0.05
@@ -39,7 +39,7 @@ def idle_gain(run: TracedRun, saved: float, how: str) -> Gain:
     )
 
 
-def in_span(outcome: Advice | Passed | Failed, share: float | None) -> Advice | Passed | Failed:
+def in_span(outcome: Outcome, share: float | None) -> Outcome:
     """Return *outcome* about a kernel that takes *share* of a traced span, as a gain of the span.
 
     A gain of less than 5 % of the span is none: a launch's shape alone promises it loosely.

@@ -20,6 +20,7 @@ _PACKED = (
     b"7z\xbc\xaf",
     b"\xed\xab\xee\xdb",
 )
+_REPORT = b"NVR\0"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -33,6 +34,7 @@ class FileType(StrEnum):
     ZIP = "zip"
     PACKED = "packed"  # gzip, bzip2, xz, zstd, 7-zip or rpm, whatever is in it
     TEXT = "text"
+    REPORT = "report"  # of Nsight Compute
     OTHER = "other"  # searched for containers all the same
 
 
@@ -46,6 +48,8 @@ def file_type_of(head: bytes) -> FileType:
         return FileType.ARCHIVE
     if head.startswith(_ZIP):
         return FileType.ZIP
+    if head.startswith(_REPORT):
+        return FileType.REPORT
     if head.startswith(_PACKED):
         return FileType.PACKED
     if head.startswith(_UTF16) or b"\0" not in head:

@@ -62,6 +62,11 @@ def _read(file: BinaryIO, span: FileSpan, place: Place, options: ReadOptions) ->
 
                 file.seek(0)
                 yield from read_text(file, place, options)
+            case FileType.REPORT:
+                from gpuadvise.advisor.profiles.ncu_kernels import read_report_file
+
+                file.seek(0)
+                yield from read_report_file(file, place)
             case FileType.PACKED:
                 raise BadInput(
                     f"{quoted_path(place.path)} is packed as a whole.",

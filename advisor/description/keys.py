@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor import values
 from gpuadvise.advisor import values as v
@@ -15,36 +15,87 @@ from gpuadvise.advisor.facts import timeline as traced
 from gpuadvise.advisor.facts import timing
 from gpuadvise.advisor.facts.access import Access, Space
 from gpuadvise.advisor.facts.code import Compiled, LaunchBounds, Observation
-from gpuadvise.advisor.facts.profile import Profile
+from gpuadvise.advisor.facts.kernel_profile import (
+    CycleSpread,
+    KernelProfile,
+    SharedRequests,
+    WarpRequests,
+)
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.transfers.copies import Direction
 
-_SHARES = (
-    "achieved_occupancy",
-    "compute_throughput",
-    "memory_throughput",
-    "dram_throughput",
-    "issue_slots_busy",
-    "l1_hit_rate",
-    "l2_hit_rate",
+if TYPE_CHECKING:
+    from gpuadvise.advisor.values import Reader
+
+# Key -> field of the profile.
+_SHARES = {
+    "achieved_occupancy": "achieved_occupancy",
+    "compute_throughput": "sm_busy",
+    "memory_throughput": "memory_busy",
+    "dram_throughput": "dram_busy",
+    "issue_slots_busy": "issue_busy",
+    "l1_hit_rate": "l1_hit_rate",
+    "l2_hit_rate": "l2_hit_rate",
+}
+_COUNTS = {
+    "global_sectors": "global_sectors",
+    "global_sectors_ideal": "global_sectors_ideal",
+    "shared_wavefronts": "shared_wavefronts",
+    "shared_wavefronts_ideal": "shared_wavefronts_ideal",
+    "local_spill_requests": "spill_requests",
+}
+
+_REQUESTS = KeyTable(
+    WarpRequests,
+    {
+        "requests": Key("requests", v.number()),
+        "sectors": Key("sectors", v.number()),
+        "used_bytes": Key("used_bytes", v.number(0, 32)),
+    },
 )
-_COUNTS = (
-    "global_sectors",
-    "global_sectors_ideal",
-    "shared_wavefronts",
-    "shared_wavefronts_ideal",
-    "local_spill_requests",
+_SHARED = KeyTable(
+    SharedRequests,
+    {name: Key(name, v.number()) for name in ("requests", "wavefronts", "conflicts")},
 )
+_CYCLES = KeyTable(CycleSpread, {name: Key(name, v.number()) for name in ("least", "mean", "most")})
+
+
+def _stalls(value: object) -> dict[str, float]:
+    """Return the share of a warp's time of each stall, given in cycles per issued instruction.
+
+    The instruction itself is one cycle more. Raises BadInput.
+    """
+    cycles = values.number_table(value)
+    whole = sum(cycles.values()) + (0.0 if "selected" in cycles else 1.0)
+    return {reason: count / whole for reason, count in cycles.items()}
+
+
+def _nested(table: KeyTable) -> Reader:
+    return lambda value: table.value(value, ())
+
 
 PROFILE = KeyTable(
-    Profile,
+    KernelProfile,
     {
         "time": Key("seconds", v.seconds),
-        **{name: Key(name, v.share) for name in _SHARES},
-        **{name: Key(name, v.number()) for name in _COUNTS},
+        **{name: Key(field, v.share) for name, field in _SHARES.items()},
+        **{name: Key(field, v.number()) for name, field in _COUNTS.items()},
         "active_threads": Key("active_threads", v.number(0, 32)),
         "pipes": Key("pipes", values.share_table),
-        "stalls": Key("stalls", values.number_table),
+        "instructions": Key("instructions", v.number()),
+        "elapsed_cycles": Key("elapsed_cycles", v.number(above=True)),
+        "float_instructions": Key("float_instructions", values.number_table),
+        "loads": Key("global_loads", _nested(_REQUESTS)),
+        "stores": Key("global_stores", _nested(_REQUESTS)),
+        "local_loads": Key("local_loads", _nested(_REQUESTS)),
+        "local_stores": Key("local_stores", _nested(_REQUESTS)),
+        "reductions": Key("global_reductions", _nested(_REQUESTS)),
+        "atomics": Key("global_atomics", _nested(_REQUESTS)),
+        "shared_loads": Key("shared_loads", _nested(_SHARED)),
+        "shared_stores": Key("shared_stores", _nested(_SHARED)),
+        "shared_atomics": Key("shared_atomics", v.number()),
+        "sm_cycles": Key("sm_cycles", _nested(_CYCLES)),
+        "stalls": Key("stalls", _stalls),
     },
 )
 

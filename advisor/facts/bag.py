@@ -29,7 +29,8 @@ if TYPE_CHECKING:
         Tile,
     )
     from gpuadvise.advisor.facts.code import Compiled, LaunchBounds, Observation
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Transfer, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
@@ -40,13 +41,10 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.values import Reader
 
 
-_PROFILE = (
-    "Give a profile: `ncu --csv --page details --set full ./app > report.csv`, "
-    "then --ncu report.csv."
-)
+_PROFILE = "Give a profile: `ncu --set full -o report ./app`, then --ncu report.ncu-rep."
 _RAW = (
-    "Give the raw page of a profile: `ncu --csv --page raw --set full ./app > raw.csv`, "
-    "then --ncu raw.csv."
+    "Give a report with all metrics: `ncu --set full -o report ./app`, then --ncu "
+    "report.ncu-rep, or its raw page as CSV."
 )
 _PTXAS = (
     "Give what `ptxas -v` prints: --spill-stores 8 --spill-loads 8 --stack 0, "
@@ -184,6 +182,17 @@ class Facts:
         "Say whether kernels run in several streams: --concurrent.",
         read=values.flag,
         toml="concurrent = false  # other kernels run beside it",
+    )
+    default_stream: bool | None = fact(
+        "Say `default_stream = true` or `false` in the kernel description.",
+        read=values.flag,
+        toml="default_stream = false  # it is launched into the default stream",
+    )
+    launches: int | None = fact(
+        "Give a profile of all launches, or `launches` in the kernel description.",
+        unit="of this kernel in this shape, in the same run",
+        read=keys.COUNT,
+        toml="launches = 1_000",
     )
     traffic: Traffic | None = fact(
         "Give bytes and time: --read 1GB --write 1GB --time 800us.",
@@ -442,11 +451,11 @@ class Facts:
         detail = { note = "in a loop" }
         """,
     )
-    profile: Profile | None = fact(
+    profile: KernelProfile | None = fact(
         _PROFILE,
         read=keys.PROFILE,
         toml="""
-        # What a profiler measured; `--ncu report.csv` fills this from Nsight Compute.
+        # What a profiler measured; `--ncu report.ncu-rep` fills this from Nsight Compute.
         [kernel.profile]
         time = "1ms"
         achieved_occupancy = 0.4
@@ -464,8 +473,22 @@ class Facts:
         active_threads = 31.5
         pipes = { fma = 0.2, lsu = 0.3 }
         stalls = { long_scoreboard = 12.0, wait = 3.0 }
+        instructions = 1_000_000  # of warps
+        elapsed_cycles = 1_500_000
+        float_instructions = { ffma = 16_000_000 }  # of threads
+        loads = { requests = 30_000, sectors = 120_000, used_bytes = 32 }
+        stores = { requests = 10_000, sectors = 40_000, used_bytes = 32 }
+        local_loads = { requests = 0 }
+        local_stores = { requests = 0 }
+        reductions = { requests = 0 }  # atomics without a result
+        atomics = { requests = 0 }
+        shared_loads = { requests = 1000, wavefronts = 1000, conflicts = 0 }
+        shared_stores = { requests = 500 }
+        shared_atomics = 0
+        sm_cycles = { least = 1_400_000, mean = 1_450_000, most = 1_500_000 }
         """,
     )
+    limiter: Limiter | None = fact(_PROFILE)
     sector_efficiency: float | None = fact(
         _RAW,
         unit="sectors needed / sectors moved",

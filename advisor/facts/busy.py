@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timing import Traffic, Work
 
 
@@ -39,7 +39,7 @@ class Busy:
 
 
 def busy(
-    profile: Profile | None,
+    profile: KernelProfile | None,
     traffic: Traffic | None = None,
     device: Device | None = None,
     work: Work | None = None,
@@ -50,14 +50,14 @@ def busy(
     return best if best and best.share >= BUSY else None
 
 
-def _profiled(profile: Profile | None) -> Iterator[Busy]:
+def _profiled(profile: KernelProfile | None) -> Iterator[Busy]:
     if profile is None:
         return
     for unit, share in (
-        ("issue slots", profile.issue_slots_busy),
-        ("compute pipes", profile.compute_throughput),
-        ("memory pipes", profile.memory_throughput),
-        ("device memory", profile.dram_throughput),
+        ("issue slots", profile.issue_busy),
+        ("compute pipes", profile.sm_busy),
+        ("memory pipes", profile.memory_busy),
+        ("device memory", profile.dram_busy),
     ):
         if share is not None:
             yield Busy(unit=unit, share=share)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.access import Space
 from gpuadvise.advisor.facts.busy import peak_of
+from gpuadvise.advisor.facts.limiter import limiter_of
+from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.roofline import roofline
 from gpuadvise.advisor.transfers.copies import Direction, copy_seconds
@@ -19,7 +22,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.code import Compiled
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Pipeline
 
 
@@ -39,7 +43,24 @@ def completed(facts: Facts) -> Facts:
     if facts.compiled:
         found |= _of_compiled(facts.compiled)
     found |= _occupancy(facts) | _roofline(facts) | _of_copies(facts)
-    return replace(facts, **{k: v for k, v in found.items() if getattr(facts, k) is None})
+    complete = replace(facts, **{k: v for k, v in found.items() if getattr(facts, k) is None})
+    return complete if complete.limiter else replace(complete, limiter=_limiter(complete))
+
+
+def _limiter(facts: Facts) -> Limiter | None:
+    wave = None
+    if facts.occupancy is not None and facts.sm_count and facts.grid:
+        wave = waves(facts.occupancy, facts.sm_count, math.prod(facts.grid))
+    return limiter_of(
+        profile=facts.profile,
+        work=facts.work,
+        roofline=facts.roofline,
+        traffic=facts.traffic,
+        memory_bandwidth=facts.memory_bandwidth,
+        grid=facts.grid,
+        sm_count=facts.sm_count,
+        waves=wave.waves if wave else None,
+    )
 
 
 def _of_device(device: Device) -> dict[str, Any]:
@@ -99,12 +120,12 @@ def _timed(pipeline: Pipeline, device: Device) -> Pipeline:
     return replace(pipeline, **times)
 
 
-def _of_profile(profile: Profile) -> dict[str, Any]:
+def _of_profile(profile: KernelProfile) -> dict[str, Any]:
     return {
         "sector_efficiency": _ratio(profile.global_sectors_ideal, profile.global_sectors),
         "bank_efficiency": _ratio(profile.shared_wavefronts_ideal, profile.shared_wavefronts),
         "active_threads": profile.active_threads,
-        "spill_requests": profile.local_spill_requests,
+        "spill_requests": profile.spill_requests,
         "stalls": profile.stalls or None,
     }
 

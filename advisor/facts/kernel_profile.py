@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.facts.timing import Work
 from gpuadvise.advisor.occupancy.launch import Launch
+from gpuadvise.advisor.peaks import TENSOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gpuadvise.advisor.capability import Capability
-    from gpuadvise.advisor.facts.profile import ProfilerRule
     from gpuadvise.advisor.memory.number_types import NumberType
 
 # Issuing, and being ready while another warp issues: no wait.
@@ -23,6 +24,16 @@ _OPERATIONS = {
     "fp32": {"fadd": 1, "fmul": 1, "ffma": 2},
     "fp16": {"hadd": 2, "hmul": 2, "hfma": 4},
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfilerRule:
+    """What the profiler's own rules said, in its words."""
+
+    name: str
+    kind: str
+    message: str
+    estimated_speedup: float | None = None  # percent, as printed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +95,7 @@ class KernelProfile:
     the largest one only.
     """
 
-    kernel: str
+    kernel: str = ""
     mangled: str | None = None
     device: str | None = None
     capability: Capability | None = None
@@ -194,6 +205,26 @@ class KernelProfile:
             for number_type, counts in _OPERATIONS.items()
             if any(name in self.float_instructions for name in counts)
         }
+
+    @property
+    def work(self) -> Work | None:
+        """Operations in the busiest type, DRAM traffic and time; None where one of them is missing.
+
+        A launch without floating-point or tensor operations, such as a transposition, has no
+        place under a roofline: None, too.
+        """
+        counts = {f"{kind}{TENSOR}": count for kind, count in self.tensor_operations.items()}
+        counts |= self.float_operations
+        if not self.seconds or not self.dram_bytes or not any(counts.values()):
+            return None
+        dtype = max(counts, key=lambda kind: counts[kind])
+        return Work(
+            flops=counts[dtype],
+            bytes=self.dram_bytes,
+            dtype=dtype,
+            seconds=self.seconds,
+            tensor=dtype.endswith(TENSOR),
+        )
 
     @property
     def launch(self) -> Launch | None:

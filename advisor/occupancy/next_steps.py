@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -33,6 +34,21 @@ class Knob(StrEnum):
     BARRIERS = "barriers_per_block"
 
 
+class Confidence(StrEnum):
+    """How sure it is that a step makes a kernel faster and not only fuller."""
+
+    UNLIKELY = "unlikely"  # compile and look
+    LIKELY = "likely"
+    COMPILED = "compiled"  # the compiler was asked, and nothing spills
+
+
+# From half of the warps on, fewer registers are no advice: guide 11.1.
+ENOUGH = 0.5
+# Cutting more than a quarter of the registers made every kernel measured on an H200 at least
+# 2.5 times slower; of 71 cuts that won a block, 65 made the kernel slower and none faster.
+LEAST_KEPT = 0.75
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceChange:
     """A change of one knob, and the launch it makes of another."""
@@ -46,9 +62,12 @@ class ResourceChange:
 
 
 def changes(result: Occupancy) -> tuple[ResourceChange, ...]:
-    """Return what each limiter would have to give; () for limiters without a knob of their own."""
+    """Return what each limiter would have to give; () for limiters without a knob of their own.
+
+    Registers come last: they are the least likely to pay.
+    """
     found: list[ResourceChange] = []
-    for resource in result.limiters:
+    for resource in sorted(result.limiters, key=lambda limiter: limiter is Resource.REGISTERS):
         match resource:
             case Resource.REGISTERS:
                 found += _fewer_registers(result)
@@ -92,7 +111,10 @@ def block_size(result: Occupancy) -> Iterator[ResourceChange]:
 
 def _fewer_registers(result: Occupancy) -> Iterator[ResourceChange]:
     now = result.launch.registers or 0
-    trials = ((count, _register_limit(result, count)) for count in range(now - 1, 0, -1))
+    if result.occupancy >= ENOUGH:
+        return
+    least = math.ceil(now * LEAST_KEPT)
+    trials = ((count, _register_limit(result, count)) for count in range(now - 1, least - 1, -1))
     found = next((trial for trial in trials if trial[1] > result.blocks_per_sm), None)
     if found is not None:
         count, blocks = found
@@ -101,10 +123,19 @@ def _fewer_registers(result: Occupancy) -> Iterator[ResourceChange]:
             knob=Knob.REGISTERS,
             start=now,
             to=count,
-            how=f"Compile the kernel with __launch_bounds__({result.launch.threads}, {blocks}) or "
-            f"-maxrregcount={count}; check that it does not spill.",
+            how=f"Compile the kernel with {capped(result.launch, blocks, count)}; unlikely to pay: "
+            "compile and look whether it spills.",
             apply=lambda launch: replace(launch, registers=count),
         )
+
+
+def capped(launch: Launch, blocks: int, count: int) -> str:
+    """Return how the compiler is told to leave room for *blocks*: *count* registers.
+
+    -maxrregcount does nothing to a kernel with launch bounds (measured: 15 of 15 on an H200).
+    """
+    bounds = f"__launch_bounds__({launch.max_threads or launch.threads}, {blocks})"
+    return bounds if launch.max_threads else f"{bounds} or -maxrregcount={count}"
 
 
 def _register_limit(result: Occupancy, count: int) -> int:
@@ -203,6 +234,13 @@ class NextStep:
     how: str
     after: Occupancy
     together_with: tuple[Resource, ...] = ()
+
+    @property
+    def confidence(self) -> Confidence:
+        """How sure it is that the step makes the kernel faster."""
+        if Resource.REGISTERS in (self.resource, *self.together_with):
+            return Confidence.UNLIKELY
+        return Confidence.LIKELY
 
 
 def next_steps(result: Occupancy) -> tuple[NextStep, ...]:

@@ -38,6 +38,7 @@ def step_record(step: NextStep) -> dict[str, Any]:
         "blocks_per_sm": step.after.blocks_per_sm,
         "occupancy": step.after.occupancy,
         "how": step.how,
+        "confidence": step.confidence.value,
         "together_with": [resource.value for resource in step.together_with],
     }
 

@@ -23,7 +23,6 @@ from gpuadvise.advisor.facts.kernel_profile import (
     SharedRequests,
     WarpRequests,
 )
-from gpuadvise.advisor.facts.profile import Profile
 from gpuadvise.advisor.memory.number_types import NumberType
 from gpuadvise.advisor.profiles.ncu_csv import number
 from gpuadvise.advisor.profiles.rule_texts import rule_numbers
@@ -257,34 +256,6 @@ def report_profile(launch: ReportedLaunch) -> KernelProfile:
         block=launch.block,
         rules=launch.rules,
         **_measured(form),
-    )
-
-
-def profile_facts(kernel: KernelProfile) -> Profile:
-    """Return the part of *kernel* that `Profile` has a place for."""
-    cycles = kernel.warp_latency or 0.0
-    return Profile(
-        seconds=kernel.seconds,
-        achieved_occupancy=kernel.achieved_occupancy,
-        compute_throughput=kernel.sm_busy,
-        memory_throughput=kernel.memory_busy,
-        dram_throughput=kernel.dram_busy,
-        issue_slots_busy=kernel.issue_busy,
-        pipes=kernel.pipes,
-        stalls={
-            reason: share * cycles
-            for reason, share in kernel.stalls.items()
-            if cycles and reason != "selected"
-        },
-        global_sectors=kernel.global_sectors,
-        global_sectors_ideal=kernel.global_sectors_ideal,
-        shared_wavefronts=kernel.shared_wavefronts,
-        shared_wavefronts_ideal=kernel.shared_wavefronts_ideal,
-        active_threads=kernel.active_threads,
-        l1_hit_rate=kernel.l1_hit_rate,
-        l2_hit_rate=kernel.l2_hit_rate,
-        local_spill_requests=kernel.spill_requests,
-        rules=kernel.rules,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.facts.profile import ProfilerRule
+from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ def read_launches(lines: Iterable[str], name: str) -> Iterator[LaunchRecord]:
     if header is None:
         raise BadInput(
             f"{name}: no CSV of Nsight Compute.",
-            hint="Make it with: ncu --set full --csv --page details ./app > report.csv",
+            hint="Give the report itself: ncu --set full -o report ./app makes report.ncu-rep.",
         )
     kept = (padded for row in rows if (padded := _record(row, header)))
     yield from _details(header, kept) if _METRIC in header else _raw(header, kept)

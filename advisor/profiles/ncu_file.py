@@ -1,4 +1,4 @@
-"""Nsight Compute reports from files."""
+"""Nsight Compute reports from files: pages as CSV, and the report itself, told by content."""
 
 from __future__ import annotations
 
@@ -6,26 +6,46 @@ import sys
 from typing import IO, TYPE_CHECKING
 
 from gpuadvise.advisor.backends.user_files import opened
-from gpuadvise.advisor.profiles.ncu_csv import read_launches
-from gpuadvise.advisor.profiles.ncu_facts import profiled_kernel
+from gpuadvise.advisor.profiles.ncu_report import is_ncu_report
 from gpuadvise.advisor.prose import inert
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpuadvise.advisor.profiles.ncu_facts import ProfiledKernel
+    from gpuadvise.advisor.binaries.model import Kernel
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
 # A line of a raw page has some thousand columns; nothing honest is longer.
 _LONGEST_LINE = 2**20
+_SNIFFED = 16
 
 
-def read_profiles(path: str) -> Iterator[ProfiledKernel]:
-    """Yield the profiled launches of the CSV file *path* (``-``: stdin); raises BadInput."""
+def read_profiles(path: str) -> Iterator[tuple[KernelProfile, Kernel | None]]:
+    """Yield the profiled launches of the file *path* (``-``: a page on stdin).
+
+    Beside a launch stands its kernel where the report holds the code that ran. Raises
+    BadInput.
+    """
     if path == "-":
-        yield from map(profiled_kernel, read_launches(_lines(sys.stdin.buffer), "stdin"))
+        yield from _pages(_lines(sys.stdin.buffer), "stdin")
         return
     with opened(path) as file:
-        yield from map(profiled_kernel, read_launches(_lines(file), inert(path)))
+        start = file.read(_SNIFFED)
+        file.seek(0)
+        if is_ncu_report(start):
+            from gpuadvise.advisor.profiles.ncu_report_kernels import report_kernels
+
+            yield from report_kernels(file, inert(path))
+        else:
+            yield from _pages(_lines(file), inert(path))
+
+
+def _pages(lines: Iterator[str], name: str) -> Iterator[tuple[KernelProfile, None]]:
+    from gpuadvise.advisor.profiles.metrics import page_profile
+    from gpuadvise.advisor.profiles.ncu_csv import read_launches
+
+    for record in read_launches(lines, name):
+        yield page_profile(record), None
 
 
 def _lines(file: IO[bytes]) -> Iterator[str]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Kernel, Source
-from gpuadvise.advisor.capability import parse_capability
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.profiles.metrics import page_profile
 from gpuadvise.advisor.profiles.ncu_csv import read_launches
-from gpuadvise.advisor.profiles.ncu_facts import profiled_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
 
     from gpuadvise.advisor.binaries.model import Place
-    from gpuadvise.advisor.capability import Capability
-    from gpuadvise.advisor.profiles.ncu_csv import LaunchRecord
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
 # A line of a raw page has some thousand columns; nothing honest is longer.
 LONGEST_LINE = 1 << 20
@@ -26,24 +24,36 @@ def read_report(lines: Iterable[tuple[str, int]], place: Place) -> Iterator[Kern
 
     Launches that differ in nothing an occupancy depends on are one.
     """
+    records = read_launches((text for text, _ in lines), place.path)
+    yield from _distinct(_kernel(page_profile(record), None, place) for record in records)
+
+
+def read_report_file(file: BinaryIO, place: Place) -> Iterator[Kernel]:
+    """Yield the kernels of a report file, with what its own code says of each; raises BadInput."""
+    from gpuadvise.advisor.profiles.ncu_report_kernels import report_kernels
+
+    launches = report_kernels(file, place.path)
+    yield from _distinct((_kernel(profile, code, place) for profile, code in launches))
+
+
+def _distinct(kernels: Iterable[Kernel | None]) -> Iterator[Kernel]:
     seen: set[Kernel] = set()
-    for record in read_launches((text for text, _ in lines), place.path):
-        kernel = _kernel(record, place)
+    for kernel in kernels:
         if kernel is not None and kernel not in seen:
             seen.add(kernel)
             yield kernel
 
 
-def _kernel(record: LaunchRecord, place: Place) -> Kernel | None:
-    profiled = profiled_kernel(record)
-    launch = profiled.launch
+def _kernel(profile: KernelProfile, code: Kernel | None, place: Place) -> Kernel | None:
+    """Return the kernel of one launch: the launch's own figures, the others from its *code*."""
+    launch = profile.launch
     if launch is None:
         return None
-    return Kernel(
-        name=profiled.kernel,
+    kernel = code or Kernel(name=profile.kernel, source=Source.NCU, place=place)
+    return kernel._replace(
         source=Source.NCU,
         place=place,
-        capability=_capability(record.columns.get("CC", "")),
+        capability=profile.capability,
         linked=True,
         registers=launch.registers,
         static_smem=launch.static_shared,
@@ -52,10 +62,3 @@ def _kernel(record: LaunchRecord, place: Place) -> Kernel | None:
         launched_block=launch.block_dim,
         launched_dynamic_smem=launch.dynamic_shared,
     )
-
-
-def _capability(text: str) -> Capability | None:
-    try:
-        return parse_capability(text)
-    except BadInput:
-        return None

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING
 
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.facts.profile import ProfilerRule
+from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

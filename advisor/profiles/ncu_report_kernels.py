@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from typing import IO, TYPE_CHECKING
 
-from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.profiles.metrics import report_profile
 from gpuadvise.advisor.profiles.ncu_report import ReportedCode, ReportedLaunch, read_ncu_report
 
@@ -49,7 +47,7 @@ class _Modules:
 
     def add(self, code: ReportedCode) -> None:
         """Keep *code*, within what all of a report's code may take."""
-        content = code.cubin or (code.ptx or "").encode()
+        content = code.cubin  # PTX states no registers and no spills
         if content and self._bytes + len(content) <= _MOST_CODE:
             self._code[code.reference] = content
             self._kernels.pop(code.reference, None)
@@ -67,11 +65,9 @@ class _Modules:
 
     def _read(self, content: bytes) -> dict[str, Kernel]:
         """Return the kernels in *content* by mangled name; none where it cannot be read."""
-        from gpuadvise.advisor.binaries.model import Kernel
-        from gpuadvise.advisor.binaries.read import read_stream
+        from gpuadvise.advisor.binaries.cubin.reader import read_cubin
+        from gpuadvise.advisor.binaries.model import Kernel, Place
+        from gpuadvise.advisor.binaries.span import MemorySpan
 
-        try:
-            items = list(read_stream(io.BytesIO(content), self._name))
-        except GpuAdviseError:
-            return {}
+        items = read_cubin(MemorySpan(content), Place(path=self._name))
         return {item.name: item for item in items if isinstance(item, Kernel)}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gpuadvise.advisor.facts.profile import ProfilerRule
+    from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
 
 # Texts have some hundred characters; what is longer is not searched.
 _LONGEST_TEXT = 4_000
@@ -30,6 +30,7 @@ _LATENCY = re.compile(rf"total average of {_NUMBER} cycles")
 _PIPE = re.compile(
     rf"^(.{{1,40}}?) is the highest-utilized pipeline \({_NUMBER}%\)( based on elapsed)?"
 )
+_SUB_PIPE = re.compile(r"dominated by its (\w{1,20}) sub-pipeline")
 _BALANCE = re.compile(r"One or more (SM|L1 Slice|L2 Slice|DRAM Slice|DRAM)s? ")
 _ABOVE = re.compile(rf"value is {_NUMBER}% above the average")
 _BELOW = re.compile(rf"value is {_NUMBER}% below the average")
@@ -123,8 +124,8 @@ def _read_stall(numbers: RuleNumbers, text: str) -> None:
 
 
 def _read_pipe(numbers: RuleNumbers, text: str) -> None:
-    match = _PIPE.match(text)
-    pipe = _PIPES.get(match[1].casefold()) if match else None
+    match, part = _PIPE.match(text), _SUB_PIPE.search(text)
+    pipe = _PIPES.get((part or match)[1].casefold()) if match else None
     if match and pipe:
         shares = numbers.pipes if match[3] else numbers.active_pipes
         shares[pipe] = _value(match[2]) / 100

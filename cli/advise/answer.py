@@ -6,21 +6,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.facts.limiter import Imbalance, LastWave, LatencyBound, TooLittleWork
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.advisor.quantity import show_number
-from gpuadvise.cli.advise.judge import count_at_or_above
+from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.cli.advise.judge import count_at_or_above, shares
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.render import kernel_names
+from gpuadvise.rules.bottleneck import limit_object, limit_sentence
 from gpuadvise.rules.model import Priority
 from gpuadvise.rules.report import finding_object, not_evaluated_objects, order_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gpuadvise.advisor.facts.profile import ProfilerRule
+    from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
     from gpuadvise.cli.blocks import Block
     from gpuadvise.rules.model import Rule
     from gpuadvise.rules.report import Finding, Report
@@ -40,7 +42,7 @@ class AdviceReports:
     @cached_property
     def counts(self) -> dict[str, int]:
         """Findings by priority."""
-        priorities = [finding.rule.priority for finding in self.findings]
+        priorities = [finding.priority for finding in self.findings if not finding.rule.process]
         return {str(priority): priorities.count(priority) for priority in Priority}
 
     @property
@@ -113,8 +115,12 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
                 "device": report.device.name if report.device else None,
                 "findings": len(report.findings),
                 "not_evaluated": len(report.not_evaluated),
+                "launches": report.launches,
+                "seconds": report.total_seconds,
+                "share": part,
+                "limit": limit_object(report.limiter),
             }
-            for report in advised.reports
+            for report, part in zip(advised.reports, shares(advised.reports), strict=True)
         ],
         **advised.counts,
         "note": order_note(advised.findings),
@@ -158,7 +164,7 @@ def finding_row(finding: Finding) -> dict[str, Any]:
         place.kernel if place else None,
         finding.rule.id,
         str(finding.rule.topic),
-        str(finding.rule.priority),
+        str(finding.priority),
         finding.rule.title,
         finding.message,
         advice.action,
@@ -183,14 +189,40 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
     """Yield the text: a headline, the findings from the top, and what could not be judged."""
     findings = advised.findings
     yield Line(_headline(advised), Tone.STRONG)
-    shown = findings if advised.everything else findings[:TOP]
+    yield from _limits(advised)
+    advice = tuple(finding for finding in findings if not finding.rule.process)
+    shown = advice if advised.everything else advice[:TOP]
     for number, (finding, kernel) in enumerate(
         zip(shown, _kernels(advised, shown), strict=True), 1
     ):
         yield from _finding(number, finding, kernel)
-    yield from _footer(advised, hidden=findings[len(shown) :])
+    for finding in findings[len(advice) :][:1]:
+        yield from _note(finding)
+    yield from _footer(advised, hidden=advice[len(shown) :])
     if advised.with_profiler_rules:
         yield from _profiler(advised)
+
+
+def _limits(advised: AdviceReports) -> Iterator[Block]:
+    """Yield what limits each kernel, those that take the most time first."""
+    parts = shares(advised.reports)
+    told = sorted(
+        zip(advised.reports, parts, strict=True),
+        key=lambda entry: -(entry[1] or 0.0),
+    )
+    told = [entry for entry in told if entry[0].limiter is not None]
+    kept = told if advised.everything else told[:TOP]
+    for report, part in kept:
+        many = len(advised.reports) > 1
+        times = f" x {report.launches:,} launches" if report.launches > 1 else ""
+        share = f", {show_share(part)} of the time" if part is not None and many else ""
+        name = f"{_cut(report.kernel)}{times}{share}: " if many else ""
+        yield Line(f"Limit: {name}{limit_sentence(report.limiter)}")
+
+
+def _cut(name: str | None) -> str:
+    text = name or "kernel"
+    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
 
 
 def _headline(advised: AdviceReports) -> str:
@@ -211,6 +243,9 @@ def _headline(advised: AdviceReports) -> str:
 def _nothing(advised: AdviceReports) -> str:
     if advised.known:
         return f"nothing new, {plural(advised.known, 'finding')} in the baseline"
+    waiting = (LatencyBound, TooLittleWork, LastWave, Imbalance)
+    if any(isinstance(report.limiter, waiting) for report in advised.reports):
+        return f"no single change found; {_checked(advised)}"
     return f"nothing to change; {_checked(advised)}"
 
 
@@ -236,8 +271,8 @@ def _finding(number: int, finding: Finding, kernel: str | None) -> Iterator[Bloc
     name = f"{kernel}: " if kernel and not long else ""
     yield Line("")
     yield Line(
-        f"{number}. {rule.priority.upper()}  {name}{rule.title}  [{rule.id}]",
-        _TONES[rule.priority],
+        f"{number}. {finding.priority.upper()}  {name}{rule.title}  [{rule.id}]{_times(finding)}",
+        _TONES[finding.priority],
     )
     if long:
         yield Line(f"in {kernel}", indent=_INDENT)
@@ -247,8 +282,29 @@ def _finding(number: int, finding: Finding, kernel: str | None) -> Iterator[Bloc
         gain = advice.gain
         bound = f"Gain: at most {show_number(gain.upper_bound)}x {gain.kind} ({gain.how})."
         yield Line(bound, indent=_INDENT)
+    if finding.worse_than:
+        yield Line(
+            f"Worse than in the baseline: at most {show_number(finding.worse_than)}x there.",
+            indent=_INDENT,
+        )
+    if advice.also:
+        yield Line(f"Also says so: {and_list(list(advice.also))}.", Tone.FAINT, _INDENT)
     source = rule.citations[0]
-    yield Line(f"Source: {source.document}, {source.section}", Tone.FAINT, _INDENT)
+    differs = (
+        f" (the guide's class: {rule.priority})" if rule.priority is not finding.priority else ""
+    )
+    yield Line(f"Source: {source.document}, {source.section}{differs}", Tone.FAINT, _INDENT)
+
+
+def _times(finding: Finding) -> str:
+    return f"  x {finding.launches:,} launches" if finding.launches > 1 else ""
+
+
+def _note(finding: Finding) -> Iterator[Block]:
+    yield Line("")
+    yield Line(f"Note: {finding.rule.title}  [{finding.rule.id}]", Tone.STRONG)
+    yield Line(finding.message, indent=_INDENT)
+    yield Line(f"Do: {finding.advice.action}", indent=_INDENT)
 
 
 def _footer(advised: AdviceReports, hidden: Sequence[Finding]) -> Iterator[Block]:

@@ -18,14 +18,17 @@ Switch = bool | None
 EXAMPLES = """\
   gpuadvise advise --regs 72 --block 100 --grid 96 --gpu h200
   gpuadvise advise kernel.toml --fail-on high
-  gpuadvise advise --ncu report.csv --gpu h200 --all
+  gpuadvise advise report.ncu-rep --all
   my-tool --json | gpuadvise advise - --format ndjson
   gpuadvise advise --device 0"""
 
 
 def command(
     files: Annotated[
-        Texts, typer.Argument(metavar="[FILE]...", help="kernel.toml, JSON, NDJSON; -: stdin.")
+        Texts,
+        typer.Argument(
+            metavar="[FILE]...", help="Report, binary, build log or kernel.toml; -: JSON."
+        ),
     ] = None,
     name: Annotated[Text, pick("name")] = None,
     regs: Annotated[Text, pick("regs")] = None,
@@ -71,7 +74,7 @@ def command(
     code: Annotated[Text, pick("code")] = None,
     driver: Annotated[Text, pick("driver")] = None,
     compile_flags: Annotated[Text, pick("compile_flags")] = None,
-    ncu: Annotated[Texts, pick("ncu", "CSV of Nsight Compute.")] = None,
+    ncu: Annotated[Texts, pick("ncu", "Report of Nsight Compute.")] = None,
     with_ncu_rules: Annotated[bool, pick("with_ncu_rules")] = False,
     environment: Annotated[bool, pick("environment")] = False,
     gpu: Gpu = None,

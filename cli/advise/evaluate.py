@@ -100,6 +100,8 @@ def _report(kernel: Described | BadLine, judge: Judge) -> Report | None:
 
 
 _OUTPUT = ("format", "get")
+# Of the profiler's rules those that ask for a change; older versions name no kind.
+_ASKING = ("OPT", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +185,7 @@ def advise(call: Call, output: Output) -> Exit:
     limit = threshold(option, asked or settings.fail_on)
     _refuse_unheard(call, output)
     judge, evidence = call.judge(settings), call.evidence()
-    if output.format in (Format.NDJSON, Format.CSV) and evidence.files and not output.fields:
+    if output.format in (Format.NDJSON, Format.CSV) and not output.fields and evidence.streams:
         return streamed(evidence, judge, limit, output.format)
     return _whole(call, evidence, judge, limit, output)
 
@@ -192,7 +194,7 @@ def _refuse_unheard(call: Call, output: Output) -> None:
     """Raise BadInput where --with-ncu-rules would change nothing."""
     if not call.given.get("with_ncu_rules"):
         return
-    if not call.many("ncu"):
+    if not call.many("ncu") and not call.many("files"):
         raise BadInput("--with-ncu-rules: there is no --ncu whose rules could be shown.")
     if output.format not in (Format.TEXT, Format.MARKDOWN, Format.JSON):
         raise BadInput(
@@ -210,7 +212,7 @@ def _whole(
             raise kernel.error
         reports.append(judge.report(kernel))
         own = kernel.facts.profile.rules if kernel.facts.profile else ()
-        profiler += [(kernel.facts.kernel, rule) for rule in own]
+        profiler += [(kernel.facts.kernel, rule) for rule in own if rule.kind in _ASKING]
     check_threshold_reachable(reports, limit)
     advised = AdviceReports(
         rules=judge.rules,
@@ -218,7 +220,9 @@ def _whole(
         findings=tuple(ranked([(report, judge.new_findings(report)) for report in reports])),
         everything=bool(call.given.get("all_findings")),
         with_profiler_rules=bool(call.given.get("with_ncu_rules")),
-        profiler_rules=tuple(profiler),
+        profiler_rules=tuple(
+            sorted(profiler, key=lambda told: -(told[1].estimated_speedup or 0.0))
+        ),
     )
     files = (*evidence.files, *evidence.profiles)
     source = next((file for file in files if file != "-"), None)

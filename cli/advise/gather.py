@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,17 @@ from gpuadvise.advisor.description.reader import Described
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.profiles.launch_facts import profiled_facts
+from gpuadvise.cli.advise.evidence_file import EvidenceKind, evidence_kind, profiled_launches
 from gpuadvise.cli.advise.request import from_flags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.timelines.timeline import Timeline
 
 
@@ -96,7 +100,7 @@ class GatheredEvidence:
             for facts in facts_of_timeline(line):
                 if facts.kernel is None:
                     yield Described(facts=facts)
-                elif not self.profiles:
+                elif not self.sorted_files[0]:
                     yield Described(facts=facts, select=KERNEL_RULES)
 
     def _described(self) -> Iterator[Described | BadLine]:
@@ -104,16 +108,82 @@ class GatheredEvidence:
             yield from_flags({}, self.chosen.device)
             return
         yield from self._traced_runs()
-        if self.profiles:
-            yield from profiled_kernels(self.profiles, self.flags, self._device_named)
-        elif self.flags:
+        profiles, codes, descriptions = self.sorted_files
+        if not profiles and self.flags:
             yield from_flags(self.flags, self.chosen.device)
-        for path in self.files:
-            if path in self.traced:
-                continue
+        if profiles:
+            yield from self._profiled(profiles, codes, descriptions)
+            return
+        for path in codes:
+            yield from self._compiled(path)
+        for path in descriptions:
             from gpuadvise.advisor.backends.description_file import kernels_in
 
             yield from kernels_in(path, self._device)
+
+    @cached_property
+    def sorted_files(self) -> tuple[list[str], list[str], list[str]]:
+        """The files by what they hold: profiles, code, descriptions of kernels."""
+        traced = self.traced if self._timelines else frozenset()
+        kinds = {path: evidence_kind(path) for path in self.files if path not in traced}
+        profiles = [path for path, kind in kinds.items() if kind is EvidenceKind.PROFILE]
+        codes = [path for path, kind in kinds.items() if kind is EvidenceKind.CODE]
+        rest = [path for path, kind in kinds.items() if kind is EvidenceKind.DESCRIPTION]
+        return [*self.profiles, *profiles], codes, rest
+
+    @property
+    def streams(self) -> bool:
+        """Whether kernels come one by one from descriptions, with nothing to join."""
+        profiles, codes, descriptions = self.sorted_files
+        return bool(descriptions) and not (profiles or codes or self._timelines)
+
+    def _profiled(
+        self, profiles: list[str], codes: list[str], descriptions: list[str]
+    ) -> Iterator[Described | BadLine]:
+        """Yield the profiled kernels, each with what code and descriptions say of it."""
+        compiled = {name: kernel for path in codes for name, kernel in _by_name(path)}
+        beside: dict[str, Described] = {}
+        for path in descriptions:
+            from gpuadvise.advisor.backends.description_file import kernels_in
+
+            for item in kernels_in(path, self._device):
+                name = None if isinstance(item, BadLine) else _name_of(item.facts)
+                if isinstance(item, BadLine) or name is None or name in beside:
+                    yield item
+                else:
+                    beside[name] = item
+        seen: set[str] = set()
+        given = from_flags(self.flags, None).facts if self.flags else Facts()
+        for launch in profiled_launches(profiles):
+            profile = launch.profile
+            name = profile.kernel.partition("(")[0].strip()
+            code = launch.code or compiled.get(profile.mangled or "") or compiled.get(name)
+            facts = profiled_facts(profile, code, self._device_of(profile), launch.launches, given)
+            described = next((beside[key] for key in (name, _plain(name)) if key in beside), None)
+            if described is not None:
+                seen.add(_name_of(described.facts) or "")
+                described = replace(described, facts=_beside(facts, described.facts))
+            yield described or Described(facts=facts)
+        yield from (item for name, item in beside.items() if name not in seen)
+
+    def _device_of(self, profile: KernelProfile) -> Device:
+        named = profile.device or (str(profile.capability) if profile.capability else None)
+        return self._device_named(named)
+
+    def _compiled(self, path: str) -> Iterator[Described]:
+        """Yield the kernels of a binary or a build log, each for the GPU named or its own target."""
+        from gpuadvise.advisor.binaries.model import Kernel
+        from gpuadvise.advisor.binaries.options import ReadOptions
+        from gpuadvise.advisor.binaries.read import read
+        from gpuadvise.cli.kernels.advice import kernel_facts
+
+        named = any((self.gpu, self.cc, self.device, self.snapshot))
+        device = self.chosen.device if named else None
+        for item in read(path, ReadOptions(instructions=True)):
+            if isinstance(item, Kernel) and item.entry:
+                facts = kernel_facts(item, device)
+                if facts is not None:
+                    yield Described(facts=facts)
 
     @cached_property
     def chosen(self) -> Choice:
@@ -177,6 +247,26 @@ def _joined(kernel: Described, shares: Mapping[str, float]) -> Described:
     return replace(kernel, facts=replace(facts, run_share=share)) if share else kernel
 
 
+def _by_name(path: str) -> Iterator[tuple[str, Kernel]]:
+    """Yield the kernels in the file *path* under each name that a profile may have for them."""
+    from gpuadvise.advisor.binaries.model import Kernel
+    from gpuadvise.advisor.binaries.names import demangle
+    from gpuadvise.advisor.binaries.options import ReadOptions
+    from gpuadvise.advisor.binaries.read import read
+
+    for item in read(path, ReadOptions(instructions=True)):
+        if isinstance(item, Kernel) and item.entry:
+            yield item.name, item
+            if name := demangle(item.name):
+                yield name.partition("(")[0].strip(), item
+
+
+def _plain(name: str) -> str:
+    """Return *name* without return type, namespaces and template arguments."""
+    bare = name.partition("<")[0] if not name.startswith("<") else name
+    return bare.rpartition("::")[2].rpartition(" ")[2].strip()
+
+
 def _state(choice: Choice) -> dict[str, Any]:
     from gpuadvise.advisor.compatibility.drivers import parse_driver
 
@@ -190,21 +280,21 @@ def _state(choice: Choice) -> dict[str, Any]:
     }
 
 
-def profiled_kernels(
-    paths: tuple[str, ...], flags: Mapping[str, Any], device: Callable[[str | None], Device]
-) -> Iterator[Described]:
-    """Yield every kernel of the profiles, with what *flags* say of all of them."""
-    from gpuadvise.advisor.profiles.ncu_file import read_profiles
+def _name_of(facts: Facts) -> str | None:
+    return facts.kernel and facts.kernel.partition("(")[0].strip()
 
-    for path in paths:
-        for profiled in read_profiles(path):
-            base = from_flags(flags, None).facts if flags else Facts()
-            facts = replace(
-                base,
-                kernel=base.kernel or profiled.kernel,
-                device=device(profiled.device),
-                sm_count=profiled.sm_count,
-                launch=profiled.launch or base.launch,
-                profile=profiled.profile,
-            )
-            yield Described(facts=completed(facts))
+
+def _beside(facts: Facts, described: Facts) -> Facts:
+    """Return *facts* with what a description of the same kernel says beside them."""
+    missing = {
+        field.name: getattr(described, field.name)
+        for field in fields(Facts)
+        if field.name not in _FOLLOWS
+        and getattr(facts, field.name) is None
+        and getattr(described, field.name) is not None
+    }
+    return completed(replace(facts, **missing, limiter=None)) if missing else facts
+
+
+# What is worked out from other facts, and would be worked out from too few of them.
+_FOLLOWS = frozenset({"kernel", "limiter", "occupancy", "launched", "roofline"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpuadvise.advisor.backends.user_files import read_small
@@ -33,8 +33,11 @@ class BaselineFinding:
 
     count: int = 0
     messages: set[str] = field(default_factory=set)
+    bound: float = 0.0  # the largest gain of any of them
 
 
+# A bound grown by more than a tenth is something to look at again.
+WORSE = 1.1
 _UNSEEN = BaselineFinding()
 
 
@@ -52,7 +55,10 @@ def new_among(
     new = []
     for finding in findings:
         key = _key(finding)
-        if surplus[key] > 0 and finding.message not in seen[key].messages:
+        before = seen[key].bound
+        if before and finding.bound > WORSE * before:
+            new.append(replace(finding, worse_than=before))
+        elif surplus[key] > 0 and finding.message not in seen[key].messages:
             surplus[key] -= 1
             new.append(finding)
     return tuple(new)
@@ -73,6 +79,8 @@ def baseline(path: str) -> dict[Key, BaselineFinding]:
             seen = findings_by_key.setdefault(_saved_key(finding), BaselineFinding())
             seen.count += 1
             seen.messages.add(str(finding["message"]))
+            gain = finding.get("gain")
+            seen.bound = max(seen.bound, float(gain["upper_bound"]) if gain else 0.0)
         return findings_by_key
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise BadInput(
@@ -141,14 +149,18 @@ def threshold_unreachable(limit: Priority) -> BadInput:
 
 def can_meet(report: Report, limit: Priority) -> bool:
     """Return whether a rule as urgent as *limit* was evaluated for *report*."""
-    return any(line.rule.priority.rank <= limit.rank for line in report.lines)
+    return any(
+        line.rule.priority.rank <= limit.rank and not line.rule.process for line in report.lines
+    )
 
 
 def count_at_or_above(findings: Iterable[Finding], limit: Priority | None) -> int:
     """Return how many of *findings* are as urgent as *limit*, or more so."""
     if limit is None:
         return 0
-    return sum(finding.rule.priority.rank <= limit.rank for finding in findings)
+    return sum(
+        finding.priority.rank <= limit.rank and not finding.rule.process for finding in findings
+    )
 
 
 def met_note(findings: Iterable[Finding], limit: Priority | None) -> list[str]:
@@ -157,22 +169,22 @@ def met_note(findings: Iterable[Finding], limit: Priority | None) -> list[str]:
     return [f"{plural(count, 'finding')} at --fail-on {limit} or above."] if count else []
 
 
-def ranked(reports: Sequence[tuple[Report, tuple[Finding, ...]]]) -> Iterator[Finding]:
-    """Yield the findings of all kernels: by priority, then by what they can win.
+def shares(reports: Sequence[Report]) -> list[float | None]:
+    """Return the part of the run that each kernel takes, of the profiled total without a run's."""
+    known = [report.share for report in reports]
+    times = [report.total_seconds for report in reports]
+    total = sum(time for time in times if time)
+    if total and all(times) and not any(known):
+        return [(time or 0.0) / total for time in times]
+    return known
 
-    Where every kernel's time is known, that is seconds: a small gain on a long kernel goes
-    before a large one on a short kernel. Otherwise it is the factor.
-    """
-    timed = all(report.seconds for report, _ in reports)
+
+def ranked(reports: Sequence[tuple[Report, tuple[Finding, ...]]]) -> Iterator[Finding]:
+    """Yield the findings of all kernels: what is wrong, then by what the run can win."""
+    parts = shares([report for report, _ in reports])
     flat = [
-        ((finding.rule.priority.rank, -_worth(finding, report, timed=timed)), finding)
-        for report, findings in reports
+        (finding.rank(1.0 if part is None else part), finding)
+        for (_, findings), part in zip(reports, parts, strict=True)
         for finding in findings
     ]
     yield from (finding for _, finding in sorted(flat, key=lambda entry: entry[0]))
-
-
-def _worth(finding: Finding, report: Report, *, timed: bool) -> float:
-    if timed and report.seconds:
-        return report.seconds * (1 - 1 / finding.bound)
-    return finding.bound

@@ -199,7 +199,7 @@ def _notes(old: Build, new: Build, *, by_target: bool) -> list[str]:
 
 def _exit(changes: list[KernelChange], builds: tuple[Build, Build], gate: Gate) -> Exit:
     worse = gate.tier and any(one.status is Status.WORSE for one in changes)
-    spills = gate.spills and any(one.spills_more for one in changes)
+    spills = gate.spills and any(one.spills_more or one.stack_more for one in changes)
     if worse or spills:
         return Exit.THRESHOLD
     return Exit.UNAVAILABLE if any(build.damage for build in builds) else Exit.RAN

@@ -56,7 +56,7 @@ def answer(
     *full* lists every check and the software; *with_ids* leaves UUIDs and PCI addresses in.
     """
     findings = [finding for check in checks for finding in check.findings]
-    findings.sort(key=lambda finding: finding.urgency)
+    findings.sort(key=lambda finding: finding.rank())
     result = {
         "verdict": _verdict(machine, findings),
         "counts": {str(status): _count(checks, status) for status in Status},
@@ -204,7 +204,7 @@ def _findings(checks: Sequence[Check]) -> list[Block]:
             places.setdefault(key, []).append("" if check.gpu is None else str(check.gpu))
             shared[key] = finding
     page: list[Block] = []
-    for key in sorted(shared, key=lambda key: shared[key].urgency):
+    for key in sorted(shared, key=lambda key: shared[key].rank()):
         finding, numbers = shared[key], [number for number in places[key] if number]
         where = f"GPU {', '.join(numbers)}: " if numbers else ""
         tone = Tone.BAD if finding.rule.priority is Priority.HIGH else Tone.POOR

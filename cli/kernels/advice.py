@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.model import Exactness
+from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
 from gpuadvise.advisor.catalogue import by_capability
 from gpuadvise.advisor.facts.bag import Facts
-from gpuadvise.advisor.facts.code import Compiled, LaunchBounds
 from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.profiles.launch_facts import of_code
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.rules.engine import run
@@ -20,6 +20,7 @@ from gpuadvise.rules.report import finding_object, not_evaluated_objects
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gpuadvise.advisor.binaries.kernel_occupancy import Residency
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.device import Device
     from gpuadvise.cli.blocks import Block
@@ -64,36 +65,29 @@ def advised(kernels: Iterable[ListedKernel], device: Device | None) -> KernelAdv
             missing = {str(row["rule"]): dict(row) for row in not_evaluated_objects(report)}
             skipped |= missing
             evaluated |= {line.rule.id for line in report.lines} - missing.keys()
-    findings.sort(key=lambda finding: finding.urgency)
+    findings.sort(key=lambda finding: finding.rank())
     left = [row for name, row in skipped.items() if name not in evaluated]
     return KernelAdvice(findings=findings, not_evaluated=left)
 
 
 def _report(listed: ListedKernel, device: Device | None) -> Report | None:
-    kernel, occupancy = listed
-    if occupancy.occupancy is None or kernel.capability is None:
-        return None
-    facts = Facts(
-        kernel=_name(kernel),
-        device=device or by_capability(kernel.capability),
-        launch=occupancy.occupancy.launch,
-        launch_bounds=_bounds(kernel),
-        compiled=Compiled(
-            spill_store_bytes=kernel.spill_stores,
-            spill_load_bytes=kernel.spill_loads,
-            stack_bytes=kernel.stack,
-            instructions=kernel.instructions,
-            fp64_instructions=kernel.fp64_instructions,
-            spills_exact=kernel.spills_are is Exactness.EXACT,
-        ),
-    )
-    return run(_KERNEL_RULES, completed(facts))
+    kernel, residency = listed
+    facts = kernel_facts(kernel, device, residency)
+    return None if facts is None else run(_KERNEL_RULES, facts)
 
 
-def _bounds(kernel: Kernel) -> LaunchBounds | None:
-    if kernel.max_threads is None:
+def kernel_facts(
+    kernel: Kernel, device: Device | None, residency: Residency | None = None
+) -> Facts | None:
+    """Return what is known of *kernel* on *device*, or on its own target; None without a target."""
+    if kernel.capability is None:
         return None
-    return LaunchBounds(threads=kernel.max_threads, blocks=kernel.min_blocks)
+    target = device or by_capability(kernel.capability)
+    resident = residency or Residencies(limits=target.limits).of(kernel)
+    if resident.occupancy is None:
+        return None
+    facts = Facts(kernel=_name(kernel), device=target, launch=resident.occupancy.launch)
+    return completed(of_code(facts, kernel))
 
 
 def _name(kernel: Kernel) -> str:
@@ -105,7 +99,7 @@ def _name(kernel: Kernel) -> str:
 def _group(group: list[Finding]) -> Iterator[Block]:
     first = group[0]
     names = list(dict.fromkeys(_short(finding) for finding in group))
-    head = f"{first.rule.priority.upper()}  {first.rule.title}  [{first.rule.id}]"
+    head = f"{first.priority.upper()}  {first.rule.title}  [{first.rule.id}]"
     yield Line(f"{head}: {plural(len(group), 'kernel')}", Tone.STRONG)
     shown = names[:_NAMED]
     rest = [f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else []

@@ -103,26 +103,16 @@ def _workload(name: str | None, work: Work) -> Workload:
 
 
 def profiled(path: str) -> Profiled:
-    """Return the kernels of the Nsight Compute CSV *path*; raises BadInput if none computes."""
+    """Return the kernels of the Nsight Compute report *path*; raises BadInput if none computes."""
     from gpuadvise.advisor.profiles.ncu_file import read_profiles
 
-    launches = list(read_profiles(path))
-    found = [
-        Workload(
-            name=launch.kernel,
-            flops=launch.work.flops,
-            bytes=launch.work.bytes,
-            number_type=launch.work.number_type,
-            seconds=launch.work.seconds,
-            tensor=launch.work.tensor,
-        )
-        for launch in launches
-        if launch.work
-    ]
+    launches = [profile for profile, _ in read_profiles(path)]
+    found = [_workload(launch.kernel, launch.work) for launch in launches if launch.work]
     if not found:
         raise BadInput(
             f"--ncu: {quoted(path)} has no launch with operations, DRAM traffic and a time.",
-            hint="Make it with: ncu --set full --csv --page raw ./app > report.csv",
+            hint="Make it with: ncu --set full -o report ./app, and give report.ncu-rep, or its CSV "
+            "of --page raw.",
         )
     return Profiled(workloads=found, device=launches[0].device, left_out=len(launches) - len(found))
 

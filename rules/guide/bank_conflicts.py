@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import in_words, pattern_of
+from gpuadvise.advisor.facts.limiter import AtRoof, unit_shares
 from gpuadvise.advisor.memory.banks import Conflicts, bank_conflicts
 from gpuadvise.advisor.memory.layouts import smallest_stride_padding
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.rules.bottleneck import shared_memory_share
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -26,20 +29,26 @@ from gpuadvise.rules.sources import guide, programming_guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.access import Access
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
 
 FREE = 1
 EFFICIENT = 0.8
+# Of the time of an SM: what conflicts add, where warps wait for several things.
+COSTLY = 0.2
 
 
 def check(
     device: Device,
     shared_accesses: tuple[Access, ...] | None = None,
     bank_efficiency: float | None = None,
+    profile: KernelProfile | None = None,
+    limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise for each described access with a conflict, or for a profile that shows many."""
     found = [_described(access, device) for access in shared_accesses or ()]
     if bank_efficiency is not None and bank_efficiency < EFFICIENT:
-        found.append(_profiled(bank_efficiency))
+        found.append(_profiled(bank_efficiency, profile, limiter))
     return tuple(advice for advice in found if advice)
 
 
@@ -85,7 +94,7 @@ def _padding(access: Access, device: Device) -> str:
     )
 
 
-def _profiled(efficiency: float) -> Advice:
+def _profiled(efficiency: float, profile: KernelProfile | None, limiter: Limiter | None) -> Advice:
     return Advice(
         message=(
             f"The profile counts {show_number(1 / max(efficiency, 1e-3))} shared-memory passes for each "
@@ -101,7 +110,29 @@ def _profiled(efficiency: float) -> Advice:
             upper_bound=1 / max(efficiency, 1 / 32),
             how="passes taken / passes needed",
         ),
+        relief=_relief(profile, efficiency) if profile else None,
+        priority=_priority(profile, efficiency, limiter),
     )
+
+
+def _priority(
+    profile: KernelProfile | None, efficiency: float, limiter: Limiter | None
+) -> Priority | None:
+    """Return low where the passes that conflicts add take little of the time."""
+    shared = shared_memory_share(profile) if profile else None
+    if shared is None or isinstance(limiter, AtRoof):
+        return None
+    return Priority.LOW if shared * (1 - efficiency) < COSTLY else None
+
+
+def _relief(profile: KernelProfile, efficiency: float) -> dict[str, float]:
+    """Return how busy L1 is without the passes that conflicts add."""
+    share = unit_shares(profile).get("l1/shared")
+    shared = shared_memory_share(profile)
+    if share is None:
+        return {}
+    left = max(0.0, share - (share if shared is None else shared) * (1 - efficiency))
+    return {"l1/shared": left, "memory": left}
 
 
 RULE = Rule(
@@ -110,6 +141,7 @@ RULE = Rule(
     topic=Topic.MEMORY,
     priority=Priority.MEDIUM,
     kinds=(Kind.PATTERN, Kind.PROFILE),
+    family=Family.BANKS,
     why="Lanes that need different words of one bank are served one after the other.",
     when=(
         "A warp's access needs a bank more than once (reading the same word is no conflict), or "

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.rules.evidence import given
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Family,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+)
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -42,6 +52,7 @@ RULE = Rule(
     topic=Topic.TRANSFERS,
     priority=Priority.MEDIUM,
     kinds=(Kind.APPLICATION, Kind.SOURCE),
+    family=Family.COPIES,
     why="A blocking copy stops the host, which then cannot feed the next piece to the GPU.",
     when="Some of several copies use cudaMemcpy or the default stream.",
     citations=guide("10.1.2", "9.1.2"),

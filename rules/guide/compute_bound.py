@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.memory.number_types import NumberType
 from gpuadvise.advisor.peaks import other_peaks, peak
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_flops, show_number
-from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
+from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound, narrowed
 from gpuadvise.rules.evidence import derived, told
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timing import Work
     from gpuadvise.advisor.roofline import Roofline
 
@@ -36,14 +39,19 @@ AT_ROOF = 0.7
 CLEARLY = 1.5
 
 
-def check(device: Device, roofline: Roofline, work: Work) -> Verdict:
+def check(
+    device: Device, roofline: Roofline, work: Work, profile: KernelProfile | None = None
+) -> Verdict:
     """Advise when intensity is at or above the ridge and the roof is not reached yet."""
     share = roofline.share
-    if roofline.bound is not Bound.COMPUTE:
+    if roofline.bound is not Bound.COMPUTE or profile is not None:
         return PASSED
-    if share is not None and not FAR_FROM_ROOF <= share < AT_ROOF:
+    if share is not None and not FAR_FROM_ROOF <= share <= 1:
         return PASSED
-    faster = _faster(device, work)
+    ordinary = work.arithmetic[0] in (NumberType.FP32, NumberType.FP64) and not work.arithmetic[1]
+    if share is not None and share >= AT_ROOF and not ordinary:
+        return PASSED
+    faster = _faster(device, work, roofline)
     return Advice(
         message=(
             f"{show_number(roofline.intensity)} FLOP per byte is at or above the ridge point of "
@@ -56,31 +64,43 @@ def check(device: Device, roofline: Roofline, work: Work) -> Verdict:
             derived("ridge point", roofline.ridge, "FLOP/byte"),
             told(device, "peaks", f"peak, {work.dtype}", roofline.peak, "FLOP/s"),
         ),
-        gain=_gain(faster, roofline.peak),
+        gain=_gain(faster, min(1.0, share or 1.0)),
+        priority=None if ordinary and faster and (share or 0.0) < AT_ROOF else Priority.LOW,
     )
 
 
-def _faster(device: Device, work: Work) -> list[tuple[str, float]]:
-    """Return the three next faster units for such numbers, slowest first: nearest in precision."""
+def _faster(device: Device, work: Work, now: Roofline) -> list[tuple[str, float]]:
+    """Return the three next faster units for such numbers with the most each wins, least first.
+
+    The memory roof bounds it: a faster unit with the same bytes soon waits for memory.
+    """
     number_type, tensor = work.arithmetic
-    now = peak(device, number_type, tensor=tensor)
-    others = [unit for _, unit in other_peaks(device, number_type, now)]
-    faster = [(unit.key, unit.rate) for unit in others if unit.rate > CLEARLY * now.rate]
-    return sorted(faster, key=lambda unit: unit[1])[:3]
+    unit = peak(device, number_type, tensor=tensor)
+    moves = [
+        narrowed(now, other.key, number_type.bits, kind.bits, other.rate)
+        for kind, other in other_peaks(device, number_type, unit)
+    ]
+    faster = [(move.name, move.gain) for move in moves if move.gain > CLEARLY]
+    return sorted(faster, key=lambda move: move[1])[:3]
 
 
 def _units(faster: Sequence[tuple[str, float]]) -> str:
     if not faster:
         return "Do fewer operations: this device has no faster unit for dense arithmetic."
-    listed = and_list([f"{name} ({show_flops(rate)})" for name, rate in faster], "or")
+    listed = and_list([f"{name} (at most {show_number(gain)}x)" for name, gain in faster], "or")
     return f"Do fewer operations, or, where precision allows, move them to a faster unit: {listed}."
 
 
-def _gain(faster: Sequence[tuple[str, float]], now: float) -> Gain | None:
+def _gain(faster: Sequence[tuple[str, float]], share: float) -> Gain | None:
     if not faster:
         return None
     name, best = faster[-1]
-    return Gain(kind="kernel time", upper_bound=best / now, how=f"peak of {name} / this peak")
+    reached = f"; / {show_number(share)}, the share of the roof reached" if share < 1 else ""
+    return Gain(
+        kind="kernel time",
+        upper_bound=best / share,
+        how=f"roof of {name} at its intensity / this roof{reached}",
+    )
 
 
 RULE = Rule(
@@ -89,8 +109,12 @@ RULE = Rule(
     topic=Topic.ROOFLINE,
     priority=Priority.MEDIUM,
     kinds=(Kind.TIMING, Kind.APPLICATION, Kind.DEVICE),
+    family=Family.ROOFLINE,
     why="At and above the ridge point the time of a kernel is its operations divided by the peak.",
-    when="FLOP per byte are at least peak / bandwidth. With a time: only from 50 % to 70 % of the roof.",
+    when=(
+        "FLOP per byte are at least peak / bandwidth. With a time: only from 50 % of the roof on, and for 16 bits "
+        "and fewer only up to 70 %; low from there on."
+    ),
     thresholds=(
         Threshold(
             name="far from the roof", value=FAR_FROM_ROOF, unit="share", source="roofline model"

@@ -31,6 +31,7 @@ RULE = Rule(
     topic=Topic.CONTROL_FLOW,
     priority=Priority.HIGH,
     kinds=(Kind.SOURCE,),
+    broken=True,
     recommendation=True,
     why="A barrier waits for every thread of the block; if some never come, the kernel hangs or computes nonsense.",
     when="A __syncthreads() stands under a condition, or in a loop, that depends on the thread.",

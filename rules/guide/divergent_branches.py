@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_number
+from gpuadvise.rules.bottleneck import relieved, sm_units
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -22,19 +24,30 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.occupancy.launch import Launch
 
 FEW = 24
 WARP = 32
 
 
 def check(
-    observations: tuple[Observation, ...] | None = None, active_threads: float | None = None
+    observations: tuple[Observation, ...] | None = None,
+    active_threads: float | None = None,
+    launch: Launch | None = None,
+    profile: KernelProfile | None = None,
 ) -> Verdict:
-    """Advise at each marked condition, and when a profile shows fewer than 24 active lanes."""
+    """Advise at each marked condition, and when a profile shows too few active lanes."""
     found = advised(observations or (), RULE.id, _words)
-    if active_threads is not None and active_threads < FEW:
-        found += (_profiled(active_threads),)
+    lanes = _lanes(launch)
+    if active_threads is not None and active_threads < FEW / WARP * lanes:
+        found += (_profiled(active_threads, lanes, profile),)
     return found
+
+
+def _lanes(launch: Launch | None) -> float:
+    """Return the lanes that an average warp of the block has: the last one may be in part empty."""
+    return launch.threads / -(-launch.threads // WARP) if launch else WARP
 
 
 def _words(seen: Observation) -> tuple[str, str]:
@@ -45,9 +58,13 @@ def _words(seen: Observation) -> tuple[str, str]:
     )
 
 
-def _profiled(active: float) -> Advice:
+def _profiled(active: float, lanes: float, profile: KernelProfile | None) -> Advice:
+    factor = lanes / max(active, 1.0)
     return Advice(
-        message=f"On average {show_number(active)} of {WARP} lanes work when an instruction executes.",
+        message=(
+            f"On average {show_number(active)} of {show_number(lanes)} lanes work when an "
+            "instruction executes."
+        ),
         action=(
             "Find the branches in the profile (ncu --page source, column Thread instructions "
             "executed), then let conditions change only between warps or sort the data so that "
@@ -56,9 +73,10 @@ def _profiled(active: float) -> Advice:
         evidence=(profiled("active threads per instruction", active, "threads"),),
         gain=Gain(
             kind="instruction rate",
-            upper_bound=WARP / max(active, 1.0),
-            how=f"{WARP} / active threads per instruction",
+            upper_bound=factor,
+            how=f"{show_number(lanes)} lanes / {show_number(active)} active threads per instruction",
         ),
+        relief=relieved(profile, factor, *sm_units(profile)) if profile else None,
     )
 
 
@@ -68,6 +86,7 @@ RULE = Rule(
     topic=Topic.CONTROL_FLOW,
     priority=Priority.HIGH,
     kinds=(Kind.SOURCE, Kind.PROFILE),
+    family=Family.DIVERGENCE,
     recommendation=True,
     why="A warp executes every path that one of its lanes takes, with the other lanes idle.",
     when=(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.rules.evidence import given
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.bottleneck import relieved
+from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.model import (
     Advice,
     Examples,
@@ -20,16 +22,60 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
 ONE = 1
+# Barriers and branches alone keep the unit at 73 % at most on an H200.
+BUSY = 0.8
+# Special functions, the slowest other pipe, at their peak take an eighth of the issue slots.
+RARELY = 0.08
+_WAITS = ("mio_throttle", "short_scoreboard", "imc_miss")
 
 
-def check(constant_accesses: tuple[Access, ...]) -> Verdict:
+def check(
+    constant_accesses: tuple[Access, ...] | None = None, profile: KernelProfile | None = None
+) -> Verdict:
     """Advise for constant reads that are not the same for all lanes."""
-    return tuple(
+    found = [
         _advice(access.name, access.distinct_addresses or ONE)
-        for access in constant_accesses
+        for access in constant_accesses or ()
         if (access.distinct_addresses or ONE) > ONE
+    ]
+    if profile is not None and _serialised(profile):
+        found.append(_profiled(profile))
+    return tuple(found)
+
+
+def _serialised(profile: KernelProfile) -> bool:
+    """Return whether the unit that resolves indexed constants is what the kernel waits for.
+
+    Barriers and branches use it too, but leave warps in other stalls.
+    """
+    waits = profile.top_stall
+    return _unit_share(profile) >= BUSY and waits is not None and waits[0] in _WAITS
+
+
+def _unit_share(profile: KernelProfile) -> float:
+    """Return how busy the unit is; a page that names no pipe leaves none other that issues so little."""
+    if "adu" in profile.pipes:
+        return profile.pipes["adu"]
+    unnamed = not profile.pipes and profile.issue_busy is not None
+    return profile.sm_busy or 0.0 if unnamed and (profile.issue_busy or 0) < RARELY else 0.0
+
+
+def _profiled(profile: KernelProfile) -> Advice:
+    share = _unit_share(profile)
+    return Advice(
+        message=(
+            f"The address-divergence unit is {show_share(share)} busy: indexed reads of constant memory "
+            "go to several addresses per warp, one after the other."
+        ),
+        action=(
+            "Index constant memory by values that are the same for the whole warp; put tables "
+            "with an index per thread into shared memory, or into global memory read with __ldg()."
+        ),
+        evidence=(profiled("address-divergence pipe", share, "share"),),
+        relief=relieved(profile, 1e6, "adu", "compute"),
     )
 
 
@@ -55,14 +101,18 @@ RULE = Rule(
     title="Read constant memory uniformly",
     topic=Topic.MEMORY,
     priority=Priority.MEDIUM,
-    kinds=(Kind.PATTERN,),
+    kinds=(Kind.PATTERN, Kind.PROFILE),
     why="The constant cache broadcasts one address at a time to a warp.",
-    when="The lanes of a warp read more than one address of constant memory.",
+    when=(
+        "The lanes of a warp read more than one address of constant memory, or a profile shows the "
+        "address-divergence pipe at 80 % or more and warps waiting for it."
+    ),
     thresholds=(
         Threshold(name="distinct addresses", value=ONE, unit="addresses", source="guide 10.2.6"),
     ),
     citations=guide("10.2.6", "9.2.5"),
     check=check,
+    either=("constant_accesses", "profile"),
     examples=Examples(
         fires={
             "accesses": [

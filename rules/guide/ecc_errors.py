@@ -75,6 +75,7 @@ RULE = Rule(
     topic=Topic.DEVICE_STATE,
     priority=Priority.HIGH,
     kinds=(Kind.NVML,),
+    broken=True,
     why="An uncorrected error means that data were wrong, and repairs take effect only after a reset.",
     when="NVML reports uncorrected errors, a pending or failed row replacement, or a pending ECC mode.",
     thresholds=(

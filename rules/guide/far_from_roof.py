@@ -11,6 +11,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -22,14 +23,15 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.sources import ROOFLINE
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.roofline import Roofline
 
 
-def check(roofline: Roofline) -> Verdict:
+def check(roofline: Roofline, profile: KernelProfile | None = None) -> Verdict:
     """Advise when a kernel reaches less than half of the roof at its intensity."""
     share = roofline.share
-    if share is None or share >= FAR_FROM_ROOF:
-        return PASSED
+    if share is None or share >= FAR_FROM_ROOF or profile is not None:
+        return PASSED  # a profile names what is busy, or waited for, instead
     return Advice(
         message=(
             f"The kernel reaches {show_flops(roofline.achieved or 0.0)}, {show_share(share)} of "
@@ -56,6 +58,7 @@ RULE = Rule(
     topic=Topic.ROOFLINE,
     priority=Priority.MEDIUM,
     kinds=(Kind.TIMING,),
+    family=Family.ROOFLINE,
     why="A kernel below half of both roofs spends most of its time on latency.",
     when="Achieved FLOP/s are below 50 % of what bandwidth and peak allow at the kernel's intensity.",
     thresholds=(

@@ -4,19 +4,79 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.rules.evidence import derived
-from gpuadvise.rules.model import Evidence, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.bottleneck import relieved
+from gpuadvise.rules.evidence import derived, profiled
+from gpuadvise.rules.model import (
+    Advice,
+    Evidence,
+    Examples,
+    Family,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+)
 from gpuadvise.rules.observed import advised
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
 
-def check(observations: tuple[Observation, ...], fp64_ratio: float | None = None) -> Verdict:
-    """Advise at each place that the source reader marked."""
+# Conversions run on the pipe of special functions: both busy together are float data in double.
+CONVERTING = 0.6
+COMPUTING = 0.2
+
+
+def check(
+    observations: tuple[Observation, ...] | None = None,
+    fp64_ratio: float | None = None,
+    profile: KernelProfile | None = None,
+) -> Verdict:
+    """Advise at each place that the source reader marked, and where a profile shows conversions."""
     slow = _slow(fp64_ratio)
-    return advised(observations, RULE.id, lambda seen: _words(seen, slow), _ratio(fp64_ratio))
+    found = advised(
+        observations or (), RULE.id, lambda seen: _words(seen, slow), _ratio(fp64_ratio)
+    )
+    return found + ((_profiled(profile),) if profile and _converts(profile) else ())
+
+
+def _converts(profile: KernelProfile) -> bool:
+    return _conversions(profile) >= CONVERTING and profile.pipes.get("fp64", 0.0) >= COMPUTING
+
+
+def _conversions(profile: KernelProfile) -> float:
+    """Return how busy the pipe is; a page without it shows it as what outdoes the pipes it has."""
+    if "xu" in profile.pipes:
+        return profile.pipes["xu"]
+    waits, unnamed = profile.top_stall, profile.sm_busy or 0.0
+    behind = waits is not None and waits[0] == "mio_throttle"
+    return unnamed if behind and unnamed > max(profile.pipes.values(), default=1.0) else 0.0
+
+
+def _profiled(profile: KernelProfile) -> Advice:
+    doubles, conversions = profile.pipes["fp64"], _conversions(profile)
+    relief = relieved(profile, 1e6, "fp64", "xu", "compute")
+    relief |= relieved(profile, 2.0, "issue")  # a conversion and an operation become an operation
+    return Advice(
+        message=(
+            f"The FP64 pipe is {show_share(doubles)} busy and the pipe that converts numbers "
+            f"{show_share(conversions)}: float data are computed in double."
+        ),
+        action=(
+            "Write literals with the suffix f (0.5f), call the functions that end in f (sqrtf), and "
+            "compile with -Xptxas -v and --Werror to see what is left. Keep double where it is meant."
+        ),
+        evidence=(
+            profiled("FP64 pipe", doubles, "share"),
+            profiled("conversion pipe", conversions, "share"),
+        ),
+        relief=relief,
+        priority=Priority.MEDIUM,  # measured, three times the time on an H200: more than a habit
+    )
 
 
 def _slow(fp64_ratio: float | None) -> str:
@@ -47,12 +107,17 @@ RULE = Rule(
     title="Write float literals with an f",
     topic=Topic.INSTRUCTIONS,
     priority=Priority.LOW,
-    kinds=(Kind.SOURCE, Kind.BINARY),
+    kinds=(Kind.SOURCE, Kind.PROFILE),
+    family=Family.ARITHMETIC,
     recommendation=True,
     why="One double literal makes the compiler convert and compute the whole expression in double.",
-    when="A float expression contains a floating literal without f, or a double-precision math function.",
+    when=(
+        "A float expression contains a floating literal without f or a double-precision math function, or "
+        "a profile shows conversions at 60 % beside FP64 at 20 % or more, which is medium."
+    ),
     citations=guide("12.1.7", "11.1.3"),
     check=check,
+    either=("observations", "profile"),
     examples=Examples(
         fires={
             "gpu": "rtx-4090",

@@ -42,6 +42,7 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.HIGH,
     kinds=(Kind.LAUNCH, Kind.DEVICE),
+    broken=True,
     why="The kernel does not run at all, and only an error check after the launch shows it.",
     when="A block, its registers, its shared memory or the grid exceeds a limit of the device.",
     citations=guide("11.3", "10.5"),

@@ -1,4 +1,4 @@
-"""A GPU that waits for the next launch most of the time."""
+"""Launches that cost more than what they do, in a profile or in a recorded run."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.transfers.links import LAUNCH_COST
-from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.evidence import given, profiled, traced
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
+    Gain,
     Kind,
     Priority,
     Rule,
@@ -22,6 +24,7 @@ from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.traced import idle_gain
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timeline import TracedRun
 
 BUSY = 0.5
@@ -29,10 +32,49 @@ IDLE = 0.2
 FEWEST = 20
 # "A few launches": a kernel this short is over before the host has queued the next two.
 SHORT = 3 * LAUNCH_COST
+# A launch costs the host 2 to 3 us, and the device about as much between two kernels.
+TINY = 5e-6
+MANY = 4
 
 
-def check(timeline: TracedRun) -> Verdict:
-    """Advise when short kernels leave the GPU idle for a fifth of the span between launches."""
+def check(
+    timeline: TracedRun | None = None,
+    launches: int | None = None,
+    profile: KernelProfile | None = None,
+) -> Verdict:
+    """Advise when launches, rather than what they do, take the time."""
+    if timeline is not None:
+        return _recorded(timeline)
+    seconds = profile.seconds if profile else None
+    if seconds is None or launches is None or seconds >= TINY or launches < MANY:
+        return PASSED
+    return _profiled(seconds, launches)
+
+
+def _profiled(seconds: float, launches: int) -> Advice:
+    return Advice(
+        message=(
+            f"{launches:,} launches of {show_seconds(seconds)} each: a launch costs 2 to 3 us, as "
+            "much as the kernel itself."
+        ),
+        action=(
+            f"Do the work of the {launches:,} launches in 1: a grid dimension more, or one kernel that "
+            "does several steps. Where they must stay apart, record them once as a CUDA graph "
+            "(cudaStreamBeginCapture, cudaGraphLaunch)."
+        ),
+        evidence=(
+            profiled("time of a launch", seconds, "s"),
+            given("launches", launches, "launches"),
+        ),
+        gain=Gain(
+            kind="kernel time",
+            upper_bound=float(launches),
+            how=f"{launches:,} launches / 1",
+        ),
+    )
+
+
+def _recorded(timeline: TracedRun) -> Verdict:
     if not _starved(timeline) or timeline.waits_often:
         return PASSED
     idle, launches = timeline.launch_idle_seconds, timeline.launches
@@ -70,13 +112,21 @@ RULE = Rule(
     title="Launch less often: graphs, fusion, larger batches",
     topic=Topic.EXECUTION,
     priority=Priority.HIGH,
-    kinds=(Kind.TIMING,),
+    kinds=(Kind.TIMING, Kind.PROFILE),
+    family=Family.GRID,
     why="A launch costs the host several microseconds, and a kernel that is shorter ends before the next arrives.",
     when=(
-        "The GPU is busy for less than half of a recorded run, the median kernel is shorter than "
+        "A kernel of less than 5 us is launched at least 4 times in the same shape; or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
         "18 us, and a fifth of the span or more is idle between launches."
     ),
     thresholds=(
+        Threshold(
+            name="tiny kernel",
+            value=TINY,
+            unit="s",
+            source="launches cost 2 to 3 us on the host: measured on an H200",
+        ),
+        Threshold(name="many", value=MANY, unit="launches", source="our judgement"),
         Threshold(name="busy", value=BUSY, unit="share", source="our judgement"),
         Threshold(name="idle between launches", value=IDLE, unit="share", source="our judgement"),
         Threshold(
@@ -85,6 +135,7 @@ RULE = Rule(
     ),
     citations=(*guide("10.1.2"), programming_guide("CUDA Graphs")),
     check=check,
+    either=("timeline", "launches"),
     examples=Examples(
         fires={
             "timeline": {

@@ -12,6 +12,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Kind,
     Priority,
     Rule,
@@ -19,37 +20,45 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.occupancy_words import at_sizes
+from gpuadvise.rules.occupancy_words import WAITING, at_sizes, filled_by_grid, wants_warps
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.rules.occupancy_words import Resident
 
 WANTED = 3
+FEW = 2
 
 
 def check(
     device: Device,
     occupancy: Occupancy,
     barriers_used: bool | None = None,
-    profile: Profile | None = None,
+    profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
     work: Work | None = None,
+    grid: tuple[int, int, int] | None = None,
+    sm_count: int | None = None,
+    limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise when few blocks are resident and no unit is known to be busy."""
-    few = 2 if barriers_used else 1
     blocks = occupancy.blocks_per_sm
-    if not 0 < blocks <= few or busy(profile, traffic, device, work):
+    if not 0 < blocks <= FEW or not (barriers_used or _waits_at_barriers(profile)):
+        return PASSED
+    if busy(profile, traffic, device, work) or not wants_warps(limiter):
+        return PASSED
+    if not filled_by_grid(occupancy, grid, sm_count):
         return PASSED
     return Advice(
         message=(
             f"Only {plural(blocks, 'block')} of {plural(occupancy.launch.threads, 'thread')} "
             f"{'is' if blocks == 1 else 'are'} resident per SM"
-            f"{', and the kernel waits at barriers' if barriers_used else ''}."
+            ", and the kernel waits at barriers."
         ),
         action=_smaller(occupancy),
         evidence=(
@@ -57,6 +66,10 @@ def check(
             given("threads per block", occupancy.launch.threads, "threads"),
         ),
     )
+
+
+def _waits_at_barriers(profile: KernelProfile | None) -> bool:
+    return profile is not None and profile.stalls.get("barrier", 0.0) >= WAITING
 
 
 def _smaller(occupancy: Occupancy) -> str:
@@ -83,10 +96,11 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH, Kind.DEVICE, Kind.APPLICATION),
-    why="When all warps of the only block wait at a barrier, the SM has nothing else to run.",
+    family=Family.RESIDENCY,
+    why="When all warps of the resident blocks wait at a barrier, the SM has nothing else to run.",
     when=(
-        "One block is resident per SM (up to two if the kernel uses __syncthreads), and no unit "
-        "is known to be busy."
+        "One or two blocks are resident per SM, the kernel waits at barriers (__syncthreads, or "
+        "40 % of a warp's time in a profile), the grid has more blocks than fit at once, and no unit is known to be busy."
     ),
     thresholds=(
         Threshold(
@@ -99,7 +113,7 @@ RULE = Rule(
     citations=guide("11.3", "10.5"),
     check=check,
     examples=Examples(
-        fires={"gpu": "h200", "regs": 64, "block": 1024},
+        fires={"gpu": "h200", "regs": 64, "block": 1024, "syncs": True},
         quiet={"gpu": "h200", "regs": 32, "block": 256},
         edges=(
             {"gpu": "h200", "regs": 32, "block": 1024, "syncs": True},

@@ -14,6 +14,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -26,7 +27,7 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timing import Traffic
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
@@ -41,7 +42,7 @@ def check(
     grid: tuple[int, int, int],
     occupancy: Occupancy,
     concurrent: bool | None = None,
-    profile: Profile | None = None,
+    profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
 ) -> Verdict:
     """Advise when the grid fills less than half of the device and nothing runs beside it."""
@@ -50,6 +51,8 @@ def check(
         return PASSED
     if device.capability.major < FIRST_CONCURRENT or busy(profile, traffic, device):
         return PASSED
+    if profile is not None:
+        return PASSED  # underfilled-device and latency-bound know better what it waits for
     fit = int(1 / filled.waves)
     return Advice(
         message=(
@@ -75,6 +78,7 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH, Kind.DEVICE),
+    family=Family.GRID,
     why="What a small grid leaves free can run another kernel at the same time.",
     when="The grid fills less than half of the blocks that fit, and kernels run one at a time.",
     thresholds=(

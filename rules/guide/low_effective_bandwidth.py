@@ -24,7 +24,7 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timing import Traffic, Work
 
 POOR = 0.6
@@ -37,7 +37,7 @@ def check(
     traffic: Traffic,
     memory_bandwidth: float,
     concurrent: bool | None = None,
-    profile: Profile | None = None,
+    profile: KernelProfile | None = None,
     work: Work | None = None,
 ) -> Verdict:
     """Advise when effective bandwidth is below 60 % and no compute unit is known to be busy."""

@@ -12,6 +12,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Kind,
     Priority,
     Rule,
@@ -23,17 +24,22 @@ from gpuadvise.rules.occupancy_words import (
     LOW,
     best_step,
     costs_independence,
+    filled_by_grid,
     limiter_words,
+    register_tile,
+    residency_priority,
     step_list,
     steps_of,
     too_few_in_flight,
+    wants_warps,
     warps_gain,
 )
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
@@ -41,16 +47,21 @@ if TYPE_CHECKING:
 def check(
     device: Device,
     occupancy: Occupancy,
-    profile: Profile | None = None,
+    profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
     work: Work | None = None,
     independent_instructions: float | None = None,
+    grid: tuple[int, int, int] | None = None,
+    sm_count: int | None = None,
+    limiter: Limiter | None = None,
 ) -> Verdict:
-    """Advise when theoretical occupancy is below half and no unit is known to be busy."""
+    """Advise when occupancy is below half, the grid could fill more, and no unit is known busy."""
     if not too_few_in_flight(occupancy, independent_instructions):
         return PASSED
-    if busy(profile, traffic, device, work):
+    if busy(profile, traffic, device, work) or not wants_warps(limiter):
         return PASSED
+    if not filled_by_grid(occupancy, grid, sm_count):
+        return PASSED  # the grid, not a resource, limits what is resident
     steps = steps_of(occupancy)
     most = occupancy.hardware.max_warps_per_sm
     return Advice(
@@ -60,13 +71,25 @@ def check(
             f"warps, {show_share(occupancy.occupancy)} occupancy, limited by "
             f"{limiter_words(occupancy)}."
         ),
-        action=step_list(steps) + costs_independence(occupancy, independent_instructions),
+        action=_tile(occupancy)
+        + step_list(steps)
+        + costs_independence(occupancy, independent_instructions),
         evidence=(
             derived("theoretical occupancy", occupancy.occupancy, "share"),
             derived("resident warps per SM", occupancy.warps_per_sm, "warps"),
             derived("limited by", limiter_words(occupancy)),
         ),
-        gain=warps_gain(occupancy, best_step(steps)),
+        gain=warps_gain(occupancy, best_step(steps), grid, sm_count),
+        priority=residency_priority(occupancy, steps),
+    )
+
+
+def _tile(occupancy: Occupancy) -> str:
+    if not register_tile(occupancy):
+        return ""
+    return (
+        f"{occupancy.launch.registers} registers at {show_share(occupancy.occupancy)} are normal for "
+        "tiled matrix kernels: profile before you cut registers. "
     )
 
 
@@ -76,13 +99,14 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH, Kind.DEVICE),
+    family=Family.RESIDENCY,
     why=(
         "While a warp waits for memory, other resident warps are what keeps the SM at work; "
         "few warps hide little of the wait."
     ),
     when=(
         "Theoretical occupancy, times the independent instructions per thread where they are "
-        "known, is below 50 %, and neither a profile nor times show a unit at "
+        "known, is below 50 %, the grid has more blocks than fit at once, and neither a profile nor times show a unit at "
         "60 % of its peak or more."
     ),
     thresholds=(

@@ -11,6 +11,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -22,6 +23,7 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.sources import ROOFLINE, guide
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timing import Work
     from gpuadvise.advisor.roofline import Roofline
 
@@ -31,11 +33,11 @@ AT_ROOF = 0.8
 QUARTER = 4.0
 
 
-def check(roofline: Roofline, work: Work) -> Verdict:
+def check(roofline: Roofline, work: Work, profile: KernelProfile | None = None) -> Verdict:
     """Advise when arithmetic intensity is below the ridge and the roof is not reached yet."""
     share = roofline.share
-    if roofline.bound is not Bound.MEMORY:
-        return PASSED
+    if roofline.bound is not Bound.MEMORY or profile is not None:
+        return PASSED  # a profile shows the limit itself
     if share is not None and not FAR_FROM_ROOF <= share < AT_ROOF:
         return PASSED  # at its roof; or limited by something else: far-from-roof
     return Advice(
@@ -55,11 +57,20 @@ def check(roofline: Roofline, work: Work) -> Verdict:
             derived("ridge point", roofline.ridge, "FLOP/byte"),
             derived("attainable", roofline.attainable, "FLOP/s"),
         ),
-        gain=Gain(
-            kind="kernel time",
-            upper_bound=min(QUARTER, roofline.ridge / roofline.intensity),
-            how="a quarter of the bytes: 4, or ridge point / intensity where that is less",
-        ),
+        gain=_gain(roofline),
+    )
+
+
+def _gain(roofline: Roofline) -> Gain:
+    fewer = min(QUARTER, roofline.ridge / roofline.intensity)
+    how = "a quarter of the bytes: 4, or ridge point / intensity where that is less"
+    if roofline.share is None:
+        return Gain(kind="kernel time", upper_bound=fewer, how=how)
+    share = min(1.0, roofline.share)
+    return Gain(
+        kind="kernel time",
+        upper_bound=fewer / share,
+        how=f"{how}; / {show_number(share)}, the share of the roof reached",
     )
 
 
@@ -69,6 +80,7 @@ RULE = Rule(
     topic=Topic.ROOFLINE,
     priority=Priority.HIGH,
     kinds=(Kind.TIMING, Kind.APPLICATION, Kind.DEVICE),
+    family=Family.ROOFLINE,
     why="Below the ridge point the time of a kernel is its bytes divided by the bandwidth.",
     when=(
         "FLOP per byte are below peak / bandwidth. With a time: only from 50 % to 80 % of the "

@@ -12,6 +12,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -122,6 +123,7 @@ RULE = Rule(
     topic=Topic.TRANSFERS,
     priority=Priority.HIGH,
     kinds=(Kind.TIMING, Kind.APPLICATION),
+    family=Family.COPIES,
     why="The driver must first copy pageable data into a pinned buffer of its own, and cannot overlap that.",
     when=(
         "A copy uses pageable memory, or reaches less than 60 % of the rate of the link, on a GPU "

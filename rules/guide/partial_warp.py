@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.rules.bottleneck import relieved, sm_units
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -23,26 +25,23 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.launch import Launch
 
 
-def check(launch: Launch) -> Verdict:
+def check(launch: Launch, profile: KernelProfile | None = None) -> Verdict:
     """Advise when the last warp of each block is not full."""
     spare = -launch.threads % WARP_SIZE
     if not spare:
         return PASSED
     lanes = launch.threads + spare
-    fewer = f" or {lanes - WARP_SIZE}" if lanes > WARP_SIZE else ""
     return Advice(
         message=(
             f"A block of {plural(launch.threads, 'thread')} occupies "
             f"{plural(lanes // WARP_SIZE, 'warp')} of {WARP_SIZE} lanes: {spare} of its {lanes} "
             f"lanes ({show_share(spare / lanes)}) never work."
         ),
-        action=(
-            f"Launch {lanes}{fewer} threads per block and let threads beyond the data "
-            "return early: if (i >= n) return;"
-        ),
+        action=_action(launch.threads, lanes),
         evidence=(
             given("threads per block", launch.threads, "threads"),
             derived("idle lanes", spare / lanes, "share"),
@@ -52,6 +51,19 @@ def check(launch: Launch) -> Verdict:
             upper_bound=lanes / launch.threads,
             how=f"lanes / threads = {lanes} / {launch.threads}",
         ),
+        relief=relieved(profile, lanes / launch.threads, *sm_units(profile)) if profile else None,
+    )
+
+
+def _action(threads: int, lanes: int) -> str:
+    if threads < WARP_SIZE:
+        return (
+            f"Let a block of 128 threads do the work of {show_number(128 / threads)} of these "
+            "blocks: more threads per block alone would leave the lanes as idle as now."
+        )
+    return (
+        f"Launch {lanes} or {lanes - WARP_SIZE} threads per block, fewer or more blocks to match, and "
+        "let threads beyond the data return early: if (i >= n) return;"
     )
 
 
@@ -61,6 +73,7 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH,),
+    family=Family.DIVERGENCE,
     recommendation=True,
     why="The hardware runs whole warps, so an empty lane costs as much as a working one.",
     when="Threads per block are not a multiple of the warp size.",

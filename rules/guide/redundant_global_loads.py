@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.limiter import AtRoof, LatencyBound
 from gpuadvise.advisor.occupancy.model import occupancy as model
-from gpuadvise.advisor.quantity import show_bytes
-from gpuadvise.rules.evidence import given
+from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.rules.bottleneck import relieved
+from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -25,14 +28,29 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Reuse
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
-ONCE = 1.0
+# Caches mostly hide what is read up to twice.
+TWICE = 2.0
+# Of loads, found in L1; of instructions, loads from global memory.
+FOUND = 0.7
+LOADS = 0.2
+# Of a warp's time, in the queue for them.
+WAITING = 0.4
 
 
-def check(reuse: Reuse, occupancy: Occupancy | None = None) -> Verdict:
+def check(
+    reuse: Reuse | None = None,
+    occupancy: Occupancy | None = None,
+    profile: KernelProfile | None = None,
+    limiter: Limiter | None = None,
+) -> Verdict:
     """Advise to stage data in shared memory that a block reads more than once."""
-    if reuse.staged or reuse.factor <= ONCE:
+    if reuse is None:
+        return _profiled(profile, limiter) if profile else PASSED
+    if reuse.staged or reuse.factor <= TWICE:
         return PASSED
     total = reuse.total_bytes
     traffic = (
@@ -54,6 +72,39 @@ def check(reuse: Reuse, occupancy: Occupancy | None = None) -> Verdict:
     )
 
 
+def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
+    hit, share = profile.l1_load_hit_rate or profile.l1_hit_rate, _loads(profile)
+    if hit is None or hit < FOUND or not isinstance(limiter, AtRoof | LatencyBound):
+        return PASSED
+    waits = profile.top_stall
+    throttled = waits is not None and waits[0] == "lg_throttle" and waits[1] >= WAITING
+    # Without a count of loads only warps that queue for them tell how many there are.
+    often = share >= LOADS if share is not None else throttled
+    if not often or not (isinstance(limiter, AtRoof) or throttled):
+        return PASSED
+    relief = relieved(profile, 1e6, "l1/shared", "lsu", "memory", "compute")
+    relief |= relieved(profile, 1 / (1 - min(share or 1 / 2, 0.95)), "issue")
+    counted = () if share is None else (profiled("loads / instructions", share, "share"),)
+    return Advice(
+        message=(
+            f"L1 has {show_share(hit)} of what warps load from global memory already, and they queue "
+            "for it: the same bytes are read again and again."
+        ),
+        action=(
+            "Load a tile once into shared memory, __syncthreads(), and read it there; better still, let "
+            "each thread compute several results from values in registers (4 x 4 or 8 x 8 in a product)."
+        ),
+        evidence=(profiled("L1 hit rate", hit, "share"), *counted),
+        relief=relief,
+    )
+
+
+def _loads(profile: KernelProfile) -> float | None:
+    """Return loads from global memory per instruction."""
+    loads = profile.global_loads.requests
+    return None if loads is None or not profile.instructions else loads / profile.instructions
+
+
 def _price(reuse: Reuse, occupancy: Occupancy | None) -> str:
     if occupancy is None or not occupancy.launchable:
         return ""
@@ -69,14 +120,24 @@ RULE = Rule(
     topic=Topic.MEMORY,
     priority=Priority.MEDIUM,
     kinds=(Kind.APPLICATION, Kind.PROFILE),
+    family=Family.REUSE,
     recommendation=True,
     why="Shared memory serves repeated reads at many times the rate of device memory.",
-    when="A block reads the same global bytes more than once and does not stage them.",
+    when=(
+        "A block reads the same global bytes more than twice and does not stage them, or a profile shows a fifth of the "
+        "instructions loading from global memory, 70 % of it found in L1, as the limit."
+    ),
     thresholds=(
-        Threshold(name="reads per byte", value=ONCE, unit="reads", source="guide 10.2.3.2"),
+        Threshold(
+            name="reads per byte",
+            value=TWICE,
+            unit="reads",
+            source="our judgement of guide 10.2.3.2: caches mostly hide what is read twice",
+        ),
     ),
     citations=guide("10.2.3.2", "9.2.2.2"),
     check=check,
+    either=("reuse", "profile"),
     examples=Examples(
         fires={
             "gpu": "h200",
@@ -86,8 +147,8 @@ RULE = Rule(
         },
         quiet={"reuse": {"factor": 16, "tile": "8KiB", "staged": True}},
         edges=(
+            {"reuse": {"factor": 2.1, "tile": "8KiB"}},
             {"reuse": {"factor": 2, "tile": "8KiB"}},
-            {"reuse": {"factor": 1, "tile": "8KiB"}},
         ),
     ),
 )

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.next_steps import Knob
-from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Kind,
     Priority,
     Rule,
@@ -24,28 +25,36 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.occupancy_words import (
     LOW,
     costs_independence,
+    filled_by_grid,
     steps_of,
+    together,
     too_few_in_flight,
+    wants_warps,
     warps_gain,
 )
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.code import LaunchBounds
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.advisor.occupancy.next_steps import NextStep
 
 
 def check(
     device: Device,
     occupancy: Occupancy,
     registers: int,
-    profile: Profile | None = None,
+    profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
     work: Work | None = None,
     independent_instructions: float | None = None,
+    grid: tuple[int, int, int] | None = None,
+    sm_count: int | None = None,
+    launch_bounds: LaunchBounds | None = None,
+    limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise the next register step when registers limit a low occupancy."""
     if not too_few_in_flight(occupancy, independent_instructions):
@@ -53,7 +62,9 @@ def check(
     if Resource.REGISTERS not in occupancy.limiters:
         return PASSED
     step = next((s for s in steps_of(occupancy) if s.knob is Knob.REGISTERS), None)
-    if step is None or busy(profile, traffic, device, work):
+    if step is None or busy(profile, traffic, device, work) or not wants_warps(limiter):
+        return PASSED
+    if not filled_by_grid(occupancy, grid, sm_count):
         return PASSED
     threads, blocks = occupancy.launch.threads, step.after.blocks_per_sm
     return Advice(
@@ -61,13 +72,13 @@ def check(
             f"{registers} registers x {plural(threads, 'thread')} let an SM hold "
             f"{plural(occupancy.blocks_per_sm, 'block')} ({show_share(occupancy.occupancy)} "
             f"occupancy); with {step.to} registers it holds {blocks} "
-            f"({show_share(step.after.occupancy)}){_together(step)}."
+            f"({show_share(step.after.occupancy)}){together(step)}."
         ),
         action=(
-            f"Declare the kernel __launch_bounds__({threads}, {blocks}), or compile its file with "
-            f"-maxrregcount={step.to} (CUDA 12.4 and later also know __maxnreg__({step.to}), "
-            "without launch bounds). Check with -Xptxas -v that it does not spill: "
-            f"{plural(registers - step.to, 'register')} fewer may mean as many values in local memory."
+            f"{_capped(threads, blocks, step.to, launch_bounds)} Unlikely to pay: "
+            f"{plural(registers - step.to, 'register')} fewer mostly mean as many values in local "
+            "memory (of 71 such caps measured on an H200, 70 spilled and none was faster). Compile "
+            "with -Xptxas -v and look before you time it."
             f"{costs_independence(occupancy, independent_instructions)}"
         ),
         evidence=(
@@ -75,15 +86,20 @@ def check(
             derived("registers for one more block", step.to, "registers"),
             derived("occupancy then", step.after.occupancy, "share"),
         ),
-        gain=warps_gain(occupancy, step),
+        gain=warps_gain(occupancy, step, grid, sm_count),
+        priority=Priority.LOW,
     )
 
 
-def _together(step: NextStep) -> str:
-    if not step.together_with:
-        return ""
-    others = [resource.replace("_", " ") for resource in step.together_with]
-    return f", if {and_list(others)} give way too"
+def _capped(threads: int, blocks: int, registers: int, bounds: LaunchBounds | None) -> str:
+    """Return how to ask for fewer; -maxrregcount does nothing to a kernel with launch bounds."""
+    if bounds is not None:
+        return f"Write __launch_bounds__({bounds.threads}, {blocks}) instead of the present bounds."
+    return (
+        f"Declare the kernel __launch_bounds__({threads}, {blocks}), or compile its file with "
+        f"-maxrregcount={registers} (CUDA 12.4 and later also know __maxnreg__({registers}), "
+        "without launch bounds)."
+    )
 
 
 RULE = Rule(
@@ -92,6 +108,7 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH, Kind.BINARY),
+    family=Family.RESIDENCY,
     why="Registers are given out in steps, so a few more than a step cost a whole block.",
     when=(
         "Registers limit an occupancy below 50 % (times the independent instructions per thread), fewer would win a block, and no unit is known "

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Evidence,
     Examples,
+    Family,
     Kind,
     Priority,
     Rule,
+    Threshold,
     Topic,
     Verdict,
 )
@@ -24,7 +28,17 @@ from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Compiled, LaunchBounds
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.answer import Occupancy
+
+
+# Slow paths of sinf, or double mathematics, take some 40 bytes that few launches ever touch.
+SMALL_FRAME = 64
+# A word or two outside of loops.
+FEW_BYTES = 16
+# Requests to local memory per instruction: below the first nobody notices them.
+RARE = 0.005
+HEAVY = 0.05
 
 
 def check(
@@ -34,12 +48,18 @@ def check(
     compiled: Compiled | None = None,
     occupancy: Occupancy | None = None,
     launch_bounds: LaunchBounds | None = None,
+    profile: KernelProfile | None = None,
 ) -> Verdict:
     """Advise when registers spill, or when a stack frame holds local arrays."""
+    counted = _local_share(profile) if profile else None
+    if counted is not None and counted < RARE:
+        return PASSED  # what the code has, this launch hardly runs through
     if spill_bytes:
-        return _spills(spill_bytes, compiled, occupancy, launch_bounds)
-    if spill_requests:
+        return _measured(_spills(spill_bytes, compiled, occupancy, launch_bounds), profile, counted)
+    if spill_requests and profile is None:
         return _requests(spill_requests)
+    if profile is not None and counted is not None:
+        return _measured(_local(profile, counted), profile, counted)
     if stack_bytes and spill_bytes is not None:
         return _frame(stack_bytes)
     if stack_bytes:
@@ -60,8 +80,7 @@ def _spills(
             "for values that did not fit the registers it was allowed."
         ),
         action=(
-            f"Allow more registers ({_allowed(bounds)}), or shorten the life of "
-            f"values{_price(spill, occupancy)}. From "
+            f"{_remedy(bounds, occupancy)}{_price(spill, occupancy)}. From "
             'CUDA 13.0 on, asm volatile(".pragma \\"enable_smem_spilling\\";") at the start of the '
             "kernel makes it spill to shared memory first."
         ),
@@ -70,7 +89,54 @@ def _spills(
                 label="spilled, stores and loads", value=spill, unit="bytes", source="compiler"
             ),
         ),
+        priority=Priority.LOW if spill <= FEW_BYTES else None,
     )
+
+
+def _remedy(bounds: LaunchBounds | None, occupancy: Occupancy | None) -> str:
+    most = occupancy.hardware.max_registers_per_thread if occupancy else None
+    if occupancy and most and (occupancy.launch.registers or 0) >= most:
+        return (
+            f"A thread has all {most} registers that the hardware gives: split the kernel, let a "
+            "thread compute fewer elements, or keep values in shared memory"
+        )
+    return f"Allow more registers ({_allowed(bounds)}), or shorten the life of values"
+
+
+def _local_share(profile: KernelProfile) -> float | None:
+    """Return requests to local memory per executed instruction; None where nobody counted."""
+    ways = (profile.local_loads.requests, profile.local_stores.requests)
+    counts = [count for count in ways if count is not None]
+    requests = max(sum(counts), profile.spill_requests or 0.0)
+    if not profile.instructions or (not counts and profile.spill_requests is None):
+        return None
+    return requests / profile.instructions
+
+
+def _local(profile: KernelProfile, share: float) -> Advice:
+    spilled = profile.spill_requests or 0.0
+    what = "spilled registers" if spilled else "arrays indexed by a variable, or a stack"
+    more = (
+        "Allow more registers (lower the blocks in __launch_bounds__, or raise -maxrregcount "
+        "where there are no bounds), or shorten the life of values."
+        if spilled
+        else "Unroll the loops over the array so that every index is a constant, or move it to "
+        "shared memory."
+    )
+    return Advice(
+        message=(f"{show_share(share)} of the executed instructions go to local memory: {what}."),
+        action=f"{more} -Xptxas -v says how many bytes spill.",
+        evidence=(profiled("requests to local memory / instructions", share, "share"),),
+    )
+
+
+def _measured(advice: Advice, profile: KernelProfile | None, share: float | None) -> Advice:
+    """Return *advice* weighed by how much of what runs goes to local memory."""
+    if profile is None or share is None:
+        return advice
+    relief = relieved(profile, 1e6, "dram", "l2", "l1/shared", "lsu", "memory", "adu")
+    relief |= relieved(profile, 1 / max(1 - share, 0.05), "issue")
+    return replace(advice, relief=relief, priority=Priority.LOW if share < HEAVY else None)
 
 
 def _allowed(bounds: LaunchBounds | None) -> str:
@@ -78,7 +144,11 @@ def _allowed(bounds: LaunchBounds | None) -> str:
     if bounds and bounds.blocks and bounds.blocks > 1:
         now, then = bounds.blocks, bounds.blocks - 1
         return f"write __launch_bounds__({bounds.threads}, {then}) instead of {now} blocks"
-    return "raise -maxrregcount or lower the blocks in __launch_bounds__"
+    return (
+        f"lower the threads in __launch_bounds__({bounds.threads})"
+        if bounds
+        else "raise -maxrregcount, or lower the blocks in __launch_bounds__"
+    )
 
 
 def _price(spill: int, occupancy: Occupancy | None) -> str:
@@ -86,6 +156,8 @@ def _price(spill: int, occupancy: Occupancy | None) -> str:
     if occupancy is None or not occupancy.launchable or not occupancy.launch.registers:
         return ""
     more = min(-(-spill // 8), occupancy.hardware.max_registers_per_thread)
+    if occupancy.launch.registers >= occupancy.hardware.max_registers_per_thread:
+        return ""
     wanted = min(occupancy.launch.registers + more, occupancy.hardware.max_registers_per_thread)
     then = model(occupancy.hardware, replace(occupancy.launch, registers=wanted))
     if not then.launchable:
@@ -116,6 +188,7 @@ def _frame(stack: int) -> Advice:
             "shared memory. Math functions in double precision also use some 40 bytes."
         ),
         evidence=(Evidence(label="stack frame", value=stack, unit="bytes", source="compiler"),),
+        priority=Priority.LOW if stack <= SMALL_FRAME else None,
     )
 
 
@@ -130,6 +203,7 @@ def _unknown(stack: int) -> Advice:
             "arrays want constant indices."
         ),
         evidence=(Evidence(label="stack frame", value=stack, unit="bytes", source="compiler"),),
+        priority=Priority.LOW if stack <= SMALL_FRAME else None,
     )
 
 
@@ -139,8 +213,26 @@ RULE = Rule(
     topic=Topic.MEMORY,
     priority=Priority.HIGH,
     kinds=(Kind.BINARY, Kind.PROFILE),
+    family=Family.SPILLS,
     why="Local memory is device memory: an access that misses the cache takes hundreds of cycles.",
-    when="The compiler spills registers, or the kernel has a stack frame.",
+    when=(
+        "The compiler spills registers, or the kernel has a stack frame; low for up to 16 bytes of "
+        "spills or 64 bytes of frame, and where a profile counts few requests to local memory."
+    ),
+    thresholds=(
+        Threshold(
+            name="small frame",
+            value=SMALL_FRAME,
+            unit="bytes",
+            source="our judgement: slow paths of mathematics take some 40",
+        ),
+        Threshold(
+            name="heavy use",
+            value=HEAVY,
+            unit="requests per instruction",
+            source="our judgement of profiles on an H200",
+        ),
+    ),
     citations=(*guide("10.2.4", "9.2.3"), programming_guide("Local Memory")),
     check=check,
     either=("spill_bytes", "spill_requests", "stack_bytes"),

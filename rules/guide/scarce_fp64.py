@@ -10,6 +10,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -22,15 +23,20 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.timing import Work
 
 SCARCE = 1 / 16
 # sinf and its like hold a few FP64 instructions for large arguments.
 NOTABLE = 0.02
 
 
-def check(device: Device, fp64_share: float, fp64_ratio: float) -> Verdict:
+def check(
+    device: Device, fp64_ratio: float, fp64_share: float | None = None, work: Work | None = None
+) -> Verdict:
     """Advise when FP64 instructions are notable and the device runs them at 1:16 or less."""
-    if fp64_share < NOTABLE or fp64_ratio > SCARCE:
+    if fp64_share is None and work is not None:
+        fp64_share = 1.0 if work.dtype == "fp64" else 0.0
+    if fp64_share is None or fp64_share < NOTABLE or fp64_ratio > SCARCE:
         return PASSED
     slower = 1 / fp64_ratio
     least = 1 + fp64_share * (slower - 1)
@@ -61,6 +67,7 @@ RULE = Rule(
     topic=Topic.INSTRUCTIONS,
     priority=Priority.MEDIUM,
     kinds=(Kind.BINARY, Kind.DEVICE),
+    family=Family.ARITHMETIC,
     why="GPUs for graphics have a few FP64 units per SM, only so that such code runs at all.",
     when="At least 2 % of the instructions are FP64 and the FP64 peak is 1/16 of the FP32 peak or less.",
     thresholds=(
@@ -73,6 +80,7 @@ RULE = Rule(
     ),
     citations=guide("12.1.1", "11.1"),
     check=check,
+    either=("fp64_share", "work"),
     examples=Examples(
         fires={"gpu": "rtx4090", "compiled": {"fp64_instructions": 200, "instructions": 1000}},
         quiet={"gpu": "h200", "compiled": {"fp64_instructions": 200, "instructions": 1000}},

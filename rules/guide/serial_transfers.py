@@ -13,6 +13,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -94,6 +95,7 @@ RULE = Rule(
     topic=Topic.TRANSFERS,
     priority=Priority.HIGH,
     kinds=(Kind.TIMING, Kind.DEVICE),
+    family=Family.COPIES,
     why="Copy engines and SMs work at the same time if the data come in pieces.",
     when="Staging in several streams saves at least 5 % of the sequential time, by the overlap model.",
     thresholds=(

@@ -14,6 +14,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Kind,
     Priority,
     Rule,
@@ -25,7 +26,7 @@ from gpuadvise.rules.occupancy_words import steps_of, warps_gain
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timing import Traffic
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.next_steps import NextStep
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 def check(
     occupancy: Occupancy,
-    profile: Profile | None = None,
+    profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
 ) -> Verdict:
     """Advise the attribute call for dynamic memory beyond the default, or for a larger carveout."""
@@ -65,6 +66,7 @@ def _optin(occupancy: Occupancy, needed: int) -> Advice:
             given("shared memory per block", used, "bytes"),
             derived("default limit", default, "bytes"),
         ),
+        broken=True,
     )
 
 
@@ -90,6 +92,7 @@ RULE = Rule(
     topic=Topic.MEMORY,
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH, Kind.DEVICE),
+    family=Family.RESIDENCY,
     why="Beyond the default, a kernel gets shared memory only after it was asked for.",
     when=(
         "A block of a launch that is not known to have run uses more than 48 KiB without the opt-in "

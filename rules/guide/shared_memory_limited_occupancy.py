@@ -14,6 +14,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Kind,
     Priority,
     Rule,
@@ -21,12 +22,22 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.occupancy_words import LOW, steps_of, too_few_in_flight, warps_gain
+from gpuadvise.rules.occupancy_words import (
+    LOW,
+    filled_by_grid,
+    residency_priority,
+    steps_of,
+    together,
+    too_few_in_flight,
+    wants_warps,
+    warps_gain,
+)
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
@@ -34,10 +45,13 @@ if TYPE_CHECKING:
 def check(
     device: Device,
     occupancy: Occupancy,
-    profile: Profile | None = None,
+    profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
     work: Work | None = None,
     independent_instructions: float | None = None,
+    grid: tuple[int, int, int] | None = None,
+    sm_count: int | None = None,
+    limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise the bytes to cut when shared memory limits a low occupancy."""
     if not too_few_in_flight(occupancy, independent_instructions):
@@ -48,14 +62,16 @@ def check(
     step = steps.get(Knob.SHARED_MEMORY)
     if Knob.CARVEOUT in steps:
         return PASSED  # shared-memory-carveout: the SM can give more before the kernel takes less
-    if step is None or busy(profile, traffic, device, work):
+    if step is None or busy(profile, traffic, device, work) or not wants_warps(limiter):
+        return PASSED
+    if not filled_by_grid(occupancy, grid, sm_count):
         return PASSED
     return Advice(
         message=(
             f"{step.start:,} bytes of shared memory per block let an SM hold "
             f"{plural(occupancy.blocks_per_sm, 'block')} ({show_share(occupancy.occupancy)} "
             f"occupancy); with {step.to:,} bytes it holds {step.after.blocks_per_sm} "
-            f"({show_share(step.after.occupancy)})."
+            f"({show_share(step.after.occupancy)}){together(step)}."
         ),
         action=(
             f"Cut {plural(step.start - step.to, 'byte')} per block: a smaller tile, a narrower type, or "
@@ -68,7 +84,8 @@ def check(
             derived("shared memory for one more block", step.to, "bytes"),
             derived("occupancy then", step.after.occupancy, "share"),
         ),
-        gain=warps_gain(occupancy, step),
+        gain=warps_gain(occupancy, step, grid, sm_count),
+        priority=residency_priority(occupancy, [step]),
     )
 
 
@@ -78,6 +95,7 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH, Kind.BINARY),
+    family=Family.RESIDENCY,
     why="An SM divides its shared memory among whole blocks and leaves the rest unused.",
     when=(
         "Shared memory limits an occupancy below 50 % (times the independent instructions per thread), fewer bytes would win a block, and no "

@@ -16,6 +16,7 @@ from gpuadvise.rules.evidence import derived, given, traced
 from gpuadvise.rules.model import (
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -33,17 +34,30 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
 
 MOSTLY = 0.5
+# Of the run: what takes less is not worth packing.
+SHARE = 0.05
 
 
 def check(
-    transfers: tuple[Transfer, ...], link: LinkModel, timeline: TracedRun | None = None
+    transfers: tuple[Transfer, ...],
+    link: LinkModel,
+    run_seconds: float | None = None,
+    timeline: TracedRun | None = None,
 ) -> Verdict:
     """Advise for repeated copies of which at least half the time is latency."""
     return tuple(
         _advice(copy, link, timeline)
         for copy in transfers
-        if copy.count > 1 and latency_share(copy.bytes, link, copy.direction) > MOSTLY
+        if copy.count > 1
+        and latency_share(copy.bytes, link, copy.direction) > MOSTLY
+        and _matters(copy, link, run_seconds)
     )
+
+
+def _matters(copy: Transfer, link: LinkModel, run_seconds: float | None) -> bool:
+    """Return whether the copies take a twentieth of the run, as far as its time is known."""
+    seconds = copy.count * copy_seconds(copy.bytes, link, copy.direction)
+    return run_seconds is None or seconds >= SHARE * run_seconds
 
 
 def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
@@ -93,6 +107,7 @@ RULE = Rule(
     topic=Topic.TRANSFERS,
     priority=Priority.MEDIUM,
     kinds=(Kind.TIMING,),
+    family=Family.COPIES,
     why="Every copy pays the same few microseconds, however little it carries.",
     when="Two or more copies spend over half of their time in latency.",
     thresholds=(

@@ -11,6 +11,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Kind,
     Priority,
     Rule,
@@ -21,13 +22,16 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
 ENOUGH = 0.5
 
 
-def check(occupancy: Occupancy, registers: int) -> Verdict:
+def check(occupancy: Occupancy, registers: int, profile: KernelProfile | None = None) -> Verdict:
     """Advise to leave occupancy alone when it is from half to just below full."""
+    if profile is not None:
+        return PASSED  # the limit that the profile shows says it better
     share = occupancy.occupancy
     if not occupancy.launchable or not ENOUGH <= share < 1:
         return PASSED
@@ -59,8 +63,9 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.LOW,
     kinds=(Kind.LAUNCH, Kind.DEVICE),
+    family=Family.RESIDENCY,
     why="From about half of the warps on, more of them rarely make a kernel faster.",
-    when="Theoretical occupancy is at least 50 % and below 100 %.",
+    when="Theoretical occupancy is at least 50 % and below 100 %, and nothing was profiled.",
     thresholds=(
         Threshold(
             name="enough",

@@ -12,6 +12,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -86,6 +87,7 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH,),
+    family=Family.RESIDENCY,
     why="An SM runs out of block slots long before it runs out of room for warps.",
     when="A block has fewer than 64 threads.",
     thresholds=(

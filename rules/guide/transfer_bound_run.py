@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -18,11 +21,16 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.sources import guide
 
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timing import Pipeline
+
 MUCH = 0.3
 
 
-def check(transfer_seconds: float, run_seconds: float) -> Verdict:
-    """Advise when copies take more than 30 % of the end-to-end time."""
+def check(transfer_seconds: float, run_seconds: float, pipeline: Pipeline | None = None) -> Verdict:
+    """Advise when copies that nothing hides take more than 30 % of the end-to-end time."""
+    if pipeline is not None and pipeline.streams > 1:
+        return _staged(transfer_seconds, run_seconds, pipeline)
     share = transfer_seconds / run_seconds if run_seconds else 0.0
     if share <= MUCH:
         return PASSED
@@ -51,6 +59,33 @@ def check(transfer_seconds: float, run_seconds: float) -> Verdict:
     )
 
 
+def _staged(copies: float, run: float, pipeline: Pipeline) -> Verdict:
+    """Return advice on what streams leave exposed: the run without the kernel."""
+    run = min(run, copies + pipeline.kernel_seconds)
+    exposed = max(0.0, run - pipeline.kernel_seconds)
+    if exposed <= MUCH * run:
+        return PASSED
+    return Advice(
+        message=(
+            f"Copies take {show_seconds(copies)}, of which {pipeline.streams} streams leave "
+            f"{show_seconds(exposed)} of {show_seconds(run)} exposed: {show_share(exposed / run)} of the run."
+        ),
+        action=(
+            f"The kernel's {show_seconds(pipeline.kernel_seconds)} cannot hide more: copy less. Keep intermediate "
+            "data on the device, copy only what changed, and use narrower types."
+        ),
+        evidence=(
+            derived("exposed copy time", exposed, "s"),
+            given("end-to-end time", run, "s"),
+        ),
+        gain=Gain(
+            kind="run time",
+            upper_bound=run / pipeline.kernel_seconds,
+            how="run time / time of the kernel",
+        ),
+    )
+
+
 def _overlap(rest: float, hidden: float) -> str:
     """Return what overlapping can win; without other work there is nothing to hide behind."""
     if not hidden:
@@ -67,6 +102,7 @@ RULE = Rule(
     topic=Topic.TRANSFERS,
     priority=Priority.HIGH,
     kinds=(Kind.TIMING,),
+    family=Family.COPIES,
     recommendation=True,
     why="The link to the host is tens of times slower than the memory of the device.",
     when="Copies take more than 30 % of the end-to-end time.",

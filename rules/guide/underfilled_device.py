@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.busy import busy
-from gpuadvise.advisor.occupancy.grid import waves
+from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.evidence import derived, given, told
+from gpuadvise.rules.evidence import given, profiled, told
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -26,77 +26,61 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.facts.profile import Profile
-    from gpuadvise.advisor.facts.timing import Traffic, Work
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.advisor.occupancy.grid import Waves
 
-IDLE = 0.2
+# What a launch takes to start and to end: below it the size of the grid is not the matter.
+SHORTEST = 20e-6
 
 
 def check(
-    device: Device,
     sm_count: int,
     grid: tuple[int, int, int],
-    occupancy: Occupancy,
+    device: Device | None = None,
+    occupancy: Occupancy | None = None,
     concurrent: bool | None = None,
     elements: int | None = None,
-    profile: Profile | None = None,
-    traffic: Traffic | None = None,
-    work: Work | None = None,
+    profile: KernelProfile | None = None,
+    limiter: Limiter | None = None,
 ) -> Verdict:
-    """Advise when a fifth or more of the block slots of all waves stay empty."""
+    """Advise when the grid has fewer blocks than the device has multiprocessors."""
     blocks = math.prod(grid)
-    filled = waves(occupancy, sm_count, blocks)
-    if concurrent or filled is None or 1 - filled.tail_efficiency < IDLE:
+    if concurrent or blocks >= sm_count or isinstance(limiter, AtRoof | IssueBound):
         return PASSED
-    if busy(profile, traffic, device, work):
-        return PASSED
+    name = device.name if device else "the GPU"
+    short = profile is not None and (profile.seconds or SHORTEST) < SHORTEST
     return Advice(
-        message=_seen(device, sm_count, blocks, filled.wave_size, filled.waves),
-        action=(
-            _batch(elements, filled.wave_size * occupancy.launch.threads)
-            or _more(sm_count, filled.wave_size, filled.waves)
+        message=(
+            f"{plural(blocks, 'block')} for the {sm_count} SMs of {name}: "
+            f"{plural(sm_count - blocks, 'SM')} ({show_share(1 - blocks / sm_count)}) "
+            f"{'gets' if sm_count - blocks == 1 else 'get'} no work."
         ),
+        action=_batch(elements, occupancy, sm_count) or _more(sm_count, occupancy),
         evidence=(
             given("blocks in the grid", blocks, "blocks"),
-            told(device, "sm_count", "SMs", sm_count, "SMs"),
-            derived("blocks per wave", filled.wave_size, "blocks"),
-            derived("waves", filled.waves, "waves"),
-            derived("tail efficiency", filled.tail_efficiency, "share"),
+            told(device, "sm_count", "SMs", sm_count, "SMs")
+            if device
+            else profiled("SMs", sm_count, "SMs"),
         ),
-        gain=Gain(
-            kind="kernel throughput",
-            upper_bound=1 / filled.tail_efficiency,
-            how=f"block slots / blocks = {_slots(filled):,} / {blocks:,}",
-        ),
+        gain=_gain(blocks, sm_count, occupancy if profile else None),
+        priority=Priority.LOW if short else None,
     )
 
 
-def _seen(device: Device, sm_count: int, blocks: int, wave: int, count: float) -> str:
-    if blocks < sm_count:
-        return (
-            f"{plural(blocks, 'block')} for the {sm_count} SMs of {device.name}: "
-            f"{plural(sm_count - blocks, 'SM')} ({show_share(1 - blocks / sm_count)}) get no work."
-        )
-    if count < 1:
-        return (
-            f"{blocks:,} blocks fill {show_share(count)} of the {wave:,} that {device.name} "
-            "can hold at once."
-        )
-    last = count - math.floor(count)
-    return (
-        f"{blocks:,} blocks run in {count:.2f} waves of {wave:,}: in the last one "
-        f"{show_share(1 - last)} of {device.name} idles."
-    )
+def _gain(blocks: int, sm_count: int, occupancy: Occupancy | None) -> Gain:
+    """Return the bound in SMs; beside a profile, whose units bound it too, in all block slots."""
+    if occupancy is None or not occupancy.blocks_per_sm:
+        how = f"SMs / blocks = {sm_count} / {blocks}"
+        return Gain(kind="kernel throughput", upper_bound=sm_count / blocks, how=how)
+    slots = sm_count * occupancy.blocks_per_sm
+    how = f"block slots / blocks = {slots:,} / {blocks}"
+    return Gain(kind="kernel throughput", upper_bound=slots / blocks, how=how)
 
 
-def _slots(filled: Waves) -> int:
-    return math.ceil(filled.waves) * filled.wave_size
-
-
-def _batch(elements: int | None, threads: int) -> str | None:
+def _batch(elements: int | None, occupancy: Occupancy | None, sm_count: int) -> str | None:
     """Return what to do when the problem itself is too small for the device."""
+    threads = sm_count * occupancy.threads_per_sm if occupancy else 0
     if elements is None or elements >= threads:
         return None
     return (
@@ -106,17 +90,16 @@ def _batch(elements: int | None, threads: int) -> str | None:
     )
 
 
-def _more(sm_count: int, wave: int, count: float) -> str:
-    if count < 1:
-        return (
-            f"Launch at least {wave:,} blocks ({sm_count} SMs x {plural(wave // sm_count, 'block')}): give "
-            "each thread less work, split a reduction, or run other kernels beside this one in "
-            "their own streams. Thousands of blocks also fill future GPUs."
-        )
-    down, up = math.floor(count) * wave, math.ceil(count) * wave
+def _more(sm_count: int, occupancy: Occupancy | None) -> str:
+    per_sm = occupancy.blocks_per_sm if occupancy else 0
+    wanted = (
+        f"at least {sm_count * per_sm:,} blocks ({sm_count} SMs x {plural(per_sm, 'block')})"
+        if per_sm
+        else f"several times {sm_count} blocks"
+    )
     return (
-        f"Choose a block size or work per thread that gives {down:,} or {up:,} blocks, or launch "
-        f"{wave:,} blocks that each loop over the data (grid-stride loop)."
+        f"Launch {wanted}: give each thread less work, split a reduction, or run other kernels "
+        "beside this one in their own streams. Thousands of blocks also fill future GPUs."
     )
 
 
@@ -126,17 +109,18 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.HIGH,
     kinds=(Kind.LAUNCH, Kind.DEVICE),
+    family=Family.GRID,
     why="An SM without a block does nothing until the grid ends.",
     when=(
-        "At least 20 % of the block slots in all waves of the grid are empty, nothing runs beside "
-        "the kernel, and no unit is known to be busy."
+        "The grid has fewer blocks than the device has multiprocessors, nothing runs beside the "
+        "kernel, and no unit is known to be at its roof."
     ),
     thresholds=(
         Threshold(
-            name="idle share",
-            value=IDLE,
-            unit="share",
-            source="our judgement: below it, other effects hide the tail",
+            name="shortest",
+            value=SHORTEST,
+            unit="s",
+            source="our judgement: below it the launch itself counts, and the finding is low",
         ),
     ),
     citations=guide("11.3", "10.5"),
@@ -145,8 +129,8 @@ RULE = Rule(
         fires={"gpu": "h200", "regs": 72, "block": 128, "grid": 96},
         quiet={"gpu": "h200", "regs": 32, "block": 256, "grid": 100_000},
         edges=(
-            {"gpu": "h200", "regs": 32, "block": 256, "grid": 844},
-            {"gpu": "h200", "regs": 32, "block": 256, "grid": 845},
+            {"gpu": "h200", "block": 256, "grid": 131},
+            {"gpu": "h200", "block": 256, "grid": 132},
         ),
     ),
 )

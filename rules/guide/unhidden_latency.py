@@ -13,6 +13,7 @@ from gpuadvise.rules.model import (
     Advice,
     Evidence,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -21,12 +22,14 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.occupancy_words import filled_by_grid, wants_warps
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.facts.profile import Profile
-    from gpuadvise.advisor.facts.timing import Traffic
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
+    from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
 
@@ -35,8 +38,12 @@ def check(
     occupancy: Occupancy,
     arithmetic_latency: int,
     independent_instructions: float | None = None,
-    profile: Profile | None = None,
+    profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
+    work: Work | None = None,
+    grid: tuple[int, int, int] | None = None,
+    sm_count: int | None = None,
+    limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise when resident warps x independent instructions do not cover the latency."""
     ilp = independent_instructions or 1.0
@@ -49,7 +56,9 @@ def check(
     resident = occupancy.warps_per_sm
     if needed is None or not resident or resident >= needed.warps:
         return PASSED
-    if busy(profile, traffic, device):
+    if busy(profile, traffic, device, work) or not wants_warps(limiter):
+        return PASSED
+    if not filled_by_grid(occupancy, grid, sm_count):
         return PASSED
     return Advice(
         message=(
@@ -70,6 +79,7 @@ def check(
             told(device, "limits", "arithmetic latency", arithmetic_latency, "cycles"),
         ),
         gain=_gain(needed.warps, resident),
+        priority=Priority.LOW if independent_instructions is None else None,
     )
 
 
@@ -90,6 +100,7 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH, Kind.DEVICE, Kind.APPLICATION),
+    family=Family.RESIDENCY,
     recommendation=True,
     why="When every warp waits for its own last result, the SM issues nothing.",
     when=(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import HotRegion
 
 FIRST = 8
+# The largest accessPolicyWindow: attribute of an H200.
+LARGEST_WINDOW = 134_217_728
 
 
 def check(device: Device, hot_region: HotRegion, persisting_l2: int) -> Verdict:
@@ -31,6 +33,8 @@ def check(device: Device, hot_region: HotRegion, persisting_l2: int) -> Verdict:
     known = device.capability.major >= FIRST and persisting_l2
     if hot_region.pinned or hot_region.passes <= 1 or not known:
         return PASSED
+    if hot_region.bytes > LARGEST_WINDOW:
+        return PASSED  # no window covers it, and next to nothing of it would stay
     ratio = min(1.0, persisting_l2 / hot_region.bytes)
     return Advice(
         message=(

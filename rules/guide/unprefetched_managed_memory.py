@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes
-from gpuadvise.rules.evidence import given, traced
+from gpuadvise.rules.evidence import given, told, traced
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -21,14 +21,31 @@ from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.application import Managed
     from gpuadvise.advisor.facts.timeline import TracedRun
 
 
-def check(managed: Managed, timeline: TracedRun | None = None) -> Verdict:
-    """Advise when managed memory is neither prefetched nor advised before its first use."""
+FIRST_FAULTS = 6  # of the major compute capability: Pascal
+
+
+def check(
+    managed: Managed, device: Device | None = None, timeline: TracedRun | None = None
+) -> Verdict:
+    """Advise where managed memory faults page by page, or does not fit the device."""
+    if device is not None and device.integrated:
+        return PASSED  # one memory: nothing moves
+    if device is not None and device.memory_bytes and managed.bytes > device.memory_bytes:
+        return _oversubscribed(managed, device, device.memory_bytes)
     if managed.prefetched or managed.advised:
         return PASSED
+    if device is not None and device.capability.major < FIRST_FAULTS:
+        return PASSED  # the driver moves everything before each launch
+    coherent = device is not None and device.coherent_host_memory
+    return _coherent(managed) if coherent else _faulting(managed, timeline)
+
+
+def _faulting(managed: Managed, timeline: TracedRun | None) -> Advice:
     return Advice(
         message=(
             f"{show_bytes(managed.bytes)} of managed memory are used without a prefetch or an "
@@ -51,6 +68,39 @@ def _gain(timeline: TracedRun) -> Gain:
     return span_gain(timeline, timeline.migration_seconds, how)
 
 
+def _coherent(managed: Managed) -> Advice:
+    return Advice(
+        message=(
+            f"{show_bytes(managed.bytes)} of managed memory are used without a prefetch: this GPU reads "
+            "the host's memory in place, at the rate of the link, until pages have moved."
+        ),
+        action=(
+            "For data that are read more than once call cudaMemPrefetchAsync(ptr, bytes, device, stream) "
+            "before the launch; leave what is read once where it is."
+        ),
+        evidence=(given("managed memory", managed.bytes, "bytes"),),
+        priority=Priority.LOW,
+    )
+
+
+def _oversubscribed(managed: Managed, device: Device, memory: int) -> Advice:
+    return Advice(
+        message=(
+            f"{show_bytes(managed.bytes)} of managed memory for the {show_bytes(memory)} of {device.name}: "
+            f"{show_bytes(managed.bytes - memory)} too many, so that pages push each other out."
+        ),
+        action=(
+            "Work in tiles that fit: cudaMemPrefetchAsync the next tile while the present one is computed, "
+            "and let data that are read once stay on the host with cudaMemAdviseSetPreferredLocation. "
+            "Prefetching 1 range larger than the memory only moves it twice."
+        ),
+        evidence=(
+            given("managed memory", managed.bytes, "bytes"),
+            told(device, "memory_bytes", "device memory", memory, "bytes"),
+        ),
+    )
+
+
 RULE = Rule(
     id="unprefetched-managed-memory",
     title="Prefetch managed memory",
@@ -58,11 +108,19 @@ RULE = Rule(
     priority=Priority.MEDIUM,
     kinds=(Kind.APPLICATION, Kind.SOURCE),
     why="A page fault costs tens of microseconds, and a prefetch moves the same data at the rate of the link.",
-    when="Managed memory is used by a kernel with neither cudaMemPrefetchAsync nor cudaMemAdvise.",
+    when=(
+        "Managed memory is used with neither cudaMemPrefetchAsync nor cudaMemAdvise (low where the GPU "
+        "reads host memory coherently; not on integrated GPUs, nor before compute capability 6.0), or there "
+        "is more of it than device memory."
+    ),
     citations=(programming_guide("Unified Memory Programming"),),
     check=check,
     examples=Examples(
         fires={"managed": {"bytes": "2GiB", "prefetched": False}},
         quiet={"managed": {"bytes": "2GiB", "prefetched": True}},
+        edges=(
+            {"gpu": "h200", "managed": {"bytes": "200GB", "prefetched": True}},
+            {"gpu": "h200", "managed": {"bytes": "100GB", "prefetched": True}},
+        ),
     ),
 )

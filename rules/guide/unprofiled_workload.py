@@ -10,17 +10,17 @@ from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
 
-COMMAND = "ncu --set full --csv --page details ./app > report.csv"
+COMMAND = "ncu --set full -o report ./app"
 
 
 def check(
     launch: Launch,
-    profile: Profile | None = None,
+    profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
     work: Work | None = None,
     pipeline: Pipeline | None = None,
@@ -39,7 +39,7 @@ def check(
         ),
         action=(
             "Run a realistic workload under `nsys profile --stats=true ./app` to find the kernels "
-            f"that take the most time, then `{COMMAND}`, and pass --ncu report.csv. Or give "
+            f"that take the most time, then `{COMMAND}`, and pass report.ncu-rep. Or give "
             "--read, --write and --time."
         ),
         evidence=(given("profiles and times", 0),),
@@ -52,6 +52,7 @@ RULE = Rule(
     topic=Topic.APPLICATION,
     priority=Priority.HIGH,
     kinds=(Kind.PROFILE, Kind.TIMING),
+    process=True,
     recommendation=True,
     why="Without a time nobody knows whether this kernel matters, or what it waits for.",
     when="A launch that can succeed is described, but no profile, no bandwidth figures and no times.",

@@ -67,6 +67,7 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH, Kind.DEVICE),
+    broken=True,
     why="The launch fails, on this device or on the next one.",
     when=(
         "Clusters are used below compute capability 9.0, hold more than 8 blocks without the "

@@ -1,15 +1,18 @@
-"""Matrix work in FP32 beside idle tensor cores."""
+"""Matrix work on the ordinary units beside idle tensor cores."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
-from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.bottleneck import relieved, sm_units
+from gpuadvise.rules.evidence import profiled, traced
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
+    Gain,
     Kind,
     Priority,
     Rule,
@@ -17,12 +20,27 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.sources import other
+from gpuadvise.rules.sources import guide, other, programming_guide
 from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timeline import TracedRun
+
+# Tensor pipes show up to 2 % for kernels that do not use them (A100, GH200).
+UNUSED = 0.03
+# Of all instructions: a matrix product is mostly fused multiply-adds.
+MULTIPLY_ADDS = 0.2
+# Plain additions and products per multiply-add: bodies, options and fractals have many.
+PURE = 0.1
+# Bytes per thread and load at which the numbers have 16 bits.
+NARROW = 2.5
+LANES = 32
+FIRST_TENSOR = 7
+# Dense FP16 on tensor cores against FP32 on the ordinary units, at most on any part.
+FASTER = 16.0
+
 
 NOTICEABLE = 0.1
 # cuBLAS reached 77 % of the FP32 peak with 4096 x 4096 matrices on a H200: the ratio of peaks
@@ -30,8 +48,68 @@ NOTICEABLE = 0.1
 _REACHED = 0.75
 
 
-def check(timeline: TracedRun, device: Device) -> Verdict:
-    """Advise when FP32 matrix kernels without tensor cores take 10 % of the span or more."""
+def check(
+    device: Device, profile: KernelProfile | None = None, timeline: TracedRun | None = None
+) -> Verdict:
+    """Advise when products of matrices leave the tensor cores idle."""
+    if timeline is not None:
+        return _recorded(timeline, device)
+    return PASSED if profile is None else _profiled(device, profile)
+
+
+def _profiled(device: Device, profile: KernelProfile) -> Verdict:
+    counts, instructions = profile.float_instructions, profile.instructions
+    if device.capability.major < FIRST_TENSOR or not instructions or not counts:
+        return PASSED
+    fused = counts.get("ffma", 0.0) + counts.get("hfma", 0.0)
+    plain = sum(counts.get(name, 0.0) for name in ("fadd", "fmul", "hadd", "hmul"))
+    share = fused / LANES / instructions
+    if share < MULTIPLY_ADDS or plain > PURE * fused:
+        return PASSED
+    if profile.pipes.get("tensor", 0.0) > UNUSED or not _reuses(profile):
+        return PASSED
+    narrow = counts.get("hfma", 0.0) >= fused / 2 or _loads_narrow(profile)
+    return Advice(
+        message=(
+            f"{show_share(share)} of the instructions are fused multiply-adds"
+            f"{' on 16-bit numbers' if narrow else ''}, and the tensor cores are "
+            f"{show_share(profile.pipes.get('tensor', 0.0))} busy."
+        ),
+        action=(
+            "Let cuBLAS or CUTLASS make the product, or use nvcuda::wmma (tiles of 16 x 16 x 16) in the "
+            "kernel."
+            + (
+                ""
+                if narrow
+                else " FP32 numbers go through TF32, which keeps 10 bits of their fraction."
+            )
+        ),
+        evidence=(
+            profiled("multiply-adds / instructions", share, "share"),
+            profiled("tensor pipe", profile.pipes.get("tensor", 0.0), "share"),
+        ),
+        gain=Gain(
+            kind="arithmetic time",
+            upper_bound=FASTER,
+            how=f"FP16 on tensor cores against FP32: up to {show_number(FASTER)}",
+        ),
+        relief=relieved(profile, FASTER, *sm_units(profile)),
+        priority=Priority.MEDIUM if narrow else Priority.LOW,
+    )
+
+
+def _reuses(profile: KernelProfile) -> bool:
+    """Return whether operands come from shared memory, as those of a tiled product do."""
+    return (profile.shared_loads.requests or 0.0) > (profile.global_loads.requests or 0.0)
+
+
+def _loads_narrow(profile: KernelProfile) -> bool:
+    loads = profile.global_loads
+    sectors = loads.sectors_per_request
+    return sectors is not None and sectors * (loads.used_bytes or LANES) / LANES <= NARROW
+
+
+def _recorded(timeline: TracedRun, device: Device) -> Verdict:
     seconds = timeline.single_precision_seconds
     factor = _factor(device)
     if factor is None or timeline.share(seconds) < NOTICEABLE:
@@ -79,19 +157,34 @@ def _shapes(run: TracedRun) -> str:
 
 RULE = Rule(
     id="unused-tensor-cores",
-    title="Multiply matrices on the tensor cores",
+    title="Use the tensor cores",
     topic=Topic.INSTRUCTIONS,
     priority=Priority.HIGH,
-    kinds=(Kind.TIMING, Kind.DEVICE),
-    why="The tensor cores multiply several times as fast as the FP32 units, and are idle meanwhile.",
+    kinds=(Kind.PROFILE, Kind.TIMING, Kind.DEVICE),
+    family=Family.ARITHMETIC,
+    why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
     when=(
-        "In a recorded run, matrix kernels whose names tell FP32 without tensor cores take 10 % of "
-        "the span or more, on a GPU with tensor cores for TF32."
+        "A profile shows at least 20 % fused multiply-adds and hardly another floating-point instruction, operands in "
+        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits; or matrix kernels in FP32 take 10 % of a recorded run."
     ),
     thresholds=(
         Threshold(name="share of the span", value=NOTICEABLE, unit="share", source="our judgement"),
+        Threshold(
+            name="multiply-adds",
+            value=MULTIPLY_ADDS,
+            unit="share of instructions",
+            source="our judgement of profiles on an H200",
+        ),
+        Threshold(
+            name="unused",
+            value=UNUSED,
+            unit="share",
+            source="plain kernels on A100 and GH200 show 0.2 % to 2 %",
+        ),
     ),
     citations=(
+        *guide("12.1"),
+        programming_guide("Warp Matrix Functions"),
         other(
             "cuBLAS Library",
             "Tensor Core Usage",
@@ -99,12 +192,48 @@ RULE = Rule(
         ),
     ),
     check=check,
+    either=("profile", "timeline"),
     examples=Examples(
-        fires={"gpu": "h200", "timeline": {"span": "22ms", "single_precision": "21.5ms"}},
-        quiet={"gpu": "h200", "timeline": {"span": "3ms", "busy": "2.8ms"}},
+        fires={
+            "gpu": "h200",
+            "profile": {
+                "instructions": 1e6,
+                "dram_throughput": 0.01,
+                "float_instructions": {"ffma": 16e6},
+                "loads": {"requests": 2e4, "sectors": 4e4, "used_bytes": 32},
+                "shared_loads": {"requests": 2e5},
+            },
+        },
+        quiet={
+            "gpu": "h200",
+            "profile": {
+                "instructions": 1e6,
+                "dram_throughput": 0.01,
+                "pipes": {"tensor": 0.6},
+                "float_instructions": {"ffma": 16e6},
+                "loads": {"requests": 2e4, "sectors": 4e4, "used_bytes": 32},
+                "shared_loads": {"requests": 2e5},
+            },
+        },
         edges=(
-            {"gpu": "h200", "timeline": {"span": "100ms", "single_precision": "10.1ms"}},
-            {"gpu": "h200", "timeline": {"span": "100ms", "single_precision": "9.9ms"}},
+            {
+                "gpu": "h200",
+                "profile": {
+                    "instructions": 1e6,
+                    "dram_throughput": 0.01,
+                    "float_instructions": {"ffma": 6.4e6},
+                    "shared_loads": {"requests": 2e5},
+                },
+            },
+            {
+                "gpu": "h200",
+                "profile": {
+                    "instructions": 1e6,
+                    "dram_throughput": 0.01,
+                    "float_instructions": {"ffma": 6.3e6},
+                    "shared_loads": {"requests": 2e5},
+                },
+            },
         ),
     ),
 )

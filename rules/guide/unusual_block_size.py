@@ -12,6 +12,7 @@ from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Kind,
     Priority,
     Rule,
@@ -24,18 +25,19 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
-# Blackwell's warps need more threads per block to keep its wider SM fed: architecture chapter.
-BLACKWELL_RANGE = range(256, 512 + 1)
+# The architecture chapter starts at 256 on Blackwell, tries 128 next and considers 512.
+BLACKWELL_RANGE = range(128, 512 + 1)
 BLACKWELL = 10
 
 
-def check(device: Device, occupancy: Occupancy) -> Verdict:
+def check(device: Device, occupancy: Occupancy, profile: KernelProfile | None = None) -> Verdict:
     """Advise when a block size inside the range reaches at least the same occupancy."""
     usual = BLACKWELL_RANGE if device.capability.major >= BLACKWELL else GUIDE_RANGE
     threads = occupancy.launch.threads
-    if not occupancy.launchable or threads in usual:
+    if not occupancy.launchable or threads in usual or profile is not None:
         return PASSED
     as_good = [
         other
@@ -68,10 +70,11 @@ RULE = Rule(
     topic=Topic.EXECUTION,
     priority=Priority.LOW,
     kinds=(Kind.LAUNCH, Kind.DEVICE),
+    family=Family.RESIDENCY,
     why="Sizes in that range suit most kernels and leave several blocks per SM to switch between.",
     when=(
-        "Threads per block are outside 128 to 256 (256 to 512 on Blackwell), and a size inside "
-        "reaches at least the same occupancy."
+        "Threads per block are outside 128 to 256 (to 512 on Blackwell), and a size inside "
+        "reaches at least the same occupancy; not where a profile shows the limit."
     ),
     thresholds=(
         Threshold(name="range starts at", value=128, unit="threads", source="guide 11.3"),

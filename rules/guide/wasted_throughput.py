@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_rate, show_share
+from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -21,17 +23,17 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
 WASTE = 0.8
 
 
 def check(
-    profile: Profile, sector_efficiency: float, memory_bandwidth: float | None = None
+    profile: KernelProfile, sector_efficiency: float, memory_bandwidth: float | None = None
 ) -> Verdict:
     """Advise when less than 80 % of the sectors that loads and stores move are needed."""
-    if sector_efficiency >= WASTE:
-        return PASSED
+    if sector_efficiency >= WASTE or profile.global_loads.used_bytes:
+        return PASSED  # loads and stores apart: uncoalesced-access
     wasted = 1 - sector_efficiency
     rate = _wasted_rate(profile, wasted, memory_bandwidth)
     return Advice(
@@ -52,13 +54,16 @@ def check(
             upper_bound=1 / max(sector_efficiency, 1 / 32),
             how="sectors moved / sectors needed",
         ),
+        relief=relieved(
+            profile, 1 / max(sector_efficiency, 1 / 32), "dram", "l2", "l1/shared", "lsu"
+        ),
     )
 
 
-def _wasted_rate(profile: Profile, wasted: float, bandwidth: float | None) -> str:
-    if profile.dram_throughput is None or bandwidth is None:
+def _wasted_rate(profile: KernelProfile, wasted: float, bandwidth: float | None) -> str:
+    if profile.dram_busy is None or bandwidth is None:
         return ""
-    return f": up to {show_rate(profile.dram_throughput * bandwidth * wasted)} carry nothing"
+    return f": up to {show_rate(profile.dram_busy * bandwidth * wasted)} carry nothing"
 
 
 RULE = Rule(
@@ -67,6 +72,7 @@ RULE = Rule(
     topic=Topic.MEASUREMENT,
     priority=Priority.MEDIUM,
     kinds=(Kind.PROFILE,),
+    family=Family.COALESCING,
     why="The difference between requested and actual throughput is bandwidth thrown away.",
     when="A profile shows that less than 80 % of the moved sectors are needed.",
     thresholds=(

@@ -295,7 +295,7 @@ def test_advice_on_a_run(cli, trace: str) -> None:
     assert first["rule"] == "pageable-transfers"
     assert first["gain"]["kind"] == "run time"
     assert {item["source"] for item in first["evidence"]} >= {"timeline"}
-    assert cli("advise", trace).out.startswith("1 run and 1 kernel: 2 high")
+    assert cli("advise", trace).out.startswith("1 run and 1 kernel: 1 high")
     whole = cli("advise", trace, "--select", "pageable-transfers", "--format", "markdown").out
     assert "span / (span - " in whole
 

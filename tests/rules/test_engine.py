@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpuadvise.advisor.errors import BadInput
@@ -11,6 +13,7 @@ from gpuadvise.rules.model import (
     Advice,
     Evidence,
     Examples,
+    Family,
     Gain,
     Kind,
     Location,
@@ -35,7 +38,11 @@ def advice(bound: float | None = None, **more: object) -> Advice:
 
 
 def rule(
-    name: str, verdict: object, priority: Priority = Priority.MEDIUM, topic: Topic = Topic.MEMORY
+    name: str,
+    verdict: object,
+    priority: Priority = Priority.MEDIUM,
+    topic: Topic = Topic.MEMORY,
+    **more: Any,
 ) -> Rule:
     def check(scaling: Scaling, elements: int | None = None) -> Verdict:
         if isinstance(verdict, Exception):
@@ -53,6 +60,7 @@ def rule(
         citations=guide("4.1.3", "3.1.3"),
         check=check,
         examples=Examples(fires={}, quiet={}),
+        **more,
     )
 
 
@@ -80,7 +88,7 @@ def test_a_broken_rule_is_seen_and_the_others_run() -> None:
     assert [finding.rule.id for finding in report.findings] == ["fine"]
 
 
-def test_findings_come_by_priority_then_gain_then_rule_order() -> None:
+def test_findings_come_by_what_the_run_can_win_then_the_guides_class() -> None:
     rules = [
         rule("low", advice(9), Priority.LOW),
         rule("none", advice()),
@@ -91,7 +99,32 @@ def test_findings_come_by_priority_then_gain_then_rule_order() -> None:
     ]
     report = run(rules, KNOWN)
     found = [finding.rule.id for finding in report.findings]
-    assert found == ["high", "large", "small", "none", "none-either", "low"]
+    # Without a bound the guide's class stands for one: 2 for high, 1.25 for medium.
+    assert found == ["large", "high", "none", "none-either", "small", "low"]
+
+
+def test_what_is_wrong_comes_before_what_is_slow_and_notes_come_last() -> None:
+    rules = [
+        rule("note", advice(), Priority.HIGH, process=True),
+        rule("slow", advice(9), Priority.HIGH),
+        rule("wrong", advice(), broken=True),
+    ]
+    found = run(rules, KNOWN).findings
+    assert [finding.rule.id for finding in found] == ["wrong", "slow", "note"]
+    assert found[2].priority is Priority.LOW
+
+
+@pytest.mark.parametrize(("bound", "priority"), [(1.09, Priority.LOW), (1.11, Priority.MEDIUM)])
+def test_a_small_bound_is_not_loud(bound: float, priority: Priority) -> None:
+    [finding] = run([rule("a", advice(bound), family=Family.COALESCING)], KNOWN).findings
+    assert finding.priority is priority
+
+
+def test_findings_of_one_fact_are_one_finding() -> None:
+    ids = ("tiny-blocks", "low-occupancy", "surplus-occupancy")
+    [finding] = run([rule(name, advice()) for name in reversed(ids)], KNOWN).findings
+    assert finding.rule.id == "tiny-blocks"
+    assert set(finding.advice.also) == set(ids[1:])
 
 
 def test_a_rule_may_give_several_findings_or_none() -> None:
@@ -132,6 +165,7 @@ def test_the_json_form_is_the_contract() -> None:
         "rule": "a",
         "topic": "memory",
         "priority": "medium",
+        "guide_priority": "medium",
         "title": "Title",
         "message": "Seen. Because.",
         "action": "Do.",
@@ -143,6 +177,9 @@ def test_the_json_form_is_the_contract() -> None:
             "section": "4.1.3",
             "url": "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/",
         },
+        "also": [],
+        "launches": 1,
+        "worse_than": None,
     }
     [bare] = run([rule("b", advice())], Facts(scaling=KNOWN.scaling)).findings
     assert finding_object(bare)["gain"] is None

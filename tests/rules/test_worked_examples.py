@@ -11,13 +11,14 @@ from gpuadvise.advisor.description.reader import described
 from gpuadvise.advisor.scaling import amdahl
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.select import rule_named
 
 if TYPE_CHECKING:
     from gpuadvise.rules.report import Finding
 
 
 def finding(rule: str, **kernel: Any) -> Finding | None:
-    report = run(RULES, described(kernel, from_catalogue).facts)
+    report = run([rule_named(RULES, rule)], described(kernel, from_catalogue).facts)
     assert rule not in {skipped.id for skipped in report.skipped}, "not evaluated"
     found = [each for each in report.findings if each.rule.id == rule]
     return found[0] if found else None

@@ -9,8 +9,8 @@ from gpuadvise.advisor.binaries.kernel_occupancy import BlockFrom, Residencies
 from gpuadvise.advisor.binaries.model import Kernel, Place, Source
 from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.profiles.metrics import page_profile
 from gpuadvise.advisor.profiles.ncu_csv import read_launches
-from gpuadvise.advisor.profiles.ncu_facts import profiled_kernel
 from gpuadvise.advisor.profiles.ncu_kernels import read_report
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -30,7 +30,7 @@ def test_occupancy_is_what_the_profiler_says(name: str) -> None:
     path = RECORDED / name
     theoretical = {}
     for record in read_launches(path.read_text().splitlines(keepends=True), name):
-        launch = profiled_kernel(record).launch
+        launch = page_profile(record).launch
         said = next(record.metrics[metric][0] for metric in THEORETICAL if metric in record.metrics)
         if launch:
             theoretical[record.columns["Kernel Name"], launch] = float(said) / 100

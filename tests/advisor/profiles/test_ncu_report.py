@@ -14,7 +14,7 @@ from report_file import ReportFile, message, rule, sized
 
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.facts.profile import ProfilerRule
+from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
 from gpuadvise.advisor.profiles.ncu_report import (
     ReportedCode,
     ReportedLaunch,

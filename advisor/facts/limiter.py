@@ -1,0 +1,263 @@
+"""What limits one launch, decided before any advice, with the number that decided it.
+
+The order of the questions: a unit at its roof, work for a part of the device only, work that is
+spread unevenly, a last wave, and then what warps wait for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from gpuadvise.advisor.roofline import Bound
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.timing import Traffic, Work
+    from gpuadvise.advisor.roofline import Roofline
+
+# Share of a unit's peak from which it counts as the limit: the level at which Nsight Compute
+# too calls a kernel bound by a unit instead of by latency.
+AT_ROOF = 0.6
+# Attention kernels at their published best keep tensor cores 39 % to 58 % busy (H200, A100).
+TENSOR_AT_ROOF = 0.4
+# L2's counter runs ahead of DRAM's: a copy with DRAM 55 % busy, far from its best, shows 66 %.
+L2_AT_ROOF = 0.75
+# Every warp behind barriers a quarter of its time: the pipes are busy with them, not with work.
+BARRIERS = 0.25
+_BARRIER_ROOF = 0.8
+# Below this share of the SMs' time the SMs themselves are idle, whatever their units do.
+SPREAD = 0.8
+UNEVEN = 0.75
+# What a launch takes until all of its blocks run, and until it has ended: such an interval is no
+# imbalance. Measured on an H200: idle shares of 5 us kernels reach a half.
+SHORT = 20e-6
+_MANY_WAVES = 8
+# Pages round to a hundredth, and derive some shares from others.
+_ROUNDED = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TooLittleWork:
+    """A grid of *blocks* on *sm_count* multiprocessors; *share* of what fits at once, 0 to 1."""
+
+    blocks: int
+    sm_count: int
+    share: float
+
+    name = "too-little-work"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastWave:
+    """SMs busy for *share* of the time, because the last of the *waves* is not full."""
+
+    waves: float
+    share: float
+
+    name = "tail"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imbalance:
+    """SMs busy for *share* of the time on average: some blocks have more work than others."""
+
+    share: float
+
+    name = "imbalance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtRoof:
+    """A *unit* (dram, l2, l1/shared, a pipe, a type's arithmetic) at *share* of its peak."""
+
+    unit: str
+    share: float
+
+    @property
+    def name(self) -> str:
+        """The limiter in one word."""
+        return f"roof:{self.unit}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueBound:
+    """Schedulers that issue in *share* of all cycles."""
+
+    share: float
+
+    name = "issue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyBound:
+    """No unit at its roof: *stall* is what warps wait for, *share* of their time (None: unknown).
+
+    *unit* is the busiest one and *busy* its share.
+    """
+
+    stall: str | None
+    share: float | None
+    unit: str
+    busy: float
+
+    @property
+    def name(self) -> str:
+        """The limiter in one word."""
+        return f"latency:{self.stall or 'unknown'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownLimiter:
+    """The evidence cannot tell; *wanted* would."""
+
+    wanted: str
+
+    name = "unknown"
+
+
+Limiter: TypeAlias = (
+    TooLittleWork | LastWave | Imbalance | AtRoof | IssueBound | LatencyBound | UnknownLimiter
+)
+
+_REPORT = "a profile: `ncu --set full -o report ./app`, then give report.ncu-rep"
+
+
+def unit_shares(profile: KernelProfile) -> dict[str, float]:
+    """Return how busy each known unit is, as a share of its peak over the launch's time."""
+    memory = {
+        "dram": profile.dram_busy,
+        "l2": profile.l2_busy,
+        "l1/shared": _most(
+            profile.l1_busy,
+            profile.lsu_wavefronts_busy,
+            profile.bank_reads_busy,
+            profile.bank_writes_busy,
+        ),
+        "issue": profile.issue_busy,
+    }
+    shares = {unit: share for unit, share in memory.items() if share is not None}
+    for pipe, share in profile.pipes.items():
+        unit = "fma" if pipe in ("fma_heavy", "fma_lite") else pipe
+        shares[unit] = max(share, shares.get(unit, 0.0))
+    # What no named unit explains: a page may have the maximum over several units only.
+    for unit, maximum in (("compute", profile.sm_busy), ("memory", profile.memory_busy)):
+        if maximum is not None and maximum > max(shares.values(), default=0.0) + _ROUNDED:
+            shares[unit] = maximum
+    return shares
+
+
+def _most(*shares: float | None) -> float | None:
+    return max((share for share in shares if share is not None), default=None)
+
+
+def active_share(profile: KernelProfile) -> float | None:
+    """Return the share of the busiest SM's time in which an SM is busy, on average; None unknown.
+
+    Without the busiest SM's cycles the whole launch stands for it, where it is long enough.
+    """
+    cycles = profile.sm_cycles
+    if cycles.mean is None:
+        return None
+    if cycles.most:
+        return min(1.0, cycles.mean / cycles.most)
+    if profile.elapsed_cycles and (profile.seconds or 0.0) > SHORT:
+        return min(1.0, cycles.mean / profile.elapsed_cycles)
+    return None
+
+
+def limiter_of(
+    profile: KernelProfile | None = None,
+    work: Work | None = None,
+    roofline: Roofline | None = None,
+    traffic: Traffic | None = None,
+    memory_bandwidth: float | None = None,
+    grid: tuple[int, int, int] | None = None,
+    sm_count: int | None = None,
+    waves: float | None = None,
+) -> Limiter | None:
+    """Return what limits a launch, by the best evidence there is; None without any."""
+    blocks = math.prod(grid) if grid else None
+    if profile is not None and (shares := unit_shares(profile)):
+        return _profiled(profile, shares, blocks, sm_count, waves)
+    if roofline is not None and roofline.share is not None and work is not None:
+        return _under_roof(roofline, work)
+    if traffic is not None and memory_bandwidth and traffic.rate / memory_bandwidth >= AT_ROOF:
+        return AtRoof(unit="dram", share=min(1.0, traffic.rate / memory_bandwidth))
+    if blocks is not None and sm_count and blocks < sm_count:
+        return TooLittleWork(blocks=blocks, sm_count=sm_count, share=blocks / sm_count)
+    if profile or work or traffic or blocks or waves:
+        return UnknownLimiter(wanted=_REPORT)
+    return None
+
+
+def _under_roof(roofline: Roofline, work: Work) -> Limiter:
+    share = roofline.share or 0.0
+    if share < AT_ROOF:
+        return UnknownLimiter(wanted=_REPORT)
+    unit = "dram" if roofline.bound is Bound.MEMORY else work.dtype
+    return AtRoof(unit=unit, share=min(1.0, share))
+
+
+def _profiled(
+    profile: KernelProfile,
+    shares: Mapping[str, float],
+    blocks: int | None,
+    sm_count: int | None,
+    waves: float | None,
+) -> Limiter:
+    waves = profile.waves if profile.waves is not None else waves
+    unit, share = _highest(shares)
+    at_roof = share >= _roof(unit)
+    uneven = _uneven(profile, waves)
+    beyond_sm = unit in ("dram", "l2")
+    if at_roof and (beyond_sm or uneven is None) and not _behind_barriers(profile, unit, share):
+        return IssueBound(share=share) if unit == "issue" else AtRoof(unit=unit, share=share)
+    if blocks is not None and sm_count and blocks < sm_count:
+        return TooLittleWork(blocks=blocks, sm_count=sm_count, share=blocks / sm_count)
+    if uneven is not None:
+        return uneven
+    return _waiting(profile, shares)
+
+
+def _roof(unit: str) -> float:
+    return {"tensor": TENSOR_AT_ROOF, "l2": L2_AT_ROOF}.get(unit, AT_ROOF)
+
+
+def _highest(shares: Mapping[str, float]) -> tuple[str, float]:
+    """Return the unit nearest to what counts as its roof; a named pipe before issuing for it."""
+    return max(
+        shares.items(),
+        key=lambda unit: (unit[1] / _roof(unit[0]), unit[0] not in ("issue", "compute")),
+    )
+
+
+def _behind_barriers(profile: KernelProfile, unit: str, share: float) -> bool:
+    """Return whether barriers, rather than work, keep the SM's pipes to memory busy."""
+    waits = profile.top_stall
+    return (
+        unit in ("l1/shared", "lsu", "adu", "memory", "compute")
+        and share < _BARRIER_ROOF
+        and waits is not None
+        and waits[0] == "barrier"
+        and waits[1] >= BARRIERS
+    )
+
+
+def _uneven(profile: KernelProfile, waves: float | None) -> LastWave | Imbalance | None:
+    """Return why SMs idle for a fifth of the time, None where they do not."""
+    active = active_share(profile)
+    if active is None or active >= SPREAD or (profile.seconds or SHORT) < SHORT:
+        return None
+    if waves is not None and 1 < waves <= _MANY_WAVES:
+        return LastWave(waves=waves, share=active)
+    return Imbalance(share=active) if active <= UNEVEN else None
+
+
+def _waiting(profile: KernelProfile, shares: Mapping[str, float]) -> LatencyBound:
+    unit, busy = max(shares.items(), key=lambda item: item[1])
+    stall, share = profile.top_stall or (None, None)
+    return LatencyBound(stall=stall, share=share, unit=unit, busy=busy)

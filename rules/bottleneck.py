@@ -1,0 +1,227 @@
+"""What a kernel's limit lets a change win, and the limit in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, assert_never
+
+from gpuadvise.advisor.facts.limiter import (
+    AtRoof,
+    Imbalance,
+    IssueBound,
+    LastWave,
+    LatencyBound,
+    TooLittleWork,
+    UnknownLimiter,
+    unit_shares,
+)
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.rules.model import Family, Gain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
+    from gpuadvise.rules.model import Advice, Rule
+
+# A bound below this is not worth an hour: no finding of high or medium priority.
+WORTHWHILE = 1.1
+# Nor one below this any word at all.
+NOTABLE = 1.05
+_MOST = 1000.0  # a bound beyond says no more
+
+_MEMORY = frozenset({"dram", "l2", "l1/shared", "lsu", "memory", "tex"})
+_SHARED = frozenset({"l1/shared", "lsu", "memory"})
+_GLOBAL_WAITS = frozenset(
+    {"long_scoreboard", "lg_throttle", "drain", "membar", "tex_throttle", None}
+)
+_SHARED_WAITS = frozenset({"short_scoreboard", "mio_throttle", "barrier", None})
+# Families that have a test of their own, whatever else limits the kernel.
+_ALWAYS = frozenset({Family.GRID, Family.COPIES, Family.ROOFLINE})
+
+
+def admits(limiter: Limiter, family: Family) -> bool:
+    """Return whether a change of *family* can lift *limiter*."""
+    if family in _ALWAYS:
+        return True
+    match limiter:
+        case UnknownLimiter():
+            return True
+        case TooLittleWork() | LastWave() | Imbalance():
+            few = isinstance(limiter, TooLittleWork)
+            return few and family in (Family.LATENCY, Family.DIVERGENCE)
+        case IssueBound():
+            return family in (Family.DIVERGENCE, Family.ARITHMETIC, Family.REUSE, Family.SPILLS)
+        case AtRoof():
+            return _lifts_roof(limiter.unit, family)
+        case LatencyBound():
+            return _shortens(limiter.stall, family)
+        case other:
+            assert_never(other)
+
+
+def _lifts_roof(unit: str, family: Family) -> bool:
+    if family in (Family.COALESCING, Family.SPILLS, Family.REUSE):
+        return unit in _MEMORY
+    if family is Family.BANKS:
+        return unit in _SHARED
+    if family is Family.WIDTH:
+        return unit in ("l1/shared", "lsu", "l2", "adu")
+    if family in (Family.DIVERGENCE, Family.ARITHMETIC):
+        return unit not in _MEMORY and unit != "tensor"
+    return False
+
+
+def _shortens(stall: str | None, family: Family) -> bool:
+    if family in (Family.COALESCING, Family.WIDTH, Family.SPILLS, Family.REUSE):
+        return stall in _GLOBAL_WAITS
+    if family is Family.BANKS:
+        return stall in _SHARED_WAITS
+    return True
+
+
+def bounded(advice: Advice, rule: Rule, profile: KernelProfile | None) -> Advice:
+    """Return *advice* with a gain that the busiest unit left over allows, where that is known."""
+    if profile is None or rule.family is None:
+        return advice
+    shares = unit_shares(profile)
+    if not shares:
+        return advice
+    unit, share = _left(shares, advice.relief or {})
+    most = min(_MOST, 1 / max(share, 1 / _MOST))
+    left = f"{unit} stays {show_share(share)} busy: 1 / {show_number(share)}"
+    if advice.gain is None:
+        return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=left))
+    gain = advice.gain
+    if gain.upper_bound <= most:
+        return replace(advice, gain=replace(gain, kind="kernel time"))
+    return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=left))
+
+
+def _left(shares: Mapping[str, float], relief: Mapping[str, float]) -> tuple[str, float]:
+    after = {unit: relief.get(unit, share) for unit, share in shares.items()}
+    return max(after.items(), key=lambda item: item[1])
+
+
+def relieved(profile: KernelProfile, factor: float, *units: str) -> dict[str, float]:
+    """Return how busy *units* are for the same time with *factor* times less to do."""
+    shares = unit_shares(profile)
+    return {unit: shares[unit] / factor for unit in units if unit in shares}
+
+
+def shared_memory_share(profile: KernelProfile, passes: float | None = None) -> float | None:
+    """Return the share of the time that *passes* of shared memory (default: all) take L1.
+
+    An SM makes one pass a cycle. None where the report does not tell.
+    """
+    count = profile.shared_wavefronts if passes is None else passes
+    if count is None or not profile.elapsed_cycles or not profile.sm_count:
+        return None
+    return min(1.0, count / (profile.elapsed_cycles * profile.sm_count))
+
+
+def sm_units(profile: KernelProfile) -> tuple[str, ...]:
+    """Return the units of the SM, by name."""
+    return tuple(unit for unit in unit_shares(profile) if unit not in ("dram", "l2", "memory"))
+
+
+_UNITS = {
+    "dram": "device memory",
+    "l2": "the L2 cache",
+    "l1/shared": "L1 and shared memory",
+    "lsu": "the load/store pipe",
+    "adu": "the address-divergence pipe",
+    "compute": "a pipe of the SM that the page does not name",
+    "memory": "a unit of the memory system that the page does not name",
+}
+_HELPS = {
+    "dram": "only fewer bytes help",
+    "l2": "only fewer requests to L2 help",
+    "l1/shared": "fewer or wider accesses help",
+    "lsu": "fewer or wider accesses help",
+    "tensor": "only fewer operations or a narrower type help",
+}
+_STALLS = {
+    "long_scoreboard": "loads from global or local memory",
+    "short_scoreboard": "shared memory and special functions",
+    "lg_throttle": "the queue for global accesses",
+    "mio_throttle": "the queue for shared memory and special functions",
+    "barrier": "barriers",
+    "membar": "memory fences",
+    "wait": "their own last instruction",
+    "math_pipe_throttle": "a busy pipe",
+    "drain": "stores at the end of the kernel",
+    "imc_miss": "the constant cache",
+    "no_instruction": "the instruction cache",
+    "branch_resolving": "branches",
+    "dispatch_stall": "the dispatcher",
+    "sleeping": "sleeping threads",
+    "tex_throttle": "the queue for textures",
+    "gmma": "tensor products",
+}
+
+
+def stall_words(stall: str | None) -> str:
+    """Return what a warp in *stall* waits for."""
+    return _STALLS.get(stall or "", (stall or "something the page does not name").replace("_", " "))
+
+
+def unit_words(unit: str) -> str:
+    """Return what *unit* is called in a sentence."""
+    if unit in _UNITS:
+        return _UNITS[unit]
+    return (
+        f"{unit} units"
+        if unit.startswith(("fp", "tf", "bf", "int")) and unit != "fp64"
+        else (f"the {unit} pipe")
+    )
+
+
+def limit_sentence(limiter: Limiter | None) -> str:
+    """Return the limit in one sentence, also where nothing needs changing."""
+    match limiter:
+        case None:
+            return "The limit is not known: nothing was said about work, time or launch."
+        case UnknownLimiter():
+            return f"The limit is not known; what would tell it: {limiter.wanted}."
+        case TooLittleWork():
+            return f"Too little work: {plural(limiter.blocks, 'block')} for {limiter.sm_count} SMs."
+        case LastWave():
+            return (
+                f"The last of {limiter.waves:.2f} waves: an SM is busy "
+                f"{show_share(limiter.share)} of the time."
+            )
+        case Imbalance():
+            return f"Uneven work: an SM is busy {show_share(limiter.share)} of the time on average."
+        case IssueBound():
+            return (
+                f"Issue slots are {show_share(limiter.share)} busy: only fewer instructions help."
+            )
+        case AtRoof():
+            helps = _HELPS.get(limiter.unit, "only less work for it, or another unit, helps")
+            words = unit_words(limiter.unit)
+            return f"{words[0].upper()}{words[1:]} is {show_share(limiter.share)} busy: {helps}."
+        case LatencyBound():
+            waits = (
+                f"{show_share(limiter.share)} of a warp's time goes to"
+                if limiter.share
+                else ("warps wait for")
+            )
+            return (
+                f"Latency: {waits} {stall_words(limiter.stall)}, and no unit is busy "
+                f"({unit_words(limiter.unit)} at {show_share(limiter.busy)})."
+            )
+        case other:
+            assert_never(other)
+
+
+def limit_object(limiter: Limiter | None) -> dict[str, object]:
+    """Return the limit as JSON values: its name, the share that decided it (or null), in words."""
+    share = None if limiter is None or isinstance(limiter, UnknownLimiter) else limiter.share
+    return {
+        "name": limiter.name if limiter else "unknown",
+        "share": share,
+        "text": limit_sentence(limiter),
+    }

@@ -1,0 +1,163 @@
+"""Warps that wait while no unit is busy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.limiter import LatencyBound, unit_shares
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.bottleneck import relieved, sm_units, stall_words, unit_words
+from gpuadvise.rules.evidence import profiled
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Family,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide, programming_guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
+
+# Of a warp's time: what takes less is one of several waits, and none is the one to shorten.
+WAITING = 0.4
+# Barriers stop whole blocks, so that less of them counts.
+AT_BARRIERS = 0.25
+# A unit as busy as this leaves less than a factor of two.
+HALF = 0.5
+# What starts and ends a launch is most of a shorter one.
+SHORTEST = 20e-6
+
+_ACTIONS = {
+    "long_scoreboard": (
+        "Have more loads under way: let each thread load several independent elements before it uses the "
+        "first (unroll by 4, or 16-byte loads), fetch the next tile while the present one is worked on "
+        "(cuda::memcpy_async), and keep what is read again in registers or shared memory."
+    ),
+    "lg_throttle": (
+        "Ask less often: 16-byte loads and stores instead of 1 to 4 bytes, values kept in registers or "
+        "shared memory, atomics added up per warp or block first."
+    ),
+    "drain": (
+        "Store less and wider: whole sectors with 16-byte stores, and sums per block before anything "
+        "goes to memory."
+    ),
+    "membar": (
+        "Use fewer and narrower fences: __threadfence_block() where a block is enough, and one flag per "
+        "block instead of one per thread."
+    ),
+    "barrier": (
+        "Meet less often: do the last 32 threads' steps by __shfl_down_sync() without __syncthreads(), "
+        "let a warp own its row, and use blocks of 128 to 256 threads, of which several are resident."
+    ),
+    "short_scoreboard": (
+        "Ask shared memory and special functions less often: several elements per 16-byte access, "
+        "values exchanged by shuffles, and independent work between request and use."
+    ),
+    "mio_throttle": (
+        "Ask shared memory and special functions less often: wider accesses, values kept in registers "
+        "or exchanged by shuffles."
+    ),
+    "wait": (
+        "Give each thread independent instructions: 4 or more sums or elements side by side instead of one "
+        "chain in which each needs the one before."
+    ),
+    "imc_miss": "Index constant memory alike in all 32 lanes, or put the table into shared memory.",
+    "no_instruction": (
+        "Make the code that runs shorter: unroll by 4 instead of fully, and keep rare paths in a "
+        "__noinline__ function."
+    ),
+    "branch_resolving": "Branch less often: predicated or unrolled loops, by 4 or 8 steps at once.",
+    "sleeping": "Let fewer threads wait by __nanosleep(): 1 per block, and the others at a barrier.",
+}
+_OTHER = (
+    "Give each thread more independent work, by 2 or 4 elements at once, and look at the stall in the "
+    "profile's source page."
+)
+
+
+def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
+    """Advise for the wait that takes most of a warp's time when no unit is at its roof."""
+    if not isinstance(limiter, LatencyBound) or limiter.stall is None or limiter.share is None:
+        return PASSED
+    if limiter.share < (AT_BARRIERS if limiter.stall == "barrier" else WAITING):
+        return PASSED
+    relief = _relief(profile, limiter.stall)
+    after = {unit: relief.get(unit, share) for unit, share in unit_shares(profile).items()}
+    minor = (profile.seconds or SHORTEST) < SHORTEST or max(after.values()) > HALF
+    return Advice(
+        message=(
+            f"Warps spend {show_share(limiter.share)} of their time waiting for "
+            f"{stall_words(limiter.stall)} (stall {limiter.stall}), and no unit is at its roof: the "
+            f"busiest is {unit_words(limiter.unit)} at {show_share(limiter.busy)}."
+        ),
+        action=_ACTIONS.get(limiter.stall, _OTHER),
+        evidence=(
+            profiled(f"stall {limiter.stall}", limiter.share, "share"),
+            profiled("busiest unit", limiter.busy, "share"),
+        ),
+        relief=relief,
+        priority=Priority.LOW if minor else None,
+    )
+
+
+def _relief(profile: KernelProfile, stall: str) -> dict[str, float]:
+    """Return how busy units stay whose work the change saves as well."""
+    if stall == "barrier":
+        return relieved(profile, 1e6, *sm_units(profile))
+    shares = unit_shares(profile)
+    if stall == "long_scoreboard" and "dram" in shares:
+        return {"l2": shares["dram"]}  # what stays on the chip need not ask L2
+    return {}
+
+
+RULE = Rule(
+    id="latency-bound",
+    title="Shorten or overlap the wait",
+    topic=Topic.EXECUTION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.PROFILE,),
+    family=Family.LATENCY,
+    why="A kernel whose units all idle is as fast as its longest chain of waits.",
+    when=(
+        "A profile shows no unit at 60 % of its peak (tensor cores 40 %, L2 75 %), and one stall takes at "
+        "least 40 % of a warp's time, or barriers 25 %; low for launches below 20 us, and where a unit left over is half busy."
+    ),
+    thresholds=(
+        Threshold(
+            name="waiting",
+            value=WAITING,
+            unit="share of a warp's time",
+            source="our judgement of profiles on an H200",
+        ),
+        Threshold(
+            name="at barriers",
+            value=AT_BARRIERS,
+            unit="share of a warp's time",
+            source="our judgement of profiles on an H200",
+        ),
+    ),
+    citations=(*guide("11.2", "10.4"), programming_guide("Multiprocessor Level")),
+    check=check,
+    examples=Examples(
+        fires={
+            "profile": {
+                "compute_throughput": 0.02,
+                "dram_throughput": 0.03,
+                "stalls": {"long_scoreboard": 300, "wait": 2},
+            }
+        },
+        quiet={"profile": {"dram_throughput": 0.9, "stalls": {"long_scoreboard": 300, "wait": 2}}},
+        edges=(
+            {"profile": {"dram_throughput": 0.3, "stalls": {"wait": 8, "drain": 11}}},
+            {"profile": {"dram_throughput": 0.3, "stalls": {"wait": 7, "drain": 7, "membar": 5}}},
+        ),
+    ),
+)

@@ -1,0 +1,97 @@
+"""Blocks with more work than others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.limiter import UNEVEN, Imbalance
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import profiled
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Family,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
+
+
+def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
+    """Advise when multiprocessors idle because others still work."""
+    if not isinstance(limiter, Imbalance):
+        return PASSED
+    cycles = profile.sm_cycles
+    least = (
+        f"; the one with least work is busy {show_share(cycles.least / cycles.most)} of it"
+        if cycles.least is not None and cycles.most
+        else ""
+    )
+    return Advice(
+        message=(
+            f"A multiprocessor is busy {show_share(limiter.share)} of the time of the busiest one, on "
+            f"average{least}."
+        ),
+        action=(
+            "Cut the work into more and smaller pieces than there are SMs, or let blocks take the next "
+            "piece from a counter (atomicAdd on 1 word) instead of a fixed range; deal rows out so that long and "
+            "short ones alternate."
+        ),
+        evidence=(profiled("busy time of an SM, mean / most", limiter.share, "share"),),
+        gain=Gain(
+            kind="kernel time", upper_bound=1 / limiter.share, how="busy time of an SM, most / mean"
+        ),
+    )
+
+
+RULE = Rule(
+    id="load-imbalance",
+    title="Spread the work evenly",
+    topic=Topic.EXECUTION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.PROFILE,),
+    family=Family.GRID,
+    why="A kernel ends with its last block, and every SM that has finished before it idles.",
+    when=(
+        "A profile shows SMs busy for at most 75 % of the busiest one's time, no partial wave explains "
+        "it, and the launch takes at least 20 us."
+    ),
+    thresholds=(
+        Threshold(
+            name="uneven",
+            value=UNEVEN,
+            unit="share of the busiest SM's time",
+            source="our judgement: below it a third more throughput is in sight",
+        ),
+    ),
+    citations=guide("11.3", "10.5"),
+    check=check,
+    examples=Examples(
+        fires={
+            "profile": {
+                "issue_slots_busy": 0.47,
+                "sm_cycles": {"least": 1e4, "mean": 2.5e5, "most": 5e5},
+            }
+        },
+        quiet={
+            "profile": {
+                "issue_slots_busy": 0.47,
+                "sm_cycles": {"least": 4.9e5, "mean": 4.95e5, "most": 5e5},
+            }
+        },
+        edges=(
+            {"profile": {"issue_slots_busy": 0.4, "sm_cycles": {"mean": 75, "most": 100}}},
+            {"profile": {"issue_slots_busy": 0.4, "sm_cycles": {"mean": 76, "most": 100}}},
+        ),
+    ),
+)

@@ -1,0 +1,224 @@
+"""Loads and stores of a few bytes per thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.limiter import AtRoof, LatencyBound, unit_shares
+from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.rules.bottleneck import relieved
+from gpuadvise.rules.evidence import derived, profiled
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Family,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import programming_guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
+
+# Whole sectors are used, so that only their number per request is in question.
+COALESCED = 24.0  # a misaligned warp uses 25.6
+WORD = 4.0
+WIDEST = 16.0
+# From here on memory is as busy as 4-byte words make it anyway.
+MEMORY_BUSY = 0.6
+# Requests to global memory per instruction, and shared requests per global one: a kernel that
+# moves data has many of the first and none of the second.
+STREAMING = 0.03
+STAGED = 0.1
+# L2 is 1.1 to 1.5 times as busy as DRAM when data stream through it, and more when they stay.
+FROM_DRAM = 1.8
+SHORTEST = 20e-6
+# With fewer, more loads per thread come before wider ones.
+ENOUGH_WARPS = 0.4
+# Bytes of DRAM traffic per instruction of a warp: kernels that stream by 4-byte words show 13 to
+# 22 on an H200, by 16-byte words 33 to 47.
+PER_INSTRUCTION = 25.0
+WAITING = 0.7
+LEAST_BUSY = 0.1
+LANES = 32
+_ACTION = (
+    f"Let each thread load {WIDEST:g} bytes at once: read through float4, uint4 or a struct with "
+    "__align__(16), from addresses that are multiples of 16, and give it the elements to match."
+)
+
+
+def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
+    """Advise when a kernel that only moves data does it by 1 to 4 bytes per thread."""
+    loads = profile.global_loads
+    sectors = loads.sectors_per_request
+    if not _may_help(limiter) or (profile.achieved_occupancy or 1.0) < ENOUGH_WARPS:
+        return PASSED
+    if sectors is None:
+        return _inferred(profile) if loads.requests is None and _looks_narrow(profile) else PASSED
+    if (loads.used_bytes or 0.0) < COALESCED:
+        return PASSED
+    width = sectors * (loads.used_bytes or 0.0) / LANES
+    if width > WORD * 1.1 or not _streams(profile):
+        return PASSED
+    dram = profile.dram_busy or 0.0
+    return Advice(
+        message=(
+            f"Loads of {show_number(width)} bytes per thread keep device memory {show_share(dram)} busy; "
+            "16-byte loads reach 85 % to 90 %."
+        ),
+        action=_ACTION,
+        evidence=(
+            profiled("bytes per thread and load", width, "bytes"),
+            profiled("device memory busy", dram, "share"),
+        ),
+        gain=_gain(dram),
+        relief=_relief(profile, WIDEST / width),
+    )
+
+
+def _looks_narrow(profile: KernelProfile) -> bool:
+    """Return whether a page without counts of requests shows a kernel that streams bit by bit."""
+    waits, launch = profile.top_stall, profile.launch
+    if waits is None or waits[0] != "long_scoreboard" or waits[1] < WAITING:
+        return False
+    if launch is None or launch.static_shared or launch.dynamic_shared or not profile.instructions:
+        return False
+    traffic = (profile.dram_bytes or 0.0) / profile.instructions
+    return (
+        (profile.global_sectors is None or profile.global_sectors == profile.global_sectors_ideal)
+        and (profile.dram_busy or 0.0) >= LEAST_BUSY
+        and 0 < traffic < PER_INSTRUCTION
+        and _from_dram(profile)
+    )
+
+
+def _inferred(profile: KernelProfile) -> Advice:
+    traffic, dram = (
+        (profile.dram_bytes or 0.0) / (profile.instructions or 1.0),
+        profile.dram_busy or 0.0,
+    )
+    return Advice(
+        message=(
+            f"The kernel moves {show_number(traffic)} bytes per instruction of a warp and keeps device "
+            f"memory {show_share(dram)} busy: its loads and stores look narrow (the page does not "
+            "count them). 16-byte loads move 33 and more, and reach 85 % to 90 %."
+        ),
+        action=_ACTION,
+        evidence=(
+            derived("DRAM bytes per instruction", traffic, "bytes"),
+            profiled("device memory busy", dram, "share"),
+        ),
+        gain=_gain(dram),
+        relief=_relief(profile, WIDEST / WORD),
+    )
+
+
+def _gain(dram: float) -> Gain:
+    how = "1 / share of the memory bandwidth"
+    return Gain(kind="memory throughput", upper_bound=1 / max(dram, 1e-3), how=how)
+
+
+def _may_help(limiter: Limiter) -> bool:
+    match limiter:
+        case LatencyBound():
+            return limiter.stall in ("long_scoreboard", "lg_throttle", "drain")
+        case AtRoof():
+            return limiter.unit in ("l1/shared", "lsu", "adu", "l2")
+        case _:
+            return False
+
+
+def _streams(profile: KernelProfile) -> bool:
+    requests = profile.global_loads.requests or 0.0
+    shared = (profile.shared_loads.requests or 0.0) + (profile.shared_stores.requests or 0.0)
+    atomics = profile.shared_atomics or 0.0
+    return (
+        requests >= STREAMING * (profile.instructions or 0.0)
+        and shared + atomics <= STAGED * requests
+        and _from_dram(profile)
+    )
+
+
+def _from_dram(profile: KernelProfile) -> bool:
+    dram = profile.dram_busy or 0.0
+    return (
+        dram < MEMORY_BUSY
+        and (profile.l2_busy or 0.0) <= FROM_DRAM * (dram or 1.0)
+        and (profile.seconds or SHORTEST) >= SHORTEST
+    )
+
+
+def _relief(profile: KernelProfile, factor: float) -> dict[str, float]:
+    left = relieved(profile, factor, "issue", "lsu", "adu", "l1/shared", "alu", "fma", "compute")
+    shares = unit_shares(profile)
+    if "dram" in shares:
+        left["l2"] = shares["dram"]  # fewer requests for the same bytes
+    return left
+
+
+RULE = Rule(
+    id="narrow-loads",
+    title="Load 16 bytes per thread",
+    topic=Topic.MEMORY,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.PROFILE,),
+    family=Family.WIDTH,
+    why=(
+        "A warp has few loads under way at a time, so wide ones keep more bytes in flight: a copy on an "
+        "H200 reaches 2.6 TB/s by 4-byte words and 4.2 TB/s by 16-byte words."
+    ),
+    when=(
+        "A profile shows coalesced loads of at most 4 bytes per thread in a kernel that only moves data, "
+        "and device memory below 60 % of its bandwidth."
+    ),
+    thresholds=(
+        Threshold(name="word", value=WORD, unit="bytes per thread", source="measured on an H200"),
+        Threshold(
+            name="memory busy",
+            value=MEMORY_BUSY,
+            unit="share",
+            source="measured: 4-byte words reach 55 % to 75 % on an H200",
+        ),
+    ),
+    citations=(programming_guide("Device Memory Accesses"),),
+    check=check,
+    examples=Examples(
+        fires={
+            "profile": {
+                "dram_throughput": 0.55,
+                "stalls": {"long_scoreboard": 90, "wait": 4},
+                "loads": {"requests": 1e6, "sectors": 4e6, "used_bytes": 32},
+            }
+        },
+        quiet={
+            "profile": {
+                "dram_throughput": 0.55,
+                "stalls": {"long_scoreboard": 90, "wait": 4},
+                "loads": {"requests": 1e6, "sectors": 16e6, "used_bytes": 32},
+            }
+        },
+        edges=(
+            {
+                "profile": {
+                    "dram_throughput": 0.59,
+                    "stalls": {"long_scoreboard": 90},
+                    "loads": {"requests": 1e6, "sectors": 4e6, "used_bytes": 32},
+                }
+            },
+            {
+                "profile": {
+                    "dram_throughput": 0.6,
+                    "stalls": {"long_scoreboard": 90},
+                    "loads": {"requests": 1e6, "sectors": 4e6, "used_bytes": 32},
+                }
+            },
+        ),
+    ),
+)

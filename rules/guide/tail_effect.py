@@ -1,0 +1,117 @@
+"""A last wave that few multiprocessors work on."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound, LastWave, active_share
+from gpuadvise.advisor.occupancy.grid import waves
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Family,
+    Gain,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+
+IDLE = 0.2
+
+
+def check(
+    device: Device,
+    sm_count: int,
+    grid: tuple[int, int, int],
+    occupancy: Occupancy,
+    concurrent: bool | None = None,
+    profile: KernelProfile | None = None,
+    limiter: Limiter | None = None,
+) -> Verdict:
+    """Advise when the last wave leaves a fifth or more of the device idle."""
+    blocks = math.prod(grid)
+    filled = waves(occupancy, sm_count, blocks)
+    if concurrent or filled is None or filled.waves <= 1:
+        return PASSED
+    if isinstance(limiter, AtRoof | IssueBound):
+        return PASSED
+    measured = profile is not None and active_share(profile) is not None
+    if measured and not isinstance(limiter, LastWave):
+        return PASSED
+    share = limiter.share if isinstance(limiter, LastWave) else filled.tail_efficiency
+    if round(1 - share, 6) < IDLE:
+        return PASSED
+    last = filled.waves - math.floor(filled.waves)
+    down, up = (count * filled.wave_size for count in (int(filled.waves), math.ceil(filled.waves)))
+    seen = f" The profile shows SMs busy for {show_share(share)} of the time." if measured else ""
+    return Advice(
+        message=(
+            f"{blocks:,} blocks run in {filled.waves:.2f} waves of {filled.wave_size:,}: in the last "
+            f"one {show_share(1 - last)} of {device.name} idles.{seen}"
+        ),
+        action=(
+            f"Choose a block size or work per thread that gives {down:,} or {up:,} blocks, cut the work "
+            f"into many more and smaller blocks, or launch {filled.wave_size:,} blocks that each loop "
+            "over the data (grid-stride loop)."
+        ),
+        evidence=(
+            given("blocks in the grid", blocks, "blocks"),
+            derived("blocks per wave", filled.wave_size, "blocks"),
+            derived("waves", filled.waves, "waves"),
+            derived("tail efficiency", filled.tail_efficiency, "share"),
+        ),
+        gain=Gain(
+            kind="kernel throughput",
+            upper_bound=1 / share,
+            how="time of the busiest SM / mean of all"
+            if measured
+            else f"block slots / blocks = {up:,} / {blocks:,}",
+        ),
+    )
+
+
+RULE = Rule(
+    id="tail-effect",
+    title="Fill the last wave",
+    topic=Topic.EXECUTION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.LAUNCH, Kind.DEVICE, Kind.PROFILE),
+    family=Family.GRID,
+    why="While the blocks of a partial wave run, the other multiprocessors have nothing to do.",
+    when=(
+        "The grid needs more than one wave and leaves at least 20 % of the block slots empty; with a "
+        "profile: SMs idle for at least 20 % of the busiest one's time, whatever their units do."
+    ),
+    thresholds=(
+        Threshold(
+            name="idle share",
+            value=IDLE,
+            unit="share",
+            source="our judgement: below it, other effects hide the tail",
+        ),
+    ),
+    citations=guide("11.3", "10.5"),
+    check=check,
+    examples=Examples(
+        fires={"gpu": "h200", "regs": 32, "block": 256, "grid": 1100},
+        quiet={"gpu": "h200", "regs": 32, "block": 256, "grid": 100_000},
+        edges=(
+            {"gpu": "h200", "regs": 32, "block": 256, "grid": 1689},
+            {"gpu": "h200", "regs": 32, "block": 256, "grid": 1690},
+        ),
+    ),
+)
