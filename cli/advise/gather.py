@@ -58,6 +58,9 @@ class GatheredEvidence:
         elif self.flags:
             yield from_flags(self.flags, self.chosen.device)
         for path in self.files:
+            if path.endswith((".cu", ".cuh", ".py")):
+                yield source_facts(path, self.chosen.device)
+                continue
             from gpuadvise.advisor.backends.description_file import kernels_in
 
             yield from kernels_in(path, self._device)
@@ -121,6 +124,17 @@ def _state(choice: Choice) -> dict[str, Any]:
         "devices": tuple(each.device for each in machine.gpus) if machine else None,
         "driver": parse_driver(version) if version else None,
     }
+
+
+def source_facts(path: str, device: Device) -> Described:
+    """Return what the source file *path* shows."""
+    from gpuadvise.advisor.backends.user_files import opened
+    from gpuadvise.advisor.source.observations import observations_of
+    from gpuadvise.advisor.source.text import LARGEST
+
+    with opened(path) as file:
+        seen = observations_of(file.read(LARGEST + 1), path)
+    return Described(facts=Facts(device=device, observations=seen))
 
 
 def profiled_kernels(

@@ -82,6 +82,7 @@ from gpuadvise.rules.guide import (
     unusual_block_size,
     wasted_throughput,
 )
+from gpuadvise.rules.source_only import SOURCE_ONLY
 
 RULES = (
     unprofiled_workload.RULE,
@@ -162,4 +163,5 @@ RULES = (
     hot_device.RULE,
     busy_device.RULE,
     mig_slices.RULE,
+    *SOURCE_ONLY,
 )
