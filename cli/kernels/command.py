@@ -13,6 +13,7 @@ EXAMPLES = """\
   gpuadvise kernels app.cubin --block 256 --dynamic-smem 32K
   nvcc -arch=sm_90 -Xptxas -v app.cu 2>&1 | gpuadvise kernels -
   gpuadvise kernels torch.whl --list
+  gpuadvise kernels kernel.cu --arch sm_90,sm_80 -I include -D TILE=16 -- --use_fast_math
   gpuadvise kernels app.cubin --gpu l4 --advise
   gpuadvise kernels libfoo.so --filter gemm --format ndjson"""
 
@@ -28,7 +29,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="Cubin, fatbin, object, library, program, archive, wheel, PTX, build log; -: stdin.",
+            help="Cubin, fatbin, object, library, program, archive, wheel, PTX, build log, .cu; -: stdin.",
         ),
     ],
     gpu: options.Gpu = None,
@@ -65,6 +66,15 @@ def command(
     jobs: Annotated[
         Text, _option("--jobs", "N", "Processes that read one large file; 1 unless given.")
     ] = None,
+    compiler: Annotated[
+        str, _option("--compiler", "NAME", "For .cu files: nvrtc, or nvcc for whole files.")
+    ] = "nvrtc",
+    folders: Annotated[
+        list[str] | None, _option("-I", "DIR", "Where a .cu file finds headers; may repeat.")
+    ] = None,
+    defines: Annotated[
+        list[str] | None, _option("-D", "NAME[=VALUE]", "Macro for a .cu file; may repeat.")
+    ] = None,
     format: options.FormatName = Format.TEXT,
     get: options.Get = None,
 ) -> Exit:
@@ -87,6 +97,7 @@ def command(
             sort=parse.parse_sort(sort),
             limit=parse.parse_limit(limit),
             jobs=parse.parse_jobs(jobs),
+            build=parse.parse_build(compiler, folders or [], defines or [], files),
             output=Output(format=format, fields=tuple(get or ())),
         )
     )

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.backends.cuda_sources import (
+    SUFFIXES,
+    compile_source,
+    read_cuda_source,
+)
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Source
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.targets import number, sass_fits
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted_path
 from gpuadvise.cli.kernels.request import STDIN
 from gpuadvise.cli.progress import Progress, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gpuadvise.advisor.backends.cuda_sources import CudaSource
     from gpuadvise.advisor.binaries.model import Item
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.cli.kernels.request import KernelsRequest
+
+
+_MOST_NAMES = 5
 
 
 @dataclass(slots=True)
@@ -31,6 +42,7 @@ class GatheredItems:
     kernels: int = 0  # before any filter
     listed: int = 0  # kernels after it
     damage: list[Damage] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # of source files that were compiled
 
     def count(self, item: Item | EntryTally) -> None:
         """Take note of *item*."""
@@ -72,7 +84,9 @@ class Gatherer:
     def _items(self, want: ReadOptions) -> Iterator[Item | EntryTally]:
         want = want._replace(unpacking=self.progress.unpacking)
         for path in self.asked.files:
-            if path == STDIN:
+            if path.endswith(SUFFIXES):
+                items = self._compiled(path)
+            elif path == STDIN:
                 alone = want._replace(processes=1)  # others cannot open what was piped in
                 items = read_stream(sys.stdin.buffer, "standard input", alone)
             else:
@@ -80,6 +94,16 @@ class Gatherer:
             for item in shown(items, self.progress):
                 self.seen.count(item)
                 yield item
+
+    def _compiled(self, path: str) -> Iterator[Item]:
+        """Yield what the source file *path* compiles to, target by target."""
+        source = read_cuda_source(path, self.asked.build)
+        self.seen.notes += source_notes(source)
+        for target in self.asked.source_targets(self.gpu):
+            image = compile_source(source, target)
+            yield from read_stream(
+                BytesIO(image.cubin), path, ReadOptions(instructions=self.asked.advise)
+            )
 
     def _chosen(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         fitting = tuple(entry for entry in entries if self._asked_for(entry.capability))
@@ -111,6 +135,25 @@ class Gatherer:
         if target is None:
             return not self.asked.targets
         return self._asked_for(target) and (self.gpu is None or sass_fits(target, self.gpu))
+
+
+def source_notes(source: CudaSource) -> list[str]:
+    """Return what NVRTC was not given of *source*."""
+    if source.options.compiler != "nvrtc":
+        return []
+    said = []
+    if source.code.host_functions:
+        left = plural(source.code.host_functions, "host function")
+        said.append(
+            f"{quoted_path(source.path)}: compiled without {left}; --compiler nvcc takes whole files."
+        )
+    alone = [k.name for k in source.code.kernels if k.template and not k.instances]
+    if alone:
+        said.append(
+            f"{quoted_path(source.path)}: no launch in the file names the template arguments of "
+            f"{and_list([inert(name) for name in alone[:_MOST_NAMES]])}."
+        )
+    return said
 
 
 def same(target: Capability, capability: Capability) -> bool:
