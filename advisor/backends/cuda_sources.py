@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.backends.host_headers import HOST_HEADERS, PRELUDE
 from gpuadvise.advisor.backends.nvrtc import (
     CompiledProgram,
     CompileError,
@@ -34,62 +36,11 @@ COMPILERS = ("nvrtc", "nvcc")
 # A project's own headers that one file pulls in; more are a library, which -I names.
 _MOST_HEADERS = 500
 _NVCC_SECONDS = 600
+_MOST_MISSING = 40
+_MOST_NAMED = 4
+_NOT_FOUND = re.compile(r'(?:could not|cannot) open source file "([^"]{1,300})"')
 # Unannotated functions that remain are helpers of kernels; C++17 is nvcc's default as well.
 _ALWAYS = ("--device-as-default-execution-space", "--std=c++17")
-_STDINT = b"""#pragma once
-typedef signed char int8_t; typedef unsigned char uint8_t;
-typedef short int16_t; typedef unsigned short uint16_t;
-typedef int int32_t; typedef unsigned int uint32_t;
-typedef long long int64_t; typedef unsigned long long uint64_t;
-typedef unsigned long long uintptr_t; typedef long long intptr_t;
-#define INT32_MAX 2147483647
-#define UINT32_MAX 4294967295u
-#define INT64_MAX 9223372036854775807ll
-#define UINT64_MAX 18446744073709551615ull
-#define UINT8_MAX 255
-#define UINT16_MAX 65535
-"""
-_LIMITS = b"""#pragma once
-#define CHAR_BIT 8
-#define INT_MAX 2147483647
-#define INT_MIN (-INT_MAX - 1)
-#define UINT_MAX 4294967295u
-#define LLONG_MAX 9223372036854775807ll
-#define ULLONG_MAX 18446744073709551615ull
-#define SHRT_MAX 32767
-#define USHRT_MAX 65535
-"""
-_FLOAT = b"""#pragma once
-#define FLT_MAX 3.402823466e+38f
-#define FLT_MIN 1.175494351e-38f
-#define FLT_EPSILON 1.192092896e-07f
-#define DBL_MAX 1.7976931348623158e+308
-#define DBL_MIN 2.2250738585072014e-308
-#define DBL_EPSILON 2.2204460492503131e-16
-"""
-_MATH = b"""#pragma once
-#define M_PI 3.14159265358979323846
-#define M_PI_2 1.57079632679489661923
-#define M_E 2.71828182845904523536
-#define M_SQRT2 1.41421356237309504880
-#define M_LN2 0.69314718055994530942
-#ifndef INFINITY
-#define INFINITY __int_as_float(0x7f800000)
-#define NAN __int_as_float(0x7fffffff)
-#endif
-"""
-# Headers of the host that NVRTC has none of: what kernels use of them, or nothing. NVRTC knows
-# the runtime's own declarations without a header.
-_HOST_HEADERS: dict[str, bytes] = {
-    **dict.fromkeys(
-        ["algorithm", "any", "array", "atomic", "cassert", "cctype", "cerrno", "chrono", "complex", "condition_variable", "csignal", "cstdarg", "cstddef", "cstdio", "cstdlib", "cstring", "ctime", "deque", "exception", "filesystem", "fstream", "functional", "future", "initializer_list", "iomanip", "ios", "iosfwd", "iostream", "istream", "iterator", "list", "map", "memory", "mutex", "numeric", "optional", "ostream", "queue", "random", "regex", "set", "sstream", "stack", "stdexcept", "streambuf", "string", "string_view", "system_error", "thread", "tuple", "type_traits", "typeinfo", "unordered_map", "unordered_set", "utility", "valarray", "variant", "vector", "assert.h", "ctype.h", "errno.h", "getopt.h", "memory.h", "pthread.h", "signal.h", "stdarg.h", "stdbool.h", "stddef.h", "stdio.h", "stdlib.h", "string.h", "strings.h", "time.h", "unistd.h", "sys/time.h", "sys/types.h", "sys/stat.h", "omp.h", "mpi.h", "cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "cuda_profiler_api.h", "device_launch_parameters.h", "driver_types.h", "curand.h", "cublas_v2.h", "cusparse.h", "cusolverDn.h", "cufft.h"],
-        b"",
-    ),
-    "stdint.h": _STDINT, "cstdint": _STDINT, "inttypes.h": _STDINT, "cinttypes": _STDINT,
-    "limits.h": _LIMITS, "climits": _LIMITS, "limits": _LIMITS + _FLOAT,
-    "float.h": _FLOAT, "cfloat": _FLOAT,
-    "math.h": _MATH, "cmath": _MATH,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +82,7 @@ def read_cuda_source(path: str, options: CompilerOptions) -> CudaSource:
     Raises BadInput for what is no text, Unavailable for a file that cannot be read.
     """
     code = device_code(source_text(_content(path), path))
-    headers = dict(_HOST_HEADERS)
+    headers = dict(HOST_HEADERS)
     folders = (str(Path(path).parent), *options.folders)
     _add_headers(headers, code.includes, folders)
     return CudaSource(path=path, code=code, options=options, headers=headers)
@@ -149,7 +100,7 @@ def _add_headers(
     headers: dict[str, bytes], includes: tuple[tuple[str, bool], ...], folders: tuple[str, ...]
 ) -> None:
     """Add the project's own headers, and those that they include, without their host code."""
-    waiting = [name for name, quoted_name in includes if quoted_name]
+    waiting = [name for name, _ in includes]
     own = 0
     while waiting and own < _MOST_HEADERS:
         name = waiting.pop()
@@ -164,7 +115,7 @@ def _add_headers(
         except BadInput:
             continue
         headers[name] = device_code(text).text
-        waiting += [inner for inner, quoted_name in includes_of(text.content) if quoted_name]
+        waiting += [inner for inner, _ in includes_of(text.content)]
 
 
 def compile_source(
@@ -197,27 +148,60 @@ def compile_source(
         headers=source.headers,
         expressions=expressions,
     )
-    options = (*source.options.words(), *_toolkit_folders(), *_standard(source.options), *more)
-    try:
-        return compiled(program, target.target, options)
-    except CompileError as error:
-        raise _explained(source, target, error.log) from None
+    prelude = f"--pre-include={PRELUDE}"
+    options = (
+        prelude,
+        *source.options.words(),
+        *_toolkit_folders(),
+        *_standard(source.options),
+        *more,
+    )
+    return _with_stand_ins(source, program, target, options)
+
+
+def _with_stand_ins(
+    source: CudaSource, program: Program, target: Capability, options: tuple[str, ...]
+) -> CompiledProgram:
+    """Compile *program*, with nothing in the place of headers that are not found.
+
+    Most of them are of host libraries, which device code does not need.
+    """
+    headers = dict(program.headers)
+    missing: list[str] = []
+    while True:
+        try:
+            made = compiled(replace(program, headers=headers), target.target, options)
+        except CompileError as error:
+            name = _header_not_found(error.log)
+            if name is None or name in headers or len(missing) >= _MOST_MISSING:
+                raise _explained(source, target, error.log, missing) from None
+            missing.append(name)
+            headers[name] = b""
+        else:
+            return replace(made, missing_headers=tuple(missing))
+
+
+def _header_not_found(log: str) -> str | None:
+    match = _NOT_FOUND.search(log)
+    return match[1] if match else None
 
 
 def _standard(options: CompilerOptions) -> tuple[str, ...]:
     words = [word.lstrip("-") for word in options.others]
-    chosen = any(word.startswith(("std=", "std")) for word in words)
+    chosen = any(word.startswith("std") for word in words)
     return _ALWAYS[:1] if chosen else _ALWAYS
 
 
-def _explained(source: CudaSource, target: Capability, log: str) -> CompileError:
+def _explained(
+    source: CudaSource, target: Capability, log: str, missing: list[str]
+) -> CompileError:
     """Return the error of *log* with what would help."""
     message = f"{quoted_path(source.path)} does not compile for {target.target}."
-    missing = log.partition('could not open source file "')[2].partition('"')[0]
     if missing:
+        names = and_list([quoted(name) for name in missing[:_MOST_NAMED]])
         return CompileError(
-            f"{message} The header {quoted(missing)} is not found.", log,
-            hint="Name its folder with -I; headers of CUDA come with pip install nvidia-cuda-runtime.",
+            f"{message} It includes {names}, which {'is' if len(missing) == 1 else 'are'} not found.", log,
+            hint="Name the folder of headers with -I; those of CUDA come with pip install nvidia-cuda-runtime.",
         )  # fmt: skip
     hint = "NVRTC compiles device code alone, without the C++ library and host functions."
     if shutil.which("nvcc"):
@@ -236,10 +220,11 @@ def _toolkit_folders() -> Iterator[str]:
     if home:
         places.insert(0, Path(home) / "include")
     places.append(Path("/usr/local/cuda/include"))
-    for place in places:
-        if (place / "cuda_fp16.h").is_file():
-            yield from (f"-I{place}", f"-I{place / 'cccl'}")
-            return
+    present = [place for place in places if (place / "cuda_fp16.h").is_file()]
+    # Some packages come without the headers that cooperative_groups.h needs.
+    whole = [p for p in present if (p / "cccl" / "nv" / "target").is_file() or (p / "nv").is_dir()]
+    for place in (whole or present)[:1]:
+        yield from (f"-I{place}", f"-I{place / 'cccl'}")
 
 
 def _by_nvcc(source: CudaSource, target: Capability, more: tuple[str, ...]) -> CompiledProgram:

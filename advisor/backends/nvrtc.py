@@ -36,10 +36,14 @@ class Program:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledProgram:
-    """A cubin; *lowered* maps expressions to the names of the kernels in it."""
+    """A cubin; *lowered* maps expressions to the names of the kernels in it.
+
+    *missing_headers* were not found, and empty ones stood in for them.
+    """
 
     cubin: bytes
     lowered: Mapping[str, str]
+    missing_headers: tuple[str, ...] = ()
 
 
 def supported_targets() -> tuple[int, ...]:

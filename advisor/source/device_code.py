@@ -121,19 +121,25 @@ def _foreign(file: CudaFile, host: Collection[int]) -> Iterator[Node]:
     """Yield the outermost nodes that are no device code."""
     skip_to = -1
     for node in file.tree.nodes:
-        if node.index <= skip_to or node.kind in _HOLDERS:
+        if node.index <= skip_to or _holds_more(node):
             continue
         parent = node.parent
-        if parent is None or parent.kind not in _HOLDERS:
+        if parent is None or not _holds_more(parent):
             continue
         skip_to = node.last
         if _is_foreign(file, node, host):
             yield node
 
 
+def _holds_more(node: Node) -> bool:
+    """Whether *node* may hold declarations of both kinds; ``extern "C"`` of one goes with it."""
+    alone = node.kind == "linkage_specification" and node.child("declaration_list") is None
+    return node.kind in _HOLDERS and not alone
+
+
 def _is_foreign(file: CudaFile, node: Node, host: Collection[int]) -> bool:
     inner = node
-    while inner.kind == "template_declaration" and inner.children:
+    while inner.kind in ("template_declaration", "linkage_specification") and inner.children:
         inner = inner.children[-1]
     words = file.text.content[node.start : node.end]
     if inner.kind == "function_definition":
@@ -144,7 +150,11 @@ def _is_foreign(file: CudaFile, node: Node, host: Collection[int]) -> bool:
         return inner.kind != "expression_statement" and (
             not _CONSTANT.match(words) or _STD.search(words) is not None
         )
-    return inner.kind in _TYPES and not _DEVICE.search(words) and _STD.search(words) is not None
+    if inner.kind not in _TYPES or _DEVICE.search(words):
+        return False
+    # A class with methods that is not marked, in a header without any mark, is for the host.
+    has_methods = any(n.kind == "function_definition" for n in file.tree.whole(inner))
+    return _STD.search(words) is not None or (has_methods and not _DEVICE.search(file.text.content))
 
 
 def _blank(text: bytearray, start: int, end: int) -> None:

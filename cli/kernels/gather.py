@@ -18,7 +18,7 @@ from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.targets import number, sass_fits
-from gpuadvise.advisor.prose import and_list, inert, plural, quoted_path
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.cli.kernels.request import STDIN
 from gpuadvise.cli.progress import Progress, shown
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.backends.cuda_sources import CudaSource
+    from gpuadvise.advisor.backends.nvrtc import CompiledProgram
     from gpuadvise.advisor.binaries.model import Item
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.cli.kernels.request import KernelsRequest
@@ -101,6 +102,7 @@ class Gatherer:
         self.seen.notes += source_notes(source)
         for target in self.asked.source_targets(self.gpu):
             image = compile_source(source, target)
+            self.seen.notes += missing_notes(source, image)
             yield from read_stream(
                 BytesIO(image.cubin), path, ReadOptions(instructions=self.asked.advise)
             )
@@ -154,6 +156,16 @@ def source_notes(source: CudaSource) -> list[str]:
             f"{and_list([inert(name) for name in alone[:_MOST_NAMES]])}."
         )
     return said
+
+
+def missing_notes(source: CudaSource, image: CompiledProgram) -> list[str]:
+    """Return which headers of *source* were not found."""
+    if not image.missing_headers:
+        return []
+    names = and_list([quoted(name) for name in image.missing_headers[:_MOST_NAMES]])
+    return [
+        f"{quoted_path(source.path)}: compiled without {names}, not found; name their folder with -I."
+    ]
 
 
 def same(target: Capability, capability: Capability) -> bool:
