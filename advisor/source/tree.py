@@ -168,7 +168,8 @@ def _light(
     nodes: list[Node] = []
     unparsed: list[tuple[int, int]] = []
     down, right, up = cursor.goto_first_child, cursor.goto_next_sibling, cursor.goto_parent
-    append, kind_of, none = nodes.append, kinds.get, []
+    append, kind_of = nodes.append, kinds.get
+    none: list[Node] = []  # the children of every leaf; nothing is added to it
     parent: Node | None = None
     parent_has_fields = False
     siblings: list[Node] = []

@@ -75,10 +75,21 @@ def command(
     defines: Annotated[
         list[str] | None, _option("-D", "NAME[=VALUE]", "Macro for a .cu file; may repeat.")
     ] = None,
+    what_if: Annotated[
+        bool, typer.Option("--what-if", help="Recompile the kernel that --filter names, with caps.")
+    ] = False,
     format: options.FormatName = Format.TEXT,
     get: options.Get = None,
 ) -> Exit:
     """List the kernels of FILEs, or with --list the entries."""
+    if what_if:
+        from gpuadvise.cli.whatif.command import command as whatif
+
+        return whatif(
+            files, kernel=name, block=block or "128,256,512", dynamic_smem=dynamic_smem,
+            arch=",".join(arch) if arch else cc, gpu=gpu, device=device, snapshot=snapshot,
+            folders=folders, defines=defines, format_name=format, get=get,
+        )  # fmt: skip
     from gpuadvise.cli.kernels import request as parse
     from gpuadvise.cli.kernels.answer import run
 

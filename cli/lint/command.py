@@ -10,14 +10,14 @@ import typer
 from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import plural, quoted_path
-from gpuadvise.advisor.source.fixes import Mended, mended
+from gpuadvise.advisor.source.fixes import mended
 from gpuadvise.advisor.source.observations import CHECKED, OPT_IN
 from gpuadvise.cli.advise.judge import threshold
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Output
 from gpuadvise.cli.lint.answer import answer
-from gpuadvise.cli.lint.gather import Source, sources
+from gpuadvise.cli.lint.gather import Source, linted_source, sources
 from gpuadvise.cli.options import FormatName, Get
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import both, selected
@@ -31,6 +31,9 @@ EXAMPLES = """\
   gpuadvise lint train.py --format sarif > lint.sarif
   gpuadvise lint kernel.cu --diff
   gpuadvise lint src/ --ignore slow-math,unrestricted-pointers --fix"""
+
+# Fixes of one expression follow each other; a chain of more is a file that nobody wrote.
+_MOST_ROUNDS = 8
 
 Ids = Annotated[
     str | None,
@@ -61,7 +64,7 @@ def command(
     rules = _rules(chosen, left_out, settings)
     read = list(sources(files, select=rules, exclude=settings.exclude, notes=notes))
     if fix or diff:
-        return _mend(read, write=fix and not diff, notes=notes)
+        return _mend(read, rules, write=fix and not diff, notes=notes)
     inputs = {"files": files, "select": chosen, "ignore": left_out, "fail_on": fail_on}
     return emit(
         answer(read, inputs, limit, notes), Output(format=format_name, fields=tuple(get or ()))
@@ -90,35 +93,47 @@ def _rules(select: list[str], ignore: list[str], settings: Settings) -> frozense
     return asked
 
 
-def _mend(read: list[Source], *, write: bool, notes: list[str]) -> Exit:
+def _mend(read: list[Source], rules: frozenset[str], *, write: bool, notes: list[str]) -> Exit:
     fixed = 0
     for source in read:
-        result = mended(source.data, source.linted.diagnostics, python=source.python)
-        fixed += len(result.fixed)
-        if not result.fixed:
+        data, count = _mended(source, rules)
+        fixed += count
+        if not count:
             continue
         if write and source.path != "<stdin>":
-            _write(source.path, result)
+            _write(source.path, data)
         else:
-            stream(_difference(source, result))
+            stream(_difference(source, data))
     note(*notes, f"{plural(fixed, 'fault')} {'fixed' if write else 'can be fixed'}.")
     return Exit.RAN
 
 
-def _write(path: str, result: Mended) -> None:
+def _mended(source: Source, rules: frozenset[str]) -> tuple[bytes, int]:
+    """Return the file after its fixes and how many there were; one fix may uncover another."""
+    count = 0
+    for _ in range(_MOST_ROUNDS):
+        result = mended(source.data, source.linted.diagnostics, python=source.python)
+        if not result.fixed:
+            break
+        count += len(result.fixed)
+        source = linted_source(source.path, result.data, rules)
+    return source.data, count
+
+
+def _write(path: str, data: bytes) -> None:
     try:
         with open(path, "r+b") as file:
-            file.write(result.data)
+            file.write(data)
             file.truncate()
     except OSError as error:
         raise Unavailable(f"{quoted_path(path)}: {error.strerror}.") from None
 
 
-def _difference(source: Source, result: Mended) -> list[str]:
+def _difference(source: Source, data: bytes) -> list[str]:
     from difflib import unified_diff
 
     before, after = (
-        d.decode("utf-8", "replace").splitlines(keepends=True) for d in (source.data, result.data)
+        d.decode("utf-8", "replace").splitlines(keepends=True) for d in (source.data, data)
     )
     path = source.path.lstrip("/")
     lines = unified_diff(before, after, f"a/{path}", f"b/{path}")

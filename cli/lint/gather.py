@@ -52,15 +52,15 @@ def sources(
     """
     for name in files:
         if name == "-":
-            yield _linted("<stdin>", sys.stdin.buffer.read(LARGEST + 1), select)
+            yield linted_source("<stdin>", sys.stdin.buffer.read(LARGEST + 1), select)
         elif Path(name).is_dir():
             for path in _below(name, exclude):
                 try:
-                    yield _linted(path, _read(path), select)
+                    yield linted_source(path, _read(path), select)
                 except BadInput as error:
                     notes.append(error.message)
         else:
-            yield _linted(name, _read(name), select)
+            yield linted_source(name, _read(name), select)
 
 
 def _below(folder: str, exclude: Collection[str]) -> Iterator[str]:
@@ -87,6 +87,7 @@ def _read(path: str) -> bytes:
         raise Unavailable(f"{quoted_path(path)}: {error.strerror}.") from None
 
 
-def _linted(path: str, data: bytes, select: Collection[str]) -> Source:
+def linted_source(path: str, data: bytes, select: Collection[str]) -> Source:
+    """Return what *data*, the content of *path*, shows of the rules *select*."""
     lint = lint_python if path.endswith(".py") else lint_cuda
     return Source(path=path, data=data, linted=lint(data, path, select=select))
