@@ -7,32 +7,40 @@ half of its writers mean one, half the other.
 
 from __future__ import annotations
 
+import math
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Compiled on first use: most runs parse no size, and start-up is short.
 _NUMBER = r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+)\s*([^\s\d]\S*)?\s*"
 # Longest text that can still be one number and its unit.
 _LONGEST = 64
 _BINARY = {"K": 1, "M": 2, "G": 3, "T": 4}
-_BYTES = {
+_DECIMAL = {"": 0, "K": 3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}  # powers of ten
+# The base units in one of each unit; a time's are the parts of a second, all whole numbers.
+_BYTES: dict[str, int] = {
     "": 1,
     "B": 1,
     **{unit: 1024**power for unit, power in _BINARY.items()},
     **{f"{unit}iB": 1024**power for unit, power in _BINARY.items()},
     **{unit + "B": 1000**power for unit, power in (("k", 1), ("M", 2), ("G", 3), ("T", 4))},
 }
-_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
-_RATES = {f"{unit}/s": float(scale) for unit, scale in _BYTES.items() if unit.endswith("B")}
-_HERTZ = {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9}
-_DECIMAL = {"": 1.0, "K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_PARTS_OF_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "µs": 10**6, "μs": 10**6, "ns": 10**9}
+_RATES = {f"{unit}/s": scale for unit, scale in _BYTES.items() if unit.endswith("B")}
+_HERTZ = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 _OPERATIONS = {
-    name: scale for unit, scale in _DECIMAL.items() for name in (unit, f"{unit}FLOP", f"{unit}OP")
+    name: 10**power
+    for unit, power in _DECIMAL.items()
+    for name in (unit, f"{unit}FLOP", f"{unit}OP")
 }
 _OPERATION_RATES = {
-    f"{unit}{noun}/s": scale for unit, scale in _DECIMAL.items() for noun in ("FLOP", "OP")
+    f"{unit}{noun}/s": 10**power for unit, power in _DECIMAL.items() for noun in ("FLOP", "OP")
 }
 _FLOPS = (("PFLOP/s", 1e15), ("TFLOP/s", 1e12), ("GFLOP/s", 1e9), ("MFLOP/s", 1e6))
 LARGEST_BYTES = 2**63 - 1
@@ -40,6 +48,24 @@ LARGEST_BYTES = 2**63 - 1
 _BEYOND = 1e30
 # Outside of this, numbers are shown with an exponent: two decimals would say 0.
 _TINY, _LONG = 0.005, 1e9
+
+
+class Ratio(NamedTuple):
+    """A number exactly as it was written: what stands above and below the line."""
+
+    above: int
+    below: int = 1
+
+    def times(self, above: int, below: int = 1) -> Ratio:
+        """Return this number times *above* / *below*."""
+        return Ratio(self.above * above, self.below * below)
+
+    def nearest(self) -> float:
+        """Return the float nearest to this number; infinity where there is none."""
+        try:
+            return self.above / self.below  # Python rounds a quotient of whole numbers correctly
+        except OverflowError:
+            return math.inf
 
 
 def parse_bytes(text: str, *, minimum: int = 0) -> int:
@@ -56,18 +82,23 @@ def parse_bytes(text: str, *, minimum: int = 0) -> int:
         )
     if unit not in _BYTES:
         raise BadInput(f"{quoted(text)} is not a size.", hint=accepted)
-    size = number * _BYTES[unit]
-    if not minimum <= size <= LARGEST_BYTES or size != int(size):
+    size, rest = divmod(number.above * _BYTES[unit], number.below)
+    if rest or not minimum <= size <= LARGEST_BYTES:
         raise BadInput(
             f"{quoted(text)} is not a whole number of bytes from {minimum} to 2^63-1.",
             hint=accepted,
         )
-    return int(size)
+    return size
 
 
 def parse_seconds(text: str, *, zero: bool = False) -> float:
     """Return the seconds that ``3ms``, ``250us`` or ``1.2s`` names; raises BadInput."""
-    return _scaled(text, _SECONDS, "time", "Write a time as 1.2s, 3ms, 250us or 800ns.", zero=zero)
+    accepted = "Write a time as 1.2s, 3ms, 250us or 800ns."
+    number, unit = _split(text, accepted)
+    if unit not in _PARTS_OF_A_SECOND:
+        raise BadInput(f"{quoted(text)} is not a time.", hint=accepted)
+    exact = number.times(1, _PARTS_OF_A_SECOND[unit])
+    return _in_range(exact, text, "time", accepted, zero=zero)
 
 
 def parse_rate(text: str) -> float:
@@ -90,24 +121,62 @@ def parse_operation_rate(text: str) -> float:
     return _scaled(text, _OPERATION_RATES, "rate", "Write a rate as 80TFLOP/s or 1.9POP/s.")
 
 
-def _scaled(
-    text: str, units: dict[str, float], noun: str, accepted: str, *, zero: bool = False
-) -> float:
+def parse_share(text: str) -> float:
+    """Return the fraction (0 to 1) that ``50%``, ``0.5`` or ``1/2`` names; raises BadInput."""
+    accepted = "Write a share as 50%, 0.5 or 1/2."
+    share = _share(text)
+    if share is not None and share.above <= share.below:
+        return share.nearest()
+    if share is not None and text.strip().isdigit() and share.above <= 100:
+        accepted = f"Write {share.above}% or {share.above / 100:g}."
+    raise BadInput(f"{quoted(text)} is not a share.", hint=accepted)
+
+
+def _share(text: str) -> Ratio | None:
+    """Return the number that *text* writes as per cent, as a fraction or as a quotient."""
+    first, slash, second = text.partition("/")
+    try:
+        if slash:
+            above, below = _plain(first), _plain(second)
+            return above.times(below.below, below.above) if below.above else None
+        per_cent = text.rstrip().endswith("%")
+        number = _plain(text.rstrip().removesuffix("%"))
+        return number.times(1, 100) if per_cent else number
+    except BadInput:
+        return None
+
+
+def _plain(text: str) -> Ratio:
+    number, unit = _split(text, "")
+    if unit:
+        raise BadInput(f"{quoted(text)} has a unit.")
+    return number
+
+
+def _scaled(text: str, units: Mapping[str, int], noun: str, accepted: str) -> float:
     number, unit = _split(text, accepted)
     if unit not in units:
         raise BadInput(f"{quoted(text)} is not a {noun}.", hint=accepted)
-    value = number * units[unit]
+    return _in_range(number.times(units[unit]), text, noun, accepted)
+
+
+def _in_range(exact: Ratio, text: str, noun: str, accepted: str, *, zero: bool = False) -> float:
+    value = exact.nearest()
     if not (1 / _BEYOND < value < _BEYOND or (value == 0 and zero)):
         raise BadInput(f"{quoted(text)} is out of range for a {noun}.", hint=accepted)
     return value
 
 
-def _split(text: str, accepted: str) -> tuple[float, str]:
+def _split(text: str, accepted: str) -> tuple[Ratio, str]:
+    """Return the number of *text*, exactly, and its unit; raises BadInput."""
     match = re.fullmatch(_NUMBER, text, re.ASCII) if len(text) <= _LONGEST else None
     if not match:
         raise BadInput(f"{quoted(text)} is not a number with a unit.", hint=accepted)
-    digits = match[1]
-    return int(digits) if digits.isdigit() else float(digits), match[2] or ""
+    mantissa, _, exponent = match[1].lower().partition("e")
+    whole, _, decimals = mantissa.partition(".")
+    power = int(exponent or 0) - len(decimals)
+    number = Ratio(int(whole + decimals), 10 ** max(-power, 0)).times(10 ** max(power, 0))
+    return number, match[2] or ""
 
 
 def show_bytes(size: int) -> str:

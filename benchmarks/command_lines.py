@@ -69,7 +69,7 @@ def is_data(line: str) -> bool:
     pairs = itertools.pairwise(words)
     formats = {value for option, value in pairs if option in ("--format", "-f")}
     commands = {word for word in words[:2] if word in DATA_COMMANDS}
-    return bool("--get" in words or formats & DATA_FORMATS or commands)
+    return bool({"--get", "--json"} & {*words} or formats & DATA_FORMATS or commands)
 
 
 def run(line: str, checkout: Path, scratch: Path) -> Answer:

@@ -13,9 +13,11 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +31,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 RECORDED = REPOSITORY / "tests" / "cli" / "recorded"
 TREES = ("advisor", "cli", "rules")
 SMALL = 50  # lines
+NOT_COPIED = (".git", ".venv*", "__pycache__", "tests", "build", "*_cache")
 RUNS = (
     "occupancy --regs 32 --block 256 --gpu h100 --format json",
     "occupancy --regs 32 --block 256 --gpu h100",
@@ -124,6 +127,53 @@ def entered(checkout: Path, line: str) -> tuple[int, int]:
     return int(files), int(moves)
 
 
+# A fact of two values as a contributor would add it: the file, the line before it, the text.
+FACT = (
+    (
+        "advisor/facts/application.py",
+        "",
+        "\n\n@dataclass(frozen=True, slots=True, kw_only=True)\nclass Samples:\n"
+        '    """Samples of one pass."""\n\n    count: int\n    seconds: float\n',
+    ),
+    (
+        "advisor/description/keys.py",
+        "",
+        "\nSAMPLES = KeyTable(\n    app.Samples,\n"
+        '    {"count": Key("count", COUNT), "time": Key("seconds", v.seconds)},\n)\n',
+    ),
+    ("advisor/facts/bag.py", "        HotRegion,\n", "        Samples,\n"),
+    (
+        "advisor/facts/bag.py",
+        "class Facts:\n",
+        '    samples: Samples | None = fact(\n        "Describe [kernel.samples].",\n'
+        "        read=keys.SAMPLES,\n"
+        """        toml='samples = { count = 10, time = "3us" }',\n    )\n""",
+    ),
+)
+
+
+def files_of_a_fact(checkout: Path) -> list[str]:
+    """Return the files that a new fact changes in a copy of *checkout*, the written ones too."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "checkout"
+        shutil.copytree(checkout, copy, symlinks=True, ignore=shutil.ignore_patterns(*NOT_COPIED))
+        for name, before, text in FACT:
+            source = (copy / name).read_text(encoding="utf-8")
+            head, found, rest = source.partition(before) if before else (source, "", "")
+            (copy / name).write_text(f"{head}{found}{text}{rest}", encoding="utf-8")
+        run = [sys.executable, "docs/generate.py"]
+        environment = {**os.environ, "PYTHONPATH": str(copy / ".typing")}
+        subprocess.run(run, cwd=copy, env=environment, check=True)
+        names = [path.relative_to(copy) for path in copy.rglob("*") if path.is_file()]
+        return sorted(str(name) for name in names if not _same(copy / name, checkout / name))
+
+
+def _same(changed: Path, first: Path) -> bool:
+    if "__pycache__" in changed.parts:
+        return True
+    return first.exists() and changed.read_bytes() == first.read_bytes()
+
+
 def report(checkout: Path) -> Iterator[str]:
     """Yield the lines of the report on *checkout*."""
     files = sources(checkout)
@@ -139,6 +189,8 @@ def report(checkout: Path) -> Iterator[str]:
     of_types = circles(import_graph(checkout, of_types=True))
     yield f"import circles, with imports for types only    {len(groups)}, {len(of_types)}"
     yield f"class names with several definitions           {len(shared)}"
+    fact = files_of_a_fact(checkout)
+    yield f"files that a new fact changes                  {len(fact)}: {', '.join(fact)}"
     for line in RUNS:
         count, moves = entered(checkout, line)
         yield f"{count:3} files, {moves:4} changes of file: {line}"

@@ -12,7 +12,8 @@ from typer.core import TyperCommand, TyperGroup
 from gpuadvise import __version__
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import SHOWN, and_list, quoted
-from gpuadvise.cli.emit import stream
+from gpuadvise.cli.emit import note, stream
+from gpuadvise.cli.spellings import current
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
@@ -30,6 +31,7 @@ class CommandRow(NamedTuple):  # made at every start, in an eighth of a dataclas
 # In the order of the help screen: what a GPU is, kernels, memory, files, advice, the tool itself.
 COMMANDS = (
     CommandRow("device", "What a GPU is, and what it does now."),
+    CommandRow("doctor", "What this machine's GPUs, driver and settings suffer from."),
     CommandRow("gpus", "GPUs of the catalogue: list, search, compare."),
     CommandRow("occupancy", "What limits a kernel's occupancy, and what would raise it."),
     CommandRow("bandwidth", "Theoretical and effective bandwidth, and what is normal."),
@@ -72,7 +74,14 @@ class _Helpful(ClickCommand):
 
 
 class _Command(_Helpful, TyperCommand):
-    """One command."""
+    """One command, which understands short and older spellings of its options."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Return what is left of *args* once the options have taken theirs."""
+        if not ctx.resilient_parsing:
+            args, notes = current(self.name or "", args)
+            note(*notes)
+        return super().parse_args(ctx, args)
 
 
 class LazyGroup(_Helpful, TyperGroup):
@@ -114,7 +123,19 @@ def _loaded(entry: CommandRow) -> ClickCommand:
         epilog=f"\b\nExamples:\n{examples}" if examples else None,
         context_settings=SETTINGS,
     )(module.command)
-    return typer.main.get_command(lone)
+    command = typer.main.get_command(lone)
+    if any("--format" in option.opts for option in command.params):
+        command.params.append(_json_option())
+    return command
+
+
+def _json_option() -> TyperOption:
+    """Return the option ``--json`` for help and completion; `current` spells it out before."""
+    from typer.core import TyperOption
+
+    return TyperOption(
+        param_decls=["--json"], is_flag=True, expose_value=False, help="Short for --format json."
+    )
 
 
 app = typer.Typer(

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Exit(IntEnum):
@@ -14,3 +20,23 @@ class Exit(IntEnum):
     UNAVAILABLE = 3  # something asked for is not there, or broke
     INTERRUPTED = 130  # 128 + SIGINT
     CLOSED_PIPE = 141  # 128 + SIGPIPE: the reader went away
+
+
+def fails_under(what: str, value: float | None, least: float | None) -> tuple[Exit, Sequence[str]]:
+    """Return the exit code of ``--fail-under`` and, where *value* of *what* fails, a note.
+
+    Raises BadInput when there is a threshold and nothing to hold it against: a check that
+    cannot fail must not look like one that passed.
+    """
+    if least is None:
+        return Exit.RAN, ()
+    if value is None:
+        raise BadInput(
+            "--fail-under has nothing to compare.", hint="Give what was measured: --time."
+        )
+    if value >= least:
+        return Exit.RAN, ()
+    from gpuadvise.advisor.quantity import show_share
+
+    sentence = f"{show_share(value)} {what} is below --fail-under {show_share(least)}."
+    return Exit.THRESHOLD, (sentence,)

@@ -1,63 +1,317 @@
-"""Options that several commands share, spelled once."""
+"""The table of options: every option of every command, spelled, read and explained once.
+
+A command picks its options by name and reads their texts with `read`. An option means the same
+in each command that has it; where the meaning needs more words there, the command gives its own
+help. ``--all`` is one option with three helps: it leaves nothing out of a command's list.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
+from gpuadvise.advisor import values as v
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli import completion
 
-Gpu = Annotated[
-    str | None,
-    typer.Option(
-        "--gpu",
-        metavar="NAME",
-        help="GPU from the catalogue: h100, rtx4090.",
-        autocompletion=completion.gpu_ids,
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpuadvise.advisor.values import Reader
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class Option(NamedTuple):  # made for the whole table at every start
+    """One option.
+
+    *key*: where a kernel description holds the value, from the outermost table inwards.
+    *spellings* are those besides ``--name``; of a switch, the way to turn it off.
+    """
+
+    metavar: str  # empty: a switch
+    help: str
+    read: Reader = str
+    key: tuple[str, ...] = ()
+    spellings: tuple[str, ...] = ()
+    complete: Callable[[str], list[str]] | None = None
+
+
+# Limits that are not a reader's own: beyond them a number is a slip of the keyboard.
+_MOST_REGISTERS = 65_536  # of a whole SM
+_MOST_BARRIERS = 1024
+_LARGEST_ELEMENT = 4096  # bytes, as advisor.memory.word_size
+_LANES = 32
+_MOST_PIECES = 4096  # as advisor.transfers.pipeline
+_MOST_TRIED = 128  # stream counts; devices have 128 hardware queues at most
+_MOST_COLUMNS = 2**16
+_MOST_ELEMENTS = 2**40
+_MOST_PROCESSORS = 10**9
+_MOST_CYCLES = 100_000
+_MOST_PARALLEL = 1024
+
+_LAUNCH = {
+    "regs": Option("N", "Registers per thread.", v.whole(1, _MOST_REGISTERS), ("regs",)),
+    "block": Option("SIZE", "Threads per block: 256 or 16x16.", v.block, ("block",)),
+    "grid": Option("SIZE", "Blocks in the grid: 1024 or 64x64.", v.dims, ("grid",)),
+    "smem": Option(
+        "SIZE", "Static shared memory per block: 16K.", v.shared_size, ("smem",), ("--static-smem",)
     ),
-]
-Cc = Annotated[
-    str | None, typer.Option("--cc", metavar="CC", help="Compute capability: 9.0, 90, sm_90a.")
-]
-Live = Annotated[
-    str | None,
-    typer.Option("--device", metavar="ID", help="GPU in this machine: index, UUID or PCI id."),
-]
-Snapshot = Annotated[
-    str | None,
-    typer.Option("--from", metavar="FILE", help="Saved `device --all --format json`."),
-]
-FormatName = Annotated[
-    str,
-    typer.Option("--format", "-f", metavar="FORMAT", help="text, json, csv, ndjson or markdown."),
-]
-Get = Annotated[
-    list[str] | None,
-    typer.Option("--get", metavar="FIELD", help="Print one field as a bare value; may repeat."),
-]
-FailUnder = Annotated[
-    str | None,
-    typer.Option("--fail-under", metavar="SHARE", help="Exit 1 below this share: 50%, 0.5."),
-]
-Calibration = Annotated[
-    str | None,
-    typer.Option("--calibration", metavar="FILE", help="Saved `measure` of this machine (JSON)."),
-]
-Pcie = Annotated[
-    str | None,
-    typer.Option("--pcie", metavar="LINK", help="The slot, where it is not the GPU's best: 4x8."),
-]
-Word = Annotated[
-    str, typer.Option("--word", metavar="BYTES", help="Size of the element each lane takes.")
-]
-ActiveLanes = Annotated[
-    str | None, typer.Option("--threads", metavar="N", help="Active lanes, 1 to 32.")
-]
-LaneMask = Annotated[
-    str | None, typer.Option("--mask", metavar="MASK", help="Active lanes: 0x0000ffff.")
-]
-Indices = Annotated[
-    str | None,
-    typer.Option("--indices", metavar="LIST", help="Index of each lane: 0,5,9; - is stdin."),
-]
+    "dynamic_smem": Option(
+        "SIZE", "Dynamic shared memory per block.", v.shared_size, ("dynamic_smem",)
+    ),
+    "max_dynamic_smem": Option(
+        "SIZE",
+        "The opt-in attribute for dynamic shared memory, where it is set.",
+        v.shared_size,
+        ("max_dynamic_smem",),
+    ),
+    "carveout": Option(
+        "SHARE", "Preferred shared-memory carveout: 50% or 0.5.", v.per_cent, ("carveout",)
+    ),
+    "barriers": Option("N", "Named barriers used.", v.whole(0, _MOST_BARRIERS), ("barriers",)),
+    "cluster": Option("SIZE", "Blocks per cluster: 2 or 2x2.", v.dims, ("cluster",)),
+    "nonportable_cluster": Option(
+        "", "More than 8 blocks per cluster are allowed.", v.flag, ("nonportable_cluster",)
+    ),
+    "launch_bounds": Option(
+        "T[,B]", "Arguments of __launch_bounds__(T, B).", v.launch_bounds, ("launch_bounds",)
+    ),
+    "cache": Option(
+        "PREFERENCE",
+        "Before cc 7.0: none, shared, l1 or equal.",
+        v.one_word("none", "shared", "l1", "equal"),
+    ),
+    "no_opt_in": Option("", "Dynamic memory beyond 48 KiB is not opted in.", v.flag),
+    "sweep": Option("WHAT", "Vary one figure."),
+    "all_cc": Option("", "Answer for every compute capability."),
+    "batch": Option("FILE", "One answer per line of CSV or NDJSON; -: stdin."),
+    "driver_check": Option("", "Compare with what the live driver says."),
+}
+_KERNEL = {
+    "name": Option("NAME", "Name of the kernel.", v.text, ("name",)),
+    "elements": Option("N", "Elements the kernel works on.", v.whole(1), ("elements",)),
+    "syncs": Option(
+        "", "The kernel uses __syncthreads().", v.flag, ("syncs",), ("--syncs/--no-syncs",)
+    ),
+    "concurrent": Option(
+        "", "It runs beside other kernels.", v.flag, ("concurrent",), ("--concurrent/--alone",)
+    ),
+    "ilp": Option(
+        "N", "Independent instructions in a row.", v.number(1, _MOST_PARALLEL), ("ilp",)
+    ),
+    "latency": Option(
+        "CYCLES", "Latency of dependent arithmetic.", v.whole(1, _MOST_CYCLES), ("latency",)
+    ),
+    "memory_latency": Option("N|TIME", "Of global memory: cycles (500) or a time (600ns)."),
+    "loads": Option("N", "Independent loads of each thread.", v.whole(1, _MOST_PARALLEL)),
+    "warps": Option("N", "Warps resident on each SM.", v.whole(1)),
+    "time": Option("TIME", "Time of the kernel: 550us, 3ms.", v.seconds),
+    "total_time": Option("TIME", "Time of the whole run.", v.seconds, ("total_time",)),
+    "read": Option("SIZE", "Bytes read from device memory.", v.size, ("traffic", "read")),
+    "write": Option("SIZE", "Bytes written to device memory.", v.size, ("traffic", "write")),
+    "reported_rate": Option(
+        "RATE", "A bandwidth that somebody computed.", v.rate, ("traffic", "reported_rate")
+    ),
+    "flops": Option(
+        "N", "Operations of the kernel: 2e12, 2TFLOP.", v.operations, ("work", "flops")
+    ),
+    "bytes": Option(
+        "SIZE", "Bytes it moves to and from device memory.", v.moved_bytes, ("work", "bytes")
+    ),
+    "dtype": Option(
+        "TYPE", "Number type: fp64, fp32, bf16, bf16_tensor, int8, ...", v.number_type,
+        ("work", "dtype"),
+    ),
+    "tensor": Option(
+        "", "Tensor cores, or ordinary units.", v.flag, ("work", "tensor"), ("--tensor/--no-tensor",)
+    ),
+    "spill_stores": Option(
+        "SIZE", "Spill stores, from ptxas -v.", v.size, ("compiled", "spill_stores")
+    ),
+    "spill_loads": Option(
+        "SIZE", "Spill loads, from ptxas -v.", v.size, ("compiled", "spill_loads")
+    ),
+    "stack": Option("SIZE", "Stack frame, from ptxas -v.", v.size, ("compiled", "stack")),
+    "code": Option("LIST", "Device code in the program: sm_80,compute_90.", str, ("code",)),
+    "compile_flags": Option("FLAGS", "Flags of the compiler.", str, ("compile_flags",)),
+    "driver": Option("VERSION", "CUDA 12.4, or driver 550.54.14.", v.driver, ("driver",)),
+}  # fmt: skip
+_MEMORY = {
+    "word": Option(
+        "BYTES", "Size of the element each lane takes.", v.whole(1, _LARGEST_ELEMENT),
+        ("accesses", "word"),
+    ),
+    "stride": Option(
+        "N", "Elements between two lanes, or 12B in bytes.", v.distance, ("accesses", "stride")
+    ),
+    "offset": Option(
+        "N", "First element, or 16B in bytes.", v.distance, ("accesses", "offset")
+    ),
+    "row_bytes": Option(
+        "SIZE", "Width of a row of a 2-D array.", v.size, ("accesses", "row_bytes")
+    ),
+    "space": Option("SPACE", "Memory: global, shared or constant.", str, ("accesses", "space")),
+    "threads": Option("N", "Active lanes, 1 to 32.", v.whole(1, _LANES)),
+    "mask": Option("MASK", "Active lanes: 0x0000ffff.", v.lane_mask),
+    "indices": Option("LIST", "Index of each lane: 0,5,9; -: stdin."),
+    "align": Option("BYTES", "Alignment that the type promises.", v.whole(1, 16)),
+    "row_threads": Option("N", "Lanes per row of a narrow 2-D block.", v.whole(1, _LANES)),
+    "pitch": Option("N", "Elements from row to row, or 4100B in bytes.", v.distance),
+    "path": Option("PATH", "Caches: l1 or l2, where both ways exist.", v.one_word("l1", "l2")),
+    "pad": Option("N", "Elements added to the stride or the row.", v.whole(0, _MOST_COLUMNS)),
+    "tile": Option("RxC", "A 2-D array instead of a stride.", v.rectangle(_MOST_COLUMNS)),
+    "walk": Option("HOW", "Take the tile by column or by row.", v.one_word("column", "row")),
+    "bank_size": Option("BYTES", "4, or 8 on cc 3.x.", v.one_of(4, 8)),
+    "matrix": Option("RxC", "Elements moved, instead of bytes.", v.rectangle(_MOST_ELEMENTS)),
+    "copies": Option("N", "Passes over the matrix; a copy is 2.", v.whole(1, 1000)),
+    "memory_clock": Option("FREQ", "Memory clock instead of a device: 1.85GHz.", v.hertz),
+    "bus": Option("BITS", "Bus width to --memory-clock.", v.whole(8, 65_536)),
+    "data_rate": Option(
+        "N", "Transfers per clock; 2 (DDR) if not given.", v.whole(1, 16)
+    ),
+    "peak": Option("RATE", "Peak instead of the device's: 80TFLOP/s.", v.operation_rate),
+    "bandwidth": Option("RATE", "Bandwidth instead of the device's: 8TB/s.", v.rate),
+}  # fmt: skip
+_TRANSFERS = {
+    "h2d": Option("SIZE|TIME", "Copy to the device: 256MiB or 3ms.", v.copy, ("pipeline", "h2d")),
+    "d2h": Option("SIZE|TIME", "Copy to the host: 256MiB or 3ms.", v.copy, ("pipeline", "d2h")),
+    "kernel_time": Option(
+        "TIME", "Time of the whole kernel beside the copies: 5ms.", v.seconds_or_none,
+        ("pipeline", "kernel"), ("--kernel",),
+    ),
+    "streams": Option(
+        "N", "Streams that the work is spread over.", v.whole(1, _MOST_PIECES),
+        ("pipeline", "streams"),
+    ),
+    "chunks": Option("N", "Chunks, taken by --streams in turn.", v.whole(1, _MOST_PIECES)),
+    "max_streams": Option("N", "Most streams to try.", v.whole(1, _MOST_TRIED)),
+    "granularity": Option("SIZE", "Chunks are multiples of this.", v.moved_bytes),
+    "pageable": Option("", "Host memory is not pinned."),
+    "pcie": Option("LINK", "The slot, where it is not the GPU's best: 4x8.", v.pcie),
+    "rate": Option("RATE", "Rate of the link, each way: 25GB/s.", v.rate),
+    "per_op": Option("TIME", "Host time per copy or launch.", v.seconds_or_none),
+    "copy_latency": Option("TIME", "Time of an empty copy.", v.seconds_or_none),
+    "duplex": Option("FACTOR", "Slow-down of copies both ways at once: 1.2.", v.factor(1, 10)),
+    "engines": Option("N", "Copy engines: asyncEngineCount.", v.whole(0, 16)),
+    "ideal": Option("", "As the guide assumes: no latencies, no costs."),
+    "skeleton": Option("LANG", "Code: cuda or cuda-python.", v.one_word("cuda", "cuda-python")),
+    "calibration": Option("FILE", "Saved `measure` of this machine (JSON)."),
+    "parallel": Option(
+        "SHARE", "Share of the run time that can be parallel: 75%, 0.75, 3/4.", v.share,
+        ("scaling", "parallel"),
+    ),
+    "processors": Option(
+        "N", "Processors it is spread over.", v.whole(1, _MOST_PROCESSORS),
+        ("scaling", "processors"),
+    ),
+    "target": Option(
+        "FACTOR", "Speed-up to reach: 10 or 2.5x.", v.factor(1, _MOST_PROCESSORS),
+        ("scaling", "target"),
+    ),
+}  # fmt: skip
+_FILES = {
+    "arch": Option("CC,...", "Only code for these targets: 90,sm_100a."),
+    "filter": Option("REGEX", "Only kernels whose name matches."),
+    "list": Option("", "Only what the containers hold; unpacks nothing."),
+    "functions": Option("", "Device functions as well as kernels."),
+    "advise": Option("", "Run the rules over every kernel."),
+    "sort": Option(
+        "ORDER",
+        "matters, name, occupancy, registers, smem, stack, spills or code.",
+        v.one_word(
+            "matters", "name", "occupancy", "registers", "smem", "stack", "spills", "code"
+        ),
+    ),
+    "limit": Option("N", "Most kernels to show; 0: all.", v.whole(0, 10**9)),
+    "jobs": Option(
+        "N", "Processes that read one large file; 1 unless given.", v.whole(1, 64)
+    ),
+    "compiler": Option(
+        "NAME", "For .cu files: nvrtc, or nvcc for whole ones.", v.one_word("nvrtc", "nvcc")
+    ),
+    "include": Option("DIR", "Where a .cu file finds headers.", spellings=("-I",)),
+    "define": Option("NAME[=VALUE]", "Macro for a .cu file.", spellings=("-D",)),
+    "what_if": Option("", "Compile the kernel that --filter names with register caps."),
+    "kernel": Option("NAME", "A kernel of the file; of a template an instance."),
+    "registers": Option("N,...", "Register caps to try; auto: where they matter."),
+    "block_define": Option("MACRO", "Macro that holds the block size."),
+    "all_gpus": Option("", "Answer for every GPU of the catalogue."),
+    "describe": Option("FILE", "Kernels of a kernel.toml."),
+    "ncu": Option("FILE", "Launches of Nsight Compute."),
+    "with_ncu_rules": Option("", "Show the profiler's own rules beside ours."),
+    "environment": Option("", "Look at CUDA_ variables of this shell."),
+    "select": Option("RULE", "Only this rule, topic or priority.", complete=completion.selections),
+    "ignore": Option("RULE", "Not this rule, topic or priority.", complete=completion.selections),
+    "rules": Option("DIR", "Folder of your own rules."),
+    "baseline": Option("FILE", "Saved JSON: show what is new."),
+    "telemetry": Option("", "Clocks, power, heat, load, link, processes now."),
+    "fix": Option("", "Write what is mechanical."),
+    "diff": Option("", "Show what --fix would write."),
+    "load": Option("", "Put each GPU to work for up to 3 s, to judge clocks and link."),
+    "report": Option(
+        "FORMAT", "All of it for a ticket: markdown, json.", v.one_word("markdown", "json")
+    ),
+    "with_ids": Option("", "Leave UUIDs, PCI addresses and paths in."),
+    "watch": Option("TIME", "Ask again after this time, again and again: 2s.", v.seconds),
+    "quick": Option("", "Fewer sizes, at most 5 s."),
+}  # fmt: skip
+_OUTPUT = {
+    "gpu": Option(
+        "NAME", "GPU from the catalogue: h100, rtx4090.", complete=completion.gpu_ids
+    ),
+    "cc": Option("CC", "Compute capability: 9.0, 90, sm_90a."),
+    "device": Option("ID", "GPU in this machine: index, UUID or PCI id."),
+    "from": Option("FILE", "Saved `device --all --format json`."),
+    "all": Option("", "Leave nothing out of the list."),
+    "show": Option("", "Draw it in the terminal."),
+    "plot": Option("FILE", "Draw it into a .svg, .png or .pdf file."),
+    "fail_under": Option("SHARE", "Exit 1 below this share: 50% or 0.5.", v.share),
+    "fail_on": Option("LEVEL", "Exit 1 on this or worse."),
+    "fail_on_regression": Option("", "Exit 1 when a kernel's tier is worse."),
+    "fail_on_spills": Option("", "Exit 1 when a kernel spills more."),
+    "format": Option("FORMAT", "text, json, csv, ndjson or markdown.", spellings=("-f",)),
+    "get": Option("FIELD", "Print one field as a bare value; may repeat."),
+}  # fmt: skip
+OPTIONS = {**_LAUNCH, **_KERNEL, **_MEMORY, **_TRANSFERS, **_FILES, **_OUTPUT}
+
+
+def pick(name: str, help: str = "", *, complete: Any = None) -> Any:
+    """Return option *name* for the signature of a command; *help* where the command says more."""
+    option = OPTIONS[name]
+    switch = [spelling for spelling in option.spellings if "/" in spelling]
+    return typer.Option(
+        *(switch or [flag(name), *option.spellings]),
+        metavar=option.metavar or None,
+        help=help or option.help,
+        autocompletion=complete or option.complete,
+    )
+
+
+def flag(name: str) -> str:
+    """Return option *name* as people type it: ``dynamic_smem`` is ``--dynamic-smem``."""
+    return f"--{name.replace('_', '-')}"
+
+
+def read(name: str, text: str | None) -> Any:
+    """Return the value of option *name*, None where it is not given; raises BadInput naming it."""
+    return None if text is None else named(flag(name), OPTIONS[name].read, text)
+
+
+def named(label: str, reader: Callable[[S], T], text: S) -> T:
+    """Return what *reader* makes of *text*; its BadInput names *label*: an option or a column."""
+    try:
+        return reader(text)
+    except BadInput as error:
+        raise BadInput(f"{label}: {error.message}", hint=error.hint) from None
+
+
+Text = str | None
+Gpu = Annotated[Text, pick("gpu")]
+Cc = Annotated[Text, pick("cc")]
+Live = Annotated[Text, pick("device")]
+Snapshot = Annotated[Text, pick("from")]
+FormatName = Annotated[str, pick("format")]
+Get = Annotated[list[str] | None, pick("get")]

@@ -6,10 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import plural, quoted
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.scaling import (
     amdahl,
     amdahl_limit,
@@ -18,7 +15,6 @@ from gpuadvise.advisor.scaling import (
     needed_processors,
 )
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.args import share, whole
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -31,8 +27,8 @@ from gpuadvise.cli.blocks import (
 )
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Output
-from gpuadvise.cli.options import FormatName, Get
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import FormatName, Get, Text, pick, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,8 +37,6 @@ EXAMPLES = """\
   gpuadvise scaling --parallel 0.75 --processors 1000
   gpuadvise scaling --parallel 95% --processors 132 --target 15
   gpuadvise scaling --parallel 3/4 --processors 64 --get amdahl"""
-
-_MOST_PROCESSORS = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,24 +49,17 @@ class ScalingRequest:
 
 
 def command(
-    parallel: Annotated[
-        str,
-        typer.Option("--parallel", metavar="P", help="Fraction that runs in parallel: 0.75, 3/4."),
-    ],
-    processors: Annotated[
-        str, typer.Option("--processors", metavar="N", help="Processors it is spread over.")
-    ],
-    target: Annotated[
-        str | None, typer.Option("--target", metavar="S", help="Speed-up to reach.")
-    ] = None,
-    format_name: FormatName = "text",
+    parallel: Annotated[str, pick("parallel")],
+    processors: Annotated[str, pick("processors")],
+    target: Annotated[Text, pick("target")] = None,
+    format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Print the bounds of Amdahl and Gustafson."""
     asked = ScalingRequest(
-        parallel=_fraction(parallel),
-        processors=whole("--processors", processors, low=1, high=_MOST_PROCESSORS),
-        target=None if target is None else _speedup(target),
+        parallel=read("parallel", parallel),
+        processors=read("processors", processors),
+        target=read("target", target),
     )
     answer = Answer(
         command="scaling",
@@ -82,28 +69,7 @@ def command(
         rows=rows(asked),
         blocks=lambda: blocks(asked),
     )
-    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
-
-
-def _fraction(text: str) -> float:
-    top, slash, bottom = text.partition("/")
-    if not slash:
-        return share("--parallel", text)
-    part = whole("--parallel", top, low=0, high=_MOST_PROCESSORS)
-    total = whole("--parallel", bottom, low=1, high=_MOST_PROCESSORS)
-    if part > total:
-        raise BadInput(f"--parallel: {quoted(text)} is more than the whole.")
-    return part / total
-
-
-def _speedup(text: str) -> float:
-    try:
-        value = float(text.rstrip("x"))
-    except ValueError:
-        value = 0.0
-    if not 1 <= value <= _MOST_PROCESSORS:
-        raise BadInput(f"--target: {quoted(text)} is no speed-up.", hint="Write 10 or 2.5x.")
-    return value
+    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def result(request: ScalingRequest) -> dict[str, Any]:

@@ -1,18 +1,22 @@
 """Write the pages of docs/rules from the rules: ``python docs/generate.py``.
 
-Nothing in that folder is edited by hand; a test compares it with what this prints. The table of
-keys in docs/catalogue.md is written too.
+Nothing in that folder is edited by hand; a test compares it with what this prints. Other pages
+hold parts that are written, between two marks: the commands, a rule, the facts, the keys of the
+catalogue and of a kernel description.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.catalogue.keys import table
-from gpuadvise.advisor.facts.supply import HOW
+from gpuadvise.advisor.facts.bag import HOW, SUPPLY, Facts
 from gpuadvise.advisor.quantity import show_number
+from gpuadvise.cli.app import COMMANDS
 from gpuadvise.rules.explain import explain, needs_of
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority, Topic
@@ -24,12 +28,11 @@ if TYPE_CHECKING:
     from gpuadvise.rules.explain import Explanation, Shown
     from gpuadvise.rules.model import Rule
 
-FOLDER = Path(__file__).parent / "rules"
+DOCS = Path(__file__).parent
+FOLDER = DOCS / "rules"
 # Sections of both editions: what they are about, and rules or a reason beyond the citations.
-GUIDE = tomllib.loads((Path(__file__).parent / "sections.toml").read_text(encoding="utf-8"))
+GUIDE = tomllib.loads((DOCS / "sections.toml").read_text(encoding="utf-8"))
 SECTIONS = GUIDE["old"]
-CATALOGUE = Path(__file__).parent / "catalogue.md"
-_KEYS, _KEYS_END = "<!-- keys: written by docs/generate.py -->\n", "<!-- keys end -->\n"
 MADE = "<!-- Written by docs/generate.py; do not edit. -->"
 
 
@@ -48,14 +51,90 @@ def main() -> None:
             old.unlink()
     for name, text in wanted.items():
         (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
-    CATALOGUE.write_text(catalogue(), encoding="utf-8", newline="\n")
+    for page in DOCS.glob("*.md"):
+        page.write_text(with_written_parts(page), encoding="utf-8", newline="\n")
 
 
-def catalogue() -> str:
-    """Return docs/catalogue.md with the table of keys that the catalogue's reader has."""
-    before, start, rest = CATALOGUE.read_text(encoding="utf-8").partition(_KEYS)
-    _, end, after = rest.partition(_KEYS_END)
-    return f"{before}{start}{table()}{end}{after}"
+def with_written_parts(page: Path) -> str:
+    """Return the text of *page* with every part between two marks as it is now."""
+    return _MARKED.sub(
+        lambda part: f"{part['start']}{PARTS[part['name']]()}{part['end']}",
+        page.read_text(encoding="utf-8"),
+    )
+
+
+def commands_table() -> str:
+    """Return the table of commands, in Markdown; each has a heading with its name in some page."""
+    lines = ["| command | answers | page |", "| --- | --- | --- |"]
+    for entry in COMMANDS:
+        title, target = page_of(entry.name)
+        lines.append(f"| `{entry.name}` | {_cell(entry.help)} | [{title}]({target}) |")
+    return "\n".join(lines) + "\n"
+
+
+def page_of(command: str) -> tuple[str, str]:
+    """Return the title of the page that tells about *command*, and the link to the place."""
+    for page in sorted(DOCS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        title = text.partition("\n")[0].removeprefix("# ").partition(":")[0]
+        for level, heading in re.findall(r"^(#+) (.*`.*)$", text, re.MULTILINE):
+            if command in re.findall(r"`([a-z-]+)[ `]", heading):
+                anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+                return title, page.name if level == "#" else f"{page.name}#{anchor}"
+    raise ValueError(f"no page of docs/ has a heading with `{command}` in it: write one")
+
+
+def rule_module() -> str:
+    """Return the module of one short rule that has all parts."""
+    module = DOCS.parent / "rules" / "guide" / "partial_warp.py"
+    return f"```python\n{module.read_text(encoding='utf-8')}```\n"
+
+
+def facts_table() -> str:
+    """Return the table of what a rule may ask for, in Markdown."""
+    lines = ["| fact | type | unit | how to supply it |", "| --- | --- | --- | --- |"]
+    for name, kind in Facts.__annotations__.items():
+        supply = SUPPLY[name]
+        kind = kind.removesuffix(" | None")
+        lines.append(f"| `{name}` | `{kind}` | {supply.unit} | {_cell(supply.how)} |")
+    return "\n".join(lines) + "\n"
+
+
+def description_example() -> str:
+    """Return the kernel description that holds every key; tables of their own come last."""
+    examples = [cleandoc(supply.toml) for supply in SUPPLY.values() if supply.toml]
+    blocks = [_HEAD, *_SELECTION]
+    for plain in (True, False):
+        for text in examples:
+            if plain != any(line.startswith("[") for line in text.splitlines()):
+                # One line follows the other; what has several stands apart.
+                apart = "\n" in text or "\n" in blocks[-1].strip()
+                blocks += [f"\n{text}" if apart else text]
+    return "\n".join(["```toml", *blocks, "```", ""])
+
+
+# The parts of pages that are written, by the name in the mark before them.
+PARTS = {
+    "commands": commands_table,
+    "a rule": rule_module,
+    "facts": facts_table,
+    "keys of the catalogue": table,
+    "every key": description_example,
+}
+_MARKED = re.compile(
+    r"(?P<start><!-- docs/generate.py writes: (?P<name>[^\n]+) -->\n)"
+    r".*?(?P<end><!-- end -->\n)",
+    re.DOTALL,
+)
+_HEAD = """\
+[defaults]
+gpu = "h200"  # or cc = "9.0"
+
+[[kernel]]"""
+_SELECTION = (
+    'select = ["high", "execution"]  # rules that run for this kernel: ids, topics, priorities',
+    'ignore = ["unusual-block-size"]',
+)
 
 
 def _page(explanation: Explanation) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.facts.supply import HOW
+from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.rules.model import PASSED, Advice, Failed, Location, Passed, Skipped
 from gpuadvise.rules.report import Report, RuleLine, able_and_lacking, in_order, lacks, missing
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.supply import HOW
+from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.model import Advice, Failed, Missing, Priority
 

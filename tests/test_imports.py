@@ -76,6 +76,7 @@ def loaded(code: str, folder: Path | None = None) -> set[str]:
 def test_every_command_loads_what_its_job_needs(name: str, tmp_path: Path) -> None:
     (tmp_path / "k.ptx").write_text(PTX)
     (tmp_path / "k.cu").write_text("__global__ void k(float *x) { x[threadIdx.x] = 0; }\n")
+    assert name in CALLS, f"enter an ordinary call of {name} in CALLS, and the packages it needs"
     options, needed = CALLS[name]
     run = (
         f"from gpuadvise.cli.main import main; assert main({[name, *options.split()]!r}) in (0, 1)"

@@ -25,7 +25,8 @@ def packages_in_tree() -> set[str]:
 
 
 def test_the_package_list_is_the_tree(project: dict) -> None:
-    assert set(project["tool"]["setuptools"]["packages"]) == packages_in_tree()
+    listed = set(project["tool"]["setuptools"]["packages"])
+    assert listed == packages_in_tree(), "correct `packages` in pyproject.toml"
 
 
 def test_every_folder_of_modules_is_a_package() -> None:

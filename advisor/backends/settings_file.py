@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.description.tables import DescriptionFault, Key, KeyTable
-from gpuadvise.advisor.description.values import text, texts
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.values import text, texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -76,12 +76,19 @@ def _parameters(document: Any) -> Any:
 
 
 def read_snapshot(path: str) -> Machine:
-    """Return the machine saved in the file *path* (``-``: stdin); raises BadInput naming it."""
+    """Return the machine saved in the file *path* (``-``: stdin); raises BadInput naming it.
+
+    The file is an answer of ``device --all`` or the XML of ``nvidia-smi -q -x``.
+    """
     try:
         content = read_small(path, largest=_LARGEST_BYTES)
     except BadInput as error:
         raise BadInput(f"--from: {error.message}") from None
     try:
+        if content.lstrip()[:5] in (b"<?xml", b"<nvid"):
+            from gpuadvise.advisor.backends.nvidia_smi import machine_from_xml
+
+            return machine_from_xml(content)
         return read_machine(json.loads(content))
     except (ValueError, RecursionError):
         raise BadInput(f"--from: {quoted(path)} is not JSON.") from None

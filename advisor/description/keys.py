@@ -1,23 +1,20 @@
-"""The tables of a kernel description; docs/kernel-toml.md is written from them."""
+"""The tables of a kernel description: the keys of each record, and how each is read."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from gpuadvise.advisor import values
+from gpuadvise.advisor import values as v
 from gpuadvise.advisor.binaries.model import Content, Entry, Place
 from gpuadvise.advisor.capability import parse_capability
-from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
 from gpuadvise.advisor.compatibility.survey import Survey, survey
-from gpuadvise.advisor.description import values
-from gpuadvise.advisor.description import values as v
 from gpuadvise.advisor.description.tables import Key, KeyTable
-from gpuadvise.advisor.description.values import text, texts, whole
-from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts import application as app
 from gpuadvise.advisor.facts import timing
 from gpuadvise.advisor.facts.access import Access, Space
 from gpuadvise.advisor.facts.code import Compiled, LaunchBounds, Observation
 from gpuadvise.advisor.facts.profile import Profile
-from gpuadvise.advisor.memory.number_types import parse_number_type
-from gpuadvise.advisor.peaks import TENSOR
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.transfers.copies import Direction
 
@@ -115,7 +112,8 @@ TELEMETRY = KeyTable(
 
 def code_images(value: object) -> Survey:
     """Return the images that ``["sm_80", "compute_90"]`` lists, as one module; raises BadInput."""
-    return survey(_image(target) for target in texts(value))
+    named = value.replace(",", " ") if isinstance(value, str) else value
+    return survey(_image(target) for target in values.texts(named))
 
 
 def _image(target: str) -> Entry:
@@ -129,25 +127,28 @@ def _image(target: str) -> Entry:
     )
 
 
-def driver(value: object) -> Driver:
-    """Return the driver that ``"12.4"`` or ``"550.54.14"`` names; raises BadInput."""
-    return parse_driver(text(value))
-
-
-def number_type(value: object) -> str:
-    """Return the type that ``"fp32"``, ``"double"`` or ``"fp16_tensor"`` names; raises BadInput."""
-    name = text(value)
-    suffix = TENSOR if name.endswith(TENSOR) else ""
-    return parse_number_type(name.removesuffix(TENSOR)) + suffix
-
-
 def launch_bounds(value: object) -> LaunchBounds:
     """Return launch bounds from ``256`` or ``[256, 4]``; raises BadInput."""
-    parts = value if isinstance(value, list) else [value]
-    if not 1 <= len(parts) <= 2:
-        raise BadInput("Launch bounds are a number of threads, or threads and blocks.")
-    read = whole(1, 2**31 - 1)
-    return LaunchBounds(threads=read(parts[0]), blocks=read(parts[1]) if parts[1:] else None)
+    threads, blocks = v.launch_bounds(value)
+    return LaunchBounds(threads=threads, blocks=blocks)
+
+
+def _copies(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return *fields* of a pipeline with each copy as its bytes or its seconds."""
+    for way in ("to_device", "to_host"):
+        if (amount := fields.pop(way, None)) is not None:
+            fields |= {f"{way}_bytes": amount.size, f"{way}_seconds": amount.seconds}
+    return fields
+
+
+def _distances(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return *fields* of an access with the stride in words and the offset in bytes."""
+    word = fields["word_bytes"]
+    if "stride" in fields:
+        fields["stride"] = fields["stride"].elements_of(word)
+    if "offset_bytes" in fields:
+        fields["offset_bytes"] = fields["offset_bytes"].bytes_of(word)
+    return fields
 
 
 COUNT = v.whole(1)
@@ -156,199 +157,192 @@ FACTOR = v.number(above=True)
 # The launch: named like the options of `gpuadvise occupancy`.
 LAUNCH = {
     "regs": Key("registers", v.whole(1, 65_536)),
-    "block": Key("block_dim", values.dims),
+    "block": Key("block_dim", v.block),
     "grid": Key("grid_dim", values.dims),
-    "smem": Key("static_shared", v.size),
-    "dynamic_smem": Key("dynamic_shared", v.size),
-    "max_dynamic_smem": Key("max_dynamic_shared", v.size),
-    "carveout": Key("carveout", v.whole(0, 100)),
+    "smem": Key("static_shared", v.shared_size),
+    "dynamic_smem": Key("dynamic_shared", v.shared_size),
+    "max_dynamic_smem": Key("max_dynamic_shared", v.shared_size),
+    "carveout": Key("carveout", v.per_cent),
     "barriers": Key("barriers", v.whole(0, 2**31 - 1)),
     "cluster": Key("cluster_dim", values.dims),
     "nonportable_cluster": Key("nonportable_cluster", v.flag),
 }
 
-# Facts of one value each.
-PLAIN = {
-    "name": Key("kernel", v.text),
-    "elements": Key("elements", COUNT),
-    "syncs": Key("barriers_used", v.flag),
-    "latency": Key("arithmetic_latency", v.whole(1, 10_000)),
-    "ilp": Key("independent_instructions", v.number(1)),
-    "concurrent": Key("concurrent", v.flag),
-    "persisting_l2": Key("persisting_l2", v.size),
-    "total_time": Key("run_seconds", v.seconds),
-    "launch_bounds": Key("launch_bounds", launch_bounds),
-    "compile_flags": Key("compile_flags", values.texts),
-    "code": Key("code", code_images),
-    "driver": Key("driver", driver),
-    "environment": Key("environment", values.text_table),
-    "mig": Key("mig", v.flag),
-    "sanitized": Key("sanitized", v.flag),
-}
+TRAFFIC = KeyTable(
+    timing.Traffic,
+    {
+        "read": Key("read_bytes", v.size),
+        "write": Key("written_bytes", v.size),
+        "time": Key("seconds", v.seconds),
+        "reported_rate": Key("reported_rate", v.rate),
+    },
+)
 
-TABLES = {
-    "traffic": KeyTable(
-        timing.Traffic,
-        {
-            "read": Key("read_bytes", v.size),
-            "write": Key("written_bytes", v.size),
-            "time": Key("seconds", v.seconds),
-            "reported_rate": Key("reported_rate", v.rate),
-        },
-    ),
-    "work": KeyTable(
-        timing.Work,
-        {
-            "flops": Key("flops", v.number(above=True)),
-            "bytes": Key("bytes", v.size),
-            "dtype": Key("dtype", number_type),
-            "time": Key("seconds", v.seconds),
-        },
-    ),
-    "pipeline": KeyTable(
-        timing.Pipeline,
-        {
-            "h2d": Key("to_device_seconds", v.seconds_or_none),
-            "kernel": Key("kernel_seconds", v.seconds_or_none),
-            "d2h": Key("to_host_seconds", v.seconds_or_none),
-            "streams": Key("streams", COUNT),
-            "per_op": Key("per_operation_seconds", v.seconds_or_none),
-            "divisible": Key("divisible", v.flag),
-        },
-    ),
-    "scaling": KeyTable(
-        app.Scaling,
-        {
-            "parallel": Key("parallel", v.share),
-            "processors": Key("processors", COUNT),
-            "target": Key("target", v.number(1)),
-            "grows": Key("grows", v.flag),
-        },
-    ),
-    "offload": KeyTable(
-        app.Offload,
-        {
-            "host_time": Key("host_seconds", v.seconds),
-            "kernel_time": Key("kernel_seconds", v.seconds),
-            "transfer_time": Key("transfer_seconds", v.seconds_or_none),
-            "operations": Key("operations", COUNT),
-            "elements": Key("elements", COUNT),
-        },
-    ),
-    "reuse": KeyTable(
-        app.Reuse,
-        {
-            "factor": Key("factor", v.number(1)),
-            "tile": Key("tile_bytes", v.size),
-            "bytes": Key("total_bytes", v.size),
-            "staged": Key("staged", v.flag),
-        },
-    ),
-    "hot_region": KeyTable(
-        app.HotRegion,
-        {
-            "bytes": Key("bytes", v.size),
-            "passes": Key("passes", v.number(1)),
-            "pinned": Key("pinned", v.flag),
-            "streamed": Key("streamed_bytes", v.size),
-        },
-    ),
-    "tile": KeyTable(
-        app.Tile,
-        {
-            "bytes": Key("bytes", v.size),
-            "element": Key("element_bytes", COUNT),
-            "through": Key("through", v.word(app.TilePath)),
-            "row_stride": Key("row_stride_bytes", v.size),
-        },
-    ),
-    "allocations": KeyTable(
-        app.Allocations,
-        {
-            "per_iteration": Key("per_iteration", v.whole(0)),
-            "iterations": Key("iterations", COUNT),
-            "stream_ordered": Key("stream_ordered", v.flag),
-            "pool_keeps_memory": Key("pool_keeps_memory", v.flag),
-        },
-    ),
-    "managed": KeyTable(
-        app.Managed,
-        {
-            "bytes": Key("bytes", v.size),
-            "prefetched": Key("prefetched", v.flag),
-            "advised": Key("advised", v.flag),
-        },
-    ),
-    "pinned": KeyTable(
-        app.Pinned, {"bytes": Key("bytes", v.size), "host_memory": Key("host_bytes", v.size)}
-    ),
-    "mapped": KeyTable(app.Mapped, {"bytes": Key("bytes", v.size), "reads": Key("reads", FACTOR)}),
-    "profile": PROFILE,
-    "telemetry": TELEMETRY,
-    "compiled": KeyTable(
-        Compiled,
-        {
-            "spill_stores": Key("spill_store_bytes", v.size),
-            "spill_loads": Key("spill_load_bytes", v.size),
-            "stack": Key("stack_bytes", v.size),
-            "spills_exact": Key("spills_exact", v.flag),
-            "fp64_instructions": Key("fp64_instructions", v.whole()),
-            "instructions": Key("instructions", v.whole()),
-        },
-    ),
-}
+WORK = KeyTable(
+    timing.Work,
+    {
+        "flops": Key("flops", v.operations),
+        "bytes": Key("bytes", v.size),
+        "dtype": Key("dtype", v.number_type),
+        "tensor": Key("tensor", v.flag),
+        "time": Key("seconds", v.seconds),
+    },
+)
+
+PIPELINE = KeyTable(
+    timing.Pipeline,
+    {
+        "h2d": Key("to_device", v.copy),
+        "kernel": Key("kernel_seconds", v.seconds_or_none),
+        "d2h": Key("to_host", v.copy),
+        "streams": Key("streams", COUNT),
+        "per_op": Key("per_operation_seconds", v.seconds_or_none),
+        "divisible": Key("divisible", v.flag),
+    },
+    _copies,
+)
+
+SCALING = KeyTable(
+    app.Scaling,
+    {
+        "parallel": Key("parallel", v.share),
+        "processors": Key("processors", COUNT),
+        "target": Key("target", v.factor()),
+        "grows": Key("grows", v.flag),
+    },
+)
+
+OFFLOAD = KeyTable(
+    app.Offload,
+    {
+        "host_time": Key("host_seconds", v.seconds),
+        "kernel_time": Key("kernel_seconds", v.seconds),
+        "transfer_time": Key("transfer_seconds", v.seconds_or_none),
+        "operations": Key("operations", COUNT),
+        "elements": Key("elements", COUNT),
+    },
+)
+
+REUSE = KeyTable(
+    app.Reuse,
+    {
+        "factor": Key("factor", v.number(1)),
+        "tile": Key("tile_bytes", v.size),
+        "bytes": Key("total_bytes", v.size),
+        "staged": Key("staged", v.flag),
+    },
+)
+
+HOT_REGION = KeyTable(
+    app.HotRegion,
+    {
+        "bytes": Key("bytes", v.size),
+        "passes": Key("passes", v.number(1)),
+        "pinned": Key("pinned", v.flag),
+        "streamed": Key("streamed_bytes", v.size),
+    },
+)
+
+TILE = KeyTable(
+    app.Tile,
+    {
+        "bytes": Key("bytes", v.size),
+        "element": Key("element_bytes", COUNT),
+        "through": Key("through", v.word(app.TilePath)),
+        "row_stride": Key("row_stride_bytes", v.size),
+    },
+)
+
+ALLOCATIONS = KeyTable(
+    app.Allocations,
+    {
+        "per_iteration": Key("per_iteration", v.whole(0)),
+        "iterations": Key("iterations", COUNT),
+        "stream_ordered": Key("stream_ordered", v.flag),
+        "pool_keeps_memory": Key("pool_keeps_memory", v.flag),
+    },
+)
+
+MANAGED = KeyTable(
+    app.Managed,
+    {
+        "bytes": Key("bytes", v.size),
+        "prefetched": Key("prefetched", v.flag),
+        "advised": Key("advised", v.flag),
+    },
+)
+
+PINNED = KeyTable(
+    app.Pinned, {"bytes": Key("bytes", v.size), "host_memory": Key("host_bytes", v.size)}
+)
+
+MAPPED = KeyTable(app.Mapped, {"bytes": Key("bytes", v.size), "reads": Key("reads", FACTOR)})
+
+COMPILED = KeyTable(
+    Compiled,
+    {
+        "spill_stores": Key("spill_store_bytes", v.size),
+        "spill_loads": Key("spill_load_bytes", v.size),
+        "stack": Key("stack_bytes", v.size),
+        "spills_exact": Key("spills_exact", v.flag),
+        "fp64_instructions": Key("fp64_instructions", v.whole()),
+        "instructions": Key("instructions", v.whole()),
+    },
+)
 
 
-LISTS = {
-    "observations": KeyTable(
-        Observation,
-        {
-            "fault": Key("fault", v.text),
-            "file": Key("file", v.text),
-            "line": Key("line", COUNT),
-            "column": Key("column", COUNT),
-            "seen": Key("seen", v.text),
-            "kernel": Key("kernel", v.text),
-            "detail": Key("detail", values.text_table),
-        },
-    ),
-    "transfers": KeyTable(
-        timing.Transfer,
-        {
-            "direction": Key("direction", v.word(Direction)),
-            "bytes": Key("bytes", v.size),
-            "memory": Key("memory", v.word(timing.HostMemory)),
-            "time": Key("seconds", v.seconds),
-            "count": Key("count", COUNT),
-            "blocking": Key("blocking", v.flag),
-        },
-    ),
-    "accesses": KeyTable(
-        Access,
-        {
-            "name": Key("name", v.text),
-            "space": Key("space", v.word(Space)),
-            "word": Key("word_bytes", v.whole(1, 4096)),
-            "stride": Key("stride", v.whole(0, 2**24)),
-            "offset": Key("offset_bytes", v.whole(0, 2**31 - 1)),
-            "indices": Key("indices", values.wholes),
-            "row_bytes": Key("row_bytes", v.size),
-            "alignment": Key("alignment", v.one_of(1, 2, 4, 8, 16)),
-            "distinct": Key("distinct_addresses", v.whole(1, 32)),
-            "local_2d": Key("local_2d", v.flag),
-            "textured": Key("textured", v.flag),
-        },
-    ),
-    "stages": KeyTable(
-        app.Stage,
-        {
-            "name": Key("name", v.text),
-            "on": Key("place", v.word(app.Place)),
-            "in": Key("input_bytes", v.size),
-            "out": Key("output_bytes", v.size),
-            "host_needed": Key("host_needed", v.flag),
-            "time": Key("seconds", v.seconds),
-            "device_time": Key("device_seconds", v.seconds),
-        },
-    ),
-}
+OBSERVATION = KeyTable(
+    Observation,
+    {
+        "fault": Key("fault", v.text),
+        "file": Key("file", v.text),
+        "line": Key("line", COUNT),
+        "column": Key("column", COUNT),
+        "seen": Key("seen", v.text),
+        "kernel": Key("kernel", v.text),
+        "detail": Key("detail", values.text_table),
+    },
+)
+
+TRANSFER = KeyTable(
+    timing.Transfer,
+    {
+        "direction": Key("direction", v.word(Direction)),
+        "bytes": Key("bytes", v.size),
+        "memory": Key("memory", v.word(timing.HostMemory)),
+        "time": Key("seconds", v.seconds),
+        "count": Key("count", COUNT),
+        "blocking": Key("blocking", v.flag),
+    },
+)
+
+ACCESS = KeyTable(
+    Access,
+    {
+        "name": Key("name", v.text),
+        "space": Key("space", v.word(Space)),
+        "word": Key("word_bytes", v.whole(1, 4096)),
+        "stride": Key("stride", v.distance),
+        "offset": Key("offset_bytes", v.distance),
+        "indices": Key("indices", values.wholes),
+        "row_bytes": Key("row_bytes", v.size),
+        "alignment": Key("alignment", v.one_of(1, 2, 4, 8, 16)),
+        "distinct": Key("distinct_addresses", v.whole(1, 32)),
+        "local_2d": Key("local_2d", v.flag),
+        "textured": Key("textured", v.flag),
+    },
+    _distances,
+)
+
+STAGE = KeyTable(
+    app.Stage,
+    {
+        "name": Key("name", v.text),
+        "on": Key("place", v.word(app.Place)),
+        "in": Key("input_bytes", v.size),
+        "out": Key("output_bytes", v.size),
+        "host_needed": Key("host_needed", v.flag),
+        "time": Key("seconds", v.seconds),
+        "device_time": Key("device_seconds", v.seconds),
+    },
+)

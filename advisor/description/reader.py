@@ -6,28 +6,46 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.description.keys import LAUNCH, LISTS, PLAIN, TABLES
-from gpuadvise.advisor.description.tables import DescriptionFault, unknown_key
-from gpuadvise.advisor.description.values import text, texts
+from gpuadvise.advisor.description.keys import LAUNCH
+from gpuadvise.advisor.description.tables import (
+    DescriptionFault,
+    Key,
+    KeyTable,
+    ListOf,
+    unknown_key,
+)
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.advisor.facts.bag import SUPPLY, Facts
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.occupancy.launch import Launch
+from gpuadvise.advisor.values import text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeAlias
 
-    from gpuadvise.advisor.description.tables import Key, Path
+    from gpuadvise.advisor.description.tables import Path
     from gpuadvise.advisor.device import Device
 
     # From the texts of `gpu` and `cc` (either may be None) to a device; raises BadInput.
     DeviceFinder: TypeAlias = Callable[[str | None, str | None], Device | None]
 
+# By their keys: the facts of one value each, and those of a table or of a list of tables.
+_PLAIN = {
+    it.key: Key(name, it.read)
+    for name, it in SUPPLY.items()
+    if it.key and it.read and not isinstance(it.read, KeyTable | ListOf)
+}
+_TABLES = {
+    it.key: (name, it.read)
+    for name, it in SUPPLY.items()
+    if it.key and isinstance(it.read, KeyTable | ListOf)
+}
 _DEVICE = ("gpu", "cc")
 _OTHERS = ("devices",)
 _SELECTION = ("select", "ignore")
-KEYS = (*PLAIN, *_DEVICE, *_OTHERS, *LAUNCH, *TABLES, *LISTS, *_SELECTION)
+_ALSO = {"static_smem": "smem"}  # as the kernels command calls it
+KEYS = (*_PLAIN, *_DEVICE, *_OTHERS, *LAUNCH, *_TABLES, *_SELECTION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +55,7 @@ class Described:
     facts: Facts
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what the author should know about how it was read
 
 
 def described(raw: object, find_device: DeviceFinder, path: Path = ()) -> Described:
@@ -44,23 +63,36 @@ def described(raw: object, find_device: DeviceFinder, path: Path = ()) -> Descri
     if not isinstance(raw, dict):
         raise DescriptionFault(path, "A kernel is described by a table of keys.")
     for key in raw:
-        if key not in KEYS:
+        if key not in KEYS and not (key in _ALSO and _ALSO[key] not in raw):
             raise unknown_key(key, dict.fromkeys(KEYS), path)
+    raw = _with_names(raw)
     return Described(
         facts=completed(_facts(raw, find_device, path)),
         select=_read(texts, raw, "select", path) or (),
         ignore=_read(texts, raw, "ignore", path) or (),
+        notes=_notes(raw),
     )
 
 
+def _with_names(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *raw* with every key under the name that `KEYS` has for it."""
+    return {_ALSO.get(key, key): value for key, value in raw.items()}
+
+
+def _notes(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the note on offsets without a unit, which counted bytes before they had units."""
+    offsets = [access.get("offset") for access in raw.get("accesses", ())]
+    offset = next((value for value in offsets if value and not isinstance(value, str)), None)
+    if offset is None:
+        return ()
+    return (f'offset = {offset} counts elements: write "{offset}B" for bytes.',)
+
+
 def _facts(raw: Mapping[str, Any], find_device: DeviceFinder, path: Path) -> Facts:
-    found = _plain(raw, PLAIN, path)
-    for name, table in TABLES.items():
-        if name in raw:
-            found[name] = table.value(raw[name], (*path, name))
-    for name in LISTS:
-        if name in raw:
-            found[name] = _list(raw[name], name, path)
+    found = _plain(raw, _PLAIN, path)
+    for key, (name, table) in _TABLES.items():
+        if key in raw:
+            found[name] = table.value(raw[key], (*path, key))
     if "devices" in raw:
         found["devices"] = _devices(raw["devices"], find_device, path)
     return Facts(device=_device(raw, find_device, path), launch=_launch(raw, path), **found)
@@ -75,12 +107,6 @@ def _devices(raw: object, find_device: DeviceFinder, path: Path) -> tuple[Device
 
 def _plain(raw: Mapping[str, Any], keys: Mapping[str, Key], path: Path) -> dict[str, Any]:
     return {keys[key].field: _read(keys[key].read, raw, key, path) for key in raw if key in keys}
-
-
-def _list(raw: object, name: str, path: Path) -> tuple[Any, ...]:
-    if not isinstance(raw, list) or not raw:
-        raise DescriptionFault((*path, name), "A list of tables belongs here.")
-    return tuple(LISTS[name].value(item, (*path, name, i)) for i, item in enumerate(raw))
 
 
 def _device(raw: Mapping[str, Any], find_device: DeviceFinder, path: Path) -> Device | None:

@@ -12,7 +12,7 @@ from gpuadvise.advisor.prose import and_list, quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gpuadvise.advisor.description.values import Reader
+    from gpuadvise.advisor.values import Reader
 
 Path = tuple[str | int, ...]
 
@@ -38,10 +38,14 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class KeyTable:
-    """A table of keys that becomes one value of *build*; fields without default are required."""
+    """A table of keys that becomes one value of *build*; fields without default are required.
+
+    *settle* turns what the keys gave into the fields of *build*, where one key needs another.
+    """
 
     build: Callable[..., Any]
     keys: Mapping[str, Key]
+    settle: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
     def value(self, raw: object, path: Path) -> Any:
         """Return the value that *raw* describes; raises Fault."""
@@ -51,7 +55,7 @@ class KeyTable:
                 message = f"The key {quoted(key)} is missing."
                 raise DescriptionFault(path, message, hint=f"Keys: {self.listed()}.", missing=key)
         try:
-            return self.build(**found)
+            return self.build(**self.settle(found))
         except BadInput as error:
             raise DescriptionFault(path, error.message, hint=error.hint) from None
 
@@ -86,6 +90,19 @@ class KeyTable:
     def listed(self) -> str:
         """Return the keys as a list in words."""
         return and_list(list(self.keys))
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of tables, ``[[kernel.accesses]]``, each with the keys of *table*."""
+
+    table: KeyTable
+
+    def value(self, raw: object, path: Path) -> tuple[Any, ...]:
+        """Return the values that *raw* describes; raises Fault."""
+        if not isinstance(raw, list) or not raw:
+            raise DescriptionFault(path, "A list of tables belongs here.")
+        return tuple(self.table.value(item, (*path, i)) for i, item in enumerate(raw))
 
 
 def unknown_key(key: str, keys: Mapping[str, object], path: Path) -> DescriptionFault:

@@ -1,9 +1,13 @@
-"""The bag of facts: each field is something a rule can ask for by name."""
+"""The bag of facts: each field is something a rule can ask for by name, declared once, here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor import values
+from gpuadvise.advisor.description import keys
+from gpuadvise.advisor.description.tables import KeyTable, ListOf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,74 +36,475 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.roofline import Roofline
     from gpuadvise.advisor.telemetry import Telemetry
     from gpuadvise.advisor.transfers.links import LinkModel
+    from gpuadvise.advisor.values import Reader
+
+
+_PROFILE = (
+    "Give a profile: `ncu --csv --page details --set full ./app > report.csv`, "
+    "then --ncu report.csv."
+)
+_RAW = (
+    "Give the raw page of a profile: `ncu --csv --page raw --set full ./app > raw.csv`, "
+    "then --ncu raw.csv."
+)
+_PTXAS = (
+    "Give what `ptxas -v` prints: --spill-stores 8 --spill-loads 8 --stack 0, "
+    "or run `gpuadvise kernels FILE --advise`."
+)
+_LIVE = "Run on the machine with the GPU, with --device 0, or give --from SNAPSHOT."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supply:
+    """How a user supplies a fact: the sentence, and where it stands in a kernel description.
+
+    *key* is None for facts that no key of their own gives; *toml* is an example of what gives
+    this one, with its key.
+    """
+
+    how: str
+    unit: str
+    key: str | None
+    read: Reader | KeyTable | ListOf | None
+    toml: str
+
+
+def fact(
+    how: str,
+    *,
+    unit: str = "",
+    key: str | None = None,
+    read: Reader | KeyTable | ListOf | None = None,
+    toml: str = "",
+) -> Any:
+    """Return the declaration of a fact, a field that is None unless it is given.
+
+    *how* is the sentence behind "not evaluated". *read* reads the fact from a kernel
+    description, where it has the name of the field unless *key* names it; *toml* is the example
+    that docs/kernel-description.md shows.
+    """
+    return field(
+        default=None, metadata={"how": how, "unit": unit, "key": key, "read": read, "toml": toml}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """Everything known about one kernel; ``None`` means not known.
 
-    A field's name is what a rule asks for by a parameter of its check; facts/supply.py says
-    how a user supplies it.
+    A field's name is what a rule asks for by a parameter of its check. The pages
+    docs/adding-a-rule.md and docs/kernel-description.md are written from these fields.
     """
 
-    kernel: str | None = None
-    device: Device | None = None
-    sm_count: int | None = None
-    memory_bandwidth: float | None = None  # bytes/s, theoretical
-    persisting_l2: int | None = None  # bytes
-    fp64_ratio: float | None = None  # FP64 per FP32 operation at peak
-    link: LinkModel | None = None
-    launch: Launch | None = None
-    registers: int | None = None
-    launched: Occupancy | None = None  # an unknown register count sets no limit in it
-    occupancy: Occupancy | None = None
-    launch_bounds: LaunchBounds | None = None
-    grid: tuple[int, int, int] | None = None
-    elements: int | None = None
-    barriers_used: bool | None = None
-    arithmetic_latency: int | None = None  # cycles
-    independent_instructions: float | None = None
-    concurrent: bool | None = None
-    traffic: Traffic | None = None
-    work: Work | None = None
-    roofline: Roofline | None = None
-    transfers: tuple[Transfer, ...] | None = None
-    transfer_seconds: float | None = None  # of all copies of one run
-    blocking_copies: int | None = None
-    pipeline: Pipeline | None = None
-    run_seconds: float | None = None
-    scaling: Scaling | None = None
-    offload: Offload | None = None
-    stages: tuple[Stage, ...] | None = None
-    accesses: tuple[Access, ...] | None = None
-    global_accesses: tuple[Access, ...] | None = None
-    shared_accesses: tuple[Access, ...] | None = None
-    constant_accesses: tuple[Access, ...] | None = None
-    row_accesses: tuple[Access, ...] | None = None
-    scattered_accesses: tuple[Access, ...] | None = None
-    reuse: Reuse | None = None
-    hot_region: HotRegion | None = None
-    tile: Tile | None = None
-    allocations: Allocations | None = None
-    managed: Managed | None = None
-    pinned: Pinned | None = None
-    mapped: Mapped | None = None
-    compile_flags: tuple[str, ...] | None = None
-    compiled: Compiled | None = None
-    spill_bytes: int | None = None  # stores and loads per thread
-    spill_requests: float | None = None  # counted by a profiler
-    stack_bytes: int | None = None  # per thread
-    fp64_share: float | None = None  # of all instructions
-    code: Survey | None = None
-    driver: Driver | None = None
-    observations: tuple[Observation, ...] | None = None
-    profile: Profile | None = None
-    sector_efficiency: float | None = None  # sectors needed / sectors moved
-    bank_efficiency: float | None = None  # wavefronts needed / wavefronts taken
-    active_threads: float | None = None  # per executed instruction, of 32
-    stalls: Mapping[str, float] | None = None
-    telemetry: Telemetry | None = None
-    sanitized: bool | None = None
-    mig: bool | None = None
-    devices: tuple[Device, ...] | None = None
-    environment: Mapping[str, str] | None = None
+    kernel: str | None = fact(
+        "Give the kernel a `name` in the kernel description.",
+        key="name",
+        read=values.text,
+        toml='name = "blur"',
+    )
+    device: Device | None = fact("Name the GPU: --gpu h100, --cc 9.0 or --device 0.")
+    sm_count: int | None = fact(
+        "Name the GPU: --gpu h100. A capability alone does not say how many SMs it has."
+    )
+    memory_bandwidth: float | None = fact(
+        "Name the GPU: --gpu h100. A capability alone does not say its bandwidth.",
+        unit="bytes/s, theoretical",
+    )
+    persisting_l2: int | None = fact(
+        "Run on the GPU itself (--device 0), or give `persisting_l2` in the kernel description.",
+        unit="bytes",
+        read=values.size,
+        toml="persisting_l2 = 39_321_600",
+    )
+    fp64_ratio: float | None = fact(
+        "Name a GPU whose FP32 and FP64 peaks are known: --gpu h100.",
+        unit="FP64 per FP32 operation at peak",
+    )
+    link: LinkModel | None = fact("Name the GPU: --gpu h100 or --device 0.")
+    launch: Launch | None = fact(
+        "Give the block size: --block 256.",
+        toml="""
+        # The launch: named like the options of `gpuadvise occupancy`.
+        regs = 72
+        block = [32, 8]  # or 256, or "32x8"
+        grid = 96
+        smem = 0  # static shared memory
+        dynamic_smem = "60KiB"
+        max_dynamic_smem = "60KiB"  # the opt-in attribute, where the program sets it
+        carveout = 50  # per cent
+        barriers = 1
+        cluster = 1
+        nonportable_cluster = false
+        """,
+    )
+    registers: int | None = fact(
+        "Give the registers per thread: --regs 32.",
+        unit="registers per thread",
+    )
+    # An unknown register count sets no limit in it.
+    launched: Occupancy | None = fact("Give GPU and block size: --gpu h100 --block 256.")
+    occupancy: Occupancy | None = fact(
+        "Give GPU, registers and block size: --gpu h100 --regs 32 --block 256."
+    )
+    launch_bounds: LaunchBounds | None = fact(
+        "Give the launch bounds: --launch-bounds 256,4.",
+        read=keys.launch_bounds,
+        toml="launch_bounds = [256, 4]",
+    )
+    grid: tuple[int, int, int] | None = fact("Give the grid size: --grid 1024.")
+    elements: int | None = fact(
+        "Give the number of elements: --elements 1000000.",
+        read=keys.COUNT,
+        toml="elements = 24_576",
+    )
+    barriers_used: bool | None = fact(
+        "Say whether the kernel calls __syncthreads(): --syncs.",
+        key="syncs",
+        read=values.flag,
+        toml="syncs = true  # calls __syncthreads()",
+    )
+    arithmetic_latency: int | None = fact(
+        (
+            "Give the cycles a dependent instruction waits: --latency 4. NVIDIA documents them "
+            "up to compute capability 7.5."
+        ),
+        unit="cycles",
+        key="latency",
+        read=values.whole(1, 10_000),
+        toml="latency = 4  # cycles of dependent arithmetic, where you know them",
+    )
+    independent_instructions: float | None = fact(
+        "Give the independent instructions per thread (ILP): --ilp 2.",
+        key="ilp",
+        read=values.number(1),
+        toml="ilp = 2  # independent instructions per thread",
+    )
+    concurrent: bool | None = fact(
+        "Say whether kernels run in several streams: --concurrent.",
+        read=values.flag,
+        toml="concurrent = false  # other kernels run beside it",
+    )
+    traffic: Traffic | None = fact(
+        "Give bytes and time: --read 1GB --write 1GB --time 800us.",
+        read=keys.TRAFFIC,
+        toml="""
+        # What it moves and computes.
+        traffic = { read = "1GB", write = "1GB", time = "1ms", reported_rate = "2TB/s" }
+        """,
+    )
+    work: Work | None = fact(
+        "Give operations and bytes: --flops 2e12 --bytes 3GB --time 5ms.",
+        read=keys.WORK,
+        toml='work = { flops = 2e9, bytes = "2GB", dtype = "fp32", tensor = false, time = "1ms" }',
+    )
+    roofline: Roofline | None = fact(
+        "Give operations, bytes, a data type and a GPU: --flops 2e12 --bytes 3GB --dtype "
+        "fp32 --gpu h100."
+    )
+    transfers: tuple[Transfer, ...] | None = fact(
+        "List the copies as [[kernel.transfers]] in the kernel description.",
+        read=ListOf(keys.TRANSFER),
+        toml="""
+        [[kernel.transfers]]
+        direction = "h2d"  # or d2h
+        bytes = "64MiB"
+        memory = "pinned"  # or pageable, mapped, managed
+        time = "1.2ms"
+        count = 10
+        blocking = false
+        """,
+    )
+    transfer_seconds: float | None = fact(
+        (
+            "Give the times of the copies: --h2d 3ms --d2h 1ms, or `time` in each "
+            "[[kernel.transfers]]."
+        ),
+        unit="seconds, of all copies of one run",
+    )
+    blocking_copies: int | None = fact(
+        "Say `blocking = true` or `false` in each [[kernel.transfers]]."
+    )
+    pipeline: Pipeline | None = fact(
+        "Give the times of one pass: --h2d 3ms --kernel-time 2ms.",
+        read=keys.PIPELINE,
+        toml="""
+        # One pass of copies and kernel, each part on its own; how it is staged now.
+        pipeline = { h2d = "5ms", kernel = "4ms", d2h = "1ms", streams = 1, per_op = "4us", divisible = true }
+        """,
+    )
+    run_seconds: float | None = fact(
+        "Give the end-to-end time: --total-time 20ms.",
+        unit="seconds",
+        key="total_time",
+        read=values.seconds,
+        toml='total_time = "20ms"  # end to end',
+    )
+    scaling: Scaling | None = fact(
+        "Give the fractions: --parallel 0.9 --processors 132.",
+        read=keys.SCALING,
+        toml="""
+        # Amdahl and Gustafson.
+        scaling = { parallel = 0.95, processors = 132, target = 10, grows = false }
+        """,
+    )
+    offload: Offload | None = fact(
+        "Describe [kernel.offload] in the kernel description.",
+        read=keys.OFFLOAD,
+        toml="""
+        # Is the GPU worth its transfers?
+        offload = { host_time = "100ms", kernel_time = "2ms", transfer_time = "10ms", operations = 1_000_000, elements = 1_000_000 }
+        """,
+    )
+    stages: tuple[Stage, ...] | None = fact(
+        "List the pipeline's steps as [[kernel.stages]] in the kernel description.",
+        read=ListOf(keys.STAGE),
+        toml="""
+        [[kernel.stages]]
+        name = "filter"
+        on = "device"  # or host
+        in = "64MiB"
+        out = "64MiB"
+        host_needed = false
+        time = "2ms"
+        device_time = "2ms"
+        """,
+    )
+    accesses: tuple[Access, ...] | None = fact(
+        "Describe how a warp addresses memory: --word 4 --stride 1, or [[kernel.accesses]].",
+        read=ListOf(keys.ACCESS),
+        toml="""
+        [[kernel.accesses]]
+        name = "a[2 * i]"
+        space = "global"  # or shared, constant
+        word = 4
+        stride = 2  # words between neighbouring lanes, or "8B"
+        offset = 0  # words from an aligned address, or "4B"
+        alignment = 4
+        row_bytes = 4096
+        local_2d = false
+        textured = false
+
+        [[kernel.accesses]]
+        name = "table[index[i]]"
+        space = "constant"
+        word = 4
+        indices = [0, 5, 9, 2]  # one per lane, instead of a stride
+        distinct = 4  # addresses that a warp reads
+        """,
+    )
+    global_accesses: tuple[Access, ...] | None = fact(
+        "Describe how a warp addresses global memory: --word 4 --stride 2."
+    )
+    shared_accesses: tuple[Access, ...] | None = fact(
+        'Describe the access: [[kernel.accesses]] with space = "shared".'
+    )
+    constant_accesses: tuple[Access, ...] | None = fact(
+        'Describe the access: [[kernel.accesses]] with space = "constant" and `distinct`.'
+    )
+    row_accesses: tuple[Access, ...] | None = fact(
+        "Give the width of a row: --row-bytes 4000, or `row_bytes` in [[kernel.accesses]]."
+    )
+    scattered_accesses: tuple[Access, ...] | None = fact(
+        "Say `local_2d = true` in [[kernel.accesses]] where it applies."
+    )
+    reuse: Reuse | None = fact(
+        "Describe [kernel.reuse] in the kernel description.",
+        read=keys.REUSE,
+        toml='reuse = { factor = 8, tile = "8KiB", bytes = "1GiB", staged = false }',
+    )
+    hot_region: HotRegion | None = fact(
+        "Describe [kernel.hot_region] in the kernel description.",
+        read=keys.HOT_REGION,
+        toml="""
+        hot_region = { bytes = "30MiB", passes = 10, pinned = false, streamed = "1GiB" }
+        """,
+    )
+    tile: Tile | None = fact(
+        "Describe [kernel.tile] in the kernel description.",
+        read=keys.TILE,
+        toml="""
+        tile = { bytes = "16KiB", element = 16, through = "registers", row_stride = 4096 }
+        """,
+    )
+    allocations: Allocations | None = fact(
+        "Describe [kernel.allocations] in the kernel description.",
+        read=keys.ALLOCATIONS,
+        toml="allocations = { per_iteration = 2, iterations = 1000, stream_ordered = true, pool_keeps_memory = false }",
+    )
+    managed: Managed | None = fact(
+        "Describe [kernel.managed] in the kernel description.",
+        read=keys.MANAGED,
+        toml='managed = { bytes = "2GiB", prefetched = false, advised = false }',
+    )
+    pinned: Pinned | None = fact(
+        "Describe [kernel.pinned] in the kernel description.",
+        read=keys.PINNED,
+        toml='pinned = { bytes = "1GiB", host_memory = "64GiB" }',
+    )
+    mapped: Mapped | None = fact(
+        "Describe [kernel.mapped] in the kernel description.",
+        read=keys.MAPPED,
+        toml='mapped = { bytes = "1GiB", reads = 1 }',
+    )
+    compile_flags: tuple[str, ...] | None = fact(
+        'Give the compiler\'s flags: --compile-flags "-O3 -use_fast_math".',
+        read=values.texts,
+        toml='compile_flags = "-O3 -lineinfo"',
+    )
+    compiled: Compiled | None = fact(
+        _PTXAS,
+        read=keys.COMPILED,
+        toml="""
+        # What `ptxas -v` prints, and counts of instructions.
+        compiled = { spill_stores = 0, spill_loads = 0, stack = 0, spills_exact = true, fp64_instructions = 0, instructions = 1200 }
+        """,
+    )
+    spill_bytes: int | None = fact(
+        _PTXAS,
+        unit="bytes stored and loaded per thread",
+    )
+    spill_requests: float | None = fact(
+        _PROFILE,
+        unit="requests, counted by a profiler",
+    )
+    stack_bytes: int | None = fact(
+        _PTXAS,
+        unit="bytes per thread",
+    )
+    fp64_share: float | None = fact(
+        ("Give instruction counts: `fp64_instructions` and `instructions` in [kernel.compiled]."),
+        unit="share of all instructions (0-1)",
+    )
+    code: Survey | None = fact(
+        (
+            "Give the device code of the program: --code sm_80,compute_90, or `gpuadvise compat"
+            " FILE`."
+        ),
+        read=keys.code_images,
+        toml='code = ["sm_80", "sm_90", "compute_90"]',
+    )
+    driver: Driver | None = fact(
+        "Give the driver: --driver 12.4, or run with --device 0.",
+        read=values.driver,
+        toml='driver = "12.4"',
+    )
+    observations: tuple[Observation, ...] | None = fact(
+        ("List what a reader of sources saw as [[kernel.observations]] in the kernel description."),
+        read=ListOf(keys.OBSERVATION),
+        toml="""
+        # What another reader of sources saw: `fault` is a rule's id.
+        [[kernel.observations]]
+        fault = "divergent-barriers"
+        file = "blur.cu"
+        line = 12
+        column = 5
+        seen = "__syncthreads()"
+        kernel = "blur"
+        detail = { note = "in a loop" }
+        """,
+    )
+    profile: Profile | None = fact(
+        _PROFILE,
+        read=keys.PROFILE,
+        toml="""
+        # What a profiler measured; `--ncu report.csv` fills this from Nsight Compute.
+        [kernel.profile]
+        time = "1ms"
+        achieved_occupancy = 0.4
+        compute_throughput = 0.3
+        memory_throughput = 0.7
+        dram_throughput = 0.7
+        issue_slots_busy = 0.2
+        l1_hit_rate = 0.1
+        l2_hit_rate = 0.5
+        global_sectors = 8_000_000
+        global_sectors_ideal = 4_000_000
+        shared_wavefronts = 1000
+        shared_wavefronts_ideal = 1000
+        local_spill_requests = 0
+        active_threads = 31.5
+        pipes = { fma = 0.2, lsu = 0.3 }
+        stalls = { long_scoreboard = 12.0, wait = 3.0 }
+        """,
+    )
+    sector_efficiency: float | None = fact(
+        _RAW,
+        unit="sectors needed / sectors moved",
+    )
+    bank_efficiency: float | None = fact(
+        _RAW,
+        unit="wavefronts needed / wavefronts taken",
+    )
+    active_threads: float | None = fact(
+        _PROFILE,
+        unit="threads per executed instruction, of 32",
+    )
+    stalls: Mapping[str, float] | None = fact(
+        _RAW,
+        unit="cycles per issue, by reason",
+    )
+    telemetry: Telemetry | None = fact(
+        _LIVE,
+        read=keys.TELEMETRY,
+        toml="""
+        # What NVML reports; `--device 0` and `--from SNAPSHOT` fill this from a machine.
+        [kernel.telemetry]
+        gpu_utilisation = 0.9
+        memory_utilisation = 0.5
+        performance_state = 0
+        sm_clock_hz = 1_980_000_000
+        sm_clock_max_hz = 1_980_000_000
+        memory_clock_hz = 3_201_000_000
+        memory_clock_max_hz = 3_201_000_000
+        clock_event_reasons = ["the power limit is reached"]
+        power_watts = 640
+        power_limit_watts = 700
+        temperature_celsius = 70
+        temperature_slowdown_celsius = 92
+        temperature_shutdown_celsius = 95
+        memory_total_bytes = "140GiB"
+        memory_used_bytes = "10GiB"
+        memory_reserved_bytes = "500MiB"
+        memory_free_bytes = "129GiB"
+        pcie_generation = 5
+        pcie_generation_max = 5
+        pcie_lanes = 16
+        pcie_lanes_max = 16
+        ecc_enabled = true
+        ecc_enabled_after_reboot = true
+        ecc_corrected = 0
+        ecc_uncorrected = 0
+        row_remap_pending = false
+        row_remap_failed = false
+        persistence_mode = true
+        compute_mode = "default"
+        processes = [{ pid = 1001, kind = "compute", name = "train", memory_bytes = "9GiB" }]
+        """,
+    )
+    sanitized: bool | None = fact(
+        "Say `sanitized = true` or `false` in the kernel description, or add --all.",
+        read=values.flag,
+        toml="sanitized = true  # compute-sanitizer has been run",
+    )
+    mig: bool | None = fact(
+        _LIVE,
+        read=values.flag,
+        toml="mig = false",
+    )
+    devices: tuple[Device, ...] | None = fact(
+        _LIVE,
+        toml='devices = ["h200", "h200"]  # GPUs of the machine',
+    )
+    environment: Mapping[str, str] | None = fact(
+        "Add --environment where the program runs.",
+        read=values.text_table,
+        toml='environment = { CUDA_VISIBLE_DEVICES = "0,1" }',
+    )
+
+
+def _supply(name: str, how: str, key: str | None, read: Any, **more: str) -> Supply:
+    return Supply(how=how, key=key or (name if read else None), read=read, **more)
+
+
+SUPPLY = {item.name: _supply(item.name, **item.metadata) for item in fields(Facts)}
+HOW = {name: supply.how for name, supply in SUPPLY.items()}

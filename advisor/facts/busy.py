@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.peaks import arithmetic, peak
+from gpuadvise.advisor.peaks import peak
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def peak_of(work: Work, device: Device) -> float | None:
     """Return the FLOP/s that *device* has for the type of *work*, None when nobody knows."""
-    number_type, tensor = arithmetic(work.dtype)
+    number_type, tensor = work.arithmetic
     try:
         return peak(device, number_type, tensor=tensor).rate
     except BadInput:

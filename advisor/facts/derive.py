@@ -9,6 +9,7 @@ from gpuadvise.advisor.facts.access import Space
 from gpuadvise.advisor.facts.busy import peak_of
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.roofline import roofline
+from gpuadvise.advisor.transfers.copies import Direction, copy_seconds
 from gpuadvise.advisor.transfers.links import default_link_model
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.code import Compiled
     from gpuadvise.advisor.facts.profile import Profile
+    from gpuadvise.advisor.facts.timing import Pipeline
 
 
 def completed(facts: Facts) -> Facts:
@@ -26,6 +28,8 @@ def completed(facts: Facts) -> Facts:
     found: dict[str, Any] = {}
     if facts.device:
         found |= _of_device(facts.device)
+        if facts.pipeline and facts.pipeline.untimed:
+            facts = replace(facts, pipeline=_timed(facts.pipeline, facts.device))
     if facts.launch:
         found |= {"grid": facts.launch.grid_dim, "registers": facts.launch.registers}
     if facts.accesses:
@@ -82,6 +86,19 @@ def _of_accesses(accesses: Iterable[Access]) -> dict[str, Any]:
     return {name: tuple(kept) for name, kept in found.items() if kept}
 
 
+def _timed(pipeline: Pipeline, device: Device) -> Pipeline:
+    """Return *pipeline* with the times that its copies' bytes take over the link of *device*."""
+    link = default_link_model(device)
+    copies = {
+        "to_device_seconds": (pipeline.to_device_bytes, Direction.H2D),
+        "to_host_seconds": (pipeline.to_host_bytes, Direction.D2H),
+    }
+    times: dict[str, Any] = {
+        name: copy_seconds(size, link, way) for name, (size, way) in copies.items() if size
+    }
+    return replace(pipeline, **times)
+
+
 def _of_profile(profile: Profile) -> dict[str, Any]:
     return {
         "sector_efficiency": _ratio(profile.global_sectors_ideal, profile.global_sectors),
@@ -108,7 +125,7 @@ def _of_compiled(compiled: Compiled) -> dict[str, Any]:
 
 def _of_copies(facts: Facts) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    if facts.pipeline:
+    if facts.pipeline and not facts.pipeline.untimed:
         copies = facts.pipeline.to_device_seconds + facts.pipeline.to_host_seconds
         found["transfer_seconds"] = copies
         found["run_seconds"] = copies + facts.pipeline.kernel_seconds

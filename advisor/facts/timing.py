@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.peaks import arithmetic
+
 if TYPE_CHECKING:
+    from gpuadvise.advisor.memory.number_types import NumberType
     from gpuadvise.advisor.transfers.copies import Direction
 
 
@@ -39,12 +42,22 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Operations and bytes of one kernel; *dtype* names the arithmetic."""
+    """Operations and bytes of one kernel; *dtype* names the arithmetic.
+
+    *tensor* says whether tensor cores do it, where *dtype* (``bf16_tensor``) does not.
+    """
 
     flops: float
     bytes: float
     dtype: str
     seconds: float | None = None
+    tensor: bool | None = None
+
+    @property
+    def arithmetic(self) -> tuple[NumberType, bool | None]:
+        """The number type, and whether tensor cores do it; None leaves that to the peaks."""
+        number_type, tensor = arithmetic(self.dtype)
+        return number_type, tensor if self.tensor is None else self.tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +79,16 @@ class Pipeline:
     kernel_seconds: float
     to_device_seconds: float = 0.0
     to_host_seconds: float = 0.0
+    to_device_bytes: int = 0  # instead of the time, which follows from the device's link
+    to_host_bytes: int = 0
     streams: int = 1
     per_operation_seconds: float = 0.0
     divisible: bool = True  # the data can be cut into independent chunks
+
+    @property
+    def untimed(self) -> bool:
+        """Whether a copy is known by its bytes alone."""
+        return bool(
+            (self.to_device_bytes and not self.to_device_seconds)
+            or (self.to_host_bytes and not self.to_host_seconds)
+        )

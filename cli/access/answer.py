@@ -12,7 +12,6 @@ from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.cli.access.warp import distance, element_bytes, shown_lanes
-from gpuadvise.cli.args import whole
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -26,9 +25,12 @@ from gpuadvise.cli.blocks import (
     Tone,
 )
 from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.options import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from matplotlib.axes import Axes
 
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.device import Device
@@ -79,6 +81,32 @@ def _lanes(pattern: Pattern, line: int) -> str:
         for start, lane in zip(pattern.starts, pattern.lanes, strict=True)
         if start < last and start + pattern.element_bytes > first
     )
+
+
+def draw(axes: Axes, pattern: Pattern, access: AccessCost) -> None:
+    """Draw on *axes* the lines of memory that *access* moves, and the bytes of them it uses."""
+    lines = sorted({sector * SECTOR // LINE for sector in access.touched})[:_MOST_LINES]
+    moved = [(sector * SECTOR, SECTOR) for sector in sorted(access.touched)]
+    used = [(start, pattern.element_bytes) for start in pattern.starts]
+    for bars, colour, label in ((moved, "C1", "moved"), (used, "C0", "used")):
+        for row, line in enumerate(lines):
+            within = [_within(bar, line * LINE) for bar in bars]
+            axes.broken_barh(
+                [bar for bar in within if bar[1] > 0],
+                (row - 0.4, 0.8),
+                facecolor=colour,
+                label="" if row else label,
+            )
+    axes.set_yticks(range(len(lines)), [f"{line * LINE:,}" for line in lines])
+    axes.set(xlim=(0, LINE), xlabel="byte of the line", ylabel="line at byte")
+    axes.invert_yaxis()
+    axes.legend()
+
+
+def _within(bar: tuple[int, int], line: int) -> tuple[int, int]:
+    """Return the part of *bar* (start, bytes) in the line that starts at *line*, from there."""
+    first, last = max(bar[0], line), min(bar[0] + bar[1], line + LINE)
+    return first - line, last - first
 
 
 # The rule uncoalesced-access fires below 80 %; half and less is the plain waste of a stride.
@@ -258,8 +286,8 @@ def rows_of(
     """Return what ``--pitch`` does to all rows; None without one, or where warps begin mid-row."""
     if words.pitch is None:
         return None
-    width = whole("--row-threads", words.row_threads or str(WARP_SIZE), low=1, high=WARP_SIZE)
-    pitch = distance("--pitch", words.pitch, element_bytes(words))
+    width = read("row_threads", words.row_threads or str(WARP_SIZE))
+    pitch = distance("pitch", words.pitch, element_bytes(words))
     if not pitch or WARP_SIZE % width:
         return None
     unit = SECTOR if cache_path(capability, path) is CachePath.SECTORS else LINE

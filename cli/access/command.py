@@ -5,35 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.memory.coalescing import coalesce
 from gpuadvise.advisor.memory.remedies import remedies
 from gpuadvise.advisor.memory.transactions import CachePath
 from gpuadvise.advisor.prose import and_list, quoted
-from gpuadvise.cli.access.answer import AccessCase, blocks, measures, result, rows, rows_of
+from gpuadvise.cli.access.answer import AccessCase, blocks, draw, measures, result, rows, rows_of
 from gpuadvise.cli.access.warp import Words, patterns
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.args import fails_under, share
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Output
-from gpuadvise.cli.options import (
-    ActiveLanes,
-    Cc,
-    FailUnder,
-    FormatName,
-    Get,
-    Gpu,
-    Indices,
-    LaneMask,
-    Live,
-    Snapshot,
-    Word,
-)
+from gpuadvise.cli.exits import Exit, fails_under
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -50,51 +35,41 @@ _PATHS = {"l1": CachePath.L1_LINES, "l2": CachePath.SECTORS}
 
 
 def command(
-    word: Word = "4",
-    stride: Annotated[
-        str | None,
-        typer.Option("--stride", metavar="N", help="Elements between lanes, or 12B in bytes."),
-    ] = None,
-    offset: Annotated[
-        str, typer.Option("--offset", metavar="N", help="First element, or 16B in bytes.")
-    ] = "0",
-    threads: ActiveLanes = None,
-    mask: LaneMask = None,
-    align: Annotated[
-        str | None, typer.Option("--align", metavar="BYTES", help="Alignment of the type.")
-    ] = None,
-    row_threads: Annotated[
-        str | None,
-        typer.Option("--row-threads", metavar="N", help="Lanes per row of a narrow 2-D block."),
-    ] = None,
-    pitch: Annotated[
-        str | None, typer.Option("--pitch", metavar="N", help="Elements per row, or 4100B.")
-    ] = None,
-    indices: Indices = None,
-    path: Annotated[
-        str | None, typer.Option("--path", metavar="PATH", help="l1 or l2, where both exist.")
-    ] = None,
-    sweep: Annotated[
-        str | None, typer.Option("--sweep", metavar="WHAT", help="stride 1-32 or offset 0-32.")
-    ] = None,
-    show: Annotated[bool, typer.Option("--show", help="Draw the bytes of each line.")] = False,
-    fail_under: FailUnder = None,
+    word: Annotated[str, pick("word")] = "4",
+    stride: Annotated[Text, pick("stride")] = None,
+    offset: Annotated[str, pick("offset")] = "0",
+    threads: Annotated[Text, pick("threads")] = None,
+    mask: Annotated[Text, pick("mask")] = None,
+    align: Annotated[Text, pick("align")] = None,
+    row_threads: Annotated[Text, pick("row_threads")] = None,
+    pitch: Annotated[Text, pick("pitch")] = None,
+    indices: Annotated[Text, pick("indices")] = None,
+    path: Annotated[Text, pick("path")] = None,
+    sweep: Annotated[Text, pick("sweep", "Vary stride (1 to 32) or offset (0 to 32).")] = None,
+    show: Annotated[bool, pick("show", "Draw the bytes of each line in the terminal.")] = False,
+    plot: Annotated[Text, pick("plot")] = None,
+    fail_under: Annotated[Text, pick("fail_under")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format_name: FormatName = "text",
+    format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Print sectors, lines and efficiency of one warp's access."""
-    least = None if fail_under is None else share("--fail-under", fail_under)
+    least = read("fail_under", fail_under)
     words = Words(
         word=word, stride=stride, offset=offset, threads=threads, mask=mask, align=align,
         row_threads=row_threads, pitch=pitch, indices=indices,
     )  # fmt: skip
-    wanted = _path(path)
+    wanted = None if path is None else _PATHS[read("path", path)]
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     case = _case(choice.device, words, wanted, sweep=sweep, show=show)
+    if plot is not None:
+        from gpuadvise.cli.render.picture import save
+
+        title = f"Bytes that a warp moves on {case.device.name}"
+        save(plot, title, lambda axes: draw(axes, case.patterns[0], case.accesses[0]))
     code, notes = fails_under("efficiency", case.efficiency, least)
     answer = Answer(
         command="access",
@@ -106,13 +81,7 @@ def command(
         notes=(*choice.notes, *notes),
         exit=code,
     )
-    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
-
-
-def _path(text: str | None) -> CachePath | None:
-    if text is not None and text not in _PATHS:
-        raise BadInput(f"--path: {quoted(text)} is not {and_list(list(_PATHS), 'or')}.")
-    return None if text is None else _PATHS[text]
+    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _case(

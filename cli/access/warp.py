@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.memory.pattern import Pattern, gathered, only_lanes, strided
-from gpuadvise.advisor.memory.word_size import LARGEST_ELEMENT, WARP_SIZE
-from gpuadvise.advisor.prose import quoted
-from gpuadvise.advisor.quantity import parse_bytes
-from gpuadvise.cli.args import named, whole
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
+from gpuadvise.advisor.values import whole
+from gpuadvise.cli.options import named, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MOST_ELEMENTS = 2**40
+_INDEX = whole(0, 2**40)
 # A list of a million indices takes some 8 MB.
 _LARGEST_LIST = 16 << 20
-_LONGEST_MASK = 34  # 0b and 32 digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +36,8 @@ class Words:
 
 def element_bytes(words: Words) -> int:
     """Return the size of the element that each lane takes; raises BadInput."""
-    return whole("--word", words.word, low=1, high=LARGEST_ELEMENT)
+    size: int = read("word", words.word)
+    return size
 
 
 def patterns(words: Words) -> list[Pattern]:
@@ -51,24 +50,19 @@ def patterns(words: Words) -> list[Pattern]:
         raise BadInput("--row-threads needs --pitch.", hint="It says how far apart rows lie.")
     pattern = strided(
         element,
-        stride_bytes=distance("--stride", words.stride or "1", element),
-        offset_bytes=distance("--offset", words.offset, element),
-        row_threads=None if rows is None else whole("--row-threads", rows, low=1, high=WARP_SIZE),
-        pitch_bytes=distance("--pitch", words.pitch or "0", element),
+        stride_bytes=distance("stride", words.stride or "1", element),
+        offset_bytes=distance("offset", words.offset, element),
+        row_threads=read("row_threads", rows),
+        pitch_bytes=distance("pitch", words.pitch or "0", element),
         alignment=_alignment(words),
     )
     return [active(words, pattern)]
 
 
-def distance(option: str, text: str, element: int) -> int:
-    """Return the bytes of a distance in elements (``2``) or with a unit (``16B``)."""
-    if text.strip().isdigit():
-        return whole(option, text, low=0, high=_MOST_ELEMENTS) * element
-    try:
-        return named(option, parse_bytes, text)
-    except BadInput as error:
-        hint = "Write elements as 2, or bytes with their unit as 16B or 4KiB."
-        raise BadInput(error.message, hint=hint) from None
+def distance(name: str, text: str, element: int) -> int:
+    """Return the bytes of option *name*: a distance in elements (``2``) or bytes (``16B``)."""
+    size: int = read(name, text).bytes_of(element)
+    return size
 
 
 def _gathered(words: Words, listed: str) -> list[Pattern]:
@@ -85,40 +79,32 @@ def _gathered(words: Words, listed: str) -> list[Pattern]:
 def indices(text: str) -> list[int]:
     """Return the whole numbers of ``0,5,9`` or, for ``-``, of stdin; raises BadInput."""
     if text == "-":
-        text = named("--indices", _read, text)
-    found = [
-        whole("--indices", part, low=0, high=_MOST_ELEMENTS)
-        for part in text.replace(",", " ").split()
-    ]
+        text = named("--indices", _listed, text)
+    found = [named("--indices", _INDEX, part) for part in text.replace(",", " ").split()]
     if not found:
         raise BadInput("--indices: the list is empty.", hint="Write it as 0,5,9.")
     return found
 
 
-def _read(path: str) -> str:
+def _listed(path: str) -> str:
     from gpuadvise.advisor.backends.user_files import read_small
 
     return read_small(path, largest=_LARGEST_LIST).decode("ascii", errors="replace")
 
 
 def _alignment(words: Words) -> int | None:
-    return None if words.align is None else whole("--align", words.align, low=1, high=16)
+    alignment: int | None = read("align", words.align)
+    return alignment
 
 
 def active(words: Words, pattern: Pattern) -> Pattern:
     """Return the lanes of *pattern* that ``--threads`` and ``--mask`` leave; raises BadInput."""
     if words.threads is not None:
-        count = whole("--threads", words.threads, low=1, high=WARP_SIZE)
+        count = read("threads", words.threads)
         pattern = only_lanes(pattern, (1 << count) - 1)
     if words.mask is None:
         return pattern
-    try:
-        mask = int(words.mask, 0) if len(words.mask) <= _LONGEST_MASK else 0
-    except ValueError:
-        mask = 0
-    if not (0 < mask < 2**WARP_SIZE and words.mask.isascii()):
-        raise BadInput(f"--mask: {quoted(words.mask)} is no lane mask.", hint="Write 0x0000ffff.")
-    return only_lanes(pattern, mask)
+    return only_lanes(pattern, read("mask", words.mask))
 
 
 def shown_lanes(lanes: Iterable[int]) -> str:

@@ -27,7 +27,7 @@ from gpuadvise.cli.advise.judge import (
     ranked,
     threshold,
 )
-from gpuadvise.cli.advise.request import PLACES, given_flags
+from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
@@ -122,7 +122,11 @@ class Call:
     @property
     def shown(self) -> dict[str, Any]:
         """What the answer repeats as its input."""
-        return {name: value for name, value in self.given.items() if name not in _OUTPUT}
+        return {
+            name: shown_value(name, value)
+            for name, value in self.given.items()
+            if name not in _OUTPUT
+        }
 
     def evidence(self) -> GatheredEvidence:
         """Return the evidence that the options name; raises BadInput when there is none."""

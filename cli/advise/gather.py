@@ -46,6 +46,7 @@ class GatheredEvidence:
             if isinstance(kernel, BadLine):
                 yield kernel
             else:
+                self.notes.extend(note for note in kernel.notes if note not in self.notes)
                 yield replace(kernel, facts=self._surrounded(kernel.facts, remind=first))
                 first = False
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.description.reader import described
 from gpuadvise.advisor.description.tables import DescriptionFault
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.values import Distance
+from gpuadvise.cli.options import OPTIONS, flag, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,50 +16,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.description.reader import Described
     from gpuadvise.advisor.device import Device
 
-# Option (its parameter's name) -> where its value goes; --time belongs to traffic and work.
-PLACES: dict[str, tuple[str, ...]] = {
-    "name": ("name",),
-    "regs": ("regs",),
-    "block": ("block",),
-    "grid": ("grid",),
-    "smem": ("smem",),
-    "dynamic_smem": ("dynamic_smem",),
-    "max_dynamic_smem": ("max_dynamic_smem",),
-    "carveout": ("carveout",),
-    "barriers": ("barriers",),
-    "cluster": ("cluster",),
-    "launch_bounds": ("launch_bounds",),
-    "elements": ("elements",),
-    "syncs": ("syncs",),
-    "ilp": ("ilp",),
-    "latency": ("latency",),
-    "concurrent": ("concurrent",),
-    "read": ("traffic", "read"),
-    "write": ("traffic", "write"),
-    "reported_rate": ("traffic", "reported_rate"),
-    "flops": ("work", "flops"),
-    "bytes": ("work", "bytes"),
-    "dtype": ("work", "dtype"),
-    "h2d": ("pipeline", "h2d"),
-    "kernel_time": ("pipeline", "kernel"),
-    "d2h": ("pipeline", "d2h"),
-    "streams": ("pipeline", "streams"),
-    "total_time": ("total_time",),
-    "parallel": ("scaling", "parallel"),
-    "processors": ("scaling", "processors"),
-    "target": ("scaling", "target"),
-    "word": ("accesses", "word"),
-    "stride": ("accesses", "stride"),
-    "offset": ("accesses", "offset"),
-    "row_bytes": ("accesses", "row_bytes"),
-    "space": ("accesses", "space"),
-    "spill_stores": ("compiled", "spill_stores"),
-    "spill_loads": ("compiled", "spill_loads"),
-    "stack": ("compiled", "stack"),
-    "code": ("code",),
-    "driver": ("driver",),
-    "compile_flags": ("compile_flags",),
-}
+# The options that describe a kernel, and where a description holds each; --time has its place in
+# traffic and in work.
+PLACES = {name: option.key for name, option in OPTIONS.items() if option.key}
 _OPTIONS = {path: name for name, path in PLACES.items()}
 _SECONDS = {"traffic": ("read", "write"), "work": ("flops", "bytes")}
 
@@ -93,21 +54,11 @@ def _record(flags: Mapping[str, Any]) -> dict[str, Any]:
         if name in PLACES:
             *table, key = PLACES[name]
             target = record.setdefault(table[0], {}) if table else record
-            target[key] = _split(name, value)
+            target[key] = value
     _add_time(record, flags.get("time"))
     if "accesses" in record:
         record["accesses"] = [{"name": _index(record["accesses"]), **record["accesses"]}]
     return record
-
-
-def _split(name: str, value: Any) -> Any:
-    """Return the list behind ``--code sm_80,compute_90`` and ``--launch-bounds 256,4``."""
-    if name == "code":
-        return value.split(",")
-    if name != "launch_bounds":
-        return value
-    parts = value.split(",")
-    return [int(part) if part.strip().isdecimal() and len(part) < 12 else part for part in parts]
 
 
 def _add_time(record: dict[str, Any], time: str | None) -> None:
@@ -127,8 +78,8 @@ def _add_time(record: dict[str, Any], time: str | None) -> None:
 
 def _index(access: dict[str, Any]) -> str:
     """Return how the access would be written in a kernel: ``x[i]``, ``x[2 * i]``."""
-    stride = access.get("stride", 1)
-    return "x[i]" if stride == 1 else f"x[{stride} * i]"
+    stride = str(access.get("stride", 1)).strip()
+    return "x[i]" if stride == "1" else f"x[{stride} * i]" if stride.isdigit() else f"x[{stride}]"
 
 
 def _option(path: tuple[str | int, ...]) -> str | None:
@@ -136,7 +87,7 @@ def _option(path: tuple[str | int, ...]) -> str | None:
     if words[-1:] == ("time",):
         return "--time"
     name = _OPTIONS.get(words)
-    return "--" + name.replace("_", "-") if name else None
+    return flag(name) if name else None
 
 
 def _hint(fault: DescriptionFault) -> str | None:
@@ -145,6 +96,23 @@ def _hint(fault: DescriptionFault) -> str | None:
     options = [name for name, path in PLACES.items() if path[0] == table and len(path) > 1]
     if not options or len(fault.path) > 1:
         return fault.hint
-    listed = ", ".join("--" + name.replace("_", "-") for name in options)
+    listed = ", ".join(map(flag, options))
     more = ", --time" if table in _SECONDS else ""
     return f"These belong together: {listed}{more}."
+
+
+# Options whose plain numbers the answer repeats as numbers; other texts it repeats as typed.
+_COUNTS = (
+    "regs", "carveout", "barriers", "elements", "ilp", "latency", "flops", "streams",
+    "processors", "target", "word", "stride", "offset",
+)  # fmt: skip
+
+
+def shown_value(name: str, value: Any) -> Any:
+    """Return the *value* of option *name* as the answer repeats it."""
+    if name not in _COUNTS or not isinstance(value, str):
+        return value
+    number = read(name, value)
+    if isinstance(number, Distance):
+        return value if number.in_bytes else number.amount
+    return number

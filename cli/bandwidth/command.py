@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.transfers.links import parse_pcie
+from gpuadvise.cli import options
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.args import fails_under, named, share
 from gpuadvise.cli.bandwidth.answer import BandwidthCase, asked, blocks, result
 from gpuadvise.cli.bandwidth.request import device_peak, traffic, typed_peak
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Output
-from gpuadvise.cli.options import (
-    Calibration,
-    Cc,
-    FailUnder,
-    FormatName,
-    Get,
-    Gpu,
-    Live,
-    Pcie,
-    Snapshot,
-)
+from gpuadvise.cli.exits import Exit, fails_under
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, named, pick
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,49 +31,33 @@ EXAMPLES = """\
 
 
 def command(
-    read: Annotated[
-        str | None, typer.Option("--read", metavar="SIZE", help="Bytes the kernel read.")
+    read: Annotated[Text, pick("read")] = None,
+    write: Annotated[Text, pick("write")] = None,
+    time: Annotated[Text, pick("time")] = None,
+    matrix: Annotated[Text, pick("matrix")] = None,
+    dtype: Annotated[str, pick("dtype")] = "fp32",
+    tensor: Annotated[
+        bool | None, pick("tensor", "Of --dtype; its elements have the same size either way.")
     ] = None,
-    write: Annotated[
-        str | None, typer.Option("--write", metavar="SIZE", help="Bytes the kernel wrote.")
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option("--time", metavar="TIME", help="Its time: 550us, 3ms.")
-    ] = None,
-    matrix: Annotated[
-        str | None, typer.Option("--matrix", metavar="RxC", help="Elements instead of bytes.")
-    ] = None,
-    dtype: Annotated[
-        str, typer.Option("--dtype", metavar="TYPE", help="Type of an element: f32, bf16.")
-    ] = "fp32",
-    copies: Annotated[
-        str, typer.Option("--copies", metavar="N", help="Passes over the matrix; a copy is 2.")
-    ] = "2",
-    clock: Annotated[
-        str | None, typer.Option("--memory-clock", metavar="FREQ", help="Instead of a device.")
-    ] = None,
-    bus: Annotated[
-        str | None, typer.Option("--bus", metavar="BITS", help="Bus width to --memory-clock.")
-    ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option("--data-rate", metavar="N", help="Transfers per clock; 2 (DDR) if not given."),
-    ] = None,
-    slot: Pcie = None,
-    calibration: Calibration = None,
-    fail_under: FailUnder = None,
+    copies: Annotated[str, pick("copies")] = "2",
+    clock: Annotated[Text, pick("memory_clock")] = None,
+    bus: Annotated[Text, pick("bus")] = None,
+    data_rate: Annotated[Text, pick("data_rate")] = None,
+    pcie: Annotated[Text, pick("pcie")] = None,
+    calibration: Annotated[Text, pick("calibration")] = None,
+    fail_under: Annotated[Text, pick("fail_under")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format_name: FormatName = "text",
+    format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Print theoretical and effective bandwidth."""
-    least = None if fail_under is None else share("--fail-under", fail_under)
+    least = options.read("fail_under", fail_under)
     moved = traffic(read=read, write=write, time=time, matrix=matrix, dtype=dtype, copies=copies)
-    link = None if slot is None else named("--pcie", parse_pcie, slot)
-    typed = _typed(clock, bus, rate)
+    link = options.read("pcie", pcie)
+    typed = _typed(clock, bus, data_rate)
     notes: Sequence[str] = ()
     if typed is None:
         choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
@@ -107,7 +78,7 @@ def command(
         notes=(*notes, *below),
         exit=code,
     )
-    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _typed(clock: str | None, bus: str | None, rate: str | None) -> Peak | None:

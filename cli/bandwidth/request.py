@@ -13,16 +13,14 @@ from gpuadvise.advisor.memory.bandwidth import (
     effective_bandwidth,
     theoretical_bandwidth,
 )
-from gpuadvise.advisor.memory.number_types import parse_number_type, storage_bytes
+from gpuadvise.advisor.memory.number_types import storage_bytes
+from gpuadvise.advisor.peaks import arithmetic
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.quantity import (
     LARGEST_BYTES,
-    parse_bytes,
-    parse_hertz,
-    parse_seconds,
     show_hertz,
 )
-from gpuadvise.cli.args import named, whole
+from gpuadvise.cli import options
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -53,9 +51,9 @@ class Peak:
 
 def typed_peak(clock: str, bus: str, rate: str) -> Peak:
     """Return the peak of the options' factors; raises BadInput."""
-    hertz = named("--memory-clock", parse_hertz, clock)
-    bits = whole("--bus", bus, low=8, high=65_536)
-    factor = whole("--data-rate", rate, low=1, high=16)
+    hertz = options.read("memory_clock", clock)
+    bits = options.read("bus", bus)
+    factor = options.read("data_rate", rate)
     derived = theoretical_bandwidth(hertz, bits, factor)
     return Peak(
         theoretical=derived,
@@ -90,10 +88,6 @@ def device_peak(device: Device) -> Peak:
 
 def _formula(hertz: float, bits: int, factor: int) -> str:
     return f"{show_hertz(hertz)} x {bits} bit / 8 x {factor}"
-
-
-_MOST_ELEMENTS = 2**40
-_MOST_PASSES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,11 +125,11 @@ def traffic(
     """Return what the options say; raises BadInput for half of a measurement."""
     if matrix is not None and (read is not None or write is not None):
         raise BadInput("--matrix gives the bytes: leave out --read and --write.")
-    read_bytes = None if read is None else named("--read", parse_bytes, read)
-    write_bytes = None if write is None else named("--write", parse_bytes, write)
+    read_bytes = options.read("read", read)
+    write_bytes = options.read("write", write)
     if matrix is not None:
         read_bytes, write_bytes = _matrix(matrix, dtype, copies)
-    seconds = None if time is None else named("--time", parse_seconds, time)
+    seconds = options.read("time", time)
     found = KernelTraffic(read_bytes=read_bytes, write_bytes=write_bytes, seconds=seconds)
     if (seconds is None) != (found.moved is None):
         raise BadInput(
@@ -147,13 +141,10 @@ def traffic(
 
 def _matrix(matrix: str, dtype: str, copies: str) -> tuple[int, int]:
     """Return the bytes read and written: half of the passes each, the odd one read."""
-    rows, by, columns = matrix.lower().partition("x")
-    if not by:
-        raise BadInput(f"--matrix: {quoted(matrix)} is no matrix.", hint="Write it as 2048x2048.")
-    elements = whole("--matrix", rows, low=1, high=_MOST_ELEMENTS)
-    elements *= whole("--matrix", columns, low=1, high=_MOST_ELEMENTS)
-    size = storage_bytes(elements, named("--dtype", parse_number_type, dtype))
-    passes = whole("--copies", copies, low=1, high=_MOST_PASSES)
+    rows, columns = options.read("matrix", matrix)
+    number_type, _ = arithmetic(options.read("dtype", dtype))
+    size = storage_bytes(rows * columns, number_type)
+    passes = options.read("copies", copies)
     if size * passes > LARGEST_BYTES:
         raise BadInput(f"--matrix: {quoted(matrix)} has more than 2^63-1 bytes.")
     return size * (passes - passes // 2), size * (passes // 2)

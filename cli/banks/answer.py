@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.memory.banks import bank_count, bank_of
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.cli.access.warp import shown_lanes
@@ -15,6 +16,8 @@ from gpuadvise.cli.devices import device_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
 
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.device import Device
@@ -123,6 +126,21 @@ def blocks(case: BanksCase) -> list[Block]:
         grid = picture(case.pattern, case.conflicts, case.device.capability, wide=case.wide_banks)
         found += [Heading("Lanes and banks"), Drawing(grid)]
     return found
+
+
+def draw(axes: Axes, case: BanksCase) -> None:
+    """Draw on *axes* which bank each lane of *case* takes its first word from."""
+    capability = case.device.capability
+    busy = case.conflicts.busiest_banks
+    banks = [
+        bank_of(start, capability, eight_byte_banks=case.wide_banks)
+        for start in case.pattern.starts
+    ]
+    colours = ["C3" if bank in busy else "C0" for bank in banks]
+    axes.scatter(banks, case.pattern.lanes, c=colours, marker="s")
+    axes.set(xlim=(-1, bank_count(capability)), ylim=(WARP_SIZE, -1))
+    axes.set(xlabel="bank", ylabel="lane")
+    axes.grid(visible=True, alpha=0.2)
 
 
 def _facts(case: BanksCase) -> Iterator[Fact]:

@@ -5,29 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any
 
-import typer
-
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.cli.access.warp import Words
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.banks.answer import BanksCase, blocks, result
+from gpuadvise.cli.banks.answer import BanksCase, blocks, draw, result
 from gpuadvise.cli.banks.request import examined, wide_banks
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Output
-from gpuadvise.cli.options import (
-    ActiveLanes,
-    Cc,
-    FormatName,
-    Get,
-    Gpu,
-    Indices,
-    LaneMask,
-    Live,
-    Snapshot,
-    Word,
-)
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick
 
 EXAMPLES = """\
   gpuadvise banks --word 4 --stride 32
@@ -38,31 +25,22 @@ EXAMPLES = """\
 
 
 def command(
-    word: Word = "4",
-    stride: Annotated[
-        str | None, typer.Option("--stride", metavar="N", help="Elements between two lanes.")
-    ] = None,
-    pad: Annotated[
-        str, typer.Option("--pad", metavar="N", help="Elements added to the stride or the row.")
-    ] = "0",
-    tile: Annotated[
-        str | None, typer.Option("--tile", metavar="RxC", help="A 2-D array instead of a stride.")
-    ] = None,
-    walk: Annotated[
-        str, typer.Option("--walk", metavar="HOW", help="Tile by column or by row.")
-    ] = "column",
-    threads: ActiveLanes = None,
-    mask: LaneMask = None,
-    indices: Indices = None,
-    bank_size: Annotated[
-        str, typer.Option("--bank-size", metavar="BYTES", help="4, or 8 on cc 3.x.")
-    ] = "4",
-    show: Annotated[bool, typer.Option("--show", help="Draw lanes and banks.")] = False,
+    word: Annotated[str, pick("word")] = "4",
+    stride: Annotated[Text, pick("stride")] = None,
+    pad: Annotated[str, pick("pad")] = "0",
+    tile: Annotated[Text, pick("tile")] = None,
+    walk: Annotated[str, pick("walk")] = "column",
+    threads: Annotated[Text, pick("threads")] = None,
+    mask: Annotated[Text, pick("mask")] = None,
+    indices: Annotated[Text, pick("indices")] = None,
+    bank_size: Annotated[str, pick("bank_size")] = "4",
+    show: Annotated[bool, pick("show", "Draw lanes and banks in the terminal.")] = False,
+    plot: Annotated[Text, pick("plot")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format_name: FormatName = "text",
+    format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Print the degree of the conflict and what ends it."""
@@ -70,6 +48,11 @@ def command(
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     wide = wide_banks(bank_size, choice.device)
     case = examined(choice.device, words, tile=tile, walk=walk, pad=pad, wide=wide)
+    if plot is not None:
+        from gpuadvise.cli.render.picture import save
+
+        title = f"Banks that a warp reads on {case.device.name}"
+        save(plot, title, lambda axes: draw(axes, case))
     answer = Answer(
         command="banks",
         device=device_block(case.device),
@@ -78,7 +61,7 @@ def command(
         blocks=lambda: blocks(replace(case, show=show)),
         notes=choice.notes,
     )
-    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _asked(case: BanksCase) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from gpuadvise.advisor.memory.layouts import (
     walk_pattern,
 )
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
-from gpuadvise.advisor.prose import and_list, quoted
+from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.values import whole
 from gpuadvise.cli.access.warp import Words, active, element_bytes, patterns
-from gpuadvise.cli.args import whole
 from gpuadvise.cli.banks.answer import BanksCase
+from gpuadvise.cli.options import named, read
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -29,32 +30,34 @@ _MOST_COLUMNS = 2**16
 
 def wide_banks(text: str, device: Device) -> bool:
     """Return whether ``--bank-size`` asks for the 8-byte banks of cc 3.x; raises BadInput."""
-    if text not in ("4", "8") or (text == "8" and device.capability.major != 3):
+    size = read("bank_size", text)
+    if size == 8 and device.capability.major != 3:
         raise BadInput(
             f"--bank-size: {quoted(text)} is no bank size of compute capability "
             f"{device.capability}.",
             hint="Banks are 4 bytes wide; cc 3.x can switch to 8.",
         )
-    return text == "8"
+    wide: bool = size == 8
+    return wide
 
 
 def examined(
     device: Device, words: Words, *, tile: str | None, walk: str, pad: str, wide: bool
 ) -> BanksCase:
     """Return the access that the options describe, its conflicts and what ends them."""
-    extra = whole("--pad", pad, low=0, high=_MOST_COLUMNS)
+    extra = read("pad", pad)
     if tile is None:
         return _strided(device, words, extra, wide=wide)
     if words.stride is not None or words.indices is not None:
         raise BadInput("--tile gives the addresses: leave out --stride and --indices.")
-    return _tiled(device, words, _tile(tile, words, extra), _walk(walk), wide=wide)
+    return _tiled(device, words, _tile(tile, words, extra), Walk(read("walk", walk)), wide=wide)
 
 
 def _strided(device: Device, words: Words, extra: int, *, wide: bool) -> BanksCase:
     element, capability = element_bytes(words), device.capability
     if words.indices is not None:
         return _listed(device, words, extra, wide=wide)
-    bare = whole("--stride", words.stride or "1", low=0, high=_MOST_COLUMNS)
+    bare = _elements(words.stride or "1", element)
 
     def padded(pad: int) -> Pattern:
         return patterns(replace(words, stride=str(bare + pad)))[0]
@@ -106,19 +109,13 @@ def _tiled(device: Device, words: Words, tile: SharedTile, walk: Walk, *, wide: 
     )
 
 
+def _elements(stride: str, element: int) -> int:
+    """Return ``--stride`` in elements; raises BadInput for a part of one, or beyond any row."""
+    elements = named("--stride", read("stride", stride).elements_of, element)
+    stride_in_range: int = named("--stride", whole(0, _MOST_COLUMNS), elements)
+    return stride_in_range
+
+
 def _tile(text: str, words: Words, pad: int) -> SharedTile:
-    rows, by, columns = text.lower().partition("x")
-    if not by:
-        raise BadInput(f"--tile: {quoted(text)} is no tile.", hint="Write it as 32x32.")
-    return SharedTile(
-        rows=whole("--tile", rows, low=1, high=_MOST_COLUMNS),
-        columns=whole("--tile", columns, low=1, high=_MOST_COLUMNS),
-        element_bytes=element_bytes(words),
-        pad=pad,
-    )
-
-
-def _walk(text: str) -> Walk:
-    if text not in list(Walk):
-        raise BadInput(f"--walk: {quoted(text)} is not {and_list(list(Walk), 'or')}.")
-    return Walk(text)
+    rows, columns = read("tile", text)
+    return SharedTile(rows=rows, columns=columns, element_bytes=element_bytes(words), pad=pad)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.catalogue import entries
-from gpuadvise.advisor.compatibility.drivers import parse_driver
 from gpuadvise.advisor.compatibility.explain import headline
 from gpuadvise.advisor.compatibility.fit import NEW_ABI_CUDA, Outcome, fit, made_by_newer
 from gpuadvise.advisor.compatibility.gencode import fix_for
@@ -16,13 +15,13 @@ from gpuadvise.advisor.compatibility.targets import virtual
 from gpuadvise.advisor.compatibility.verdict import judge, needed_cuda
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.args import named
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table
 from gpuadvise.cli.compat import text
 from gpuadvise.cli.compat.request import driver_for
 from gpuadvise.cli.compat.text import TONES
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.options import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -155,8 +154,7 @@ def gpu_answer(held: Held, options: Mapping[str, Any], choice: Choice) -> Answer
 
 def matrix_answer(held: Held, options: Mapping[str, Any]) -> Answer:
     """Return what becomes of *held* on each GPU of the catalogue."""
-    text = options["driver"]
-    driver = None if text is None else named("--driver", parse_driver, text)
+    driver = read("driver", options["driver"])
     found = matrix(held.survey, driver)
     summary = summary_of(found, held.name)
     best = next(

@@ -13,14 +13,14 @@ from gpuadvise.cli.compat.answer import gpu_answer, matrix_answer
 from gpuadvise.cli.compat.request import held_by
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Output
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick
 
 EXAMPLES = """\
   gpuadvise compat libfoo.so --gpu rtx5090
   gpuadvise compat package.whl --gpu "RTX 2080 Ti" --driver 12.4
   gpuadvise compat libfoo.so --gpu h100 --get verdict
-  gpuadvise compat libfoo.so --matrix --format csv
+  gpuadvise compat libfoo.so --all-gpus --format csv
   gpuadvise compat dist/*.whl --gpu l4 --fail-on jit"""
 
 THRESHOLDS = ("jit", "fails")
@@ -30,33 +30,25 @@ def command(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="Library, object, wheel, PTX; -: stdin.")
     ],
-    driver: Annotated[
-        str | None,
-        typer.Option("--driver", metavar="VERSION", help="CUDA 12.4, or driver 550.54.14."),
-    ] = None,
-    matrix: Annotated[
-        bool, typer.Option("--matrix", help="Answer for every GPU of the catalogue.")
-    ] = False,
-    fail_on: Annotated[
-        str | None,
-        typer.Option("--fail-on", metavar="VERDICT", help="Exit 1 on fails, or on jit and worse."),
-    ] = None,
+    driver: Annotated[Text, pick("driver")] = None,
+    all_gpus: Annotated[bool, pick("all_gpus")] = False,
+    fail_on: Annotated[Text, pick("fail_on", "Exit 1 on fails, or on jit and worse.")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format_name: FormatName = "text",
+    format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Say whether the device code in FILE runs on a GPU, and what would mend it."""
     if fail_on is not None and fail_on not in THRESHOLDS:
         raise BadInput(f"--fail-on: {quoted(fail_on)} is not a verdict.", hint="Use jit or fails.")
-    asked = {"files": files, "driver": driver, "fail_on": fail_on, "matrix": matrix}
-    if not matrix:
+    asked = {"files": files, "driver": driver, "fail_on": fail_on, "matrix": all_gpus}
+    if not all_gpus:
         choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
         answer = gpu_answer(held_by(files), asked, choice)
     elif any((gpu, cc, device, snapshot)):
-        raise BadInput("--matrix is about every GPU.", hint="Leave out the one that is named.")
+        raise BadInput("--all-gpus is about every GPU.", hint="Leave out the one that is named.")
     else:
         answer = matrix_answer(held_by(files), asked)
-    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+    return emit(answer, Output(format=format, fields=tuple(get or ())))

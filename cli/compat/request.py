@@ -14,7 +14,7 @@ from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
 from gpuadvise.advisor.compatibility.survey import Survey, survey
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
-from gpuadvise.cli.args import named
+from gpuadvise.cli import options
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.progress import Progress, shown
 
@@ -88,7 +88,8 @@ def _items(path: str, want: ReadOptions) -> Iterator[Item | EntryTally]:
 def driver_for(text: str | None, choice: Choice) -> Driver | None:
     """Return the driver that *text* names, else that of a live or recorded GPU, else None."""
     if text is not None:
-        return named("--driver", parse_driver, text)
+        given: Driver = options.read("driver", text)
+        return given
     machine = choice.machine
     known = machine and (machine.cuda_version or machine.driver_version)
     if not machine or not known:

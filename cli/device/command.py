@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.backends.choose import VARIABLE
+from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot
+from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, pick
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice
@@ -32,10 +32,8 @@ def command(
     cc: Cc = None,
     device: Live = None,
     from_file: Snapshot = None,
-    all_gpus: Annotated[bool, typer.Option("--all", help="Every GPU of this machine.")] = False,
-    telemetry: Annotated[
-        bool, typer.Option("--telemetry", help="Clocks, power, heat, load, link, processes now.")
-    ] = False,
+    all_gpus: Annotated[bool, pick("all", "Every GPU of this machine.")] = False,
+    telemetry: Annotated[bool, pick("telemetry")] = False,
     format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
@@ -67,6 +65,11 @@ def _one(options: dict[str, Any]) -> Answer:
         from_file=options["from"],
         depth=Depth.TELEMETRY if options["telemetry"] else Depth.FACTS,
     )
+    if choice.gpu is None and not _names_one(options):
+        raise Unavailable(
+            " ".join(choice.notes[:-1]) or "This machine has no GPU that answers.",
+            hint="--gpu NAME answers from the catalogue; gpuadvise doctor says what is wrong here.",
+        )
     gpu = choice.gpu or Gpu(device=choice.device, identity=Identity())
     missing = (_NO_TELEMETRY,) if options["telemetry"] and gpu.telemetry is None else ()
     return Answer(
@@ -78,6 +81,12 @@ def _one(options: dict[str, Any]) -> Answer:
         blocks=lambda: _pages().one_gpu(gpu, choice.machine),
         notes=(*choice.notes, *missing),
     )
+
+
+def _names_one(options: dict[str, Any]) -> bool:
+    """Return whether the user named a GPU; a default one would be passed off as this machine's."""
+    named = any(options[name] is not None for name in ("gpu", "cc", "device", "from"))
+    return named or bool(os.environ.get(VARIABLE))
 
 
 def _about(choice: Choice) -> dict[str, Any]:

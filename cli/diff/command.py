@@ -13,14 +13,13 @@ from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.kernels import request as parse
+from gpuadvise.cli.options import Text, pick, read
 
 EXAMPLES = """\
   gpuadvise diff old/libfoo.so new/libfoo.so --gpu h100
   gpuadvise diff main.log branch.log --fail-on-regression
   gpuadvise diff old.cubin new.cubin --block 256 --format markdown
   gpuadvise diff old.whl new.whl --arch 90 --format github --fail-on-regression"""
-
-Text = str | None
 
 
 def command(
@@ -30,37 +29,19 @@ def command(
     cc: options.Cc = None,
     device: options.Live = None,
     snapshot: options.Snapshot = None,
-    arch: Annotated[
-        list[str] | None,
-        typer.Option("--arch", metavar="CC,...", help="Only code for these targets: 90,sm_100a."),
-    ] = None,
-    name: Annotated[
-        Text, typer.Option("--filter", metavar="REGEX", help="Only kernels whose name matches.")
-    ] = None,
-    block: Annotated[
-        Text, typer.Option("--block", metavar="SIZE", help="Block of every launch: 256, 16x16.")
-    ] = None,
+    arch: Annotated[list[str] | None, pick("arch")] = None,
+    name: Annotated[Text, pick("filter")] = None,
+    block: Annotated[Text, pick("block", "Block of every launch: 256 or 16x16.")] = None,
     dynamic_smem: Annotated[
-        Text, typer.Option("--dynamic-smem", metavar="BYTES", help="Dynamic shared memory.")
+        Text, pick("dynamic_smem", "Dynamic shared memory of every launch.")
     ] = None,
-    fail_on_regression: Annotated[
-        bool, typer.Option("--fail-on-regression", help="Exit 1 when a kernel's tier is worse.")
-    ] = False,
-    fail_on_spills: Annotated[
-        bool, typer.Option("--fail-on-spills", help="Exit 1 when a kernel spills more.")
-    ] = False,
-    unchanged: Annotated[bool, typer.Option("--all", help="Unchanged kernels as well.")] = False,
-    limit: Annotated[
-        Text, typer.Option("--limit", metavar="N", help="Most kernels to show; 0: all.")
-    ] = None,
+    fail_on_regression: Annotated[bool, pick("fail_on_regression")] = False,
+    fail_on_spills: Annotated[bool, pick("fail_on_spills")] = False,
+    unchanged: Annotated[bool, pick("all", "Every kernel, unchanged ones as well.")] = False,
+    limit: Annotated[Text, pick("limit")] = None,
     format: Annotated[
         str,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="FORMAT",
-            help="text, json, csv, ndjson, markdown or github (annotations of a workflow).",
-        ),
+        pick("format", "text, json, csv, ndjson, markdown or github (annotations of a workflow)."),
     ] = Format.TEXT,
     get: options.Get = None,
 ) -> Exit:
@@ -73,11 +54,11 @@ def command(
         targets=parse.parse_targets(arch or []),
         pattern=parse.parse_filter(name),
         block=parse.parse_block(block),
-        dynamic_smem=parse.parse_dynamic(dynamic_smem),
+        dynamic_smem=read("dynamic_smem", dynamic_smem) or 0,
         entries_only=False,
         functions=False,
         sort=None,
-        limit=parse.parse_limit(limit),
+        limit=read("limit", limit),
         output=Output(format=format, fields=tuple(get or ())),
     )
     gate = Gate(tier=fail_on_regression, spills=fail_on_spills)

@@ -1,12 +1,13 @@
 """``gpuadvise kernels``: resources and occupancy of every kernel in a file."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from gpuadvise.cli import options
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import Text, pick, read
 
 EXAMPLES = """\
   gpuadvise kernels libcufft.so.12 --gpu rtx5090
@@ -16,12 +17,6 @@ EXAMPLES = """\
   gpuadvise kernels kernel.cu --arch sm_90,sm_80 -I include -D TILE=16 -- --use_fast_math
   gpuadvise kernels app.cubin --gpu l4 --advise
   gpuadvise kernels libfoo.so --filter gemm --format ndjson"""
-
-Text = str | None
-
-
-def _option(name: str, metavar: str, text: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=text)
 
 
 def command(
@@ -36,48 +31,25 @@ def command(
     cc: options.Cc = None,
     device: options.Live = None,
     snapshot: options.Snapshot = None,
-    arch: Annotated[
-        list[str] | None, _option("--arch", "CC,...", "Only code for these targets: 90,sm_100a.")
-    ] = None,
-    name: Annotated[Text, _option("--filter", "REGEX", "Only kernels whose name matches.")] = None,
-    block: Annotated[Text, _option("--block", "SIZE", "Block of every launch: 256, 16x16.")] = None,
+    arch: Annotated[list[str] | None, pick("arch")] = None,
+    name: Annotated[Text, pick("filter")] = None,
+    block: Annotated[Text, pick("block", "Block of every launch: 256 or 16x16.")] = None,
     dynamic_smem: Annotated[
-        Text, _option("--dynamic-smem", "BYTES", "Dynamic shared memory of every launch.")
+        Text, pick("dynamic_smem", "Dynamic shared memory of every launch.")
     ] = None,
-    entries: Annotated[
-        bool, typer.Option("--list", help="Only what the containers hold; unpacks nothing.")
-    ] = False,
-    functions: Annotated[
-        bool, typer.Option("--functions", help="Device functions as well as kernels.")
-    ] = False,
-    advise: Annotated[
-        bool, typer.Option("--advise", help="Run the rules over every kernel.")
-    ] = False,
+    entries: Annotated[bool, pick("list")] = False,
+    functions: Annotated[bool, pick("functions")] = False,
+    advise: Annotated[bool, pick("advise")] = False,
     driver_check: Annotated[
-        bool, typer.Option("--driver-check", help="Load FILE on a live GPU and compare.")
+        bool, pick("driver_check", "Load FILE on a live GPU and compare.")
     ] = False,
-    sort: Annotated[
-        Text,
-        _option(
-            "--sort", "ORDER", "matters, name, occupancy, registers, smem, stack, spills or code."
-        ),
-    ] = None,
-    limit: Annotated[Text, _option("--limit", "N", "Most kernels to show; 0: all.")] = None,
-    jobs: Annotated[
-        Text, _option("--jobs", "N", "Processes that read one large file; 1 unless given.")
-    ] = None,
-    compiler: Annotated[
-        str, _option("--compiler", "NAME", "For .cu files: nvrtc, or nvcc for whole files.")
-    ] = "nvrtc",
-    folders: Annotated[
-        list[str] | None, _option("-I", "DIR", "Where a .cu file finds headers; may repeat.")
-    ] = None,
-    defines: Annotated[
-        list[str] | None, _option("-D", "NAME[=VALUE]", "Macro for a .cu file; may repeat.")
-    ] = None,
-    what_if: Annotated[
-        bool, typer.Option("--what-if", help="Recompile the kernel that --filter names, with caps.")
-    ] = False,
+    sort: Annotated[Text, pick("sort")] = None,
+    limit: Annotated[Text, pick("limit")] = None,
+    jobs: Annotated[Text, pick("jobs")] = None,
+    compiler: Annotated[str, pick("compiler")] = "nvrtc",
+    include: Annotated[list[str] | None, pick("include")] = None,
+    define: Annotated[list[str] | None, pick("define")] = None,
+    what_if: Annotated[bool, pick("what_if")] = False,
     format: options.FormatName = Format.TEXT,
     get: options.Get = None,
 ) -> Exit:
@@ -88,7 +60,7 @@ def command(
         return whatif(
             files, kernel=name, block=block or "128,256,512", dynamic_smem=dynamic_smem,
             arch=",".join(arch) if arch else cc, gpu=gpu, device=device, snapshot=snapshot,
-            folders=folders, defines=defines, format_name=format, get=get,
+            include=include, define=define, format=format, get=get,
         )  # fmt: skip
     from gpuadvise.cli.kernels import request as parse
     from gpuadvise.cli.kernels.answer import run
@@ -100,15 +72,15 @@ def command(
             targets=parse.parse_targets(arch or []),
             pattern=parse.parse_filter(name),
             block=parse.parse_block(block),
-            dynamic_smem=parse.parse_dynamic(dynamic_smem),
+            dynamic_smem=read("dynamic_smem", dynamic_smem) or 0,
             entries_only=entries,
             functions=functions,
             advise=advise,
             driver_check=driver_check,
-            sort=parse.parse_sort(sort),
-            limit=parse.parse_limit(limit),
-            jobs=parse.parse_jobs(jobs),
-            build=parse.parse_build(compiler, folders or [], defines or [], files),
+            sort=read("sort", sort),
+            limit=read("limit", limit),
+            jobs=read("jobs", jobs) or 1,
+            build=parse.parse_build(compiler, include or [], define or [], files),
             output=Output(format=format, fields=tuple(get or ())),
         )
     )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.backends.cuda_sources import COMPILERS, CompilerOptions
+from gpuadvise.advisor.backends.cuda_sources import CompilerOptions
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, quoted
-from gpuadvise.advisor.quantity import parse_bytes
-from gpuadvise.cli.args import block_dims, named, whole
+from gpuadvise.advisor.prose import quoted
+from gpuadvise.cli.options import named, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.cli.formats import Output
 
-SORTS = ("matters", "name", "occupancy", "registers", "smem", "stack", "spills", "code")
 STDIN = "-"
-_MOST_SHOWN = 10**9
-_MOST_JOBS = 64
 _LONGEST_FILTER = 1000
 
 
@@ -89,13 +86,8 @@ def parse_build(
     compiler: str, folders: list[str], defines: list[str], words: list[str]
 ) -> CompilerOptions:
     """Return how source files are compiled; raises BadInput for an unknown compiler."""
-    if compiler not in COMPILERS:
-        raise BadInput(
-            f"--compiler: {quoted(compiler)} is not known.",
-            hint=f"Use {and_list(COMPILERS, 'or')}.",
-        )
     return CompilerOptions(
-        compiler=compiler,
+        compiler=read("compiler", compiler),
         folders=tuple(folders),
         defines=tuple(defines),
         others=tuple(words[_first_option(words) :]),
@@ -125,29 +117,4 @@ def parse_filter(text: str | None) -> re.Pattern[str] | None:
 
 def parse_block(text: str | None) -> int | None:
     """Return the threads of ``--block``; raises BadInput."""
-    if text is None:
-        return None
-    x, y, z = block_dims("--block", text)
-    return x * y * z
-
-
-def parse_dynamic(text: str | None) -> int:
-    """Return the bytes of ``--dynamic-smem``; raises BadInput."""
-    return 0 if text is None else named("--dynamic-smem", parse_bytes, text)
-
-
-def parse_sort(text: str | None) -> str | None:
-    """Return the name of an order; raises BadInput."""
-    if text is None or text in SORTS:
-        return text
-    raise BadInput(f"--sort: {quoted(text)} is no order.", hint=f"Use {and_list(SORTS, 'or')}.")
-
-
-def parse_limit(text: str | None) -> int | None:
-    """Return how many kernels to show, 0 for all; raises BadInput."""
-    return None if text is None else whole("--limit", text, low=0, high=_MOST_SHOWN)
-
-
-def parse_jobs(text: str | None) -> int:
-    """Return how many processes may read, 1 unless given; raises BadInput."""
-    return 1 if text is None else whole("--jobs", text, low=1, high=_MOST_JOBS)
+    return None if text is None else math.prod(read("block", text))

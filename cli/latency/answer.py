@@ -14,26 +14,25 @@ from gpuadvise.advisor.latency import (
     hide_arithmetic,
     hide_memory,
 )
-from gpuadvise.advisor.memory.word_size import LARGEST_ELEMENT
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import (
-    parse_seconds,
     show_bytes,
     show_rate,
     show_seconds,
     show_share,
 )
-from gpuadvise.cli.args import named, whole
+from gpuadvise.advisor.values import seconds, whole
 from gpuadvise.cli.blocks import Block, Cell, Fact, LabelledFacts, Line, Tone
 from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.options import OPTIONS, named, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.device import Device
 
-_MOST_CYCLES = 100_000
-_MOST_PARALLEL = 1024
+
+_MOST_PARALLEL = 1024  # a schedule is counted in whole instructions, an average need not be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +69,9 @@ class LatencyCase:
 
 def examined(device: Device, options: Options) -> LatencyCase:
     """Return what the options ask of *device*; raises BadInput."""
-    ilp = whole("--ilp", options.ilp, low=1, high=_MOST_PARALLEL)
-    word = whole("--word", options.word, low=1, high=LARGEST_ELEMENT)
-    loads = whole("--loads", options.loads, low=1, high=_MOST_PARALLEL)
+    ilp = named("--ilp", whole(1, _MOST_PARALLEL), options.ilp)
+    word = read("word", options.word)
+    loads = read("loads", options.loads)
     warps, most = options.warps, device.limits.max_warps_per_sm
     cycles, assumed = _cycles(device, options.latency)
     return LatencyCase(
@@ -83,7 +82,7 @@ def examined(device: Device, options: Options) -> LatencyCase:
             device.capability, device.limits, latency_cycles=cycles, parallel_instructions=ilp
         ),
         memory=_memory(device, options.memory_latency, word * loads),
-        warps=None if warps is None else whole("--warps", warps, low=1, high=most),
+        warps=None if warps is None else named("--warps", whole(1, most), warps),
         assumed=assumed,
     )
 
@@ -91,7 +90,7 @@ def examined(device: Device, options: Options) -> LatencyCase:
 def _cycles(device: Device, text: str | None) -> tuple[int | None, bool]:
     """Return the latency of dependent arithmetic, and whether it is an older capability's."""
     if text is not None:
-        return whole("--latency", text, low=1, high=_MOST_CYCLES), False
+        return read("latency", text), False
     known = device.limits.arithmetic_latency_cycles
     if known is None and device.capability.major > 7:
         return VOLTA_LATENCY_CYCLES, True
@@ -108,10 +107,10 @@ def _memory(device: Device, latency: str | None, size: int) -> MemoryHiding | No
 def _seconds(device: Device, text: str | None) -> float | None:
     """Return the latency of global memory: a time, or cycles of the SM clock."""
     if text is not None and not text.strip().isdigit():
-        return named("--memory-latency", parse_seconds, text)
+        return named("--memory-latency", seconds, text)
     cycles = GLOBAL_LATENCY_CYCLES
     if text is not None:
-        cycles = whole("--memory-latency", text, low=1, high=_MOST_CYCLES)
+        cycles = named("--memory-latency", OPTIONS["latency"].read, text)
     return cycles / device.sm_clock_hz if device.sm_clock_hz else None
 
 

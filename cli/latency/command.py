@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Output
+from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.latency.answer import Options, blocks, examined, result
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot
+from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick
 
 EXAMPLES = """\
   gpuadvise latency --gpu h200
@@ -23,30 +21,17 @@ EXAMPLES = """\
 
 
 def command(
-    latency: Annotated[
-        str | None, typer.Option("--latency", metavar="CYCLES", help="Of dependent arithmetic.")
-    ] = None,
-    ilp: Annotated[
-        str, typer.Option("--ilp", metavar="N", help="Independent instructions in a row.")
-    ] = "1",
-    memory_latency: Annotated[
-        str | None,
-        typer.Option("--memory-latency", metavar="N|TIME", help="Cycles (500) or a time: 600ns."),
-    ] = None,
-    word: Annotated[
-        str, typer.Option("--word", metavar="BYTES", help="Bytes each lane loads at once.")
-    ] = "4",
-    loads: Annotated[
-        str, typer.Option("--loads", metavar="N", help="Independent loads of each thread.")
-    ] = "1",
-    warps: Annotated[
-        str | None, typer.Option("--warps", metavar="N", help="Warps resident on each SM.")
-    ] = None,
+    latency: Annotated[Text, pick("latency")] = None,
+    ilp: Annotated[str, pick("ilp")] = "1",
+    memory_latency: Annotated[Text, pick("memory_latency")] = None,
+    word: Annotated[str, pick("word")] = "4",
+    loads: Annotated[str, pick("loads")] = "1",
+    warps: Annotated[Text, pick("warps")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format_name: FormatName = "text",
+    format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Print the warps and the bytes that must be in flight."""
@@ -64,4 +49,4 @@ def command(
         blocks=lambda: blocks(case),
         notes=choice.notes,
     )
-    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+    return emit(answer, Output(format=format, fields=tuple(get or ())))

@@ -12,13 +12,14 @@ from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.source.fixes import mended
 from gpuadvise.advisor.source.observations import CHECKED, OPT_IN
+from gpuadvise.cli import completion
 from gpuadvise.cli.advise.judge import threshold
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Output
+from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.lint.answer import answer
 from gpuadvise.cli.lint.gather import Source, linted_source, sources
-from gpuadvise.cli.options import FormatName, Get
+from gpuadvise.cli.options import Get, Text, pick
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import both, selected
 
@@ -35,24 +36,21 @@ EXAMPLES = """\
 # Fixes of one expression follow each other; a chain of more is a file that nobody wrote.
 _MOST_ROUNDS = 8
 
-Ids = Annotated[
-    str | None,
-    typer.Option(metavar="RULES", help="Ids, topics or priorities, separated by commas."),
-]
-
 
 def command(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE...", help=".cu, .cuh, .py, a folder; -: stdin.")
     ],
-    select: Ids = None,
-    ignore: Ids = None,
+    select: Annotated[Text, pick("select", "Only these rules, separated by commas.")] = None,
+    ignore: Annotated[Text, pick("ignore", "Not these rules, separated by commas.")] = None,
     fail_on: Annotated[
-        str | None, typer.Option("--fail-on", metavar="PRIORITY", help="Exit 1 on a finding.")
+        Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
     ] = None,
-    fix: Annotated[bool, typer.Option("--fix", help="Write what is mechanical.")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Show what --fix would write.")] = False,
-    format_name: FormatName = "text",
+    fix: Annotated[bool, pick("fix")] = False,
+    diff: Annotated[bool, pick("diff")] = False,
+    format: Annotated[
+        str, pick("format", "text, json, ndjson, csv, markdown, sarif or github.")
+    ] = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Say which faults FILE shows, where, and what to write instead."""
@@ -66,9 +64,7 @@ def command(
     if fix or diff:
         return _mend(read, rules, write=fix and not diff, notes=notes)
     inputs = {"files": files, "select": chosen, "ignore": left_out, "fail_on": fail_on}
-    return emit(
-        answer(read, inputs, limit, notes), Output(format=format_name, fields=tuple(get or ()))
-    )
+    return emit(answer(read, inputs, limit, notes), Output(format=format, fields=tuple(get or ())))
 
 
 def _names(words: str | None) -> list[str]:

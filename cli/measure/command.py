@@ -17,8 +17,8 @@ from gpuadvise.cli.blocks import Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Output
-from gpuadvise.cli.options import FormatName, Get, Live
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import FormatName, Get, Live, pick
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,9 +37,9 @@ EXAMPLES = """\
 
 def command(
     subject: Annotated[str, typer.Argument(metavar="SUBJECT", help=", ".join(SUBJECTS))],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer sizes, at most 5 s.")] = False,
+    quick: Annotated[bool, pick("quick")] = False,
     device: Live = None,
-    format_name: FormatName = "text",
+    format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Measure SUBJECT on a live GPU and compare with what is expected."""
@@ -64,7 +64,7 @@ def command(
         notes=(*_neighbours(gpu), *_left_out(chosen, collected, quick)),
         exit=_exit(collected),
     )  # fmt: skip
-    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _subject(name: str) -> Subject:

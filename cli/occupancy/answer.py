@@ -9,7 +9,8 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.occupancy.evaluate import examined
-from gpuadvise.cli.occupancy.request import option, question
+from gpuadvise.cli.occupancy.request import question
+from gpuadvise.cli.options import flag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,7 +120,7 @@ def _bounds(bounds: CompiledBounds, launch: Launch) -> dict[str, Any]:
 
 def answer(request: OccupancyRequest) -> Answer:
     """Return the answer; raises BadInput or Unavailable."""
-    launch = question(request.texts, option)
+    launch = question(request.texts, flag)
     threshold = request.verdict
     choice = request.choice()
     case = examined(choice.device, launch)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted
 from gpuadvise.cli.occupancy.request import KEYS
+from gpuadvise.cli.options import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -70,6 +71,14 @@ DEVICE = ("gpu", "cc")
 _KNOWN = KEYS.union(DEVICE)
 _LONGEST_KEY = 2 * max(map(len, _KNOWN))
 _FLAGS = frozenset(("no_opt_in", "nonportable_cluster"))
+# Other spellings of the options, as columns: static_smem is smem.
+_ALSO = {
+    spelling.removeprefix("--").replace("-", "_"): key
+    for key in KEYS
+    for spelling in OPTIONS[key].spellings
+}
+# What joins the numbers of a list, which is how our own JSON writes these.
+_JOINED = {"block": "x", "grid": "x", "cluster": "x", "launch_bounds": ","}
 
 
 class BatchRow(NamedTuple):  # a batch makes one per line; a dataclass takes twice as long
@@ -144,7 +153,8 @@ def misspelt(columns: Iterable[str]) -> list[tuple[str, str]]:
 
 def _key(column: str) -> str:
     """Return the option that *column* names, however it is spelled: ``Dynamic-Smem``."""
-    return column.strip().lower().removeprefix("--").replace("-", "_")
+    key = column.strip().lower().removeprefix("--").replace("-", "_")
+    return _ALSO.get(key, key)
 
 
 def _cells(text: str) -> list[str]:
@@ -161,6 +171,8 @@ def _cells(text: str) -> list[str]:
 def _text(key: str, value: Any) -> str:
     if isinstance(value, str):
         return value
+    if isinstance(value, list) and key in _JOINED:
+        return _JOINED[key].join(map(str, value))
     if isinstance(value, bool) is (key in _FLAGS) and isinstance(value, int | float):
         whole = isinstance(value, float) and value.is_integer() and key not in DEVICE
         return str(int(value) if whole else value)  # 32.0 is 32 in JSON; but cc 9.0 is not 9

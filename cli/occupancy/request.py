@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.occupancy.launch import CachePreference, Launch
-from gpuadvise.advisor.prose import and_list, quoted
-from gpuadvise.advisor.quantity import parse_bytes
-from gpuadvise.cli.args import block_dims, fails_under, named, share, whole
+from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.values import LARGEST_LAUNCH
+from gpuadvise.cli.exits import fails_under
 from gpuadvise.cli.formats import Format
+from gpuadvise.cli.options import OPTIONS, named, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.cli.exits import Exit
     from gpuadvise.cli.formats import Output
-
-
-# The registers of a whole SM: more for one thread is a slip of the keyboard, not a question.
-_MOST_REGISTERS = 65_536
-_MOST = 2**31 - 1
-_MOST_BARRIERS = 1024
-_DIGITS = len(str(_MOST))
-_FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +48,7 @@ def fields(texts: Iterable[tuple[str, str]], label: Callable[[str], str]) -> dic
     values: dict[str, Any] = {}
     for key, text in texts:
         if key in _SIZES:
-            values[_SIZES[key]] = _size(label(key), text)
+            values[_SIZES[key]] = _size(key, label(key), text)
         else:
             values.update(parsed(key, label(key), text))
     for key, field, what in NEEDED:
@@ -64,95 +57,42 @@ def fields(texts: Iterable[tuple[str, str]], label: Callable[[str], str]) -> dic
     return values
 
 
-def option(key: str) -> str:
-    """Return *key* as the option of the command line."""
-    return f"--{key.replace('_', '-')}"
-
-
 @lru_cache(maxsize=4096)  # a batch repeats itself
 def parsed(key: str, label: str, text: str) -> Mapping[str, Any]:
     """Return the fields of Launch that *text* gives for *key*; raises BadInput naming *label*."""
-    return PARSERS[key](label, text)
+    value = named(label, OPTIONS[key].read, text)
+    match key:
+        case "block":
+            threads = math.prod(value)
+            flat = threads == value[0]
+            return {"threads": threads} if flat else {"threads": threads, "block_dim": value}
+        case "launch_bounds":
+            return {"max_threads": value[0], "min_blocks": value[1]}
+        case "cache":
+            return {"cache": CachePreference(value)}
+        case "no_opt_in":
+            return {"optin": not value}
+    return {_FIELDS[key]: value}
 
 
-def _registers(label: str, text: str) -> Mapping[str, Any]:
-    return {"registers": whole(label, text, low=1, high=_MOST_REGISTERS)}
+def _size(key: str, label: str, text: str) -> int:
+    # Sizes take too many values to be worth remembering; most are plain digits.
+    plain = len(text) < _DIGITS and text.isascii() and text.isdigit()
+    return int(text) if plain else named(label, OPTIONS[key].read, text)
 
 
-def _block(label: str, text: str) -> Mapping[str, Any]:
-    dims = block_dims(label, text)
-    threads = math.prod(dims)
-    if threads > _MOST:
-        raise BadInput(f"{label}: {quoted(text)} has more than {_MOST:,} threads.")
-    flat = threads == dims[0]
-    return {"threads": threads} if flat else {"threads": threads, "block_dim": dims}
-
-
-def _size(label: str, text: str) -> int:
-    plain = len(text) <= _DIGITS and text.isascii() and text.isdigit()
-    size = int(text) if plain else named(label, parse_bytes, text)
-    if size > _MOST:
-        raise BadInput(f"{label}: {quoted(text)} is more than {_MOST:,} bytes.")
-    return size
-
-
-def _carveout(label: str, text: str) -> Mapping[str, Any]:
-    clean = text.strip()
-    try:
-        percent = whole(label, clean.removesuffix("%"), low=0, high=100)
-    except BadInput:
-        raise BadInput(
-            f"{label}: {quoted(text)} is not a share of the shared memory.",
-            hint="Write per cent as 50 or 50%, from 0 to 100.",
-        ) from None
-    return {"carveout": percent}
-
-
-def _cache(label: str, text: str) -> Mapping[str, Any]:
-    word = text.strip().lower()
-    if word not in set(CachePreference):
-        raise BadInput(
-            f"{label}: {quoted(text)} is no cache preference.",
-            hint="Write none, shared, l1 or equal, as cudaFuncSetCacheConfig knows them.",
-        )
-    return {"cache": CachePreference(word)}
-
-
-def _bounds(label: str, text: str) -> Mapping[str, Any]:
-    first, comma, second = text.partition(",")
-    try:
-        threads = whole(label, first, low=1, high=_MOST)
-        blocks = whole(label, second, low=1, high=_MOST) if comma else None
-    except BadInput:
-        raise BadInput(
-            f"{label}: {quoted(text)} are no launch bounds.",
-            hint="Write the threads and the least blocks per SM as 256,4, or the threads alone.",
-        ) from None
-    return {"max_threads": threads, "min_blocks": blocks}
-
-
-def _flag(label: str, text: str) -> bool:
-    value = _FLAGS.get(text.strip().lower())
-    if value is None:
-        raise BadInput(f"{label}: {quoted(text)} is neither true nor false.")
-    return value
-
-
-# Sizes take too many values to be worth remembering.
+_DIGITS = len(str(LARGEST_LAUNCH))
 _SIZES = {"smem": "static_shared", "dynamic_smem": "dynamic_shared"}
-PARSERS: dict[str, Callable[[str, str], Mapping[str, Any]]] = {
-    "regs": _registers,
-    "block": _block,
-    "barriers": lambda label, text: {"barriers": whole(label, text, low=0, high=_MOST_BARRIERS)},
-    "cluster": lambda label, text: {"cluster_dim": block_dims(label, text)},
-    "nonportable_cluster": lambda label, text: {"nonportable_cluster": _flag(label, text)},
-    "grid": lambda label, text: {"grid_dim": block_dims(label, text)},
-    "carveout": _carveout,
-    "cache": _cache,
-    "launch_bounds": _bounds,
-    "no_opt_in": lambda label, text: {"optin": not _flag(label, text)},
+# The options that fill one field of Launch each, and the others of a launch.
+_FIELDS = {
+    "regs": "registers",
+    "barriers": "barriers",
+    "cluster": "cluster_dim",
+    "nonportable_cluster": "nonportable_cluster",
+    "grid": "grid_dim",
+    "carveout": "carveout",
 }
-KEYS = frozenset((*PARSERS, *_SIZES))
+KEYS = frozenset((*_FIELDS, *_SIZES, "block", "launch_bounds", "cache", "no_opt_in"))
 NEEDED = (
     ("regs", "registers", "the registers per thread, as the compiler's -v log prints them"),
     ("block", "threads", "the threads per block, as 256 or 16x16"),
@@ -166,7 +106,8 @@ class OccupancyRequest:
     texts: Mapping[str, str | None]
     device: Mapping[str, str | None]
     sweep: str | None
-    plot: bool
+    show: bool
+    plot: str | None
     all_cc: bool
     batch: str | None
     fail_under: str | None
@@ -175,7 +116,11 @@ class OccupancyRequest:
 
     def check(self) -> None:
         """Refuse options that do not go together; raises BadInput."""
-        single = {"--driver-check": self.driver_check, "--plot": self.plot}
+        single = {
+            "--driver-check": self.driver_check,
+            "--show": self.show,
+            "--plot": self.plot is not None,
+        }
         many = {
             "--sweep": self.sweep is not None,
             "--all-cc": self.all_cc,
@@ -185,13 +130,14 @@ class OccupancyRequest:
         if len(wanted) > 1:
             raise BadInput(f"{and_list(wanted)} do not go together.")
         for name, given in single.items():
-            if given and wanted and (name, wanted[0]) != ("--plot", "--sweep"):
+            drawn = name in ("--show", "--plot") and wanted == ["--sweep"]
+            if given and wanted and not drawn:
                 raise BadInput(f"{name} and {wanted[0]} do not go together.")
         self._check_one_answer(wanted)
 
     def _check_one_answer(self, wanted: list[str]) -> None:
-        if self.plot and self.output.format not in (Format.TEXT, Format.MARKDOWN):
-            raise BadInput("--plot draws text; a table of the sweep needs no --plot.")
+        if self.show and self.output.format not in (Format.TEXT, Format.MARKDOWN):
+            raise BadInput("--show draws text; a table of the sweep needs no --show.")
         if self.fail_under is not None and self.sweep is not None:
             raise BadInput("--fail-under judges one launch, not a --sweep.")
         if self.batch is not None and self.output.fields:
@@ -214,7 +160,8 @@ class OccupancyRequest:
     @property
     def threshold(self) -> float | None:
         """The least occupancy that passes, 0 to 1; raises BadInput."""
-        return None if self.fail_under is None else share("--fail-under", self.fail_under)
+        least: float | None = read("fail_under", self.fail_under)
+        return least
 
     def verdict(self, occupancies: Iterable[Occupancy]) -> tuple[Exit, Sequence[str]]:
         """Return the exit code for *occupancies*, and a note if one is below the threshold."""

@@ -18,11 +18,14 @@ from gpuadvise.cli.blocks import Block, Cell, Column, Drawing, Line, Table, Tone
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.occupancy.answer import echo, flat
-from gpuadvise.cli.occupancy.request import option, question
+from gpuadvise.cli.occupancy.request import question
 from gpuadvise.cli.occupancy.text import NOUNS, tone
+from gpuadvise.cli.options import flag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from matplotlib.axes import Axes
 
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.device import Device
@@ -177,15 +180,21 @@ def sweep_answer(request: OccupancyRequest) -> Answer:
     by = axis(request.sweep or "")
     given = request.texts[by] is not None
     texts = request.texts if given else {**request.texts, by.value: "1"}
-    launch = question(texts, option)
+    launch = question(texts, flag)
     choice = request.choice()
     points = swept(choice.device.limits, launch.launch, by)
     table = rows(points, by)
 
+    own = _value(launch.launch, by) if given else None
+    if request.plot is not None:
+        from gpuadvise.cli.render.picture import save
+
+        title = f"{TITLES[by]} on {choice.device.name}"
+        save(request.plot, title, lambda axes: draw(axes, points, by, own))
+
     def blocks() -> Sequence[Block]:
-        own = _value(launch.launch, by) if given else None
         drawn = curve(choice.device, points, by, own)
-        if not request.plot:
+        if not request.show:
             return drawn
         from shutil import get_terminal_size
 
@@ -223,7 +232,7 @@ def chart(points: Sequence[Point], by: Axis, width: int) -> Drawing:
         import plotext
     except ImportError:
         raise Unavailable(
-            "--plot needs the package plotext, which is not installed.",
+            "--show needs the package plotext, which is not installed.",
             hint="Install it with: pip install 'gpuadvise[plot]'.",
         ) from None
     plotext.clear_figure()
@@ -243,9 +252,23 @@ def chart(points: Sequence[Point], by: Axis, width: int) -> Drawing:
     return Drawing(plotext.uncolorize(plotext.build()).rstrip("\n"))
 
 
+def draw(axes: Axes, points: Sequence[Point], by: Axis, current: int | None) -> None:
+    """Draw occupancy in per cent over the axis as a staircase; the *current* value is marked."""
+    values = [point.value for point in points]
+    shares = [100 * point.found.occupancy for point in points]
+    if by is Axis.SMEM:
+        axes.step(values, shares, where="pre")
+    else:  # block sizes and registers are whole: nothing lies between two of them
+        axes.bar(values, shares, width=0.8 * (values[1] - values[0]))
+    if current is not None:
+        axes.axvline(current, color="C3", label=f"this launch: {current:,}")
+        axes.legend()
+    axes.set(xlabel=TITLES[by], ylabel="Occupancy, %", ylim=(0, 100))
+
+
 def all_cc_answer(request: OccupancyRequest) -> Answer:
     """Return the answer, oldest capability first; raises BadInput."""
-    launch = question(request.texts, option)
+    launch = question(request.texts, flag)
     found = [(cc, occupancy(limits_of(cc)[0], launch.launch)) for cc in known_capabilities()]
     table = [{"compute_capability": str(cc), **record(each)} for cc, each in found]
     code, notes = request.verdict([each for _, each in found])

@@ -29,6 +29,8 @@ from gpuadvise.cli.devices import device_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from matplotlib.axes import Axes
+
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.transfers.links import LinkModel
     from gpuadvise.advisor.transfers.overlap import Overlap, Staging
@@ -233,6 +235,16 @@ def blocks(case: OverlapCase) -> list[Block]:
     if case.code is not None:
         found += [Heading("Skeleton"), Drawing(case.code)]
     return found
+
+
+def draw(axes: Axes, staging: Staging) -> None:
+    """Draw the time line of *staging* on *axes*: a row for each engine, a bar for each piece."""
+    engines = [engine for engine in Engine if any(s.engine is engine for s in staging.spans)]
+    for row, engine in enumerate(reversed(engines)):
+        bars = [(s.start, s.end - s.start) for s in staging.spans if s.engine is engine]
+        axes.broken_barh(bars, (row - 0.4, 0.8), edgecolor="white", facecolor=f"C{row}")
+    axes.set_yticks(range(len(engines)), [_ENGINES[engine] for engine in reversed(engines)])
+    axes.set_xlabel("seconds")
 
 
 def _remarks(case: OverlapCase) -> Iterator[str]:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.json_records import plain
-from gpuadvise.advisor.prose import and_list, quoted
-from gpuadvise.advisor.quantity import parse_bytes
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.transfers.codegen import Language, skeleton
 from gpuadvise.advisor.transfers.overlap import MOST_STREAMS, break_even_bytes, overlap
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.args import named, whole
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Output
-from gpuadvise.cli.options import Calibration, Cc, FormatName, Get, Gpu, Live, Pcie, Snapshot
-from gpuadvise.cli.overlap.answer import OverlapCase, blocks, result, rows
-from gpuadvise.cli.overlap.request import Changes, model, stream_count, work
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
+from gpuadvise.cli.overlap.answer import OverlapCase, blocks, draw, result, rows
+from gpuadvise.cli.overlap.request import Changes, model, work
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -36,66 +32,32 @@ EXAMPLES = """\
   gpuadvise overlap --h2d 256MiB --kernel 4ms --skeleton cuda --format code > staged.cu
   gpuadvise overlap --h2d 64MiB --kernel 1ms --calibration box.json"""
 
-# Every count up to this is simulated, piece by piece; devices have 128 hardware queues at most.
-_MOST_TRIED = 128
-
 
 def command(
-    kernel: Annotated[
-        str, typer.Option("--kernel", metavar="TIME", help="Time of the whole kernel: 5ms.")
-    ],
-    h2d: Annotated[
-        str | None, typer.Option("--h2d", metavar="SIZE|TIME", help="Copy in: 256MiB or 3ms.")
-    ] = None,
-    d2h: Annotated[
-        str | None, typer.Option("--d2h", metavar="SIZE|TIME", help="Copy back: 256MiB or 3ms.")
-    ] = None,
-    streams: Annotated[
-        str | None, typer.Option("--streams", metavar="N", help="Predict this many streams.")
-    ] = None,
-    chunks: Annotated[
-        str | None,
-        typer.Option("--chunks", metavar="N", help="Chunks, taken by --streams in turn."),
-    ] = None,
-    most: Annotated[
-        str, typer.Option("--max-streams", metavar="N", help="Most streams to try.")
-    ] = str(MOST_STREAMS),
-    granularity: Annotated[
-        str, typer.Option("--granularity", metavar="SIZE", help="Chunks are multiples of this.")
-    ] = "256",
-    pageable: Annotated[
-        bool, typer.Option("--pageable", help="Host memory is not pinned.")
-    ] = False,
-    pcie: Pcie = None,
-    rate: Annotated[
-        str | None, typer.Option("--rate", metavar="RATE", help="Link, each way: 25GB/s.")
-    ] = None,
-    per_op: Annotated[
-        str | None, typer.Option("--per-op", metavar="TIME", help="Host time per copy or launch.")
-    ] = None,
-    copy_latency: Annotated[
-        str | None, typer.Option("--copy-latency", metavar="TIME", help="Time of an empty copy.")
-    ] = None,
-    duplex: Annotated[
-        str | None,
-        typer.Option("--duplex", metavar="FACTOR", help="Slow-down of both ways at once."),
-    ] = None,
-    engines: Annotated[
-        str | None, typer.Option("--engines", metavar="N", help="Copy engines: asyncEngineCount.")
-    ] = None,
-    ideal: Annotated[
-        bool, typer.Option("--ideal", help="As the guide assumes: no latencies, no costs.")
-    ] = False,
-    calibration: Calibration = None,
-    show: Annotated[bool, typer.Option("--show", help="Draw the time line.")] = False,
-    language: Annotated[
-        str | None, typer.Option("--skeleton", metavar="LANG", help="Code: cuda or cuda-python.")
-    ] = None,
+    kernel: Annotated[str, pick("kernel_time")],
+    h2d: Annotated[Text, pick("h2d")] = None,
+    d2h: Annotated[Text, pick("d2h")] = None,
+    streams: Annotated[Text, pick("streams", "Predict this many streams.")] = None,
+    chunks: Annotated[Text, pick("chunks")] = None,
+    most: Annotated[str, pick("max_streams")] = str(MOST_STREAMS),
+    granularity: Annotated[str, pick("granularity")] = "256",
+    pageable: Annotated[bool, pick("pageable")] = False,
+    pcie: Annotated[Text, pick("pcie")] = None,
+    rate: Annotated[Text, pick("rate")] = None,
+    per_op: Annotated[Text, pick("per_op")] = None,
+    copy_latency: Annotated[Text, pick("copy_latency")] = None,
+    duplex: Annotated[Text, pick("duplex")] = None,
+    engines: Annotated[Text, pick("engines")] = None,
+    ideal: Annotated[bool, pick("ideal")] = False,
+    calibration: Annotated[Text, pick("calibration")] = None,
+    show: Annotated[bool, pick("show", "Draw the time line in the terminal.")] = False,
+    plot: Annotated[Text, pick("plot")] = None,
+    language: Annotated[Text, pick("skeleton")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format_name: FormatName = "text",
+    format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Print sequential and staged times and the best stream count."""
@@ -105,13 +67,13 @@ def command(
         rate=rate, per_op=per_op, copy_latency=copy_latency, duplex=duplex, engines=engines,
         calibration=calibration, ideal=ideal,
     )  # fmt: skip
-    written = None if language is None else _language(language)
-    step = named("--granularity", lambda text: parse_bytes(text, minimum=1), granularity)
-    asked = stream_count("--streams", streams)
-    pieces = stream_count("--chunks", chunks)
+    written = None if language is None else Language(read("skeleton", language))
+    step = read("granularity", granularity)
+    asked = read("streams", streams)
+    pieces = read("chunks", chunks)
     if pieces and (asked is None or pieces < asked):
         raise BadInput("--chunks needs --streams, and at least as many chunks as streams.")
-    tried = whole("--max-streams", most, low=1, high=_MOST_TRIED)
+    tried = read("max_streams", most)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     link = model(choice.device, changes)
     found = overlap(
@@ -127,6 +89,11 @@ def command(
         code=None if written is None else _code(choice.device, wanted, found, written, step),
         show=show,
     )
+    if plot is not None:
+        from gpuadvise.cli.render.picture import save
+
+        title = f"{plural(case.told.streams, 'stream')} on {case.device.name}"
+        save(plot, title, lambda axes: draw(axes, case.told))
     answer = Answer(
         command="overlap",
         device=device_block(case.device),
@@ -137,7 +104,7 @@ def command(
         notes=choice.notes,
         documents={} if case.code is None else {"code": lambda: f"{case.code}\n"},
     )
-    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _code(
@@ -152,9 +119,3 @@ def _code(
         granularity=step,
         mapped=bool(device.integrated),
     )
-
-
-def _language(text: str) -> Language:
-    if text not in list(Language):
-        raise BadInput(f"--skeleton: {quoted(text)} is not {and_list(list(Language), 'or')}.")
-    return Language(text)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-import os
-import warnings
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import inert, plural, quoted
+from gpuadvise.advisor.errors import Unavailable
+from gpuadvise.advisor.prose import inert, plural
 from gpuadvise.advisor.quantity import show_flops
 from gpuadvise.cli.blocks import Drawing
+from gpuadvise.cli.render.picture import literal
 from gpuadvise.cli.roofline.answer import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.axes import Axes
+
     from gpuadvise.cli.roofline.request import Placed
 
-SUFFIXES = (".svg", ".png", ".pdf")
 _WIDTH, _HEIGHT = 80, 20
 _APART = 3.0  # two labels closer than this factor may fall on one line
 _MOST_NAMED = 10  # colours before they repeat
@@ -53,34 +53,15 @@ def drawn(kernels: Sequence[Placed], title: str) -> Drawing:
     return Drawing(plotext.uncolorize(plotext.build()).rstrip("\n"))
 
 
-def save(kernels: Sequence[Placed], title: str, path: str) -> None:
-    """Write the chart of *kernels* to *path*, in the format of its suffix.
-
-    Raises BadInput for a suffix or path that cannot be, Unavailable without matplotlib.
-    """
-    if not path.lower().endswith(SUFFIXES):
-        raise BadInput(f"--plot: {quoted(path)} ends in none of {', '.join(SUFFIXES)}.")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise Unavailable("--plot needs the package matplotlib.", hint=_HINT) from None
-    except ValueError as error:  # its settings are read at import
-        hint = "$MPLBACKEND or a matplotlibrc file may be wrong."
-        raise Unavailable(f"matplotlib cannot start: {inert(str(error))}", hint=hint) from None
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.add_subplot(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
-    axes.set_title(_literal(title))
+def draw(axes: Axes, kernels: Sequence[Placed]) -> None:
+    """Draw the roofs and *kernels* on *axes*, both scales logarithmic."""
+    axes.set(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
     for peak, style in zip(_peaks(kernels), cycle(_STYLES), strict=False):
         axes.plot(*_roof(kernels, peak), color="black", linestyle=style, label=show_flops(peak))
     for name, group in _named(kernels):
-        axes.plot(*_points(group), "o", label=_literal(name))
+        axes.plot(*_points(group), "o", label=literal(name))
     axes.legend()
     axes.grid(visible=True, which="both", alpha=0.2)
-    try:
-        with warnings.catch_warnings(action="ignore"):  # letters that its fonts lack
-            figure.savefig(os.fspath(path))
-    except OSError as error:
-        raise BadInput(f"--plot: {quoted(path)} cannot be written: {error.strerror}.") from None
 
 
 def _named(kernels: Sequence[Placed]) -> list[tuple[str, Sequence[Placed]]]:
@@ -107,11 +88,6 @@ def _with_peaks(
         if all(not 1 / _APART < place / other < _APART for other, _ in kept):
             kept.append((place, name))
     return [place for place, _ in kept], [name for _, name in kept]
-
-
-def _literal(text: str) -> str:
-    """Return foreign *text* as matplotlib shows it literally, without its TeX."""
-    return inert(text).replace("\\", "\\\\").replace("$", r"\$")
 
 
 def _peaks(kernels: Sequence[Placed]) -> list[float]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.args import fails_under, share
 from gpuadvise.cli.blocks import Block, Heading
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Output
-from gpuadvise.cli.options import Cc, FailUnder, FormatName, Get, Gpu, Live, Snapshot
+from gpuadvise.cli.exits import Exit, fails_under
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
 from gpuadvise.cli.roofline.answer import blocks, result, rows
 from gpuadvise.cli.roofline.request import (
     Placed,
@@ -42,50 +39,27 @@ EXAMPLES = """\
 
 
 def command(
-    flops: Annotated[
-        str | None, typer.Option("--flops", metavar="N", help="Operations: 2e9, 2TFLOP.")
-    ] = None,
-    moved: Annotated[
-        str | None, typer.Option("--bytes", metavar="SIZE", help="Bytes to and from memory.")
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option("--time", metavar="TIME", help="Time of the kernel: 3ms.")
-    ] = None,
-    dtype: Annotated[
-        str, typer.Option("--dtype", metavar="TYPE", help="fp64, fp32, tf32, bf16, fp8, int8 …")
-    ] = "fp32",
-    tensor: Annotated[
-        bool | None, typer.Option("--tensor/--no-tensor", help="Tensor cores, or ordinary units.")
-    ] = None,
-    peak: Annotated[
-        str | None,
-        typer.Option("--peak", metavar="RATE", help="Instead of the device's: 80TFLOP/s."),
-    ] = None,
-    bandwidth: Annotated[
-        str | None,
-        typer.Option("--bandwidth", metavar="RATE", help="Instead of the device's: 8TB/s."),
-    ] = None,
-    describe: Annotated[
-        str | None, typer.Option("--describe", metavar="FILE", help="Kernels of a kernel.toml.")
-    ] = None,
-    ncu: Annotated[
-        str | None,
-        typer.Option("--ncu", metavar="FILE", help="Launches of an Nsight Compute CSV, page raw."),
-    ] = None,
-    show: Annotated[bool, typer.Option("--show", help="Draw the chart.")] = False,
-    plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Write it as .svg, .png or .pdf.")
-    ] = None,
-    fail_under: FailUnder = None,
+    flops: Annotated[Text, pick("flops")] = None,
+    moved: Annotated[Text, pick("bytes")] = None,
+    time: Annotated[Text, pick("time")] = None,
+    dtype: Annotated[str, pick("dtype")] = "fp32",
+    tensor: Annotated[bool | None, pick("tensor")] = None,
+    peak: Annotated[Text, pick("peak")] = None,
+    bandwidth: Annotated[Text, pick("bandwidth")] = None,
+    describe: Annotated[Text, pick("describe")] = None,
+    ncu: Annotated[Text, pick("ncu", "Launches of an Nsight Compute CSV, page raw.")] = None,
+    show: Annotated[bool, pick("show", "Draw the chart in the terminal.")] = False,
+    plot: Annotated[Text, pick("plot")] = None,
+    fail_under: Annotated[Text, pick("fail_under")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format_name: FormatName = "text",
+    format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Print intensity, ridge point, attainable rate and bound."""
-    least = None if fail_under is None else share("--fail-under", fail_under)
+    least = read("fail_under", fail_under)
     given = roofs(peak, bandwidth, tensor=tensor)
     notes: tuple[str, ...] = ()
     if ncu is None:
@@ -99,9 +73,10 @@ def command(
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     kernels = [placed(choice.device, workload, given) for workload in workloads]
     if plot is not None:
-        from gpuadvise.cli.roofline.chart import save
+        from gpuadvise.cli.render.picture import save
+        from gpuadvise.cli.roofline.chart import draw
 
-        save(kernels, choice.device.name, plot)
+        save(plot, choice.device.name, lambda axes: draw(axes, kernels))
     shares = [kernel.found.share for kernel in kernels if kernel.found.share is not None]
     code, below = fails_under("of the roof", min(shares, default=None), least)
     answer = Answer(
@@ -114,7 +89,7 @@ def command(
         notes=(*choice.notes, *notes, *below),
         exit=code,
     )
-    return emit(answer, Output(format=format_name, fields=tuple(get or ())))
+    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _workloads(

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.peaks import UnitPeak, arithmetic, other_peaks, peak
 from gpuadvise.advisor.prose import inert, quoted
-from gpuadvise.advisor.quantity import (
-    parse_bytes,
-    parse_operation_rate,
-    parse_operations,
-    parse_rate,
-    parse_seconds,
-)
 from gpuadvise.advisor.roofline import Move, Roofline, fused, narrowed, roofline
-from gpuadvise.cli.args import named
+from gpuadvise.cli.options import read
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -69,14 +62,14 @@ class Placed:
 
 def typed(flops: str, moved: str, dtype: str, time: str | None) -> Workload:
     """Return the kernel that the options describe; raises BadInput."""
-    number_type, tensor = named("--dtype", arithmetic, dtype)
+    number_type, tensor = arithmetic(read("dtype", dtype))
     return Workload(
         name=None,
-        flops=named("--flops", parse_operations, flops),
-        bytes=named("--bytes", lambda text: parse_bytes(text, minimum=1), moved),
+        flops=read("flops", flops),
+        bytes=read("bytes", moved),
         number_type=number_type,
         tensor=tensor,
-        seconds=None if time is None else named("--time", parse_seconds, time),
+        seconds=read("time", time),
     )
 
 
@@ -98,7 +91,7 @@ def described(path: str) -> list[Workload]:
 
 
 def _workload(name: str | None, work: Work) -> Workload:
-    number_type, tensor = arithmetic(work.dtype)
+    number_type, tensor = work.arithmetic
     return Workload(
         name=name,
         flops=work.flops,
@@ -147,8 +140,8 @@ def known_name(name: str | None) -> str | None:
 def roofs(peak: str | None, bandwidth: str | None, *, tensor: bool | None) -> Roofs:
     """Return the roofs that the options give; raises BadInput."""
     return Roofs(
-        peak=None if peak is None else named("--peak", parse_operation_rate, peak),
-        bandwidth=None if bandwidth is None else named("--bandwidth", parse_rate, bandwidth),
+        peak=read("peak", peak),
+        bandwidth=read("bandwidth", bandwidth),
         tensor=tensor,
     )
 

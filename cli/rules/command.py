@@ -11,7 +11,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import FormatName, Get
+from gpuadvise.cli.options import FormatName, Get, pick
 from gpuadvise.cli.rules.text import full, list_blocks, rule_blocks, summary
 from gpuadvise.rules.explain import explain
 from gpuadvise.rules.extra import with_own
@@ -31,12 +31,8 @@ def command(
             metavar="[ID]", help="A rule to explain.", autocompletion=completion.rule_ids
         ),
     ] = None,
-    select: Annotated[
-        list[str] | None, typer.Option("--select", metavar="NAME", help="Topic or priority.")
-    ] = None,
-    own: Annotated[
-        list[str] | None, typer.Option("--rules", metavar="DIR", help="Folder of your own rules.")
-    ] = None,
+    select: Annotated[list[str] | None, pick("select", "Only this topic or priority.")] = None,
+    own: Annotated[list[str] | None, pick("rules")] = None,
     format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:

@@ -18,12 +18,13 @@ from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.register_caps import CappedKernel, Picked, caps_to_try, judged, pick
+from gpuadvise.advisor.values import whole
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.args import whole
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.kernels.gather import missing_notes
+from gpuadvise.cli.options import named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +76,7 @@ class _Build:
 
 def parse_sizes(option: str, text: str, *, low: int, high: int) -> tuple[int, ...]:
     """Return numbers separated by commas, each once; raises BadInput."""
-    sizes = dict.fromkeys(whole(option, word, low=low, high=high) for word in text.split(","))
+    sizes = dict.fromkeys(named(option, whole(low, high), word) for word in text.split(","))
     if len(sizes) > _MOST_SIZES:
         raise BadInput(f"{option}: at most {_MOST_SIZES} values.")
     return tuple(sizes)

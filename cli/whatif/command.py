@@ -8,7 +8,8 @@ import typer
 
 from gpuadvise.cli import options
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Output
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import Text, pick, read
 
 EXAMPLES = """\
   gpuadvise whatif kernel.cu --kernel sgemm --arch sm_90
@@ -21,42 +22,22 @@ def command(
     words: Annotated[
         list[str], typer.Argument(metavar="FILE", help="A .cu file; -- options of NVRTC.")
     ],
-    kernel: Annotated[
-        str | None,
-        typer.Option("--kernel", metavar="NAME", help="Its name; of a template an instance."),
-    ] = None,
-    block: Annotated[
-        str, typer.Option("--block", metavar="N,...", help="Threads per block.")
-    ] = "128,256,512",
-    registers: Annotated[
-        str,
-        typer.Option("--registers", metavar="N,...", help="Caps to try; auto: where it matters."),
-    ] = "auto",
-    dynamic_smem: Annotated[
-        str | None,
-        typer.Option("--dynamic-smem", metavar="BYTES", help="Dynamic shared memory per block."),
-    ] = None,
-    block_define: Annotated[
-        str | None,
-        typer.Option("--block-define", metavar="MACRO", help="Macro that holds the block size."),
-    ] = None,
-    arch: Annotated[
-        str | None, typer.Option("--arch", metavar="CC", help="Target: sm_90, 8.6.")
-    ] = None,
+    kernel: Annotated[Text, pick("kernel")] = None,
+    block: Annotated[str, pick("block", "Threads per block, several.")] = "128,256,512",
+    registers: Annotated[str, pick("registers")] = "auto",
+    dynamic_smem: Annotated[Text, pick("dynamic_smem")] = None,
+    block_define: Annotated[Text, pick("block_define")] = None,
+    arch: Annotated[Text, pick("arch", "Target: sm_90 or 8.6.")] = None,
     gpu: options.Gpu = None,
     device: options.Live = None,
     snapshot: options.Snapshot = None,
-    folders: Annotated[
-        list[str] | None, typer.Option("-I", metavar="DIR", help="Where headers are; may repeat.")
-    ] = None,
-    defines: Annotated[
-        list[str] | None, typer.Option("-D", metavar="NAME[=VALUE]", help="Macro; may repeat.")
-    ] = None,
-    format_name: options.FormatName = "text",
+    include: Annotated[list[str] | None, pick("include")] = None,
+    define: Annotated[list[str] | None, pick("define")] = None,
+    format: options.FormatName = Format.TEXT,
     get: options.Get = None,
 ) -> Exit:
     """Compile one kernel of FILE with several register caps, and say which suits."""
-    from gpuadvise.cli.kernels.request import parse_build, parse_dynamic, parse_files
+    from gpuadvise.cli.kernels.request import parse_build, parse_files
     from gpuadvise.cli.whatif.answer import WhatIfRequest, answered, parse_sizes
 
     request = WhatIfRequest(
@@ -66,9 +47,9 @@ def command(
         caps=None
         if registers.strip() == "auto"
         else parse_sizes("--registers", registers, low=16, high=255),
-        dynamic_smem=parse_dynamic(dynamic_smem),
+        dynamic_smem=read("dynamic_smem", dynamic_smem) or 0,
         block_define=block_define,
         device={"gpu": gpu, "cc": arch, "device": device, "from": snapshot},
-        build=parse_build("nvrtc", folders or [], defines or [], words),
+        build=parse_build("nvrtc", include or [], define or [], words),
     )
-    return answered(request, Output(format=format_name, fields=tuple(get or ())))
+    return answered(request, Output(format=format, fields=tuple(get or ())))

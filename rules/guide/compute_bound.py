@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.peaks import arithmetic, other_peaks, peak
+from gpuadvise.advisor.peaks import other_peaks, peak
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_flops, show_number
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
@@ -62,7 +62,7 @@ def check(device: Device, roofline: Roofline, work: Work) -> Verdict:
 
 def _faster(device: Device, work: Work) -> list[tuple[str, float]]:
     """Return the three next faster units for such numbers, slowest first: nearest in precision."""
-    number_type, tensor = arithmetic(work.dtype)
+    number_type, tensor = work.arithmetic
     now = peak(device, number_type, tensor=tensor)
     others = [unit for _, unit in other_peaks(device, number_type, now)]
     faster = [(unit.key, unit.rate) for unit in others if unit.rate > CLEARLY * now.rate]

@@ -138,8 +138,8 @@ RULE = Rule(
         fires={"gpu": "h200", "accesses": [{"name": "a[2 * i]", "word": 4, "stride": 2}]},
         quiet={"gpu": "h200", "accesses": [{"name": "a[i]", "word": 4, "stride": 1}]},
         edges=(
-            {"gpu": "h200", "accesses": [{"name": "a[i]", "word": 2, "offset": 2}]},
-            {"gpu": "h200", "accesses": [{"name": "a[i]", "word": 4, "offset": 4}]},
+            {"gpu": "h200", "accesses": [{"name": "a[i]", "word": 2, "offset": 1}]},
+            {"gpu": "h200", "accesses": [{"name": "a[i]", "word": 4, "offset": 1}]},
         ),
     ),
 )

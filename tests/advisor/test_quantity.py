@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor import quantity
 from gpuadvise.advisor.errors import BadInput
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 
 @pytest.mark.parametrize(
@@ -170,3 +176,61 @@ def test_binary_rates(rate: float, text: str) -> None:
 def test_operations_read_back() -> None:
     assert quantity.show_operations(2e9) == "2 GFLOP"
     assert quantity.show_operations(12) == "12 FLOP"
+
+
+_SCALED = [
+    (quantity.parse_seconds, {"s": Fraction(1), "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6),
+                              "ns": Fraction(1, 10**9)}),
+    (quantity.parse_rate, {"GB/s": Fraction(10**9), "MiB/s": Fraction(2**20), "B/s": Fraction(1)}),
+    (quantity.parse_hertz, {"GHz": Fraction(10**9), "kHz": Fraction(1000), "Hz": Fraction(1)}),
+    (quantity.parse_operations, {"": Fraction(1), "TFLOP": Fraction(10**12), "K": Fraction(1000)}),
+    (quantity.parse_operation_rate, {"TFLOP/s": Fraction(10**12), "OP/s": Fraction(1)}),
+]  # fmt: skip
+
+
+@given(st.sampled_from(_SCALED), st.decimals("0.000001", "999999999", places=6), st.data())
+def test_units_scale_to_the_nearest_float(scaled, number: Decimal, data: st.DataObject) -> None:
+    parse, units = scaled
+    unit = data.draw(st.sampled_from(sorted(units)))
+    assert parse(f"{number:f}{unit}") == float(Fraction(number) * units[unit])
+
+
+@given(st.decimals(0, 100, places=4))
+def test_per_cent_is_the_nearest_fraction(number: Decimal) -> None:
+    assert quantity.parse_share(f"{number:f}%") == float(Fraction(number) / 100)
+    assert quantity.parse_share(f"{number / 100:f}") == float(Fraction(number) / 100)
+
+
+@given(st.integers(0, 2**40), st.sampled_from([("KiB", 1024), ("kB", 1000), ("GB", 10**9)]))
+def test_a_size_with_decimals_is_exact(thousandths: int, unit: tuple[str, int]) -> None:
+    exact = Fraction(thousandths, 1000) * unit[1]
+    text = f"{thousandths // 1000}.{thousandths % 1000:03}{unit[0]}"
+    if exact.denominator == 1:
+        assert quantity.parse_bytes(text) == exact
+    else:
+        with pytest.raises(BadInput):
+            quantity.parse_bytes(text)
+
+
+@given(st.integers(0, 1000), st.integers(1, 1000))
+def test_a_quotient_is_a_share_up_to_one(above: int, below: int) -> None:
+    if above <= below:
+        assert quantity.parse_share(f"{above}/{below}") == above / below
+    else:
+        with pytest.raises(BadInput):
+            quantity.parse_share(f"{above}/{below}")
+
+
+@pytest.mark.parametrize(
+    "text", ["50", "80", "-1%", "nan", "101%", "half", "%", "1/0", "1/2/3", "2/1"]
+)
+def test_what_is_no_share(text: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        quantity.parse_share(text)
+    assert caught.value.message.endswith("is not a share.")
+
+
+def test_a_time_is_the_number_that_was_written() -> None:
+    assert quantity.parse_seconds("2.5us") == 2.5e-06
+    assert quantity.parse_seconds("800us") == 0.0008
+    assert quantity.parse_bytes("1.001kB") == 1001

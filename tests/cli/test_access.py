@@ -96,7 +96,7 @@ def test_rows_that_say_nothing_of_other_warps(cli, args: list[str]) -> None:
         (["--indices", "1", "--sweep", "offset"], "leave out --offset and --pitch"),
         (["--align", "16"], "Elements 4 bytes apart cannot all be aligned to 16"),
         (["--indices", "1", "--align", "8"], "Elements 4 bytes apart cannot all be aligned to 8"),
-        (["--mask", "1\u0663"], "is no lane mask"),
+        (["--mask", "1\u0663"], "is not a lane mask"),
     ],
 )
 def test_contradictions(cli, args: list[str], message: str) -> None:
@@ -150,9 +150,9 @@ def test_a_threshold(cli) -> None:
         (["--stride", "-1"], "--stride"),
         (["--stride", "1KB"], "--stride"),
         (["--threads", "33"], "--threads"),
-        (["--mask", "0"], "no lane mask"),
-        (["--mask", "0x1ffffffff"], "no lane mask"),
-        (["--mask", "zz"], "no lane mask"),
+        (["--mask", "0"], "not a lane mask"),
+        (["--mask", "0x1ffffffff"], "not a lane mask"),
+        (["--mask", "zz"], "not a lane mask"),
         (["--mask", "0x100", "--threads", "4"], "leaves no active lane"),
         (["--align", "3"], "alignment"),
         (["--indices", ""], "the list is empty"),

@@ -88,7 +88,7 @@ def test_a_bad_calibration(cli, tmp_path: Path, content: bytes) -> None:
         (["--read", "abc", "--time", "1ms"], '--read: "abc"'),
         (["--read", "1GB", "--time", "0s"], '--time: "0s"'),
         (["--read", "0", "--time", "1s"], "bytes that were read or written"),
-        (["--matrix", "2048", "--time", "1s"], "is no matrix"),
+        (["--matrix", "2048", "--time", "1s"], "is not rows and columns"),
         (["--matrix", "0x5", "--time", "1s"], "--matrix"),
         (["--matrix", "2x2", "--dtype", "quad", "--time", "1s"], "--dtype"),
         (["--matrix", "2x2", "--read", "1", "--time", "1s"], "leave out --read"),

@@ -69,7 +69,7 @@ def test_the_picture_of_an_old_device(cli) -> None:
     [
         (["--bank-size", "8"], "--bank-size"),
         (["--bank-size", "5"], "--bank-size"),
-        (["--tile", "32"], "is no tile"),
+        (["--tile", "32"], "is not rows and columns"),
         (["--tile", "0x32"], "--tile"),
         (["--tile", "65536x65536"], "does not fit"),
         (["--tile", "32x32", "--walk", "zigzag"], "--walk"),

@@ -44,7 +44,7 @@ CONTRACT = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("args", [["--gpu", "h200"], ["--cc", "9.0"], ["--gpu", "gtx1060"], []])
+@pytest.mark.parametrize("args", [["--gpu", "h200"], ["--cc", "9.0"], ["--gpu", "gtx1060"]])
 def test_the_catalogue_answers_with_a_source_or_a_reason_for_each_field(cli, valid, args) -> None:
     document = answer(cli, *args)
     valid(document)
@@ -91,10 +91,12 @@ def test_one_bare_value(cli, field: str, text: str) -> None:
     assert (ran.code, ran.out, ran.err) == (0, f"{text}\n", "")
 
 
-def test_the_default_device_is_said_on_stderr_alone(cli) -> None:
+def test_a_machine_without_a_gpu_is_no_h100(cli, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = cli("device", "--format", "json")
-    assert ran.err.startswith("note: No live GPU: answered for NVIDIA H100")
-    assert json.loads(ran.out)["result"]["origin"] == "catalogue"
+    assert (ran.code, ran.out) == (3, "")
+    assert "no GPU that answers" in ran.err
+    monkeypatch.setenv("GPUADVISE_GPU", "l4")
+    assert json.loads(cli("device", "--format", "json").out)["result"]["name"] == "NVIDIA L4"
 
 
 def test_a_machine_without_a_gpu_is_no_error(cli, valid) -> None:

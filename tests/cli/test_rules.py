@@ -19,10 +19,20 @@ def valid():
     return Draft202012Validator(json.loads(bundled("rules"))).validate
 
 
+# Of three topics and priorities, with and without a star of the guide.
+SHOWN = ("unprofiled-workload", "uncoalesced-access", "partial-warp", "low-occupancy", "hot-device")
+
+
 def test_the_list(cli, golden) -> None:
-    ran = cli("rules")
+    ran = cli("rules", *(word for rule in SHOWN for word in ("--select", rule)))
     assert (ran.code, ran.err) == (0, "")
     golden("rules.text", ran.out)
+
+
+def test_the_list_without_a_selection_has_every_rule(cli) -> None:
+    ran = cli("rules")
+    assert ran.out.startswith(f"{len(RULES)} rules")
+    assert all(f" {rule.id} " in ran.out for rule in RULES)
 
 
 def test_the_eighteen_recommendations_of_the_guide_are_all_there(cli, valid) -> None:

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import json
+import shlex
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from gpuadvise.advisor.binaries.model import Source
 from gpuadvise.cli.app import COMMANDS
 from gpuadvise.cli.schema import bundled, names
+
+RECORDED = Path(__file__).parent / "recorded"
 
 FINDING = {
     "rule": "partial-warp",
@@ -41,6 +46,33 @@ def test_every_schema_is_one_and_stands_alone(name: str, cli) -> None:
     assert "common.json" not in ran.out
     assert schema["$id"] == f"gpuadvise:{name}/1"
     assert name in {entry.name for entry in COMMANDS}
+
+
+# What they print is no answer of its own: a schema, a script.
+WITHOUT = {"schema", "completion"}
+
+
+@pytest.mark.parametrize("name", sorted({entry.name for entry in COMMANDS} - WITHOUT))
+def test_every_command_has_a_schema(name: str) -> None:
+    assert name in names(), f"describe its JSON answer in cli/schemas/{name}.json"
+
+
+@pytest.mark.parametrize("name", sorted({entry.name for entry in COMMANDS} - WITHOUT))
+def test_recorded_command_lines_answer_by_the_schema(name: str, cli, monkeypatch) -> None:
+    monkeypatch.chdir(RECORDED)
+    rows = (RECORDED / "lines.txt").read_text(encoding="utf-8").splitlines()
+    lines = [row for row in rows if row.startswith(f"{name} ") and row.endswith("--format json")]
+    assert lines, f"record a line `{name} ... --format json` in tests/cli/recorded/lines.txt"
+    judge = Draft202012Validator(json.loads(bundled(name)))
+    for line in lines:
+        ran = cli(*shlex.split(line))
+        if ran.code in (0, 1):
+            judge.validate(json.loads(ran.out))
+
+
+def test_the_schema_of_kernels_has_every_source() -> None:
+    kernel = json.loads(bundled("kernels"))["$defs"]["kernel"]
+    assert set(kernel["properties"]["source"]["enum"]) == set(Source)
 
 
 def test_the_names_are_listed(cli) -> None:

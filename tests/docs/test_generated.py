@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpuadvise.advisor.catalogue.keys import KEYS
-from gpuadvise.advisor.facts.bag import Facts
-from gpuadvise.advisor.facts.supply import HOW
+from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.sources import OLD_GUIDE
 
@@ -53,16 +52,21 @@ def test_no_section_that_a_rule_cites_is_left_out() -> None:
     assert {number for number in cited if int(number.split(".")[0]) >= 8} <= set(generate.SECTIONS)
 
 
-def test_the_facts_that_a_rule_may_ask_for_are_listed() -> None:
-    text = (DOCS / "adding-a-rule.md").read_text(encoding="utf-8")
-    rows = [line for line in text.splitlines() if line.startswith("| `")]
-    assert rows == [
-        f"| `{name}` | `{kind.removesuffix(' | None')}` | {HOW[name]} |"
-        for name, kind in Facts.__annotations__.items()
-    ]
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_the_written_parts_of_a_page_are_up_to_date(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text == generate.with_written_parts(page), "run python docs/generate.py, read the diff"
 
 
-def test_the_keys_of_the_catalogue_are_those_of_its_reader() -> None:
-    text = generate.CATALOGUE.read_text(encoding="utf-8")
-    assert text == generate.catalogue(), "run python docs/generate.py and read the diff"
-    assert all(f"| `{key}` |" in text for key in KEYS)
+def test_every_part_that_is_written_stands_in_a_page() -> None:
+    marks = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
+    assert all(
+        marks.count(f"<!-- docs/generate.py writes: {name} -->") == 1 for name in generate.PARTS
+    )
+
+
+def test_every_fact_and_every_key_of_the_catalogue_is_listed() -> None:
+    facts = (DOCS / "adding-a-rule.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in facts for name in HOW)
+    keys = (DOCS / "catalogue.md").read_text(encoding="utf-8")
+    assert all(f"| `{key}` |" in keys for key in KEYS)

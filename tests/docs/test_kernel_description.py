@@ -7,8 +7,9 @@ from pathlib import Path
 
 from gpuadvise.advisor.description.devices import from_catalogue
 from gpuadvise.advisor.description.files import from_toml
-from gpuadvise.advisor.description.keys import LISTS, TABLES
 from gpuadvise.advisor.description.reader import KEYS
+from gpuadvise.advisor.description.tables import KeyTable, ListOf
+from gpuadvise.advisor.facts.bag import SUPPLY
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 
@@ -24,7 +25,9 @@ def test_the_example_is_read_and_judged() -> None:
 
 
 def test_the_example_has_every_key() -> None:
-    tables = [*TABLES.values(), *LISTS.values()]
+    readers = [supply.read for supply in SUPPLY.values()]
+    lists = [reader.table for reader in readers if isinstance(reader, ListOf)]
+    tables = [*lists, *(reader for reader in readers if isinstance(reader, KeyTable))]
     inner = {key for table in tables for key in table.keys}
     for key in (*KEYS, *inner):
         assert re.search(rf"\b{key}\b", EXAMPLE), key

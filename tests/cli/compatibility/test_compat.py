@@ -116,19 +116,21 @@ def test_old_gpus_name_the_last_toolkit(cli, fatbin) -> None:
 
 def test_every_gpu_of_the_catalogue(cli, fatbin) -> None:
     path = fatbin("sass:80 ptx:80@8.0")
-    result = answer(cli, path, "--matrix")
+    result = answer(cli, path, "--all-gpus")
     verdicts = {row["compute_capability"]: row["verdict"] for row in result["matrix"]}
     assert (verdicts["8.0"], verdicts["8.9"], verdicts["12.0"], verdicts["7.5"]) == (
         "runs", "runs", "jit", "fails",
     )  # fmt: skip
     assert verdicts["8.7"] == "jit"  # a Tegra part takes the PTX
-    text = cli("compat", path, "--matrix").out
+    text = cli("compat", path, "--all-gpus").out
     assert text.startswith("lib.fatbin runs on ")
-    rows = list(csv.DictReader(io.StringIO(cli("compat", path, "--matrix", "--format", "csv").out)))
+    rows = list(
+        csv.DictReader(io.StringIO(cli("compat", path, "--all-gpus", "--format", "csv").out))
+    )
     assert sum(len(row["gpus"]) for row in result["matrix"]) == len(rows)
     assert {row["verdict"] for row in rows if row["compute_capability"] == "9.0"} == {"jit"}
-    assert cli("compat", path, "--matrix", "--driver", "12.4", "--fail-on", "jit").code == 0
-    assert "driver" in answer(cli, path, "--matrix", "--driver", "12.4")
+    assert cli("compat", path, "--all-gpus", "--driver", "12.4", "--fail-on", "jit").code == 0
+    assert "driver" in answer(cli, path, "--all-gpus", "--driver", "12.4")
 
 
 def test_members_of_a_wheel_are_told_apart(cli, fatbin, tmp_path: Path) -> None:
@@ -206,7 +208,7 @@ def test_conda_packages_are_to_be_unpacked(cli, tmp_path: Path) -> None:
     [
         (("--cc", "9.0", "--fail-on", "never"), '--fail-on: "never" is not a verdict.'),
         (("--cc", "9.0", "--driver", "new"), '--driver: "new" is no driver version.'),
-        (("--matrix", "--cc", "9.0"), "--matrix is about every GPU."),
+        (("--all-gpus", "--cc", "9.0"), "--all-gpus is about every GPU."),
     ],
 )
 def test_bad_options(cli, fatbin, args: tuple[str, ...], message: str) -> None:

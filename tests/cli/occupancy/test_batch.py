@@ -92,7 +92,7 @@ def test_bad_lines_are_reported_and_the_rest_is_answered(cli, saved) -> None:
     "line",
     [
         "{bad", "[1]", '{"regs": 32}', '{"regs": true, "block": 256}', '{"regs": NaN, "block": 1}',
-        '{"regs": 32, "block": [256]}', '{"regs": 32, "block": 256, "gpu": "nope"}', "[" * 99_999,
+        '{"regs": 32, "block": [256, 0]}', '{"regs": 32, "block": 256, "gpu": "nope"}', "[" * 99_999,
         '{"regs": ' + "9" * 5000 + ', "block": 1}', '{"regs":32,"block":256,"gpu":"h100","cc":"9"}',
         '{"regs":32,"block":256,"x":"' + "x" * 70_000 + '"}',
     ],

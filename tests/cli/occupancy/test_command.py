@@ -111,7 +111,7 @@ def test_a_cache_preference_decides_on_fermi(cli) -> None:
     assert cli(*args, "--cache", "L1", "--get", "blocks_per_sm").out == "1\n"
     ran = cli(*args, "--cache", "texture")
     assert (ran.code, ran.out) == (2, "")
-    assert "Write none, shared, l1 or equal" in ran.err
+    assert "Use none, shared, l1 or equal" in ran.err
 
 
 @pytest.mark.parametrize(("share", "code"), [("38%", 1), ("37.5%", 0), ("0.5", 1), ("0", 0)])

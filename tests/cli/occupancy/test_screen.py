@@ -22,7 +22,7 @@ QUESTIONS = {
     "sweep-smem": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "smem"),
     "sweep-given-smem": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "smem", "--dynamic-smem", "40K"),
     "all-cc": ("--regs", "72", "--block", "256", "--all-cc"),
-    "plot": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "regs", "--plot"),
+    "plot": ("--regs", "40", "--block", "256", "--cc", "9.0", "--sweep", "regs", "--show"),
 }  # fmt: skip
 STEPS = QUESTIONS["steps"]
 SHELL = f"{sys.executable} -m gpuadvise occupancy {' '.join(STEPS)}"
@@ -90,7 +90,7 @@ def test_a_reader_that_leaves_early(more: str) -> None:
 
 def test_a_chart_needs_no_sweep_to_be_named(cli) -> None:
     args = ("occupancy", "--regs", "40", "--cc", "9.0")
-    assert cli(*args, "--plot").out == cli(*args, "--plot", "--sweep", "block").out
+    assert cli(*args, "--show").out == cli(*args, "--show", "--sweep", "block").out
 
 
 def test_a_chart_without_plotext(monkeypatch, cli) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gpuadvise.advisor.description import values
-from gpuadvise.advisor.description import values as v
+from gpuadvise.advisor import values
+from gpuadvise.advisor import values as v
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.access import Space
 
@@ -42,6 +44,36 @@ from gpuadvise.advisor.facts.access import Space
         (values.dims, 256, (256, 1, 1)),
         (values.dims, [16, 8], (16, 8, 1)),
         (values.dims, "16x8x2", (16, 8, 2)),
+        (v.whole(1, 5), " 5 ", 5),
+        (v.one_of(4, 8), "8", 8),
+        (v.number(), "2.5", 2.5),
+        (v.flag, "yes", True),
+        (v.share, "3/4", 0.75),
+        (v.per_cent, "37%", 37),
+        (v.per_cent, "0.29", 29),
+        (v.per_cent, 0.5, 50),
+        (v.per_cent, 50, 50),
+        (v.per_cent, "50", 50),
+        (v.hertz, "1.85GHz", 1.85e9),
+        (v.operations, "2TFLOP", 2e12),
+        (v.operations, 2e12, 2e12),
+        (v.operation_rate, "80TFLOP/s", 80e12),
+        (v.factor(), "2.5x", 2.5),
+        (v.seconds_or_none, "0", 0.0),
+        (v.copy, "256MiB", v.CopyAmount(size=2**28)),
+        (v.copy, "3ms", v.CopyAmount(seconds=0.003)),
+        (v.copy, 0.003, v.CopyAmount(seconds=0.003)),
+        (v.distance, 3, v.Distance(3)),
+        (v.distance, "3", v.Distance(3)),
+        (v.distance, "12B", v.Distance(12, in_bytes=True)),
+        (v.rectangle(64), "32x16", (32, 16)),
+        (v.launch_bounds, "256,4", (256, 4)),
+        (v.launch_bounds, [256, 4], (256, 4)),
+        (v.launch_bounds, 256, (256, None)),
+        (v.number_type, "bfloat16_tensor", "bf16_tensor"),
+        (v.number_type, "double", "fp64"),
+        (v.lane_mask, "0xff", 255),
+        (v.one_word("l1", "l2"), " L1 ", "l1"),
     ],
 )
 def test_what_is_accepted(read: v.Reader, raw: object, value: Any) -> None:
@@ -86,8 +118,22 @@ HUGE = 10**400
         (values.dims, [], '"a list" is not a size in threads or blocks.'),
         (values.dims, "x" * 10**6, '"xxx'),
         (values.dims, 2**31, '"2147483648" is not a size'),
+        (v.block, "65536x65536", '"65536x65536" has more than 2,147,483,647 threads.'),
+        (v.shared_size, "3GiB", '"3GiB" is more than 2,147,483,647 bytes.'),
+        (v.per_cent, "37.5%", '"37.5%" is 37.5 %, not a whole per cent.'),
+        (v.per_cent, 101, '"101" is not a share.'),
+        (v.copy, "3", '"3" has no unit.'),
+        (v.copy, "0", '"0" has no unit.'),
+        (v.copy, "3 parsecs", '"3 parsecs" is not'),
+        (v.distance, -1, '"-1" is not a distance from 0 to 2^40 elements.'),
+        (v.distance, "x", '"x" is not a number with a unit.'),
+        (v.factor(1, 10), "0.5", '"0.5" is not a factor from 1 to 10.'),
+        (v.rectangle(64), "65x1", '"65" is not a whole number from 1 to 64.'),
+        (v.rectangle(64), "64", '"64" is not rows and columns.'),
+        (v.lane_mask, "0", '"0" is not a lane mask.'),
+        (v.launch_bounds, [256, 4, 1], '"a list" are not launch bounds.'),
+        (v.number_type, "quad", '"quad" is not a number type.'),
     ],
-    ids=range(32),
 )
 def test_what_is_refused(read: v.Reader, raw: object, message: str) -> None:
     with pytest.raises(BadInput) as caught:
@@ -103,3 +149,19 @@ def test_a_near_word_is_suggested() -> None:
     with pytest.raises(BadInput) as caught:
         v.word(Space)("zzz")
     assert caught.value.hint == "Use global, shared or constant."
+
+
+def test_a_part_of_an_element_is_refused() -> None:
+    assert v.distance("12B").elements_of(4) == 3
+    assert v.distance("12B").bytes_of(4) == 12
+    assert v.distance("3").bytes_of(4) == 12
+    with pytest.raises(BadInput, match="12 bytes are no whole number of 8-byte elements"):
+        v.distance("12B").elements_of(8)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_dims_or_bad_input(text: str) -> None:
+    try:
+        assert all(side >= 1 for side in v.dims(text))
+    except BadInput as error:
+        assert error.message.isprintable()

@@ -1,0 +1,227 @@
+"""The XML of ``nvidia-smi -q -x``: a machine as NVIDIA's own tool saw it, saved in a file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.backends.readings import NvmlGpu, NvmlReport
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.telemetry import IDLE_REASON, Process, ProcessKind, Telemetry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from xml.etree.ElementTree import Element
+
+    from gpuadvise.advisor.gpu import Machine
+
+# The names of clocks_event_reason_* (before driver 535: clocks_throttle_reason_*).
+_EVENTS = {
+    "gpu_idle": IDLE_REASON,
+    "applications_clocks_setting": "clocks were set by an administrator",
+    "sw_power_cap": "the power limit is reached",
+    "hw_slowdown": "hardware slowdown: too hot, or the power supply asked for it",
+    "sync_boost": "another GPU of its synchronised-boost group is slower",
+    "sw_thermal_slowdown": "software thermal slowdown: the GPU or its memory is too hot",
+    "hw_thermal_slowdown": "hardware thermal slowdown: the GPU is far too hot",
+    "hw_power_brake_slowdown": "the power supply asked for less (power brake)",
+    "display_clocks_setting": "a display setting limits the clock",
+}
+_MOST_GPUS = 1024
+_MIB, _MHZ = 1 << 20, 1_000_000
+_NUMBER = re.compile(r"\s*(-?[0-9]+(?:\.[0-9]+)?)")
+_ABSENT = "nvidia-smi did not list it"
+
+
+def machine_from_xml(content: bytes) -> Machine:
+    """Return the machine that *content*, the output of ``nvidia-smi -q -x``, describes.
+
+    Raises BadInput for anything else. Entities, which nvidia-smi never writes, are refused.
+    """
+    from xml.etree import ElementTree
+
+    from gpuadvise.advisor.backends.merge import merged
+
+    if b"<!ENTITY" in content:
+        raise BadInput("It holds XML entities, which nvidia-smi never writes.")
+    try:
+        root = ElementTree.fromstring(content)
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise BadInput(f"It is not XML: {error}.") from None
+    if root.tag != "nvidia_smi_log":
+        raise BadInput("It is XML, but not of nvidia-smi.", hint="Save: nvidia-smi -q -x")
+    gpus = tuple(_gpu(index, gpu) for index, gpu in enumerate(root.findall("gpu")[:_MOST_GPUS]))
+    report = NvmlReport(driver_version=_text(root, "driver_version"), gpus=gpus)
+    return replace(merged(report, None, {}), cuda_version=_text(root, "cuda_version"))
+
+
+def _gpu(index: int, gpu: Element) -> NvmlGpu:
+    now = _telemetry(gpu)
+    return NvmlGpu(
+        source="nvidia-smi",
+        index=index,
+        name=_text(gpu, "product_name"),
+        uuid=_text(gpu, "uuid"),
+        pci_bus_id=_text(gpu, "pci/pci_bus_id"),
+        memory_bytes=now.memory_total_bytes,
+        sm_clock_hz=now.sm_clock_max_hz,
+        memory_clock_hz=now.memory_clock_max_hz,
+        pcie_generation=now.pcie_generation_max,
+        pcie_lanes=now.pcie_lanes_max,
+        power_limit_watts=now.power_limit_watts,
+        ecc=now.ecc_enabled,
+        mig_enabled=_is(gpu, "mig_mode/current_mig", "Enabled"),
+        telemetry=now,
+    )
+
+
+def _telemetry(gpu: Element) -> Telemetry:
+    readings = {name: read(gpu) for name, read in _READINGS.items()}
+    missing = {name: _ABSENT for name, value in readings.items() if value is None}
+    return Telemetry(**readings, reasons=missing)  # type: ignore[arg-type]
+
+
+def _text(element: Element, path: str) -> str | None:
+    text = (element.findtext(path) or "").strip()
+    return None if text in ("", "N/A", "[N/A]", "Not Active", "Unknown Error") else text
+
+
+def _number(element: Element, *paths: str) -> float | None:
+    """Return the number that the first of *paths* with one begins with; its unit is dropped."""
+    for path in paths:
+        match = _NUMBER.match(_text(element, path) or "")
+        if match:
+            return float(match.group(1))
+    return None
+
+
+def _scaled(scale: int, *paths: str) -> Callable[[Element], int | None]:
+    def read(gpu: Element) -> int | None:
+        number = _number(gpu, *paths)
+        return None if number is None else round(number * scale)
+
+    return read
+
+
+def _share(path: str) -> Callable[[Element], float | None]:
+    def read(gpu: Element) -> float | None:
+        number = _number(gpu, path)
+        return None if number is None else number / 100
+
+    return read
+
+
+def _watts(*paths: str) -> Callable[[Element], float | None]:
+    return lambda gpu: _number(gpu, *paths)
+
+
+def _is(gpu: Element, path: str, word: str) -> bool | None:
+    text = _text(gpu, path)
+    return None if text is None else text == word
+
+
+def _flag(path: str, word: str) -> Callable[[Element], bool | None]:
+    return lambda gpu: _is(gpu, path, word)
+
+
+def _errors(kind: str) -> Callable[[Element], int | None]:
+    """Return a reader of the volatile errors of a *kind*, summed over the memories listed."""
+
+    def read(gpu: Element) -> int | None:
+        volatile = gpu.find("ecc_errors/volatile")
+        if volatile is None:
+            return None
+        counts = [
+            _number(volatile, memory.tag)
+            for memory in volatile
+            if memory.tag.split("_")[-1] == kind or f"_{kind}_" in memory.tag
+        ]
+        known = [int(count) for count in counts if count is not None]
+        return sum(known) if known else None
+
+    return read
+
+
+def _clock_events(gpu: Element) -> tuple[str, ...] | None:
+    for kind in ("event", "throttle"):
+        reasons = gpu.find(f"clocks_{kind}_reasons")
+        if reasons is not None:
+            prefix = f"clocks_{kind}_reason_"
+            return tuple(
+                _EVENTS.get(reason.tag.removeprefix(prefix), reason.tag.removeprefix(prefix))
+                for reason in reasons
+                if (reason.text or "").strip() == "Active"
+            )
+    return None
+
+
+def _processes(gpu: Element) -> tuple[Process, ...] | None:
+    listed = gpu.find("processes")
+    if listed is None or (listed.text or "").strip() == "N/A":
+        return None
+    return tuple(_process(process) for process in listed.findall("process_info"))
+
+
+def _process(process: Element) -> Process:
+    used = _number(process, "used_memory")
+    kind = _text(process, "type") or ""
+    return Process(
+        pid=int(_number(process, "pid") or 0),
+        kind=ProcessKind.COMPUTE if "C" in kind else ProcessKind.GRAPHICS,
+        name=_text(process, "process_name"),
+        memory_bytes=None if used is None else int(used) * _MIB,
+    )
+
+
+def _compute_mode(gpu: Element) -> str | None:
+    mode = _text(gpu, "compute_mode")
+    return mode.lower().replace("_", " ") if mode else None
+
+
+def _performance_state(gpu: Element) -> int | None:
+    state = _text(gpu, "performance_state") or ""
+    return int(state[1:]) if re.fullmatch(r"P\d{1,2}", state) else None
+
+
+_LINK = "pci/pci_gpu_link_info"
+_READINGS: dict[str, Callable[[Element], object]] = {
+    "sm_clock_hz": _scaled(_MHZ, "clocks/sm_clock"),
+    "sm_clock_max_hz": _scaled(_MHZ, "max_clocks/sm_clock"),
+    "memory_clock_hz": _scaled(_MHZ, "clocks/mem_clock"),
+    "memory_clock_max_hz": _scaled(_MHZ, "max_clocks/mem_clock"),
+    "performance_state": _performance_state,
+    "clock_event_reasons": _clock_events,
+    "power_watts": _watts(
+        "gpu_power_readings/instant_power_draw",
+        "gpu_power_readings/power_draw",
+        "power_readings/power_draw",
+    ),
+    "power_limit_watts": _watts(
+        "gpu_power_readings/current_power_limit",
+        "power_readings/enforced_power_limit",
+        "power_readings/power_limit",
+    ),
+    "temperature_celsius": _scaled(1, "temperature/gpu_temp"),
+    "temperature_slowdown_celsius": _scaled(1, "temperature/gpu_temp_slow_threshold"),
+    "temperature_shutdown_celsius": _scaled(1, "temperature/gpu_temp_max_threshold"),
+    "gpu_utilisation": _share("utilization/gpu_util"),
+    "memory_utilisation": _share("utilization/memory_util"),
+    "memory_total_bytes": _scaled(_MIB, "fb_memory_usage/total"),
+    "memory_used_bytes": _scaled(_MIB, "fb_memory_usage/used"),
+    "memory_reserved_bytes": _scaled(_MIB, "fb_memory_usage/reserved"),
+    "memory_free_bytes": _scaled(_MIB, "fb_memory_usage/free"),
+    "pcie_generation": _scaled(1, f"{_LINK}/pcie_gen/current_link_gen"),
+    "pcie_generation_max": _scaled(1, f"{_LINK}/pcie_gen/max_link_gen"),
+    "pcie_lanes": _scaled(1, f"{_LINK}/link_widths/current_link_width"),
+    "pcie_lanes_max": _scaled(1, f"{_LINK}/link_widths/max_link_width"),
+    "ecc_enabled": _flag("ecc_mode/current_ecc", "Enabled"),
+    "ecc_enabled_after_reboot": _flag("ecc_mode/pending_ecc", "Enabled"),
+    "ecc_corrected": _errors("correctable"),
+    "ecc_uncorrected": _errors("uncorrectable"),
+    "row_remap_pending": _flag("remapped_rows/remapped_row_pending", "Yes"),
+    "row_remap_failed": _flag("remapped_rows/remapped_row_failure", "Yes"),
+    "persistence_mode": _flag("persistence_mode", "Enabled"),
+    "compute_mode": _compute_mode,
+    "processes": _processes,
+}

@@ -1,0 +1,1 @@
+"""``gpuadvise doctor``: what this machine's GPUs, driver and settings suffer from."""

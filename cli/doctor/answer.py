@@ -1,0 +1,276 @@
+"""The answer of ``gpuadvise doctor``: checks, findings and what the machine runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.json_records import plain
+from gpuadvise.advisor.prose import and_list, plural, quoted
+from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.blocks import (
+    Block,
+    Cell,
+    Column,
+    Fact,
+    Heading,
+    LabelledFacts,
+    Line,
+    Table,
+    Tone,
+)
+from gpuadvise.cli.doctor.evaluate import Check, Status
+from gpuadvise.cli.exits import Exit
+from gpuadvise.rules.model import Priority
+from gpuadvise.rules.report import finding_object
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpuadvise.advisor.gpu import Gpu, Machine
+    from gpuadvise.advisor.software import Software
+    from gpuadvise.rules.report import Finding
+
+_TONES = {
+    Status.OK: Tone.GOOD,
+    Status.FINDING: Tone.BAD,
+    Status.IDLE: Tone.FAINT,
+    Status.UNAVAILABLE: Tone.FAINT,
+}
+ROW_COLUMNS = ("gpu", "check", "status", "priority", "message", "action", "reason")
+
+
+def answer(
+    machine: Machine,
+    software: Software | None,
+    checks: Sequence[Check],
+    inputs: Mapping[str, Any],
+    *,
+    limit: Priority | None,
+    full: bool,
+    with_ids: bool,
+) -> Answer:
+    """Return the answer; exit 3 where no GPU answers, 1 where a finding meets *limit*.
+
+    *full* lists every check and the software; *with_ids* leaves UUIDs and PCI addresses in.
+    """
+    findings = [finding for check in checks for finding in check.findings]
+    findings.sort(key=lambda finding: finding.urgency)
+    result = {
+        "verdict": _verdict(machine, findings),
+        "counts": {str(status): _count(checks, status) for status in Status},
+        "gpus": [_gpu_record(gpu, number, with_ids) for number, gpu in enumerate(machine.gpus)],
+        "driver_version": machine.driver_version,
+        "cuda_version": machine.cuda_version,
+        "problems": list(machine.problems),
+        "checks": [_check_record(check) for check in checks],
+        "software": plain(software) if software else None,
+    }
+    return Answer(
+        command="doctor",
+        device=None,
+        input=inputs,
+        result=result,
+        rows=[_row(check) for check in checks],
+        columns=ROW_COLUMNS,
+        findings=[finding_object(finding) for finding in findings],
+        blocks=lambda: blocks(machine, software, checks, full=full),
+        exit=_exit(machine, findings, limit),
+    )
+
+
+def _verdict(machine: Machine, findings: Sequence[Finding]) -> str:
+    if not machine.gpus or machine.problems:
+        return "broken"
+    return "findings" if findings else "healthy"
+
+
+def _exit(machine: Machine, findings: Sequence[Finding], limit: Priority | None) -> Exit:
+    if not machine.gpus or machine.problems:
+        return Exit.UNAVAILABLE
+    met = limit and any(finding.rule.priority.rank <= limit.rank for finding in findings)
+    return Exit.THRESHOLD if met else Exit.RAN
+
+
+def priority_named(word: str | None) -> Priority | None:
+    """Return the priority of ``--fail-on``; raises BadInput."""
+    if word is None:
+        return None
+    if word not in [*Priority]:
+        raise BadInput(
+            f"--fail-on: {quoted(word)} is not a priority.",
+            hint=f"Use {and_list([*Priority], 'or')}.",
+        )
+    return Priority(word)
+
+
+def _count(checks: Sequence[Check], status: Status) -> int:
+    return sum(check.status is status for check in checks)
+
+
+def _gpu_record(gpu: Gpu, number: int, with_ids: bool) -> dict[str, Any]:
+    identity = gpu.identity
+    ids = {"uuid": identity.uuid, "pci_bus_id": identity.pci_bus_id} if with_ids else {}
+    return {
+        "index": identity.index if identity.index is not None else number,
+        "cuda_index": identity.cuda_index,
+        "name": gpu.device.name,
+        **ids,
+    }
+
+
+def _check_record(check: Check) -> dict[str, Any]:
+    return {
+        "check": check.rule.id,
+        "gpu": check.gpu,
+        "status": str(check.status),
+        "reason": check.reason or None,
+    }
+
+
+def _row(check: Check) -> dict[str, Any]:
+    finding = check.findings[0] if check.findings else None
+    return {
+        "gpu": check.gpu,
+        "check": check.rule.id,
+        "status": str(check.status),
+        "priority": str(check.rule.priority) if finding else None,
+        "message": finding.message if finding else None,
+        "action": finding.advice.action if finding else None,
+        "reason": check.reason or None,
+    }
+
+
+def blocks(
+    machine: Machine, software: Software | None, checks: Sequence[Check], *, full: bool
+) -> list[Block]:
+    """Return the page: the verdict, one line per GPU, the findings, then what was not judged."""
+    page: list[Block] = [Line(headline(machine, checks), Tone.STRONG)]
+    page += [Line(problem, Tone.BAD) for problem in machine.problems]
+    page += [Line(_gpu_line(gpu, number), indent=2) for number, gpu in enumerate(machine.gpus)]
+    page += _findings(checks)
+    page += _all_checks(checks) if full else _silent(checks)
+    page += [Line(note, Tone.FAINT) for note in machine.notes]
+    if software and full:
+        page += software_blocks(software)
+    elif software:
+        page += [Line(note, Tone.POOR) for note in software.notes]
+    return page
+
+
+def headline(machine: Machine, checks: Sequence[Check]) -> str:
+    """Return the verdict in one sentence."""
+    if not machine.gpus:
+        return "No GPU of this machine answers."
+    driver = f", driver {machine.driver_version}" if machine.driver_version else ""
+    cuda = f" (CUDA {machine.cuda_version} or older)" if machine.cuda_version else ""
+    counts = [
+        plural(sum(len(check.findings) for check in checks), "finding"),
+        f"{plural(_count(checks, Status.OK), 'check')} passed",
+    ]
+    if idle := _count(checks, Status.IDLE):
+        counts.append(f"{idle} not judged because the GPU is idle")
+    if missing := _count(checks, Status.UNAVAILABLE):
+        counts.append(f"{missing} not available")
+    return f"{plural(len(machine.gpus), 'GPU')}{driver}{cuda}: {', '.join(counts)}."
+
+
+def _gpu_line(gpu: Gpu, number: int) -> str:
+    now = gpu.telemetry
+    said = [f"GPU {gpu.identity.index if gpu.identity.index is not None else number}"]
+    said.append(gpu.device.name)
+    if now is None:
+        return "  ".join(said)
+    if now.temperature_celsius is not None:
+        said.append(f"{now.temperature_celsius} °C")
+    if now.power_watts is not None and now.power_limit_watts:
+        said.append(f"{now.power_watts:.0f} of {now.power_limit_watts:.0f} W")
+    if now.memory_used_bytes is not None and now.memory_total_bytes:
+        used, total = show_bytes(now.memory_used_bytes), show_bytes(now.memory_total_bytes)
+        said.append(f"{used} of {total} used")
+    if now.gpu_utilisation is not None:
+        said.append(f"{now.gpu_utilisation:.0%} busy")
+    return "  ".join(said)
+
+
+def _findings(checks: Sequence[Check]) -> list[Block]:
+    """Return the findings, most urgent first; what several GPUs share is said once."""
+    places: dict[tuple[str, str], list[str]] = {}
+    shared: dict[tuple[str, str], Finding] = {}
+    for check in checks:
+        for finding in check.findings:
+            key = finding.rule.id, finding.advice.message
+            places.setdefault(key, []).append("" if check.gpu is None else str(check.gpu))
+            shared[key] = finding
+    page: list[Block] = []
+    for key in sorted(shared, key=lambda key: shared[key].urgency):
+        finding, numbers = shared[key], [number for number in places[key] if number]
+        where = f"GPU {', '.join(numbers)}: " if numbers else ""
+        tone = Tone.BAD if finding.rule.priority is Priority.HIGH else Tone.POOR
+        page += [
+            Heading(f"{finding.rule.priority.upper()}  {finding.rule.id}"),
+            Line(f"{where}{finding.message}", tone, indent=2),
+            Line(f"Do: {finding.advice.action}", indent=2),
+            Line(f"Source: {finding.rule.citations[0].document}, "
+                 f"{finding.rule.citations[0].section}", Tone.FAINT, indent=2),
+        ]  # fmt: skip
+    return page
+
+
+def _silent(checks: Sequence[Check]) -> list[Block]:
+    """Return one line for what was not judged and one for what could not be."""
+    page: list[Block] = []
+    for status, label in ((Status.IDLE, "Not judged"), (Status.UNAVAILABLE, "Not available")):
+        reasons: dict[str, list[str]] = {}
+        for check in checks:
+            if check.status is status and check.rule.id not in reasons.get(check.reason, ()):
+                reasons.setdefault(check.reason, []).append(check.rule.id)
+        page += [
+            Line(f"{label}: {', '.join(names)} ({reason}).", Tone.FAINT)
+            for reason, names in reasons.items()
+        ]
+    return page
+
+
+def _all_checks(checks: Sequence[Check]) -> list[Block]:
+    columns = (Column("GPU", right=True), Column("check"), Column("status"), Column("reason"))
+    rows = tuple(
+        (
+            Cell("all" if check.gpu is None else str(check.gpu)),
+            Cell(check.rule.id),
+            Cell(str(check.status), _TONES[check.status]),
+            Cell(check.reason or (check.findings[0].advice.message if check.findings else "")),
+        )
+        for check in checks
+    )
+    return [Heading("Checks"), Table(columns, rows)]
+
+
+def software_blocks(software: Software) -> list[Block]:
+    """Return what the machine runs, for a ticket."""
+    virtual = {True: "virtual machine", False: "bare metal", None: None}[software.virtual]
+    around = [software.container and f"{software.container} container", virtual]
+    if software.wsl:
+        around.append("WSL")
+    facts = {
+        "System": software.system,
+        "Kernel": " ".join(filter(None, (software.kernel, software.machine))),
+        "Runs in": ", ".join(filter(None, around)),
+        "Python": software.python,
+        "CUDA toolkits": ", ".join(software.toolkits) or "none found",
+        **{f"lib{name}": ", ".join(versions) for name, versions in software.libraries.items()},
+        "PTX cache": (
+            show_bytes(software.jit_cache_bytes) if software.jit_cache_bytes is not None else None
+        ),
+    }
+    page: list[Block] = [Heading("Software"), _labelled(facts)]
+    if software.packages:
+        page += [Heading("Python packages"), _labelled(software.packages)]
+    if software.variables:
+        page += [Heading("Environment"), _labelled(software.variables)]
+    return [*page, *(Line(note, Tone.POOR) for note in software.notes)]
+
+
+def _labelled(facts: Mapping[str, str | None]) -> LabelledFacts:
+    return LabelledFacts(tuple(Fact(label, Cell(value)) for label, value in facts.items() if value))

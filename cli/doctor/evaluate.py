@@ -1,0 +1,150 @@
+"""Every check of ``doctor``: the rules about GPUs, links, environment and driver, run over a machine."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.telemetry import IDLE_REASON, link_is_idle
+from gpuadvise.rules.engine import run
+from gpuadvise.rules.model import Advice, Failed, Kind, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gpuadvise.advisor.gpu import Gpu, Machine
+    from gpuadvise.advisor.telemetry import Telemetry
+    from gpuadvise.rules.model import Rule
+    from gpuadvise.rules.report import Finding
+
+# What NVML must have answered for a check of one GPU: a rule that sees none of it passes, and
+# that would look like health.
+READINGS = {
+    "busy-device": ("processes", "memory_used_bytes"),
+    "competing-contexts": ("processes",),
+    "degraded-link": ("pcie_generation", "pcie_lanes"),
+    "ecc-errors": ("ecc_uncorrected", "row_remap_failed"),
+    "hot-device": ("temperature_celsius",),
+    "persistence-mode-off": ("persistence_mode",),
+    "restricted-compute-mode": ("compute_mode",),
+    "throttled-clocks": ("clock_event_reasons",),
+}
+# An idle GPU lowers its clocks and its link to save power: these can be judged at work only.
+AT_WORK = frozenset({"degraded-link", "throttled-clocks"})
+_OF_A_GPU = frozenset({"device", "telemetry", "mig", "driver"})
+_OF_A_MACHINE = frozenset({"environment", "devices"})
+_KINDS = frozenset({Kind.DEVICE, Kind.NVML, Kind.BINARY})
+
+
+class Status(StrEnum):
+    """What came of one check."""
+
+    OK = "ok"
+    FINDING = "finding"
+    IDLE = "idle, not judged"
+    UNAVAILABLE = "not available"
+
+
+class Check(NamedTuple):
+    """One rule on one GPU, or on the machine where *gpu* is None."""
+
+    rule: Rule
+    gpu: int | None
+    status: Status
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
+
+
+def checks(machine: Machine, environment: Mapping[str, str] | None) -> tuple[Check, ...]:
+    """Return each check of *machine*; *environment* is None where another machine was recorded."""
+    from gpuadvise.rules.guide import RULES
+
+    known = _machine_facts(machine, environment)
+    general = tuple(rule for rule in RULES if _is_about(rule, _OF_A_MACHINE))
+    special = tuple(rule for rule in RULES if _is_about(rule, _OF_A_GPU))
+    return (
+        *_judged(general, known, None, None),
+        *(
+            check
+            for number, gpu in enumerate(machine.gpus)
+            for check in _judged(special, _gpu_facts(gpu, machine), gpu, number)
+        ),
+    )
+
+
+def _is_about(rule: Rule, facts: frozenset[str]) -> bool:
+    kinds = _KINDS.issuperset(rule.kinds) and set(rule.kinds) != {Kind.BINARY}
+    return kinds and bool(rule.needs) and rule.required <= facts and not rule.either
+
+
+def _machine_facts(machine: Machine, environment: Mapping[str, str] | None) -> Facts:
+    devices = tuple(gpu.device for gpu in machine.gpus)
+    return Facts(devices=devices or None, environment=environment)
+
+
+def _gpu_facts(gpu: Gpu, machine: Machine) -> Facts:
+    from gpuadvise.advisor.compatibility.drivers import parse_driver
+
+    return completed(
+        Facts(
+            device=gpu.device,
+            telemetry=gpu.telemetry,
+            mig=gpu.identity.mig is not None,
+            driver=parse_driver(machine.cuda_version) if machine.cuda_version else None,
+        )
+    )
+
+
+def _judged(
+    rules: tuple[Rule, ...], facts: Facts, gpu: Gpu | None, number: int | None
+) -> Iterator[Check]:
+    report = run(rules, facts)
+    outcomes = {line.rule.id: line.outcome for line in report.lines}
+    advice: dict[str, list[Finding]] = {}
+    for finding in report.findings:
+        advice.setdefault(finding.rule.id, []).append(finding)
+    for rule in rules:
+        outcome = outcomes.get(rule.id)
+        if isinstance(outcome, Advice) or rule.id in advice:
+            yield Check(rule, number, Status.FINDING, tuple(advice[rule.id]))
+        elif outcome is None or isinstance(outcome, Skipped):
+            yield Check(rule, number, Status.UNAVAILABLE, reason=_why_not(rule, facts))
+        elif isinstance(outcome, Failed):
+            yield Check(rule, number, Status.UNAVAILABLE, reason=outcome.error)
+        else:
+            yield _passed(rule, gpu, number)
+
+
+def _why_not(rule: Rule, facts: Facts) -> str:
+    if "environment" in rule.needs and facts.environment is None:
+        return "the file does not tell the environment"
+    if "telemetry" in rule.needs and facts.telemetry is None:
+        return "NVML gave no readings"
+    if "driver" in rule.needs and facts.driver is None:
+        return "the newest CUDA of the driver is not known"
+    return "no GPU answers"
+
+
+def _passed(rule: Rule, gpu: Gpu | None, number: int | None) -> Check:
+    """Return the check of a rule that saw nothing wrong, unless it could not have seen it."""
+    telemetry = gpu.telemetry if gpu else None
+    if telemetry is None:
+        return Check(rule, number, Status.OK)
+    unread = [name for name in READINGS.get(rule.id, ()) if getattr(telemetry, name) is None]
+    if unread and len(unread) == len(READINGS[rule.id]):
+        reason = telemetry.reasons.get(unread[0], "NVML does not say")
+        return Check(rule, number, Status.UNAVAILABLE, reason=reason)
+    if rule.id in AT_WORK and is_idle(telemetry):
+        return Check(rule, number, Status.IDLE, reason="--load puts the GPU to work for it")
+    return Check(rule, number, Status.OK)
+
+
+def is_idle(telemetry: Telemetry) -> bool:
+    """Return whether the GPU rests, so that its clocks and link say nothing of their best."""
+    return (
+        link_is_idle(telemetry)
+        or IDLE_REASON in (telemetry.clock_event_reasons or ())
+        or telemetry.gpu_utilisation == 0
+    )

@@ -1,0 +1,51 @@
+"""Picture files of ``--plot``, in the format of their suffix, drawn by matplotlib."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.prose import inert, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+
+SUFFIXES = (".svg", ".png", ".pdf")
+_INCHES = (8, 5)
+
+
+def save(path: str, title: str, draw: Callable[[Axes], None]) -> None:
+    """Write what *draw* puts on the axes to *path*, under *title*.
+
+    Raises BadInput for a suffix or path that cannot be, Unavailable without matplotlib.
+    """
+    if not path.lower().endswith(SUFFIXES):
+        raise BadInput(f"--plot: {quoted(path)} ends in none of {', '.join(SUFFIXES)}.")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise Unavailable(
+            "--plot needs the package matplotlib.",
+            hint="Install it with: pip install 'gpuadvise[plot]'.",
+        ) from None
+    except ValueError as error:  # its settings are read at import
+        hint = "$MPLBACKEND or a matplotlibrc file may be wrong."
+        raise Unavailable(f"matplotlib cannot start: {inert(str(error))}", hint=hint) from None
+    figure = Figure(figsize=_INCHES, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(literal(title))
+    draw(axes)
+    try:
+        with warnings.catch_warnings(action="ignore"):  # letters that its fonts lack
+            figure.savefig(os.fspath(path))
+    except OSError as error:
+        raise BadInput(f"--plot: {quoted(path)} cannot be written: {error.strerror}.") from None
+
+
+def literal(text: str) -> str:
+    """Return foreign *text* as matplotlib shows it literally, without its TeX."""
+    return inert(text).replace("\\", "\\\\").replace("$", r"\$")

@@ -1,0 +1,130 @@
+"""The XML of nvidia-smi as a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuadvise.advisor.backends.nvidia_smi import machine_from_xml
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.telemetry import IDLE_REASON, ProcessKind
+
+XML = b"""<?xml version="1.0" ?>
+<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">
+<nvidia_smi_log>
+ <timestamp>Sun Nov 22 08:00:00 2026</timestamp>
+ <driver_version>580.159.04</driver_version>
+ <cuda_version>13.0</cuda_version>
+ <attached_gpus>1</attached_gpus>
+ <gpu id="00000000:01:00.0">
+  <product_name>NVIDIA H200</product_name>
+  <persistence_mode>Disabled</persistence_mode>
+  <mig_mode><current_mig>Disabled</current_mig></mig_mode>
+  <uuid>GPU-00000000-0000-0000-0000-000000000001</uuid>
+  <pci>
+   <pci_bus_id>00000000:01:00.0</pci_bus_id>
+   <pci_gpu_link_info>
+    <pcie_gen><max_link_gen>5</max_link_gen><current_link_gen>1</current_link_gen></pcie_gen>
+    <link_widths><max_link_width>16x</max_link_width><current_link_width>8x</current_link_width></link_widths>
+   </pci_gpu_link_info>
+  </pci>
+  <performance_state>P0</performance_state>
+  <clocks_event_reasons>
+   <clocks_event_reason_gpu_idle>Not Active</clocks_event_reason_gpu_idle>
+   <clocks_event_reason_sw_power_cap>Active</clocks_event_reason_sw_power_cap>
+  </clocks_event_reasons>
+  <fb_memory_usage><total>143771 MiB</total><reserved>615 MiB</reserved><used>4 MiB</used><free>143152 MiB</free></fb_memory_usage>
+  <compute_mode>Default</compute_mode>
+  <utilization><gpu_util>97 %</gpu_util><memory_util>12 %</memory_util></utilization>
+  <ecc_mode><current_ecc>Enabled</current_ecc><pending_ecc>Enabled</pending_ecc></ecc_mode>
+  <ecc_errors><volatile>
+   <sram_correctable>0</sram_correctable><sram_uncorrectable_parity>1</sram_uncorrectable_parity>
+   <sram_uncorrectable_secded>0</sram_uncorrectable_secded>
+   <dram_correctable>2</dram_correctable><dram_uncorrectable>0</dram_uncorrectable>
+  </volatile></ecc_errors>
+  <remapped_rows><remapped_row_pending>No</remapped_row_pending><remapped_row_failure>Yes</remapped_row_failure></remapped_rows>
+  <temperature><gpu_temp>61 C</gpu_temp><gpu_temp_max_threshold>N/A</gpu_temp_max_threshold></temperature>
+  <gpu_power_readings><instant_power_draw>400.50 W</instant_power_draw><current_power_limit>700.00 W</current_power_limit></gpu_power_readings>
+  <clocks><sm_clock>1500 MHz</sm_clock><mem_clock>3201 MHz</mem_clock></clocks>
+  <max_clocks><sm_clock>1980 MHz</sm_clock><mem_clock>3201 MHz</mem_clock></max_clocks>
+  <processes><process_info><pid>7</pid><type>C</type><process_name>train</process_name><used_memory>100 MiB</used_memory></process_info></processes>
+ </gpu>
+</nvidia_smi_log>
+"""
+
+
+def test_every_reading_has_its_base_unit() -> None:
+    machine = machine_from_xml(XML)
+    (gpu,) = machine.gpus
+    now = gpu.telemetry
+    assert now is not None
+    assert (machine.driver_version, machine.cuda_version) == ("580.159.04", "13.0")
+    assert (gpu.device.id, gpu.device.sm_count) == ("h200-sxm", 132)
+    assert now.sm_clock_hz == 1_500_000_000
+    assert now.memory_total_bytes == 143_771 << 20
+    assert (now.pcie_generation, now.pcie_generation_max) == (1, 5)
+    assert (now.pcie_lanes, now.pcie_lanes_max) == (8, 16)
+    assert now.clock_event_reasons == ("the power limit is reached",)
+    assert (now.ecc_corrected, now.ecc_uncorrected) == (2, 1)
+    assert (now.row_remap_pending, now.row_remap_failed) == (False, True)
+    assert (now.power_watts, now.gpu_utilisation) == (400.5, 0.97)
+    assert now.persistence_mode is False
+    assert now.processes is not None
+    assert (now.processes[0].kind, now.processes[0].memory_bytes) == (
+        ProcessKind.COMPUTE,
+        100 << 20,
+    )
+
+
+def test_what_is_not_listed_has_a_reason() -> None:
+    (gpu,) = machine_from_xml(XML).gpus
+    assert gpu.telemetry is not None
+    assert gpu.telemetry.temperature_shutdown_celsius is None
+    assert gpu.telemetry.reasons["temperature_shutdown_celsius"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"<?xml",
+        b"<html></html>",
+        b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><nvidia_smi_log/>',
+        b"<a>" * 100_000,
+    ],
+)
+def test_other_xml_is_a_sentence(content: bytes) -> None:
+    with pytest.raises(BadInput):
+        machine_from_xml(content)
+
+
+@given(at=st.integers(0, len(XML)), noise=st.binary(max_size=40))
+def test_damage_is_a_sentence_or_read(at: int, noise: bytes) -> None:
+    try:
+        machine_from_xml(XML[:at] + noise + XML[at + len(noise) :])
+    except BadInput as error:
+        assert error.message
+
+
+def test_a_recorded_h200_says_what_nvml_said() -> None:
+    """What does not move: NVML's answers of the same machine, taken a second apart."""
+    recorded = Path(__file__).parent / "recorded" / "nvidia-smi-h200.xml"
+    (gpu,) = machine_from_xml(recorded.read_bytes()).gpus
+    now = gpu.telemetry
+    assert now is not None
+    assert (gpu.device.id, gpu.device.name) == ("h200-sxm", "NVIDIA H200")
+    assert (now.sm_clock_max_hz, now.memory_clock_max_hz) == (1_980_000_000, 3_201_000_000)
+    assert (now.pcie_generation_max, now.pcie_lanes_max) == (5, 16)
+    assert now.memory_total_bytes == 150_754_820_096
+    assert (now.ecc_enabled, now.ecc_corrected, now.ecc_uncorrected) == (True, 0, 0)
+    assert (now.row_remap_pending, now.row_remap_failed) == (False, False)
+    assert (now.power_limit_watts, now.persistence_mode, now.compute_mode) == (
+        700.0,
+        True,
+        "default",
+    )
+    assert now.clock_event_reasons == (IDLE_REASON,)
+    assert now.processes == ()

@@ -1,0 +1,127 @@
+"""``gpuadvise doctor``: checks of recorded machines, and of one without a GPU."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gpuadvise.advisor.backends import driver_presence
+from gpuadvise.cli.doctor import evaluate
+from gpuadvise.cli.schema import bundled
+from gpuadvise.rules.guide import RULES
+
+BOXES = Path(__file__).parent / "boxes"
+IDLE, BUSY = str(BOXES / "h200.json"), str(BOXES / "h200-busy.json")
+
+
+@pytest.fixture(autouse=True)
+def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_presence, "_UNIX", ())
+
+
+def document(ran) -> dict:
+    """Return the JSON of an answer, which keeps the published schema."""
+    answer = json.loads(ran.out)
+    Draft202012Validator(json.loads(bundled("doctor"))).validate(answer)
+    return answer
+
+
+def altered(tmp_path: Path, source: str, **telemetry: object) -> str:
+    """Return a copy of the recorded machine *source* with other readings."""
+    box = json.loads(Path(source).read_text())
+    box["result"]["devices"][0]["telemetry"].update(telemetry)
+    path = tmp_path / "box.json"
+    path.write_text(json.dumps(box))
+    return str(path)
+
+
+def statuses(result: dict) -> dict[str, str]:
+    return {check["check"]: check["status"] for check in result["checks"]}
+
+
+def test_a_busy_machine_is_judged_in_full(cli) -> None:
+    answer = document(cli("doctor", "--from", BUSY, "--format", "json"))
+    assert answer["result"]["verdict"] == "findings"
+    assert [finding["rule"] for finding in answer["findings"]] == ["busy-device"]
+    assert statuses(answer["result"])["degraded-link"] == "ok"
+
+
+def test_clocks_and_link_of_an_idle_gpu_are_not_judged(cli) -> None:
+    result = document(cli("doctor", "--from", IDLE, "--format", "json"))["result"]
+    assert result["verdict"] == "healthy"
+    idle = {name for name, status in statuses(result).items() if status == "idle, not judged"}
+    assert idle == evaluate.AT_WORK
+
+
+@pytest.mark.parametrize(
+    ("readings", "rule"),
+    [
+        ({"pcie_lanes": 8}, "degraded-link"),
+        ({"clock_event_reasons": ["hardware thermal slowdown: the GPU is far too hot"]}, "throttled-clocks"),
+        ({"ecc_uncorrected": 3}, "ecc-errors"),
+        ({"persistence_mode": False}, "persistence-mode-off"),
+        ({"compute_mode": "prohibited"}, "restricted-compute-mode"),
+    ],
+)  # fmt: skip
+def test_each_fault_is_found(cli, tmp_path: Path, readings: dict[str, object], rule: str) -> None:
+    box = altered(tmp_path, BUSY, **readings)
+    answer = document(cli("doctor", "--from", box, "--format", "json"))
+    assert rule in [finding["rule"] for finding in answer["findings"]]
+
+
+def test_what_nvml_does_not_offer_is_not_called_healthy(cli, tmp_path: Path) -> None:
+    box = altered(
+        tmp_path, BUSY, ecc_uncorrected=None, row_remap_failed=None, reasons={"ecc_uncorrected": "not supported"}
+    )  # fmt: skip
+    answer = document(cli("doctor", "--from", box, "--format", "json"))["result"]
+    check = next(check for check in answer["checks"] if check["check"] == "ecc-errors")
+    assert (check["status"], check["reason"]) == ("not available", "not supported")
+
+
+def test_a_threshold_decides_the_exit_code(cli, tmp_path: Path) -> None:
+    box = altered(tmp_path, BUSY, ecc_uncorrected=3)
+    assert cli("doctor", "--from", box, "--fail-on", "high").code == 1
+    assert cli("doctor", "--from", IDLE, "--fail-on", "low").code == 0
+
+
+def test_a_machine_without_a_driver_is_broken(cli) -> None:
+    ran = cli("doctor", "--format", "json")
+    answer = document(ran)
+    assert (ran.code, answer["result"]["verdict"]) == (3, "broken")
+    assert answer["result"]["software"]["python"]
+
+
+def test_a_report_holds_all_checks_and_no_identity(cli) -> None:
+    text = cli("doctor", "--from", BUSY, "--report", "markdown").out
+    assert "throttled-clocks" in text
+    assert "GPU-" not in text
+    ids = document(cli("doctor", "--from", BUSY, "--report", "json", "--with-ids"))
+    assert "uuid" in ids["result"]["gpus"][0]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--report", "pdf"), '--report: "pdf" is not known here.'),
+        (("--fail-on", "urgent"), '--fail-on: "urgent" is not a priority.'),
+        (("--watch", "0"), '--watch: "0" is not a time.'),
+        (("--load",), "--load needs this machine's GPUs"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(cli, options: tuple[str, ...], said: str) -> None:
+    ran = cli("doctor", "--from", IDLE, *options)
+    assert ran.code == 2
+    assert said in ran.err
+
+
+def test_every_reading_that_a_check_names_exists() -> None:
+    from dataclasses import fields
+
+    from gpuadvise.advisor.telemetry import Telemetry
+
+    known = {field.name for field in fields(Telemetry)}
+    assert set(evaluate.READINGS) | evaluate.AT_WORK <= {rule.id for rule in RULES}
+    assert {name for names in evaluate.READINGS.values() for name in names} <= known
