@@ -28,11 +28,10 @@ from gpuadvise.advisor.source.text import LARGEST, source_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from gpuadvise.advisor.backends.compiler_options import CompilerOptions
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.source.device_code import KernelSource
 
-SUFFIXES = (".cu", ".cuh")
-COMPILERS = ("nvrtc", "nvcc")
 # A project's own headers that one file pulls in; more are a library, which -I names.
 _MOST_HEADERS = 500
 _NVCC_SECONDS = 600
@@ -41,21 +40,6 @@ _MOST_NAMED = 4
 _NOT_FOUND = re.compile(r'(?:could not|cannot) open source file "([^"]{1,300})"')
 # Unannotated functions that remain are helpers of kernels; C++17 is nvcc's default as well.
 _ALWAYS = ("--device-as-default-execution-space", "--std=c++17")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompilerOptions:
-    """How source files are compiled; *compiler* is one of COMPILERS."""
-
-    compiler: str = "nvrtc"
-    folders: tuple[str, ...] = ()  # -I
-    defines: tuple[str, ...] = ()  # -D
-    others: tuple[str, ...] = ()
-
-    def words(self) -> tuple[str, ...]:
-        """Return them as every compiler takes them."""
-        folders = (f"-I{folder}" for folder in self.folders)
-        return (*folders, *(f"-D{define}" for define in self.defines), *self.others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.backends.cuda_sources import (
-    SUFFIXES,
-    compile_source,
-    read_cuda_source,
-)
+from gpuadvise.advisor.backends.compiler_options import SUFFIXES
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Source
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.binaries.options import ReadOptions
@@ -98,6 +94,8 @@ class Gatherer:
 
     def _compiled(self, path: str) -> Iterator[Item]:
         """Yield what the source file *path* compiles to, target by target."""
+        from gpuadvise.advisor.backends.cuda_sources import compile_source, read_cuda_source
+
         source = read_cuda_source(path, self.asked.build)
         self.seen.notes += source_notes(source)
         for target in self.asked.source_targets(self.gpu):

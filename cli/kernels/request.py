@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.backends.cuda_sources import CompilerOptions
+from gpuadvise.advisor.backends.compiler_options import CompilerOptions
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted

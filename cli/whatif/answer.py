@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.backends.cuda_sources import SUFFIXES, compile_source, read_cuda_source
+from gpuadvise.advisor.backends.compiler_options import SUFFIXES
+from gpuadvise.advisor.backends.cuda_sources import compile_source, read_cuda_source
 from gpuadvise.advisor.binaries.cubin.code import code_of
 from gpuadvise.advisor.binaries.model import Kernel
 from gpuadvise.advisor.binaries.read import read_stream
@@ -29,7 +30,8 @@ from gpuadvise.cli.options import named
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gpuadvise.advisor.backends.cuda_sources import CompilerOptions, CudaSource
+    from gpuadvise.advisor.backends.compiler_options import CompilerOptions
+    from gpuadvise.advisor.backends.cuda_sources import CudaSource
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.source.device_code import KernelSource
     from gpuadvise.cli.exits import Exit
@@ -193,9 +195,10 @@ class _Compiler:
             caps = tuple(sorted(set().union(*steps)))
         capped = self._all([_Build(cap=cap, threads=t) for t in shapes for cap in caps])
         kernels = own | capped
-        if len(caps) > 1 and len({made.kernel.registers for made in kernels.values()}) == 1:
+        registers = {made.kernel.registers or 0 for made in kernels.values()}
+        if len(registers) == 1 and any(cap < min(registers) for cap in caps):
             self.notes.append(
-                "No cap changes the registers; bounds in a macro would keep them as they are."
+                "No cap changes the registers: bounds in a macro keep them as they are."
             )
         return [
             self._candidate(kernels[_Build(cap=cap, threads=threads if request.block_define else None)], threads, cap)

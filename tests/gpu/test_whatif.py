@@ -12,11 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuadvise.advisor.backends.cuda_sources import (
-    CompilerOptions,
-    compile_source,
-    read_cuda_source,
-)
+from gpuadvise.advisor.backends.compiler_options import CompilerOptions
+from gpuadvise.advisor.backends.cuda_sources import compile_source, read_cuda_source
 from gpuadvise.advisor.capability import parse_capability
 
 pytestmark = pytest.mark.gpu
