@@ -216,12 +216,6 @@ def show_flops(rate: float) -> str:
     return _decimal(rate, _FLOPS, "FLOP/s")
 
 
-def show_operations(count: float) -> str:
-    """Return a number of operations as ``2 GFLOP``."""
-    units = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6))
-    return _decimal(count, units, "FLOP")
-
-
 def show_share(share: float) -> str:
     """Return *share* (0 to 1) as ``62.5 %``."""
     return f"{_short(share * 100)} %"

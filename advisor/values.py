@@ -211,7 +211,9 @@ class Distance(NamedTuple):
         """Return the distance in elements of *element* bytes; raises BadInput for a part of one."""
         whole_elements, rest = divmod(self.bytes_of(element), element)
         if rest:
-            raise BadInput(f"{self.amount} bytes are no whole number of {element}-byte elements.")
+            raise BadInput(
+                f"{self.amount} bytes are not a whole number of {element}-byte elements."
+            )
         return whole_elements
 
 

@@ -108,7 +108,7 @@ def outcome(data: bytes) -> str:
 
 def _list(data: bytes, entries: int) -> None:
     """Read *data* as a listing does, which must find as many *entries*."""
-    items = read_stream(io.BytesIO(data), "case", ReadOptions(kernels=False, counted=True))
+    items = read_stream(io.BytesIO(data), "case", ReadOptions(kernels=False, tally=True))
     for item in items:
         entries -= item.times if isinstance(item, EntryTally) else isinstance(item, Entry)
     if entries:

@@ -37,7 +37,7 @@ COMMANDS = (
     CommandRow("bandwidth", "Theoretical and effective bandwidth, and what is normal."),
     CommandRow("access", "How a warp's global access is coalesced."),
     CommandRow("banks", "Shared-memory bank conflicts, and the padding that ends them."),
-    CommandRow("overlap", "What staging copies and kernels over streams wins."),
+    CommandRow("overlap", "How much overlapping copies with kernels saves."),
     CommandRow("roofline", "Memory- or compute-bound, and what is attainable."),
     CommandRow("scaling", "What parallelising can win: Amdahl and Gustafson.", "scaling"),
     CommandRow("latency", "Warps and bytes in flight that hide latency."),

@@ -88,7 +88,7 @@ def _checked(rule: object, place: str) -> Rule:
     strange = [name for name in (*rule.parameters, *rule.either) if name not in known]
     if strange:
         raise BadInput(
-            f"{place}: check() asks for {quoted(strange[0])}, which is no fact.",
+            f"{place}: check() asks for {quoted(strange[0])}, which is not a fact.",
             hint=_hint(strange[0], [*known]),
         )
     return rule

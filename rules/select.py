@@ -47,7 +47,7 @@ def _named(rules: Sequence[Rule], name: str, where: str) -> list[Rule]:
     if picked or name in (*Topic, *Priority):
         return picked
     raise BadInput(
-        f"{where}: {quoted(name)} is no rule, topic or priority.", hint=_hint(rules, name)
+        f"{where}: {quoted(name)} is not a rule, a topic or a priority.", hint=_hint(rules, name)
     )
 
 

@@ -233,7 +233,7 @@ def check_selector(text: str) -> str:
     if len(clean) <= 64 and any(form.fullmatch(clean) for form in (_INDEX, _UUID, _PCI)):
         return clean
     raise BadInput(
-        f"--device: {quoted(text)} is no index, UUID or PCI id.",
+        f"--device: {quoted(text)} is not an index, a UUID or a PCI id.",
         hint="Write 0, GPU-3f2a…, MIG-3f2a… or 0000:06:00.0; --gpu takes names.",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.backends.user_files import read_small
 from gpuadvise.advisor.description.tables import DescriptionFault, Key, KeyTable
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
@@ -68,8 +69,8 @@ def _settings(path: Path, table: object) -> Settings:
 def _toml(path: Path) -> dict[str, Any]:
     import tomllib
 
+    content = read_small(str(path), largest=_LARGEST, name=quoted(path.name))
     try:
-        with path.open("rb") as file:
-            return tomllib.loads(file.read(_LARGEST).decode("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        return tomllib.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{quoted(path.name)} cannot be used: {str(error)[:200]}.") from None

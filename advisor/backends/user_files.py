@@ -1,45 +1,73 @@
-"""Measured link parameters as files: what ``measure`` saved, or written by hand."""
+"""Files that the user names: opened, read whole when small, and read as what they hold.
+
+Parsers are imported where they are used: a reader of binaries needs the opener only.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.quantity import show_bytes
-from gpuadvise.advisor.snapshot import read_machine
-from gpuadvise.advisor.transfers.links import link_model_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedReader
 
     from gpuadvise.advisor.gpu import Machine
     from gpuadvise.advisor.transfers.links import LinkModel
 
 
-def read_small(path: str, *, largest: int) -> bytes:
+def unreadable(error: OSError | ValueError, name: str) -> BadInput:
+    """Return the error that says why *name* (quoted, perhaps with its option) cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return BadInput(f"{name} cannot be read: there is no such file.")
+    if isinstance(error, PermissionError):
+        return BadInput(f"{name} cannot be read: this user may not.")
+    if isinstance(error, OSError):
+        return BadInput(f"{name} cannot be read: {error.strerror or error}.")
+    return BadInput(f"{name} cannot be the name of a file.")  # it holds a zero byte
+
+
+def open_file(path: str, *, name: str | None = None) -> BufferedReader:
+    """Return the file *path*, open; raises BadInput that calls it *name*."""
+    try:
+        return open(path, "rb")
+    except (OSError, ValueError) as error:
+        raise unreadable(error, name or quoted(path)) from None
+
+
+@contextmanager
+def opened(path: str, *, name: str | None = None) -> Iterator[BufferedReader]:
+    """Open *path* for reading; an error of the system, then or later, becomes BadInput."""
+    try:
+        with open_file(path, name=name) as file:
+            yield file
+    except OSError as error:
+        raise unreadable(error, name or quoted(path)) from None
+
+
+def read_small(path: str, *, largest: int, name: str | None = None) -> bytes:
     """Return the content of the file *path* (``-``: stdin), of up to *largest* bytes.
 
-    Raises BadInput for a file that cannot be read or is larger.
+    Raises BadInput, which calls the file *name*, when it cannot be read or is larger.
     """
-    try:
-        if path == "-":
-            content = sys.stdin.buffer.read(largest + 1)
-        else:
-            with open(path, "rb") as file:
-                content = file.read(largest + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no usable file name"
-        raise BadInput(f"{quoted(path)} cannot be read: {reason}.") from None
+    name = name or quoted(path)
+    if path == "-":
+        content = sys.stdin.buffer.read(largest + 1)
+    else:
+        with opened(path, name=name) as file:
+            content = file.read(largest + 1)
     if len(content) > largest:
-        raise BadInput(f"{quoted(path)} is larger than {show_bytes(largest)}.")
+        raise BadInput(f"{name} is larger than {show_bytes(largest)}.")
     return content
 
 
-# A full measurement with all its rows is some 100 KB.
+# A full measurement with all its rows is some 100 KB, a snapshot with telemetry about 8 KB.
 _LARGEST_BYTES = 8 << 20
 
 
@@ -49,6 +77,8 @@ def read_calibration(path: str) -> LinkModel:
     The file holds the parameters themselves or an answer of ``measure``, which has them under
     ``result.calibration``. Raises BadInput that names the file.
     """
+    from gpuadvise.advisor.transfers.links import link_model_from_json
+
     content = read_small(path, largest=_LARGEST_BYTES)
     try:
         data = _parameters(json.loads(content))
@@ -72,18 +102,14 @@ def _parameters(document: Any) -> Any:
     return document
 
 
-# A record with telemetry is about 8 KB; this is a thousand of them.
-
-
 def read_snapshot(path: str) -> Machine:
     """Return the machine saved in the file *path* (``-``: stdin); raises BadInput naming it.
 
     The file is an answer of ``device --all`` or the XML of ``nvidia-smi -q -x``.
     """
-    try:
-        content = read_small(path, largest=_LARGEST_BYTES)
-    except BadInput as error:
-        raise BadInput(f"--from: {error.message}") from None
+    from gpuadvise.advisor.snapshot import read_machine
+
+    content = read_small(path, largest=_LARGEST_BYTES, name=f"--from: {quoted(path)}")
     try:
         if content.lstrip()[:5] in (b"<?xml", b"<nvid"):
             from gpuadvise.advisor.backends.nvidia_smi import machine_from_xml
@@ -94,17 +120,3 @@ def read_snapshot(path: str) -> Machine:
         raise BadInput(f"--from: {quoted(path)} is not JSON.") from None
     except BadInput as error:
         raise BadInput(f"--from: {quoted(path)}: {error.message}", hint=error.hint) from None
-
-
-@contextmanager
-def opened(path: str) -> Iterator[IO[bytes]]:
-    """Open *path* for reading; what the system refuses, then or later, becomes BadInput."""
-    try:
-        with open(path, "rb") as file:
-            yield file
-    except OSError as error:
-        raise BadInput(f"{quoted(path)} cannot be read: {error.strerror or error}.") from None
-    except ValueError as error:  # a name with a zero byte
-        if "null" not in str(error):
-            raise
-        raise BadInput(f"{quoted(path)} is no usable file name.") from None

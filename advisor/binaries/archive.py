@@ -19,8 +19,8 @@ _END = b"`\n"
 _SYMBOLS = (b"/", b"/SYM64/", b"__.SYMDEF", b"__.SYMDEF SORTED")
 _LONG_NAMES = b"//"
 _BSD = b"#1/"
-_MOST_MEMBERS = 200_000
-_MOST_NAMES = 1 << 26
+_MAX_MEMBERS = 200_000
+_MAX_NAMES = 1 << 26
 _LONGEST_NAME = 4096
 
 
@@ -50,13 +50,13 @@ def read_members(span: FileSpan) -> Iterator[Member]:
         stored = 0 if thin and not index else size
         if at + stored > span.size:
             raise Damaged(f"A member claims {size:,} bytes, more than the file has left.", at)
-        if raw == _LONG_NAMES and size <= _MOST_NAMES:
+        if raw == _LONG_NAMES and size <= _MAX_NAMES:
             names = span.read(at, size)
         elif not index:
             yield _member(span, raw, names, at, size)
             count += 1
-        if count > _MOST_MEMBERS:
-            raise Damaged(f"It has more than {_MOST_MEMBERS:,} members.", at)
+        if count > _MAX_MEMBERS:
+            raise Damaged(f"It has more than {_MAX_MEMBERS:,} members.", at)
         at += stored + stored % 2
 
 

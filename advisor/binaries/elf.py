@@ -26,7 +26,7 @@ _HEADER = struct.Struct("<4s5B7xHHIQQQIHHHHHH")
 # The address, alignment and entry size of a section are of no use here.
 _SECTION = struct.Struct("<IIQ8xQQII16x")
 # 5,362 is the most seen in one image. This bounds memory, about 300 bytes each.
-_MOST_SECTIONS = 1 << 18
+_MAX_SECTIONS = 1 << 18
 _NAMES_EXTENDED = 0xFFFF
 
 
@@ -88,7 +88,7 @@ def read_sections(span: Span, header: Header) -> list[Section]:
     if header.section_size != _SECTION.size:
         raise Damaged(f"Its section headers are {header.section_size} bytes, not 64.", 58)
     count = header.section_count or _extended_count(span, header)
-    if count > _MOST_SECTIONS:
+    if count > _MAX_SECTIONS:
         raise Damaged(f"It claims {count:,} sections.", header.sections_at)
     table = span.read(header.sections_at, count * _SECTION.size)
     return list(map(_as_section, _SECTION.iter_unpack(table)))

@@ -1,4 +1,4 @@
-"""Sections of host files, ELF or PE: their names, and where no container can be."""
+"""Sections of host ELF and PE files: names, and ranges that cannot hold a container."""
 
 from __future__ import annotations
 
@@ -27,45 +27,45 @@ _WRITTEN_BY_COMPILERS = (".eh_frame", ".gcc_except_table", ".debug_", ".zdebug_"
 _FULL_NAMES = {_LOADED[:8]: _LOADED, LINK_INPUT[:8]: LINK_INPUT}
 
 
-class FileGap(NamedTuple):
-    """A section's bytes in the file."""
+class HostSection(NamedTuple):
+    """A section of a host file: where its bytes lie, and whether to search them."""
 
     start: int
     end: int
     name: str
-    barren: bool  # code, symbols, relocations: nothing to search
+    skipped: bool  # host code, symbols, relocations: cannot hold a container
 
 
 class Sections:
     """The sections of a host file, in file order; none when they cannot be read."""
 
-    def __init__(self, pieces: list[FileGap]) -> None:
-        self._pieces = sorted(pieces)
-        self._starts = [piece.start for piece in self._pieces]
+    def __init__(self, sections: list[HostSection]) -> None:
+        self._sections = sorted(sections)
+        self._starts = [section.start for section in self._sections]
 
     def at(self, offset: int) -> str | None:
         """Return the name of the section at a file offset."""
         index = bisect_right(self._starts, offset) - 1
-        if index < 0 or offset >= self._pieces[index].end:
+        if index < 0 or offset >= self._sections[index].end:
             return None
-        return self._pieces[index].name
+        return self._sections[index].name
 
     def until(self, offset: int) -> int | None:
-        """Return up to where what ``at`` says of *offset* holds; None: to the end of the file."""
+        """Return where the answer of ``at`` for *offset* ends; None: at the end of the file."""
         index = bisect_right(self._starts, offset)
         following = self._starts[index] if index < len(self._starts) else None
-        end = self._pieces[index - 1].end if index else offset
+        end = self._sections[index - 1].end if index else offset
         if offset >= end or (following is not None and following < end):
             return following
         return end
 
     def loaded(self) -> bool:
         """Return whether there is a section of images that the program loads."""
-        return any(piece.name == _LOADED for piece in self._pieces)
+        return any(section.name == _LOADED for section in self._sections)
 
-    def barren(self) -> list[tuple[int, int]]:
+    def skipped(self) -> list[tuple[int, int]]:
         """Return start and end of the sections that cannot hold a container, in order."""
-        return [(piece.start, piece.end) for piece in self._pieces if piece.barren]
+        return [(section.start, section.end) for section in self._sections if section.skipped]
 
 
 def read_sections(span: Span) -> Sections:
@@ -78,36 +78,36 @@ def read_sections(span: Span) -> Sections:
     return Sections([])
 
 
-def _elf(span: Span) -> list[FileGap]:
+def _elf(span: Span) -> list[HostSection]:
     if span.read(4, 2) != b"\x02\x01":
         return []  # 32 bits, or big-endian: searched without its sections
     header = elf.read_header(span)
     sections = elf.read_sections(span, header)
     names = elf.read_names(span, header, sections)
     return [
-        _piece(section, elf.text_at(names, section.name, _LONGEST_NAME))
+        _host_section(section, elf.text_at(names, section.name, _LONGEST_NAME))
         for section in sections
         if section.type not in (elf.SECTION_NULL, elf.SECTION_NOBITS) and names
     ]
 
 
-def _piece(section: elf.Section, name: str) -> FileGap:
-    barren = (
+def _host_section(section: elf.Section, name: str) -> HostSection:
+    skipped = (
         bool(section.flags & elf.FLAG_EXECUTABLE)
         or section.type != elf.SECTION_PROGBITS
         or name.startswith(_WRITTEN_BY_COMPILERS)
     )
-    return FileGap(section.offset, section.offset + section.size, name, barren)
+    return HostSection(section.offset, section.offset + section.size, name, skipped)
 
 
-def _pe(span: Span) -> list[FileGap]:
+def _pe(span: Span) -> list[HostSection]:
     (at,) = struct.unpack("<I", span.read(_PE_AT, 4))
     magic, _, count, _, _, _, optional, _ = _COFF.unpack(span.read(at, _COFF.size))
     if magic != _PE_MAGIC:
         raise Damaged("It starts like a Windows program, but has no PE header.", at)
     table = span.read(at + _COFF.size + optional, count * _PE_SECTION.size)
     return [
-        FileGap(start, start + size, _pe_name(name), bool(flags & _PE_EXECUTABLE))
+        HostSection(start, start + size, _pe_name(name), bool(flags & _PE_EXECUTABLE))
         for name, _, _, size, start, _, _, _, _, flags in _PE_SECTION.iter_unpack(table)
         if size
     ]

@@ -80,15 +80,15 @@ class Residencies:
     limits: Limits | None = None
     block: int | None = None
     dynamic_smem: int = 0
-    _known: dict[tuple[object, ...], Residency] = field(default_factory=dict)
+    _residencies: dict[tuple[object, ...], Residency] = field(default_factory=dict)
 
     def of(self, kernel: Kernel) -> Residency:
         """Return the occupancy of *kernel*."""
         key = _WHAT_DECIDES(kernel)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._answer(kernel, *self._block(kernel))
-        return known
+        residency = self._residencies.get(key)
+        if residency is None:
+            residency = self._residencies[key] = self._answer(kernel, *self._block(kernel))
+        return residency
 
     def _block(self, kernel: Kernel) -> tuple[int | None, BlockFrom]:
         if self.block is not None:
@@ -135,14 +135,14 @@ def _own_limits(kernel: Kernel) -> Limits:
 
 
 def _resident(limits: Limits, launch: Launch, block_from: BlockFrom) -> Residency:
-    found = (
+    answer = (
         helper_block(limits, launch) if block_from is BlockFrom.BEST else occupancy(limits, launch)
     )
-    if found is None:
+    if answer is None:
         return Residency(reason=NO_BLOCK)
     return Residency(
-        block_threads=found.launch.threads,
+        block_threads=answer.launch.threads,
         block_from=block_from,
-        occupancy=found,
-        reason=found.reason,
+        occupancy=answer,
+        reason=answer.reason,
     )

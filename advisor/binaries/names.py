@@ -40,7 +40,9 @@ def can_demangle() -> bool:
 
 @lru_cache(maxsize=_KEPT)
 def _plain(name: str) -> str | None:
-    plain = demangle_apart(name) if _references(name) > _HARMLESS_REFERENCES else _demangled(name)
+    plain = (
+        demangle_in_child(name) if _references(name) > _HARMLESS_REFERENCES else _demangled(name)
+    )
     return None if plain is None or len(plain) > _LONGEST_PLAIN else plain
 
 
@@ -68,7 +70,7 @@ def _demangler() -> Callable[[str], str | None] | None:
 
 
 # A child that was killed this often is not started again: the file is made to do that.
-_MOST_DEATHS = 3
+_MAX_DEATHS = 3
 # 512 MiB and five seconds of processor time, for all names together.
 _CHILD = """
 import resource, sys
@@ -85,16 +87,16 @@ for line in sys.stdin:
 """
 
 
-class _Apart:
+class _ChildDemangler:
     """The child, started when the first such name comes."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[str] | None = None
         self._deaths = 0
 
-    def ask(self, name: str) -> str | None:
+    def demangle(self, name: str) -> str | None:
         """Return the plain name; None when it has none or costs too much."""
-        if self._deaths >= _MOST_DEATHS or not name.isprintable() or not name.isascii():
+        if self._deaths >= _MAX_DEATHS or not name.isprintable() or not name.isascii():
             return None
         child = self._child or self._started()
         try:
@@ -126,10 +128,10 @@ class _Apart:
         return self._child
 
 
-_apart = _Apart()
-atexit.register(_apart.stop)
+_child_demangler = _ChildDemangler()
+atexit.register(_child_demangler.stop)
 
 
-def demangle_apart(name: str) -> str | None:
+def demangle_in_child(name: str) -> str | None:
     """Return the C++ name behind *name*; None when it has none or would be too large."""
-    return _apart.ask(name)
+    return _child_demangler.demangle(name)

@@ -1,4 +1,4 @@
-"""What the caller of a reader wants, so that nothing else is unpacked."""
+"""What to read from a binary; nothing else is decompressed."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.model import Entry
 
-    Told = Callable[[str, int], None]
+    Progress = Callable[[str, int], None]
 
 _READABLE = (Content.SASS, Content.PTX)
 
 
 class ReadOptions(NamedTuple):
-    """Which items a reader gives; entries are always given.
+    """Which items a reader yields; entries always come.
 
-    *kernels*: False gives entries and damage only, and unpacks nothing but likely stubs.
-    *counted*: without kernels, entries that are as one before may come as ``Counted`` only.
+    *kernels*: False yields entries and damage only, and decompresses nothing but likely stubs.
+    *tally*: without kernels, may collapse equal entries into an ``EntryTally``.
     *processes*: how many may read the images of one large file, named by its path.
     *instructions*: count them, and those in double precision.
-    *unpacking*: called with the name of a wheel's member and its bytes so far.
-    *chosen*: of the images and PTX programs of one module, those whose kernels are wanted; by
-    default all images, or where there are none the PTX.
+    *progress*: called with the name of a wheel's member and its bytes so far.
+    *select*: picks, among the images and PTX programs of one module, those whose kernels to read;
+    by default all images, or the PTX where there are none.
     """
 
     kernels: bool = True
-    counted: bool = False
+    tally: bool = False
     processes: int = 1
     instructions: bool = False
-    unpacking: Told | None = None
-    chosen: Callable[[tuple[Entry, ...]], tuple[Entry, ...]] | None = None
+    progress: Progress | None = None
+    select: Callable[[tuple[Entry, ...]], tuple[Entry, ...]] | None = None
 
     def pick(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Return those of one module's *entries* whose kernels are to be read."""
         if not self.kernels:
             return ()
         readable = tuple(entry for entry in entries if entry.content in _READABLE)
-        if self.chosen is not None:
-            return self.chosen(readable)
+        if self.select is not None:
+            return self.select(readable)
         images = tuple(entry for entry in readable if entry.content is Content.SASS)
         return images or readable

@@ -1,4 +1,4 @@
-"""One door to every reader: what a file is, told from its first bytes, and what is in it."""
+"""Read any supported binary or text: tell the file type from its first bytes, then dispatch."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SNIFFED = 1 << 12
-_MOST_DAMAGE = 1000
-MOST_LOADED = 1 << 28  # bytes handed to a driver in one piece
+_MAX_DAMAGE = 1000
+MAX_LOADED = 1 << 28  # bytes handed to a driver in one piece
 
 
-def read(path: str, want: ReadOptions | None = None) -> Iterator[Item]:
+def read(path: str, options: ReadOptions | None = None) -> Iterator[Item]:
     """Yield the entries, kernels and damage of the file at *path*, as they are met.
 
-    Raises BadInput when it is no file or no text that anybody here reads, Unavailable when it
-    cannot be read or a package to unpack it is missing.
+    Raises BadInput when it is not a file, or a text in a format that is not supported; Unavailable
+    when it cannot be read or a package to decompress it is missing.
     """
     with opened(path) as (file, span):
-        yield from _limited(_read(file, span, Place(path=path), want or ReadOptions()))
+        yield from _limited(_read(file, span, Place(path=path), options or ReadOptions()))
 
 
-def read_stream(stream: BinaryIO, name: str, want: ReadOptions | None = None) -> Iterator[Item]:
+def read_stream(stream: BinaryIO, name: str, options: ReadOptions | None = None) -> Iterator[Item]:
     """Yield what is in all of *stream*, under *name*; raises as ``read`` does."""
     with kept(stream, name) as (file, span):
-        yield from _limited(_read(file, span, Place(path=name), want or ReadOptions()))
+        yield from _limited(_read(file, span, Place(path=name), options or ReadOptions()))
 
 
 def whole_image(path: str) -> bytes | None:
@@ -44,40 +44,40 @@ def whole_image(path: str) -> bytes | None:
     """
     with opened(path) as (_, span):
         form = file_type_of(span.read(0, min(_SNIFFED, span.size)))
-        if form not in (FileType.CUBIN, FileType.FATBIN, FileType.TEXT) or span.size > MOST_LOADED:
+        if form not in (FileType.CUBIN, FileType.FATBIN, FileType.TEXT) or span.size > MAX_LOADED:
             return None
         return span.read(0, span.size)
 
 
-def _read(file: BinaryIO, span: FileSpan, place: Place, want: ReadOptions) -> Iterator[Item]:
+def _read(file: BinaryIO, span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
     form = file_type_of(span.read(0, min(_SNIFFED, span.size)))
     try:
         match form:
             case FileType.ZIP:
-                yield from _zip(file, place, want)
+                yield from _zip(file, place, options)
             case FileType.ARCHIVE:
-                yield from _archive(span, place, want)
+                yield from _archive(span, place, options)
             case FileType.TEXT:
                 from gpuadvise.advisor.binaries.text.reader import read_text  # most files are none
 
                 file.seek(0)
-                yield from read_text(file, place, want)
+                yield from read_text(file, place, options)
             case FileType.PACKED:
                 raise BadInput(
                     f"{quoted_path(place.path)} is packed as a whole.",
                     hint="Unpack it, and name the libraries in it.",
                 )
             case FileType.CUBIN | FileType.HOST | FileType.FATBIN | FileType.OTHER:
-                yield from _image(form, span, place, want)
+                yield from _image(form, span, place, options)
             case other:
                 assert_never(other)
     except Damaged as damage:
         yield Damage(place=place.at(damage.offset), message=damage.message)
 
 
-def _image(form: FileType, span: FileSpan, place: Place, want: ReadOptions) -> Iterator[Item]:
+def _image(form: FileType, span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
     if form is not FileType.CUBIN:
-        yield from read_containers(span, place, want)
+        yield from read_containers(span, place, options)
         return
     from gpuadvise.advisor.binaries.cubin.reader import (  # most files are containers
         describe,
@@ -86,11 +86,11 @@ def _image(form: FileType, span: FileSpan, place: Place, want: ReadOptions) -> I
 
     entry = describe(span, place)
     yield entry
-    if want.pick((entry,)):
-        yield from read_cubin(span, place, instructions=want.instructions)
+    if options.pick((entry,)):
+        yield from read_cubin(span, place, instructions=options.instructions)
 
 
-def _archive(span: FileSpan, place: Place, want: ReadOptions) -> Iterator[Item]:
+def _archive(span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
     from gpuadvise.advisor.binaries import archive
 
     if archive.is_thin(span):
@@ -104,15 +104,15 @@ def _archive(span: FileSpan, place: Place, want: ReadOptions) -> Iterator[Item]:
         form = file_type_of(part.read(0, min(_SNIFFED, part.size)))
         if form in (FileType.CUBIN, FileType.HOST, FileType.FATBIN, FileType.OTHER):
             try:
-                yield from _image(form, part, within, want)
+                yield from _image(form, part, within, options)
             except Damaged as damage:
                 yield Damage(place=within.at(damage.offset), message=damage.message)
 
 
-def _zip(file: BinaryIO, place: Place, want: ReadOptions) -> Iterator[Item]:
+def _zip(file: BinaryIO, place: Place, options: ReadOptions) -> Iterator[Item]:
     from gpuadvise.advisor.binaries import wheel
 
-    for member in wheel.read_members(file, want.unpacking):
+    for member in wheel.read_members(file, options.progress):
         if isinstance(member, Damaged):
             yield Damage(place=place, message=member.message)
             continue
@@ -122,7 +122,7 @@ def _zip(file: BinaryIO, place: Place, want: ReadOptions) -> Iterator[Item]:
         if not member.size or file_type_of(span.read(0, min(_SNIFFED, span.size))) is FileType.ZIP:
             continue
         try:
-            yield from _read(unpacked, span, within, want)
+            yield from _read(unpacked, span, within, options)
         except BadInput:
             continue  # a member may be any text
 
@@ -139,7 +139,7 @@ def _limited(items: Iterator[Item]) -> Iterator[Item]:
             yield item
             continue
         damaged += 1
-        if damaged < _MOST_DAMAGE:
+        if damaged < _MAX_DAMAGE:
             yield item
-        elif damaged == _MOST_DAMAGE:
+        elif damaged == _MAX_DAMAGE:
             yield Damage(place=item.place, message="There is more damage, which is not listed.")

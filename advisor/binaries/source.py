@@ -7,6 +7,7 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
+from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.binaries.span import FileSpan
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted_path
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _IN_MEMORY = 1 << 24
 _PIECE = 1 << 20
 # Standard input is kept, because containers are not read front to back.
-_MOST_PIPED = 8 << 30
+_MAX_PIPED = 8 << 30
 
 
 @contextmanager
@@ -42,12 +43,8 @@ def _open(path: str) -> BinaryIO:
         if not stat.S_ISREG(mode):
             raise BadInput(f"{quoted_path(path)} is {_kind(mode)}, not a file.", hint=_hint(mode))
         return cast("BinaryIO", open(path, "rb", buffering=0))
-    except FileNotFoundError:
-        raise BadInput(f"There is no file {quoted_path(path)}.") from None
-    except PermissionError:
-        raise BadInput(f"{quoted_path(path)} may not be read by this user.") from None
-    except ValueError:
-        raise BadInput(f"{quoted_path(path)} cannot be a path.") from None
+    except (FileNotFoundError, PermissionError, ValueError) as error:
+        raise unreadable(error, quoted_path(path)) from None
 
 
 @contextmanager
@@ -58,7 +55,7 @@ def kept(stream: BinaryIO, name: str) -> Iterator[tuple[BinaryIO, FileSpan]]:
     with SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
         while piece := stream.read(_PIECE):
             file.write(piece)
-            if file.tell() > _MOST_PIPED:
+            if file.tell() > _MAX_PIPED:
                 raise BadInput(f"{name} is larger than 8 GiB.", hint="Give the file itself.")
         yield cast("BinaryIO", file), _span(cast("BinaryIO", file), name)
 

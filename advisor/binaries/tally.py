@@ -1,11 +1,11 @@
-"""Entries that are alike, counted instead of listed: all that a summary needs of them."""
+"""Identical entries collapsed into a count, which is all that a summary needs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.binaries.fatbin.entry import LAYOUT
-from gpuadvise.advisor.binaries.fatbin.images import MOST_STUB
+from gpuadvise.advisor.binaries.fatbin.images import MAX_STUB
 from gpuadvise.advisor.binaries.model import Compression, Entry
 
 if TYPE_CHECKING:
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.capability import Capability
 
 # cuFFT has 22 in its 18,236 entries. A file of forged names must not fill the memory.
-_MOST_KINDS = 10_000
-_PAYLOAD_SIZE, _PACKED_SIZE, _UNPACKED_SIZE = 3, 4, 13  # as ``entries.Fields`` has them
+_MAX_KINDS = 10_000
+_PAYLOAD_SIZE, _PACKED_SIZE, _UNPACKED_SIZE = 3, 4, 13  # indices in ``EntryFields``
 
 
 class EntryTally(NamedTuple):
-    """*times* more modules of one entry, all as *entry* but for place and sizes.
+    """*times* more modules of one entry, equal to *entry* but for place and sizes.
 
-    *size*: their stored bytes together.
+    *size*: the sum of their stored bytes.
     """
 
     entry: Entry
@@ -35,39 +35,41 @@ class EntryTally(NamedTuple):
 
 
 class TallyByHeader:
-    """Lone entries of one file or member, by all that their headers say but sizes."""
+    """Single-entry containers of one file or member, by their header fields without sizes."""
 
     def __init__(self) -> None:
-        self._found: dict[object, _Count] = {}
+        self._counts: dict[object, _Count] = {}
 
-    def counted(self, section: str | None, fields: tuple[Any, ...], header: bytes) -> bool:
-        """Count an entry as one that was added before; return False when there is none."""
-        found = self._found.get(_key(section, fields, header))
+    def count_if_known(self, section: str | None, fields: tuple[Any, ...], header: bytes) -> bool:
+        """Count an entry if an equal one was added before; return whether it was counted."""
+        count = self._counts.get(_key(section, fields, header))
         # Small ones may be stubs, which only their payloads tell.
-        if found is None or fields[found.size_at] <= MOST_STUB:
+        if count is None or fields[count.size_at] <= MAX_STUB:
             return False
-        found.count += 1
-        found.size += fields[_PACKED_SIZE] or fields[_PAYLOAD_SIZE]
+        count.times += 1
+        count.size += fields[_PACKED_SIZE] or fields[_PAYLOAD_SIZE]
         return True
 
     def add(self, fields: tuple[Any, ...], header: bytes, entry: Entry) -> None:
-        """Count those that follow and are as *entry*."""
-        if len(self._found) < _MOST_KINDS:
-            self._found[_key(entry.place.section, fields, header)] = _Count(entry)
+        """Start a count of entries equal to *entry*."""
+        if len(self._counts) < _MAX_KINDS:
+            self._counts[_key(entry.place.section, fields, header)] = _Count(entry)
 
-    def every(self) -> Iterator[EntryTally]:
-        """Yield what was counted."""
+    def tallies(self) -> Iterator[EntryTally]:
+        """Yield one tally for each entry that came again."""
         return (
-            EntryTally(one.entry, one.count, one.size) for one in self._found.values() if one.count
+            EntryTally(count.entry, count.times, count.size)
+            for count in self._counts.values()
+            if count.times
         )
 
 
 class _Count:
-    __slots__ = ("count", "entry", "size", "size_at")
+    __slots__ = ("entry", "size", "size_at", "times")
 
     def __init__(self, entry: Entry) -> None:
         self.entry = entry
-        self.count = self.size = 0
+        self.times = self.size = 0
         self.size_at = _PAYLOAD_SIZE if entry.compression is Compression.NONE else _UNPACKED_SIZE
 
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from gpuadvise.advisor.binaries.options import Told
+    from gpuadvise.advisor.binaries.options import Progress
 
 # The largest library in a wheel seen is 1.1 GB.
-_MOST_MEMBER = 8 << 30
-_MOST_TOTAL = 32 << 30
+_MAX_MEMBER = 8 << 30
+_MAX_TOTAL = 32 << 30
 # Libraries shrink to a third or a tenth. Only data made to fill a disk shrink more than this.
-_MOST_TIMES = 200
+_MAX_RATIO = 200
 _SLACK = 1 << 26
 _LEAST = 64  # an ELF header
 _IN_MEMORY = 1 << 24  # larger members go to a temporary file
@@ -54,7 +54,7 @@ class Unzipped:
     size: int
 
 
-def read_members(file: BinaryIO, progress: Told | None = None) -> Iterator[Unzipped | Damaged]:
+def read_members(file: BinaryIO, progress: Progress | None = None) -> Iterator[Unzipped | Damaged]:
     """Yield the members of a zip file that may hold device code, and what is damaged.
 
     *progress* is called while a member is unpacked. Raises Damaged when it is no zip file after all.
@@ -65,13 +65,13 @@ def read_members(file: BinaryIO, progress: Told | None = None) -> Iterator[Unzip
     except _BROKEN as error:
         raise Damaged(f"Its table of contents cannot be read: {error}.") from None
     # Members that share their packed bytes could unpack to far more than the file allows.
-    left = min(_MOST_TOTAL, _MOST_TIMES * file.seek(0, SEEK_END) + _SLACK)
+    left = min(_MAX_TOTAL, _MAX_RATIO * file.seek(0, SEEK_END) + _SLACK)
     for info in members:
         if info.filename.endswith(_CONDA):
             yield Damaged(f"{info.filename} is packed as a whole: unpack it first.")
             continue
         left -= info.file_size
-        most = min(_MOST_MEMBER, _MOST_TIMES * info.compress_size + _SLACK)
+        most = min(_MAX_MEMBER, _MAX_RATIO * info.compress_size + _SLACK)
         if info.file_size > most or left < 0:
             yield Damaged(f"{info.filename} claims to unpack to {show_bytes(info.file_size)}.")
             continue
@@ -99,9 +99,9 @@ def _may_hold_code(info: zipfile.ZipInfo) -> bool:
     path = PurePosixPath(info.filename)
     if not info.filename or info.is_dir() or info.file_size < _LEAST:
         return False
-    known = (".so.", _CONDA)
+    suffixes = (".so.", _CONDA)
     return (
         path.suffix.lower() in _SUFFIXES
-        or any(part in path.name for part in known)
+        or any(part in path.name for part in suffixes)
         or not path.suffix
     )

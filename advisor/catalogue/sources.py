@@ -282,13 +282,6 @@ def read_capabilities() -> dict[str, dict[str, Any]]:
     return records
 
 
-def read_capability_sources() -> dict[str, dict[str, str]]:
-    """Return the documents that ``capabilities.toml`` names, by id: title and status."""
-    text = (_HERE / "capabilities.toml").read_text(encoding="utf-8")
-    sources: dict[str, dict[str, str]] = tomllib.loads(text)["sources"]
-    return sources
-
-
 def _unfolded(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     dropped = (*_NEVER_INHERITED, *own.get("without", ()))
     record = {key: value for key, value in base.items() if key not in dropped}

@@ -45,7 +45,7 @@ def parse_driver(text: str) -> Driver:
     match = _FORM.fullmatch(text.strip())
     if not match:
         raise BadInput(
-            f"{quoted(text)} is no driver version.",
+            f"{quoted(text)} is not a driver version.",
             hint="Write the CUDA version that nvidia-smi shows, 12.4, or the driver's, 550.54.14.",
         )
     major, minor = int(match[1]), int(match[2] or 0)

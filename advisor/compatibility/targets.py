@@ -36,11 +36,6 @@ def number(capability: Capability) -> tuple[int, int]:
     return _RENAMED.get(pair, pair)
 
 
-def is_embedded(capability: Capability) -> bool:
-    """Return whether the part is a Tegra, for which code goes to one capability only."""
-    return number(capability) in EMBEDDED
-
-
 def virtual(target: Capability) -> str:
     """Return the compiler's name for PTX of *target*, such as ``compute_90a``."""
     return target.target.replace("sm_", "compute_")

@@ -61,11 +61,6 @@ def effective_bandwidth(read_bytes: int, write_bytes: int, seconds: float) -> fl
     return (read_bytes + write_bytes) / seconds
 
 
-def matrix_bytes(rows: int, columns: int, element_bytes: int, passes: int = 2) -> int:
-    """Return the bytes that *passes* passes over a matrix move; a copy is two passes."""
-    return rows * columns * element_bytes * passes
-
-
 def band(effective: float, theoretical: float) -> Band:
     """Return the verdict on *effective* out of *theoretical* (both bytes/s)."""
     ratio = effective / theoretical

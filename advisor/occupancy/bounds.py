@@ -25,11 +25,6 @@ class CompiledBounds:
     registers: int | None
     ignored: str | None = None
 
-    @property
-    def honoured(self) -> bool:
-        """Whether the minimum of blocks counts."""
-        return self.ignored is None
-
     def spills(self, registers: int) -> int:
         """Return by how many registers per thread a kernel of *registers* exceeds the budget."""
         return max(0, registers - self.registers) if self.registers is not None else 0

@@ -31,7 +31,7 @@ def _compiled(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
             message=f"{count:,} registers per thread: a thread can have {most}, "
             f"{_over(count, most)} too many.",
             failure=RuntimeFailure.OUT_OF_RESOURCES,
-            asked=count,
+            requested=count,
             allowed=most,
         )
     used, room = launch.static_shared, limits.shared_memory_per_block
@@ -41,7 +41,7 @@ def _compiled(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
             message=f"{used:,} bytes of static shared memory: the compiler refuses more than "
             f"{room:,}, {_over(used, room)} too many; only dynamic shared memory can be larger.",
             failure=RuntimeFailure.BUILD,
-            asked=used,
+            requested=used,
             allowed=room,
         )
     if launch.barriers > (most := limits.named_barriers_per_block):
@@ -50,7 +50,7 @@ def _compiled(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
             message=f"{launch.barriers:,} named barriers: a block can have {most}, "
             f"{_over(launch.barriers, most)} too many.",
             failure=RuntimeFailure.BUILD,
-            asked=launch.barriers,
+            requested=launch.barriers,
             allowed=most,
         )
 
@@ -64,7 +64,7 @@ def _configured(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
             f"{_over(threads, most)} too many.",
             failure=RuntimeFailure.INVALID_VALUE,
             formerly=RuntimeFailure.INVALID_CONFIGURATION,
-            asked=threads,
+            requested=threads,
             allowed=most,
         )
     yield from _dimensions(Cause.BLOCK_DIMENSION, "block", launch.block_dim, limits.max_block_dim)
@@ -76,7 +76,7 @@ def _configured(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
             f"__launch_bounds__ for {launch.max_threads:,}, "
             f"{_over(threads, launch.max_threads)} too many.",
             failure=RuntimeFailure.INVALID_VALUE,
-            asked=threads,
+            requested=threads,
             allowed=launch.max_threads,
         )
 
@@ -92,7 +92,7 @@ def _dimensions(
                 f"{_over(size, most)} too many.",
                 failure=RuntimeFailure.INVALID_VALUE,
                 formerly=RuntimeFailure.INVALID_CONFIGURATION,
-                asked=size,
+                requested=size,
                 allowed=most,
             )
 
@@ -111,17 +111,17 @@ def _cluster(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
             message=f"{size:,} blocks per cluster: {_cluster_rule(most, portable)}, "
             f"{_over(size, most)} too many.",
             failure=RuntimeFailure.INVALID_CLUSTER_SIZE,
-            asked=size,
+            requested=size,
             allowed=most,
         )
     for axis, grid, step in zip("xyz", launch.grid_dim or (), launch.cluster_dim, strict=False):
         if grid % step:
             yield LaunchFault(
                 cause=Cause.CLUSTER_GRID,
-                message=f"{grid:,} blocks in the grid's {axis} dimension are no multiple of the "
+                message=f"{grid:,} blocks in the grid's {axis} dimension are not a multiple of the "
                 f"cluster's {step}.",
                 failure=RuntimeFailure.INVALID_CLUSTER_SIZE,
-                asked=grid,
+                requested=grid,
                 allowed=grid - grid % step,
             )
 
@@ -142,7 +142,7 @@ def _shared_memory(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
             message=f"{asked:,} bytes of dynamic shared memory: the kernel's attribute "
             f"MaxDynamicSharedMemorySize is {most:,}, {_over(asked, most)} too many.",
             failure=RuntimeFailure.INVALID_VALUE,
-            asked=asked,
+            requested=asked,
             allowed=most,
         )
     elif not allocation.fits(limits, launch, allocation.allocated(limits, launch)):
@@ -156,7 +156,7 @@ def _shared_memory(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
             message=f"{used:,} bytes of shared memory per block: a block can have {room:,}"
             f"{optin}, {_over(used, room)} too many.",
             failure=RuntimeFailure.INVALID_VALUE,
-            asked=used,
+            requested=used,
             allowed=room,
         )
 
@@ -174,7 +174,7 @@ def _registers(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
             message=f"{what} are charged {asked:,} registers: a block can have {room:,}, "
             f"{_over(asked, room)} too many.",
             failure=RuntimeFailure.OUT_OF_RESOURCES,
-            asked=asked,
+            requested=asked,
             allowed=room,
         )
     elif (
@@ -187,7 +187,7 @@ def _registers(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
             message=f"{what} do not fit one half of the multiprocessor, which partitioned "
             "global caching asks for.",
             failure=RuntimeFailure.OUT_OF_RESOURCES,
-            asked=asked,
+            requested=asked,
             allowed=room // 2,
         )
 

@@ -22,7 +22,6 @@ class Cause(StrEnum):
     DYNAMIC_SHARED_MEMORY = "dynamic_shared_memory"
     REGISTERS_PER_BLOCK = "registers_per_block"
     GLOBAL_CACHING = "global_caching"
-    COOPERATIVE = "cooperative"
 
 
 class RuntimeFailure(StrEnum):
@@ -34,7 +33,6 @@ class RuntimeFailure(StrEnum):
     INVALID_VALUE = "cudaErrorInvalidValue"
     INVALID_CONFIGURATION = "cudaErrorInvalidConfiguration"
     OUT_OF_RESOURCES = "cudaErrorLaunchOutOfResources"
-    COOPERATIVE_TOO_LARGE = "cudaErrorCooperativeLaunchTooLarge"
     INVALID_CLUSTER_SIZE = "cudaErrorInvalidClusterSize"
     BUILD = "refused by the compiler"
 
@@ -48,7 +46,6 @@ _CODES = {
     RuntimeFailure.INVALID_VALUE: 1,
     RuntimeFailure.INVALID_CONFIGURATION: 9,
     RuntimeFailure.OUT_OF_RESOURCES: 701,
-    RuntimeFailure.COOPERATIVE_TOO_LARGE: 720,
     RuntimeFailure.INVALID_CLUSTER_SIZE: 912,
 }
 
@@ -61,5 +58,5 @@ class LaunchFault:
     message: str
     failure: RuntimeFailure
     formerly: RuntimeFailure | None = None  # the answer of runtimes before CUDA 13, if another
-    asked: int
+    requested: int
     allowed: int

@@ -54,8 +54,6 @@ def repairs(limits: Limits, launch: Launch, fault: LaunchFault) -> list[Launch]:
             return _smaller_cluster(limits, launch, most)
         case Cause.CLUSTER_GRID:
             return [replace(launch, grid_dim=_whole_clusters(limits, launch))]
-        case Cause.COOPERATIVE:
-            return [replace(launch, grid_dim=(most, 1, 1))]
         case other:
             assert_never(other)
 

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.occupancy.fault import Cause, LaunchFault, RuntimeFailure
-
 if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
@@ -42,23 +40,6 @@ def waves(result: Occupancy, sm_count: int, blocks: int) -> Waves | None:
     fits = blocks <= size
     unsure = fits and result.launch.cluster_size > 1
     return Waves(blocks=blocks, wave_size=size, cooperative=None if unsure else fits)
-
-
-def cooperative_fault(grid: Waves) -> LaunchFault | None:
-    """Return why a cooperative launch of *grid* cannot start, or None when it can.
-
-    All its blocks must be resident at once (programming guide, "Cooperative Groups").
-    """
-    if grid.cooperative is not False:
-        return None
-    return LaunchFault(
-        cause=Cause.COOPERATIVE,
-        message=f"{grid.blocks:,} blocks in a cooperative grid: {grid.wave_size:,} can be "
-        f"resident at once, {grid.blocks - grid.wave_size:,} too many.",
-        failure=RuntimeFailure.COOPERATIVE_TOO_LARGE,
-        asked=grid.blocks,
-        allowed=grid.wave_size,
-    )
 
 
 def clusters_upper_bound(result: Occupancy, sm_count: int) -> int:

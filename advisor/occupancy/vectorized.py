@@ -211,7 +211,7 @@ def sweep(limits: Limits, launch: Launch, **axes: ArrayLike) -> Sweep:
     """
     unknown = sorted(set(axes) - set(AXES))
     if unknown:
-        raise BadInput(f"{unknown[0]} is no axis of a sweep.", hint=f"Axes: {', '.join(AXES)}.")
+        raise BadInput(f"{unknown[0]} is not an axis of a sweep.", hint=f"Axes: {', '.join(AXES)}.")
     threads = axis(launch, "threads", axes)
     memory = shared_limit(
         limits,

@@ -85,7 +85,7 @@ def source_text(data: bytes, file: str) -> SourceText:
             text = data.decode(encoding, "replace").removeprefix("\ufeff")
             return SourceText(file, text.encode("utf-8", "replace"), transcoded=True)
     if b"\0" in data[:_PROBED]:
-        raise BadInput(f"{quoted_path(file)} is no source text: it holds zero bytes.")
+        raise BadInput(f"{quoted_path(file)} is not source text: it holds zero bytes.")
     return SourceText(file, _readable(data))
 
 

@@ -132,7 +132,7 @@ class ChromeTrace:
         else:
             if isinstance(event, dict):
                 return event
-            self.broken(number, "it is no object")
+            self.broken(number, "it is not an object")
         return None
 
     def _any_layout(self) -> Iterator[tuple[int, Event]]:
@@ -163,7 +163,7 @@ class ChromeTrace:
             if isinstance(event, dict):
                 yield number, event
             else:
-                self.broken(number, "it is no object")
+                self.broken(number, "it is not an object")
 
 
 def _header(text: bytes) -> dict[str, Any]:

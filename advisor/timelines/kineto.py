@@ -298,7 +298,7 @@ def _interval(event: Event) -> tuple[int, int]:
 def _arguments(event: Event) -> dict[str, Any]:
     arguments = event.get("args", {})
     if not isinstance(arguments, dict):
-        raise _Unusable("its arguments are no object")
+        raise _Unusable("its arguments are not an object")
     return arguments
 
 

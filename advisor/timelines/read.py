@@ -91,7 +91,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     try:
         if not path.is_file():
             missing = not path.exists()
-            reason = "is not there" if missing else "is no file"
+            reason = "is not there" if missing else "is not a file"
             raise BadInput(f"{quoted_path(str(path))} {reason}.")
         with path.open("rb") as file:
             yield file
@@ -102,7 +102,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     except ValueError as error:
         if "null" not in str(error):
             raise
-        raise BadInput(f"{quoted_path(str(path))} is no usable file name.") from None
+        raise BadInput(f"{quoted_path(str(path))} cannot be the name of a file.") from None
 
 
 def _read_stream(stream: IO[bytes], name: str, progress: Callable[[int], None] | None) -> Recording:
@@ -190,7 +190,7 @@ class _Inflated:
         if self.count > min(most, _LARGEST):
             raise BadInput(
                 f"{quoted_path(self.name)} unpacks to more than {_MOST_INFLATED} times its size: "
-                "that is no recorded trace."
+                "that is not a recorded trace."
             )
 
 
@@ -208,7 +208,7 @@ def _read_trace(file: _Readable, name: str, progress: Callable[[int], None] | No
     try:
         trace.start()
     except BadInput:
-        raise BadInput(f"{quoted_path(name)} is no timeline.", hint=_hint(name)) from None
+        raise BadInput(f"{quoted_path(name)} is not a timeline.", hint=_hint(name)) from None
     _interpret(trace, recording, name)
     if trace.truncated or (inflated and inflated.broken):
         recording.notes.append("The file ends early: what it holds up to there was read.")

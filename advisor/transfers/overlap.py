@@ -50,7 +50,7 @@ class Overlap:
     """
 
     sequential: float
-    asked: Staging | None
+    requested: Staging | None
     best: Staging
     tried: tuple[Staging, ...]  # 1, 2, 3 … streams
     guide: float | None
@@ -133,19 +133,19 @@ def overlap(
     best = next(staging for staging in tried if staging.seconds <= least * (1 + NEGLIGIBLE))
     busy = _busy(work, model)
     floor, limiter = _floor(busy, model, pageable=work.pageable)
-    asked = _asked(work, model, streams, pieces, granularity)
+    requested = _requested_staging(work, model, streams, pieces, granularity)
     return Overlap(
         sequential=sequential_seconds(work, model),
-        asked=asked,
+        requested=requested,
         best=best,
         tried=tuple(tried),
-        guide=_guide(busy, (asked or best).pieces, work),
+        guide=_guide(busy, (requested or best).pieces, work),
         floor=floor,
         limiter=limiter,
     )
 
 
-def _asked(
+def _requested_staging(
     work: StagedWork, model: LinkModel, streams: int | None, pieces: int | None, granularity: int
 ) -> Staging | None:
     if streams is None:
@@ -155,11 +155,11 @@ def _asked(
 
 def _tried(work: StagedWork, model: LinkModel, most: int, granularity: int) -> list[Staging]:
     """Return a staging per stream count, without those that data run out for."""
-    found: dict[int, Staging] = {}
+    stagings: dict[int, Staging] = {}
     for streams in range(1, most + 1):
         staging = stage(work, model, streams, granularity=granularity)
-        found.setdefault(staging.streams, staging)
-    return list(found.values())
+        stagings.setdefault(staging.streams, staging)
+    return list(stagings.values())
 
 
 def _busy(work: StagedWork, model: LinkModel) -> dict[Engine, float]:

@@ -228,7 +228,7 @@ def _notes(case: AccessCase) -> Iterator[str]:
     if not all(access.aligned for access in case.accesses):
         size = case.patterns[0].alignment
         yield (
-            f"Some addresses are no multiple of {size} bytes: words of {size} bytes there fault or "
+            f"Some addresses are not a multiple of {size} bytes: words of {size} bytes there fault or "
             f"read wrong data, so words of {first.width} are assumed."
         )
     if first.instructions > 1 and first.distinct_sectors < first.sectors:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number
-from gpuadvise.cli.advise.judge import met
+from gpuadvise.cli.advise.judge import count_at_or_above
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.model import Priority
 from gpuadvise.rules.report import finding_object, not_evaluated_objects, order_note
 
@@ -101,7 +102,7 @@ def exit_code(advised: AdviceReports, limit: Priority | None) -> Exit:
     """Return 3 when a rule broke, 1 when a finding meets *limit*, else 0."""
     if advised.failures:
         return Exit.UNAVAILABLE
-    return Exit.THRESHOLD if met(advised.findings, limit) else Exit.RAN
+    return Exit.THRESHOLD if count_at_or_above(advised.findings, limit) else Exit.RAN
 
 
 def _result(advised: AdviceReports) -> dict[str, Any]:
@@ -183,8 +184,10 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
     findings = advised.findings
     yield Line(_headline(advised), Tone.STRONG)
     shown = findings if advised.everything else findings[:TOP]
-    for number, finding in enumerate(shown, 1):
-        yield from _finding(number, finding, many=len(advised.reports) > 1)
+    for number, (finding, kernel) in enumerate(
+        zip(shown, _kernels(advised, shown), strict=True), 1
+    ):
+        yield from _finding(number, finding, kernel)
     yield from _footer(advised, hidden=findings[len(shown) :])
     if advised.with_profiler_rules:
         yield from _profiler(advised)
@@ -192,29 +195,38 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
 
 def _headline(advised: AdviceReports) -> str:
     counts = [f"{count} {word}" for word, count in advised.counts.items() if count]
-    found = and_list(counts) if counts else _nothing(advised)
+    verdict = and_list(counts) if counts else _nothing(advised)
     if len(advised.reports) == 1:
         report = advised.reports[0]
         on = f" on {device_line(report.device)}" if report.device else ""
-        return f"{report.kernel or 'This kernel'}{on}: {found}"
-    return f"{plural(len(advised.reports), 'kernel')}: {found}"
+        return f"{report.kernel or 'This kernel'}{on}: {verdict}"
+    return f"{plural(len(advised.reports), 'kernel')}: {verdict}"
 
 
 def _nothing(advised: AdviceReports) -> str:
     if advised.known:
         return f"nothing new, {plural(advised.known, 'finding')} in the baseline"
-    return f"nothing to change, say {_judges(advised)}"
+    return f"nothing to change; {_checked(advised)}"
 
 
-def _judges(advised: AdviceReports) -> str:
-    """Return how many rules had their evidence."""
-    evaluated = len(advised.rules) - min((len(r.skipped) for r in advised.reports), default=0)
-    return f"the {plural(evaluated, 'rule')} that had evidence"
+def _checked(advised: AdviceReports) -> str:
+    """Return how many rules were checked, and how many lacked data."""
+    lacking = min((len(report.skipped) for report in advised.reports), default=0)
+    checked = plural(len(advised.rules) - lacking, "rule")
+    return f"{checked} checked, {lacking} lacked data" if lacking else f"{checked} checked"
 
 
-def _finding(number: int, finding: Finding, *, many: bool) -> Iterator[Block]:
+def _kernels(advised: AdviceReports, findings: Sequence[Finding]) -> list[str | None]:
+    """Return the kernel that each finding is about; None where all are about one."""
+    if len(advised.reports) == 1:
+        return [None] * len(findings)
+    places = [finding.advice.location for finding in findings]
+    names = kernel_names.shown([place.kernel or "" if place else "" for place in places])
+    return [name or None for name in names]
+
+
+def _finding(number: int, finding: Finding, kernel: str | None) -> Iterator[Block]:
     rule, advice = finding.rule, finding.advice
-    kernel = advice.location.kernel if many and advice.location else None
     long = kernel is not None and len(kernel) > _SHORT
     name = f"{kernel}: " if kernel and not long else ""
     yield Line("")
@@ -228,10 +240,10 @@ def _finding(number: int, finding: Finding, *, many: bool) -> Iterator[Block]:
     yield Line(f"Do: {advice.action}", indent=_INDENT)
     if advice.gain and advice.gain.upper_bound > 1:
         gain = advice.gain
-        bound = f"Can win at most {show_number(gain.upper_bound)}x {gain.kind}: {gain.how}."
+        bound = f"Gain: at most {show_number(gain.upper_bound)}x {gain.kind} ({gain.how})."
         yield Line(bound, indent=_INDENT)
     source = rule.citations[0]
-    yield Line(f"Says: {source.document}, {source.section}", Tone.FAINT, _INDENT)
+    yield Line(f"Source: {source.document}, {source.section}", Tone.FAINT, _INDENT)
 
 
 def _footer(advised: AdviceReports, hidden: Sequence[Finding]) -> Iterator[Block]:
@@ -253,8 +265,8 @@ def _lacking(advised: AdviceReports) -> Iterator[Block]:
         return
     if not advised.everything:
         yield Line(
-            f"Not evaluated: {plural(len(lacking), 'rule')} that lack evidence; --all lists them "
-            "with what each needs.",
+            f"Not evaluated: {plural(len(lacking), 'rule')} that {'lacks' if len(lacking) == 1 else 'lack'} data; "
+            "--all lists them with what each needs.",
             Tone.FAINT,
         )
         return

@@ -21,11 +21,11 @@ from gpuadvise.cli.advise.judge import (
     Judge,
     baseline,
     can_meet,
-    held_against,
+    check_threshold_reachable,
     met_note,
-    nothing_held,
     ranked,
     threshold,
+    threshold_unreachable,
 )
 from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
 from gpuadvise.cli.emit import emit, note, stream
@@ -69,7 +69,7 @@ def streamed(evidence: GatheredEvidence, judge: Judge, limit: Priority | None, f
     stream(rows.render(_rows(evidence, judge, tally), form, FINDING_COLUMNS))
     note(*evidence.notes)
     if limit is not None and not tally.held and tally.worst is not Exit.BAD_INPUT:
-        raise nothing_held(limit)
+        raise threshold_unreachable(limit)
     return tally.worst
 
 
@@ -79,7 +79,7 @@ def _rows(evidence: GatheredEvidence, judge: Judge, tally: _Tally) -> Iterator[d
         if report is None:
             tally.add(Exit.BAD_INPUT)
             continue
-        findings = judge.news(report)
+        findings = judge.new_findings(report)
         one = AdviceReports(rules=judge.rules, reports=(report,), findings=findings)
         tally.add(exit_code(one, tally.limit))
         tally.held = tally.held or (tally.limit is not None and can_meet(report, tally.limit))
@@ -157,8 +157,8 @@ class Call:
         saved, every = self.given.get("baseline"), with_own(RULES, self.many("rules"))
         return Judge(
             rules=self._rules(every, settings),
-            every=every,
-            known=baseline(saved) if saved else {},
+            all_rules=every,
+            baseline=baseline(saved) if saved else {},
         )
 
     def _rules(self, rules: tuple[Rule, ...], settings: Settings) -> tuple[Rule, ...]:
@@ -211,11 +211,11 @@ def _whole(
         reports.append(judge.report(kernel))
         own = kernel.facts.profile.rules if kernel.facts.profile else ()
         profiler += [(kernel.facts.kernel, rule) for rule in own]
-    held_against(reports, limit)
+    check_threshold_reachable(reports, limit)
     advised = AdviceReports(
         rules=judge.rules,
         reports=reports,
-        findings=tuple(ranked([(report, judge.news(report)) for report in reports])),
+        findings=tuple(ranked([(report, judge.new_findings(report)) for report in reports])),
         everything=bool(call.given.get("all_findings")),
         with_profiler_rules=bool(call.given.get("with_ncu_rules")),
         profiler_rules=tuple(profiler),

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from gpuadvise.advisor.backends.user_files import read_small
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.rules.engine import run
@@ -64,20 +65,18 @@ def _key(finding: Finding) -> Key:
 
 def baseline(path: str) -> dict[Key, BaselineFinding]:
     """Return the findings of the saved answer *path*; raises BadInput naming the option."""
+    content = read_small(path, largest=_LARGEST_BASELINE, name=f"--baseline: {quoted(path)}")
     try:
-        with open(path, "rb") as file:
-            answer = json.loads(file.read(_LARGEST_BASELINE))
-        found: dict[Key, BaselineFinding] = {}
+        answer = json.loads(content)
+        findings_by_key: dict[Key, BaselineFinding] = {}
         for finding in answer["findings"]:
-            seen = found.setdefault(_saved_key(finding), BaselineFinding())
+            seen = findings_by_key.setdefault(_saved_key(finding), BaselineFinding())
             seen.count += 1
             seen.messages.add(str(finding["message"]))
-        return found
-    except OSError as error:
-        raise BadInput(f"--baseline: {quoted(path)}: {error.strerror}.") from None
+        return findings_by_key
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise BadInput(
-            f"--baseline: {quoted(path)} is no answer of `gpuadvise advise --format json`."
+            f"--baseline: {quoted(path)} is not an answer of `gpuadvise advise --format json`."
         ) from None
 
 
@@ -91,8 +90,8 @@ class Judge:
     """The rules that run for every kernel, and what is known already."""
 
     rules: tuple[Rule, ...]
-    every: tuple[Rule, ...]  # also those not selected: a kernel may name them
-    known: Mapping[Key, BaselineFinding] = field(default_factory=dict)
+    all_rules: tuple[Rule, ...]  # also those not selected: a kernel may name them
+    baseline: Mapping[Key, BaselineFinding] = field(default_factory=dict)
 
     def report(self, kernel: Described) -> Report:
         """Return what the rules say about *kernel*, its own selection applied."""
@@ -104,11 +103,11 @@ class Judge:
     def _wanted_by(self, kernel: Described) -> tuple[Rule, ...]:
         name = kernel.facts.kernel
         place = f"kernel {quoted(name)}: " if name else "kernel: "
-        return selected(self.every, kernel.select, kernel.ignore, place=place)
+        return selected(self.all_rules, kernel.select, kernel.ignore, place=place)
 
-    def news(self, report: Report) -> tuple[Finding, ...]:
+    def new_findings(self, report: Report) -> tuple[Finding, ...]:
         """Return the findings of *report* that the baseline does not have."""
-        return new_among(report.findings, self.known) if self.known else report.findings
+        return new_among(report.findings, self.baseline) if self.baseline else report.findings
 
 
 def threshold(option: str, word: str | None) -> Priority | None:
@@ -121,7 +120,7 @@ def threshold(option: str, word: str | None) -> Priority | None:
     return Priority(word)
 
 
-def held_against(reports: Iterable[Report], limit: Priority | None) -> None:
+def check_threshold_reachable(reports: Iterable[Report], limit: Priority | None) -> None:
     """Raise BadInput when *limit* was set and no rule that could meet it was evaluated.
 
     A threshold that passes because nothing was looked at would be a gate that is always open.
@@ -129,10 +128,10 @@ def held_against(reports: Iterable[Report], limit: Priority | None) -> None:
     if limit is None:
         return
     if not any(can_meet(report, limit) for report in reports):
-        raise nothing_held(limit)
+        raise threshold_unreachable(limit)
 
 
-def nothing_held(limit: Priority) -> BadInput:
+def threshold_unreachable(limit: Priority) -> BadInput:
     """Return the error of a threshold that nothing could meet."""
     return BadInput(
         f"--fail-on {limit}: no rule of that priority had its evidence.",
@@ -145,7 +144,7 @@ def can_meet(report: Report, limit: Priority) -> bool:
     return any(line.rule.priority.rank <= limit.rank for line in report.lines)
 
 
-def met(findings: Iterable[Finding], limit: Priority | None) -> int:
+def count_at_or_above(findings: Iterable[Finding], limit: Priority | None) -> int:
     """Return how many of *findings* are as urgent as *limit*, or more so."""
     if limit is None:
         return 0
@@ -154,7 +153,7 @@ def met(findings: Iterable[Finding], limit: Priority | None) -> int:
 
 def met_note(findings: Iterable[Finding], limit: Priority | None) -> list[str]:
     """Return the sentence that says why the exit code is 1, if it is."""
-    count = met(findings, limit)
+    count = count_at_or_above(findings, limit)
     return [f"{plural(count, 'finding')} at --fail-on {limit} or above."] if count else []
 
 

@@ -33,7 +33,7 @@ def wide_banks(text: str, device: Device) -> bool:
     size = read("bank_size", text)
     if size == 8 and device.capability.major != 3:
         raise BadInput(
-            f"--bank-size: {quoted(text)} is no bank size of compute capability "
+            f"--bank-size: {quoted(text)} is not a bank size of compute capability "
             f"{device.capability}.",
             hint="Banks are 4 bytes wide; cc 3.x can switch to 8.",
         )

@@ -65,9 +65,9 @@ def _called(paths: Sequence[str]) -> str:
 
 def _entries(paths: Sequence[str], damage: list[Damage]) -> Iterator[Entry | EntryTally]:
     progress = Progress()
-    want = ReadOptions(kernels=False, counted=True, unpacking=progress.unpacking)
+    options = ReadOptions(kernels=False, tally=True, progress=progress.unpacking)
     for path in paths:
-        for item in shown(_items(path, want), progress):
+        for item in shown(_items(path, options), progress):
             if isinstance(item, Entry | EntryTally):
                 yield item
             elif isinstance(item, Damage):
@@ -79,10 +79,10 @@ def _entries(paths: Sequence[str], damage: list[Damage]) -> Iterator[Entry | Ent
                 )
 
 
-def _items(path: str, want: ReadOptions) -> Iterator[Item | EntryTally]:
+def _items(path: str, options: ReadOptions) -> Iterator[Item | EntryTally]:
     if path == STDIN:
-        return read_stream(sys.stdin.buffer, "standard input", want)
-    return read(path, want)
+        return read_stream(sys.stdin.buffer, "standard input", options)
+    return read(path, options)
 
 
 def driver_for(text: str | None, choice: Choice) -> Driver | None:

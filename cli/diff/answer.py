@@ -15,8 +15,9 @@ from gpuadvise.cli.damage import damage_notes
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.diff import text
 from gpuadvise.cli.diff.gather import Build, gathered
-from gpuadvise.cli.diff.text import moved, number, short, spills, tier
+from gpuadvise.cli.diff.text import moved, number, spills, tier
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.render.kernel_names import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -112,7 +113,7 @@ def _annotation(level: str, title: str, record: Record) -> str:
         f"shared memory {moved(record, lambda side: number(side['static_smem']))}",
         f"spills {moved(record, spills)}",
     )
-    name = short(record["demangled"] or record["name"])
+    (name,) = shortened([record["demangled"] or record["name"]])
     message = f"{name} ({record['arch'] or '?'}): {', '.join(facts)}"
     return f"::{level} title={title}::{_escaped(message)}"
 

@@ -36,13 +36,13 @@ def gathered(request: KernelsRequest, gpu: Capability | None) -> Build:
     """Return the kernels of the one file in *request*; raises BadInput when it holds none at all."""
     gatherer = Gatherer(request, gpu)
     kernels = list(gatherer.kernels())
-    if not gatherer.seen.kernels and not gatherer.seen.entries:
+    if not gatherer.gathered.kernels and not gatherer.gathered.entries:
         name = quoted_path(request.files[0])
-        if gatherer.seen.damage:
-            raise unreadable(name, gatherer.seen.damage)
+        if gatherer.gathered.damage:
+            raise unreadable(name, gatherer.gathered.damage)
         raise BadInput(f"There are no kernels in {name}.")
     chosen = kernels if gpu is None else _nearest(kernels)
-    return Build(kernels=tuple(chosen), damage=tuple(gatherer.seen.damage))
+    return Build(kernels=tuple(chosen), damage=tuple(gatherer.gathered.damage))
 
 
 def _nearest(kernels: Iterable[Kernel]) -> list[Kernel]:

@@ -10,13 +10,13 @@ from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.resource_diff.change import Status
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+from gpuadvise.cli.render import kernel_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Record = Mapping[str, Any]
 
-_LONGEST_NAME = 72
 _TONES = {
     Status.WORSE: Tone.BAD,
     Status.SPILLS_MORE: Tone.POOR,
@@ -60,7 +60,7 @@ def blocks(summary: str, records: Sequence[Record], limit: int, unchanged: bool)
     shown = listed[:limit] if limit else listed
     found: list[Block] = [Line(summary, tone)]
     if shown:
-        found.append(Table(columns=_COLUMNS, rows=tuple(map(_row, shown))))
+        found.append(Table(columns=_COLUMNS, rows=tuple(map(_row, shown, _names(shown)))))
     if len(listed) > len(shown):
         found.append(Line(f"and {len(listed) - len(shown):,} more (--limit 0 shows all)"))
     if any((r[side] or {}).get("block_from") == "best" for r in shown for side in ("old", "new")):
@@ -68,7 +68,11 @@ def blocks(summary: str, records: Sequence[Record], limit: int, unchanged: bool)
     return found
 
 
-def _row(record: Record) -> tuple[Cell, ...]:
+def _names(records: Sequence[Record]) -> list[str]:
+    return kernel_names.shown([record["demangled"] or record["name"] for record in records])
+
+
+def _row(record: Record, name: str) -> tuple[Cell, ...]:
     return (
         Cell(record["status"], _TONES.get(Status(record["status"]), Tone.PLAIN)),
         Cell(moved(record, tier)),
@@ -77,7 +81,7 @@ def _row(record: Record) -> tuple[Cell, ...]:
         Cell(moved(record, stack)),
         Cell(moved(record, spills)),
         Cell(record["arch"] or "?"),
-        Cell(short(record["demangled"] or record["name"])),
+        Cell(name),
     )
 
 
@@ -110,8 +114,3 @@ def spills(side: Record) -> str:
 def number(value: int | None) -> str:
     """Return *value*, or a dash for what is not known."""
     return "-" if value is None else f"{value:,}"
-
-
-def short(name: str) -> str:
-    """Return *name* as far as a line has room for it."""
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"

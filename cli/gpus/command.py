@@ -40,7 +40,7 @@ def command(
 ) -> Exit:
     """List, search or compare the GPUs of the catalogue."""
     choice = chosen(query or [])
-    records = [_record(each) for each in choice.found]
+    records = [_record(each) for each in choice.entries]
     answer = Answer(
         command="gpus",
         device=None,

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The *found* GPUs of a query.
+    """The GPUs that a query means.
 
     *compared*: the user named each of them. *note*: what ``--gpu`` would take where the words
     describe more than one.
     """
 
-    found: tuple[Entry, ...]
+    entries: tuple[Entry, ...]
     compared: bool = False
     note: str | None = None
 
@@ -35,25 +35,25 @@ def chosen(query: Sequence[str]) -> Chosen:
     word as a GPU of its own (``h100 h200 rtx4090``).
     """
     if not query:
-        return Chosen(found=entries())
+        return Chosen(entries=entries())
     whole = " ".join(query)
-    if found := search(whole):
-        return Chosen(found=found, note=_what_gpu_takes(whole, found))
+    if matches := search(whole):
+        return Chosen(entries=matches, note=_what_gpu_takes(whole, matches))
     if len(query) == 1:
         raise _nothing(whole)
     lists = [_of_word(word) for word in query]
-    unique = {each.id: each for found in lists for each in found}
-    compared = all(len(found) == 1 for found in lists)
-    return Chosen(found=tuple(unique.values()), compared=compared)
+    unique = {entry.id: entry for matches in lists for entry in matches}
+    compared = all(len(matches) == 1 for matches in lists)
+    return Chosen(entries=tuple(unique.values()), compared=compared)
 
 
 def _of_word(word: str) -> tuple[Entry, ...]:
-    found = candidates(word)
-    if len(found) != 1:
-        found = search(word)
-    if not found:
+    matches = candidates(word)
+    if len(matches) != 1:
+        matches = search(word)
+    if not matches:
         raise _nothing(word)
-    return found
+    return matches
 
 
 def _what_gpu_takes(text: str, entries: tuple[Entry, ...]) -> str | None:

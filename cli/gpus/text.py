@@ -32,12 +32,15 @@ _LIST = (
 
 def blocks(selection: Chosen) -> list[Block]:
     """Return the page for *selection*."""
-    if len(selection.found) == 1:
-        return _one(selection.found[0])
+    if len(selection.entries) == 1:
+        return _one(selection.entries[0])
     if selection.compared:
-        return [_side_by_side([each.device for each in selection.found]), *_notes(selection.found)]
-    count = f"{plural(len(selection.found), 'GPU')}. Peaks in TFLOP/s; Tensor is dense FP16 with FP32 sums."
-    page: list[Block] = [_list(selection.found), Line(count)]
+        return [
+            _side_by_side([each.device for each in selection.entries]),
+            *_notes(selection.entries),
+        ]
+    count = f"{plural(len(selection.entries), 'GPU')}. Peaks in TFLOP/s; Tensor is dense FP16 with FP32 sums."
+    page: list[Block] = [_list(selection.entries), Line(count)]
     return [*page, Line(selection.note)] if selection.note else page
 
 

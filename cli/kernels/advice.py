@@ -47,7 +47,7 @@ class KernelAdvice:
         by_rule: dict[str, list[Finding]] = {}
         for finding in self.findings:
             by_rule.setdefault(finding.rule.id, []).append(finding)
-        yield Heading("Advice" if by_rule else "Nothing to change, say the rules.")
+        yield Heading("Advice" if by_rule else "Nothing to change: no rule found anything.")
         for group in by_rule.values():
             yield from _group(group)
 

@@ -129,9 +129,9 @@ class Listing(NamedTuple):
     checked: Checked | None = None
 
 
-def entries_of(gatherer: Gatherer, *, counted: bool = False) -> Iterator[Entry | EntryTally]:
+def entries_of(gatherer: Gatherer, *, tally: bool = False) -> Iterator[Entry | EntryTally]:
     """Yield the entries asked for; raises BadInput when there is nothing in the files."""
-    yield from gatherer.entries(counted=counted)
+    yield from gatherer.entries(tally=tally)
     refuse_nothing(gatherer)
 
 
@@ -154,8 +154,8 @@ def found_in(
 def entry_listing(request: KernelsRequest, gatherer: Gatherer) -> Listing:
     """Return the entries that were asked for."""
     people = request.output.format in READ and not request.output.fields
-    counted = people and not request.limit
-    entries = list(entries_of(gatherer, counted=counted))[: request.limit or None]
+    tally = people and not request.limit
+    entries = list(entries_of(gatherer, tally=tally))[: request.limit or None]
 
     def blocks() -> Sequence[Block]:
         from gpuadvise.cli.kernels.text import entries_page
@@ -181,7 +181,7 @@ def kernel_listing(request: KernelsRequest, choice: Choice | None, gatherer: Gat
 
         more = [block for part in (advice, check) if part for block in part.blocks()]
         if not found:
-            return [Line(why_nothing(request, choice, gatherer.seen), Tone.STRONG), *more]
+            return [Line(why_nothing(request, choice, gatherer.gathered), Tone.STRONG), *more]
         return [*kernels_page(choice, found, list(map(KERNEL.record, listed))), *more]
 
     return Listing(KERNEL, listed, blocks, advice, check)
@@ -254,8 +254,8 @@ def _answer(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) 
             "kernels": None,
             "entries": None,
             name: records,
-            "entry_count": gatherer.seen.entries,
-            "damage": [damage_record(damage) for damage in gatherer.seen.damage],
+            "entry_count": gatherer.gathered.entries,
+            "damage": [damage_record(damage) for damage in gatherer.gathered.damage],
             "driver_check": listing.checked.fields() if listing.checked else None,
         },
         blocks=listing.blocks,
@@ -299,4 +299,4 @@ def _echo(request: KernelsRequest) -> dict[str, Any]:
 
 
 def _exit(gatherer: Gatherer) -> Exit:
-    return Exit.UNAVAILABLE if gatherer.seen.damage else Exit.RAN
+    return Exit.UNAVAILABLE if gatherer.gathered.damage else Exit.RAN

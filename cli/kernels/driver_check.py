@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.loaded_image import DriverKernel, Launching, driver_kernels
-from gpuadvise.advisor.binaries.read import MOST_LOADED, whole_image
+from gpuadvise.advisor.binaries.read import MAX_LOADED, whole_image
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.prose import plural, quoted_path
@@ -80,7 +80,7 @@ def driver_check(listed: list[ListedKernel], choice: Choice | None, dynamic_smem
         if image is None:
             raise Unavailable(
                 f"--driver-check: {quoted_path(path)} is nothing that a driver loads as it is.",
-                hint=f"Give a cubin, fatbin or PTX file of up to {MOST_LOADED >> 20} MiB.",
+                hint=f"Give a cubin, fatbin or PTX file of up to {MAX_LOADED >> 20} MiB.",
             )
         asked = [_launching(one, dynamic_smem) for one in own]
         for one, kernel in zip(own, driver_kernels(image, asked, ordinal), strict=True):

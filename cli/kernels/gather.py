@@ -57,56 +57,56 @@ class GatheredItems:
 class Gatherer:
     """Reads the files of *asked*, for *gpu* when the user named one."""
 
-    asked: KernelsRequest
+    request: KernelsRequest
     gpu: Capability | None
-    seen: GatheredItems = field(default_factory=GatheredItems)
+    gathered: GatheredItems = field(default_factory=GatheredItems)
     progress: Progress = field(default_factory=Progress)
 
-    def entries(self, *, counted: bool = False) -> Iterator[Entry | EntryTally]:
-        """Yield the entries of every container; *counted*: of those alike some as a number."""
-        for item in self._items(ReadOptions(kernels=False, counted=counted)):
-            if isinstance(item, Entry | EntryTally) and self._asked_for(item.capability):
+    def entries(self, *, tally: bool = False) -> Iterator[Entry | EntryTally]:
+        """Yield the entries of every container; *tally*: may collapse identical entries into a count."""
+        for item in self._items(ReadOptions(kernels=False, tally=tally)):
+            if isinstance(item, Entry | EntryTally) and self._matches_gpu(item.capability):
                 yield item
 
     def kernels(self) -> Iterator[Kernel]:
         """Yield the kernels that were asked for, as they are read."""
-        want = ReadOptions(
-            chosen=self._chosen, processes=self.asked.jobs, instructions=self.asked.advise
+        options = ReadOptions(
+            select=self._select, processes=self.request.jobs, instructions=self.request.advise
         )
-        for item in self._items(want):
+        for item in self._items(options):
             if isinstance(item, Kernel) and self._wanted(item):
-                self.seen.listed += 1
+                self.gathered.listed += 1
                 yield item
 
-    def _items(self, want: ReadOptions) -> Iterator[Item | EntryTally]:
-        want = want._replace(unpacking=self.progress.unpacking)
-        for path in self.asked.files:
+    def _items(self, options: ReadOptions) -> Iterator[Item | EntryTally]:
+        options = options._replace(progress=self.progress.unpacking)
+        for path in self.request.files:
             if path.endswith(SUFFIXES):
                 items = self._compiled(path)
             elif path == STDIN:
-                alone = want._replace(processes=1)  # others cannot open what was piped in
+                alone = options._replace(processes=1)  # others cannot open what was piped in
                 items = read_stream(sys.stdin.buffer, "standard input", alone)
             else:
-                items = read(path, want)
+                items = read(path, options)
             for item in shown(items, self.progress):
-                self.seen.count(item)
+                self.gathered.count(item)
                 yield item
 
     def _compiled(self, path: str) -> Iterator[Item]:
         """Yield what the source file *path* compiles to, target by target."""
         from gpuadvise.advisor.backends.cuda_sources import compile_source, read_cuda_source
 
-        source = read_cuda_source(path, self.asked.build)
-        self.seen.notes += source_notes(source)
-        for target in self.asked.source_targets(self.gpu):
+        source = read_cuda_source(path, self.request.build)
+        self.gathered.notes += source_notes(source)
+        for target in self.request.source_targets(self.gpu):
             image = compile_source(source, target)
-            self.seen.notes += missing_notes(source, image)
+            self.gathered.notes += missing_notes(source, image)
             yield from read_stream(
-                BytesIO(image.cubin), path, ReadOptions(instructions=self.asked.advise)
+                BytesIO(image.cubin), path, ReadOptions(instructions=self.request.advise)
             )
 
-    def _chosen(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        fitting = tuple(entry for entry in entries if self._asked_for(entry.capability))
+    def _select(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        fitting = tuple(entry for entry in entries if self._matches_gpu(entry.capability))
         if self.gpu is not None:
             from gpuadvise.advisor.compatibility.verdict import loaded
 
@@ -114,17 +114,17 @@ class Gatherer:
         images = tuple(entry for entry in fitting if entry.content is Content.SASS)
         return images or fitting
 
-    def _asked_for(self, target: Capability | None) -> bool:
-        if not self.asked.targets:
+    def _matches_gpu(self, target: Capability | None) -> bool:
+        if not self.request.targets:
             return True
-        return target is not None and any(same(target, asked) for asked in self.asked.targets)
+        return target is not None and any(same(target, request) for request in self.request.targets)
 
     def _wanted(self, kernel: Kernel) -> bool:
-        if not kernel.entry and not self.asked.functions:
+        if not kernel.entry and not self.request.functions:
             return False
         if kernel.source not in (Source.CUBIN, Source.PTX) and not self._fits(kernel):
             return False
-        pattern = self.asked.pattern
+        pattern = self.request.pattern
         return pattern is None or bool(
             pattern.search(kernel.name) or pattern.search(demangle(kernel.name) or "")
         )
@@ -133,8 +133,8 @@ class Gatherer:
         # Containers were sorted out entry by entry; a log or listing names a target per kernel.
         target = kernel.capability
         if target is None:
-            return not self.asked.targets
-        return self._asked_for(target) and (self.gpu is None or sass_fits(target, self.gpu))
+            return not self.request.targets
+        return self._matches_gpu(target) and (self.gpu is None or sass_fits(target, self.gpu))
 
 
 def source_notes(source: CudaSource) -> list[str]:

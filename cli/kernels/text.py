@@ -17,6 +17,7 @@ from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.formats import Format
+from gpuadvise.cli.render.kernel_names import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-_LONGEST_NAME = 72
 _MOST_TARGETS = 12
 _LOW = 0.5  # guide, "Occupancy": below this, latency is hard to hide
 _KERNEL_COLUMNS = (
@@ -66,9 +66,10 @@ def _table(listed: list[Record]) -> Table:
     """Return the kernels as rows, with their file where there are several."""
     files = len({_file(record) for record in listed}) > 1
     columns = (*_KERNEL_COLUMNS, Column("file")) if files else _KERNEL_COLUMNS
+    names = shown([record["demangled"] or record["name"] for record in listed])
     rows = (
-        (*_kernel_row(record), Cell(_file(record))) if files else _kernel_row(record)
-        for record in listed
+        (*_kernel_row(record, name), Cell(_file(record))) if files else _kernel_row(record, name)
+        for record, name in zip(listed, names, strict=True)
     )
     return Table(columns=columns, rows=tuple(rows))
 
@@ -80,12 +81,12 @@ def _file(record: Record) -> str:
 
 def _summary(kernels: list[ListedKernel]) -> str:
     text = plural(len(kernels), "kernel")
-    targets = {one.kernel.capability for one in kernels if one.kernel.capability}
+    targets = {kernel.kernel.capability for kernel in kernels if kernel.kernel.capability}
     if 0 < len(targets) <= _MOST_TARGETS:
         text += f" for {and_list([target.target for target in sorted(targets)])}"
     elif targets:
         text += f" for {len(targets)} targets"
-    if all(one.kernel.source is Source.PTX for one in kernels) and kernels:
+    if all(kernel.kernel.source is Source.PTX for kernel in kernels) and kernels:
         text += ", all of them PTX"
     parts = _counts(kernels)
     return f"{text}: {and_list(parts)}." if parts else f"{text}."
@@ -93,11 +94,13 @@ def _summary(kernels: list[ListedKernel]) -> str:
 
 def _counts(kernels: list[ListedKernel]) -> list[str]:
     """Return what is worth counting of what is known."""
-    alike = Counter([one.residency for one in kernels])  # a hundredth of the properties to look up
+    alike = Counter(
+        [kernel.residency for kernel in kernels]
+    )  # a hundredth of the properties to look up
     stuck = sum(count for residency, count in alike.items() if residency.stuck)
     parts = [f"{stuck:,} cannot start"] if stuck else []
-    if any(one.kernel.spill_stores is not None for one in kernels):
-        parts.append(f"{sum(one.spilled > 0 for one in kernels):,} spill")
+    if any(kernel.kernel.spill_stores is not None for kernel in kernels):
+        parts.append(_spilling(sum(kernel.spilled > 0 for kernel in kernels)))
     shares = [
         (residency.share, count)
         for residency, count in alike.items()
@@ -105,8 +108,19 @@ def _counts(kernels: list[ListedKernel]) -> list[str]:
     ]
     if shares:
         low = sum(count for share, count in shares if share < _LOW)
-        parts.append(f"{low:,} below {show_share(_LOW)} occupancy")
+        parts.append(_below_half(low))
     return parts
+
+
+def _spilling(count: int) -> str:
+    if not count:
+        return "none spills registers"
+    return f"{count:,} {'spills' if count == 1 else 'spill'} registers"
+
+
+def _below_half(count: int) -> str:
+    verb = "is" if count <= 1 else "are"
+    return f"{f'{count:,}' if count else 'none'} {verb} below {show_share(_LOW)} occupancy"
 
 
 def _basis(choice: Choice | None) -> str:
@@ -115,7 +129,7 @@ def _basis(choice: Choice | None) -> str:
     return f"Occupancy on {device_line(choice.device)}, of the code that it would load."
 
 
-def _kernel_row(record: Record) -> tuple[Cell, ...]:
+def _kernel_row(record: Record, name: str) -> tuple[Cell, ...]:
     return (
         _occupancy(record),
         Cell(", ".join(_LIMITERS.get(name, name) for name in record["limiters"] or ())),
@@ -125,7 +139,7 @@ def _kernel_row(record: Record) -> tuple[Cell, ...]:
         _spilled(record),
         _block(record),
         Cell(_target(record)),
-        Cell(_short(record["demangled"] or record["name"])),
+        Cell(name),
     )
 
 
@@ -162,13 +176,6 @@ def _block(record: Record) -> Cell:
     return Cell(f"{mark}{record['block_threads']:,}")
 
 
-def _short(name: str) -> str:
-    if len(name) <= _LONGEST_NAME:
-        return name
-    keep = _LONGEST_NAME // 3
-    return f"{name[: _LONGEST_NAME - keep - 1]}…{name[-keep:]}"
-
-
 def _remarks(records: list[Record]) -> list[str]:
     remarks = []
     if any(record["block_from"] == BlockFrom.BEST for record in records):
@@ -202,7 +209,7 @@ _KIND = attrgetter(
 
 
 def entries_page(request: KernelsRequest, entries: Iterable[Entry | EntryTally]) -> list[Block]:
-    """Return the entries, those of one kind counted together."""
+    """Return the entries, those of kernel kind counted together."""
     counts: Counter[Key] = Counter()
     sizes: Counter[Key] = Counter()
     for (content, target, compression, *place), (count, size) in _kinds(entries).items():
@@ -230,8 +237,8 @@ def entries_page(request: KernelsRequest, entries: Iterable[Entry | EntryTally])
 def _kinds(entries: Iterable[Entry | EntryTally]) -> dict[Any, list[int]]:
     """Return how many there are of each kind in each place, and their bytes together."""
     kinds: dict[Any, list[int]] = {}
-    for one in entries:
-        entry, count, size = one if isinstance(one, EntryTally) else (one, 1, one.size)
+    for kernel in entries:
+        entry, count, size = kernel if isinstance(kernel, EntryTally) else (kernel, 1, kernel.size)
         kind = kinds.setdefault(_KIND(entry), [0, 0])
         kind[0] += count
         kind[1] += size
@@ -271,10 +278,10 @@ def why_nothing(request: KernelsRequest, choice: Choice | None, seen: GatheredIt
 
 def refuse_nothing(gatherer: Gatherer) -> None:
     """Raise BadInput when no file holds any device code."""
-    seen = gatherer.seen
+    seen = gatherer.gathered
     if seen.entries or seen.kernels:
         return
-    names = and_list([quoted_path(path) for path in gatherer.asked.files], "or")
+    names = and_list([quoted_path(path) for path in gatherer.request.files], "or")
     if seen.damage:
         raise unreadable(names, seen.damage)
     raise BadInput(f"There is no device code in {names}.")
@@ -282,7 +289,7 @@ def refuse_nothing(gatherer: Gatherer) -> None:
 
 def notes(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) -> list[str]:
     """Return what to say on stderr beside the answer."""
-    seen = gatherer.seen
+    seen = gatherer.gathered
     said = [*seen.notes, *damage_notes(seen.damage)]
     if not (seen.listed or request.entries_only or request.output.format in READ):
         said.append(why_nothing(request, choice, seen))

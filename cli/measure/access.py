@@ -112,5 +112,5 @@ ACCESS = Subject(
     run=lambda session, quick: measure_access(session, quick=quick),
     count=lambda quick: len(patterns(quick=quick)),
     label=_label,
-    found=measured_access,
+    measured=measured_access,
 )

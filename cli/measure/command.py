@@ -131,12 +131,12 @@ def _found(
 
     if not collected.partial:
         try:
-            return subject.found(session, gpu.device, collected.items, quick), collected
+            return subject.measured(session, gpu.device, collected.items, quick), collected
         except KeyboardInterrupt:
             collected = replace(collected, interrupted=True)
         except DriverFault as fault:
             collected = replace(collected, fault=fault.message)
-    return subject.found(None, gpu.device, collected.items, quick), collected
+    return subject.measured(None, gpu.device, collected.items, quick), collected
 
 
 def _nothing(session: Session, collected: Collected[Any]) -> Exit:

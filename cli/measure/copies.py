@@ -139,5 +139,5 @@ COPIES = Subject(
     run=lambda session, quick: measure_copies(session, quick=quick),
     count=_count,
     label=_label,
-    found=measured_copies,
+    measured=measured_copies,
 )

@@ -158,5 +158,5 @@ OVERLAP = Subject(
         len(QUICK_MIXES) * len(QUICK_STREAMS) if quick else len(MIXES) * len(STREAMS)
     ),
     label=_label,
-    found=measured_overlap,
+    measured=measured_overlap,
 )

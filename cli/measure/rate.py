@@ -66,5 +66,5 @@ RATES = Subject(
     run=lambda session, quick: measure_rates(session, quick=quick),
     count=lambda quick: len(TYPES),
     label=lambda rate: rate.dtype,
-    found=measured_rate,
+    measured=measured_rate,
 )

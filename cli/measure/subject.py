@@ -41,7 +41,7 @@ class Subject:
     run: Callable[[Session, bool], Iterator[Any]]
     count: Callable[[bool], int]
     label: Callable[[Any], str]
-    found: Callable[[Session | None, Device, Sequence[Any], bool], Measured]
+    measured: Callable[[Session | None, Device, Sequence[Any], bool], Measured]
 
 
 def sample_fields(sample: Sample) -> dict[str, float | int]:

@@ -30,22 +30,22 @@ WAVES = ("wave_size", "waves", "tail_efficiency", "fits_cooperative")
 
 def result(case: OccupancyCase) -> dict[str, Any]:
     """Return the whole ``result``."""
-    found = case.found
+    occupancy = case.occupancy
     return {
-        **record(found),
-        "next_steps": [step_record(step) for step in case.steps],
+        **record(occupancy),
+        "next_steps": [step_record(step) for step in case.next_steps],
         **(waves_record(case.grid) if case.grid else dict.fromkeys(WAVES)),
         "clusters_upper_bound": case.clusters,
-        "runtime_error": found.fault and _failure(found.fault),
+        "runtime_error": occupancy.fault and _failure(occupancy.fault),
         "fixes": [fix.how for fix in case.fixes],
-        "warps_per_block": found.warps_per_block,
+        "warps_per_block": occupancy.warps_per_block,
         "headroom": {
             "regs": case.room.registers,
             "dynamic_smem": case.room.dynamic_shared,
         },
         "suggested_blocks": _suggestion(case.suggestion),
-        "launch_bounds": case.bounds and _bounds(case.bounds, found.launch),
-        "caveat": found.caveat,
+        "launch_bounds": case.bounds and _bounds(case.bounds, occupancy.launch),
+        "caveat": occupancy.caveat,
         "extrapolated": case.device.extrapolated,
     }
 
@@ -86,7 +86,7 @@ def _failure(fault: LaunchFault) -> dict[str, Any]:
         "name": fault.failure,
         "code": fault.failure.code,
         "formerly": fault.formerly,
-        "asked": fault.asked,
+        "asked": fault.requested,
         "allowed": fault.allowed,
     }
 
@@ -96,7 +96,7 @@ def _suggestion(suggestion: Suggestion | None) -> dict[str, Any] | None:
         return None
     return {
         "runtime_helper": _size(suggestion.helper),
-        "guide": [_size(found) for found in suggestion.guide],
+        "guide": [_size(size) for size in suggestion.guide],
     }
 
 
@@ -136,7 +136,7 @@ def answer(request: OccupancyRequest) -> Answer:
 
         return screen(case, check)
 
-    code, notes = threshold([case.found])
+    code, notes = threshold([case.occupancy])
     return Answer(
         command="occupancy",
         device=device_block(choice.device),

@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
+from gpuadvise.advisor.backends.user_files import open_file
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted
 from gpuadvise.cli.occupancy.request import KEYS
@@ -30,12 +31,8 @@ def opened(path: str) -> Iterator[BufferedReader]:
     if path == "-":
         yield cast("BufferedReader", sys.stdin.buffer)
         return
-    try:
-        file = open(path, "rb")  # noqa: SIM115 - closed below, outside this handler
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no usable file name"
-        raise BadInput(f"--batch: {quoted(path)} cannot be read: {reason}.") from None
-    with file:
+    # Open alone is guarded: what fails while an answer is written is not the file's fault.
+    with open_file(path, name=f"--batch: {quoted(path)}") as file:
         yield file
 
 

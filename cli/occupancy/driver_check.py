@@ -49,7 +49,7 @@ def compared(choice: Choice, report: DriverReport) -> dict[str, Any]:
     }
 
 
-def said(check: Mapping[str, Any]) -> str:
+def driver_sentence(check: Mapping[str, Any]) -> str:
     """Return the outcome of the check in a sentence."""
     found = check["differences"]
     if not found:

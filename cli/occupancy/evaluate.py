@@ -26,9 +26,9 @@ class OccupancyCase:
     """One launch on one device, examined; ``None`` is not asked or not known."""
 
     device: Device
-    found: Occupancy
+    occupancy: Occupancy
     fixes: tuple[LaunchFix, ...]
-    steps: tuple[NextStep, ...]
+    next_steps: tuple[NextStep, ...]
     room: Headroom
     suggestion: Suggestion | None
     bounds: CompiledBounds | None
@@ -38,17 +38,17 @@ class OccupancyCase:
 
 def examined(device: Device, request: LaunchRequest) -> OccupancyCase:
     """Return what is known of *request* on *device*; what nobody asked about is not imported."""
-    found = occupancy(device.limits, request.launch)
+    answer = occupancy(device.limits, request.launch)
     return OccupancyCase(
         device=device,
-        found=found,
-        fixes=_fixes(found),
-        steps=next_steps(found),
-        room=headroom(found),
+        occupancy=answer,
+        fixes=_fixes(answer),
+        next_steps=next_steps(answer),
+        room=headroom(answer),
         suggestion=suggest_block(device.limits, request.launch),
         bounds=_bounds(device, request),
-        grid=_grid(device, found),
-        clusters=_clusters(device, found),
+        grid=_grid(device, answer),
+        clusters=_clusters(device, answer),
     )
 
 

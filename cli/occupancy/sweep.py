@@ -59,7 +59,7 @@ class Point:
     """The answer at one value of the axis."""
 
     value: int
-    found: Occupancy
+    occupancy: Occupancy
 
 
 def axis(text: str) -> Axis:
@@ -88,12 +88,12 @@ def swept(limits: Limits, launch: Launch, by: Axis) -> tuple[Point, ...]:
             launches = [(n, replace(launch, dynamic_shared=n)) for n in sizes_in_bytes]
         case other:
             assert_never(other)
-    return tuple(Point(value=n, found=occupancy(limits, each)) for n, each in launches)
+    return tuple(Point(value=n, occupancy=occupancy(limits, launch)) for n, launch in launches)
 
 
 def rows(points: Iterable[Point], by: Axis) -> list[dict[str, Any]]:
     """Return the points as JSON."""
-    return [{by.value: point.value, **record(point.found)} for point in points]
+    return [{by.value: point.value, **record(point.occupancy)} for point in points]
 
 
 def stairs(points: Iterable[Point], by: Axis) -> list[tuple[int, int, Occupancy]]:
@@ -103,11 +103,11 @@ def stairs(points: Iterable[Point], by: Axis) -> list[tuple[int, int, Occupancy]
     """
     runs: list[tuple[int, int, Occupancy]] = []
     for point in points:
-        if runs and _same(runs[-1][2], point.found, by):
+        if runs and _same(runs[-1][2], point.occupancy, by):
             runs[-1] = (runs[-1][0], point.value, runs[-1][2])
         else:
             first = runs[-1][1] + 1 if runs and by is Axis.SMEM else point.value
-            runs.append((first, point.value, point.found))
+            runs.append((first, point.value, point.occupancy))
     return runs
 
 
@@ -240,7 +240,7 @@ def chart(points: Sequence[Point], by: Axis, width: int) -> Drawing:
     plotext.plot_size(min(width, _WIDEST), _HEIGHT)
     plotext.plot(
         [point.value for point in points],
-        [100 * point.found.occupancy for point in points],
+        [100 * point.occupancy.occupancy for point in points],
         marker="braille",
     )
     plotext.ylim(0, 100)
@@ -255,7 +255,7 @@ def chart(points: Sequence[Point], by: Axis, width: int) -> Drawing:
 def draw(axes: Axes, points: Sequence[Point], by: Axis, current: int | None) -> None:
     """Draw occupancy in per cent over the axis as a staircase; the *current* value is marked."""
     values = [point.value for point in points]
-    shares = [100 * point.found.occupancy for point in points]
+    shares = [100 * point.occupancy.occupancy for point in points]
     if by is Axis.SMEM:
         axes.step(values, shares, where="pre")
     else:  # block sizes and registers are whole: nothing lies between two of them
@@ -270,8 +270,8 @@ def all_cc_answer(request: OccupancyRequest) -> Answer:
     """Return the answer, oldest capability first; raises BadInput."""
     launch = question(request.texts, flag)
     found = [(cc, occupancy(limits_of(cc)[0], launch.launch)) for cc in known_capabilities()]
-    table = [{"compute_capability": str(cc), **record(each)} for cc, each in found]
-    code, notes = request.verdict([each for _, each in found])
+    table = [{"compute_capability": str(cc), **record(launch)} for cc, launch in found]
+    code, notes = request.verdict([launch for _, launch in found])
     return Answer(
         command="occupancy",
         device=None,

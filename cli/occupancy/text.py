@@ -62,7 +62,7 @@ def remarks(case: OccupancyCase) -> list[str]:
 
 
 def _refusal(case: OccupancyCase) -> Iterator[str]:
-    fault = case.found.fault
+    fault = case.occupancy.fault
     if fault is None:
         return
     if fault.failure.code is None:
@@ -73,7 +73,7 @@ def _refusal(case: OccupancyCase) -> Iterator[str]:
 
 
 def _enough(case: OccupancyCase) -> Iterator[str]:
-    if case.steps and case.found.occupancy >= ENOUGH:
+    if case.next_steps and case.occupancy.occupancy >= ENOUGH:
         yield (
             f"From about {show_share(ENOUGH)} on more occupancy seldom helps (best practices "
             "guide, Thread and Block Heuristics): measure before you trade registers for it."
@@ -91,7 +91,7 @@ def _grid(case: OccupancyCase) -> Iterator[str]:
         )
         if sms and grid.blocks < sms:
             yield f"{sms - grid.blocks:,} of {plural(sms, 'SM')} get no block of this grid."
-    elif case.found.launch.grid_dim and sms is None:
+    elif case.occupancy.launch.grid_dim and sms is None:
         yield "Waves need the number of SMs: name a GPU with --gpu instead of --cc."
 
 
@@ -100,7 +100,7 @@ def _waves(count: float) -> str:
 
 
 def _opt_in(case: OccupancyCase) -> Iterator[str]:
-    size = case.found.needs_optin
+    size = case.occupancy.needs_optin
     if size:
         yield (
             "Needed before the launch: cudaFuncSetAttribute(kernel, "
@@ -110,13 +110,13 @@ def _opt_in(case: OccupancyCase) -> Iterator[str]:
 
 def _no_carveout(case: OccupancyCase) -> Iterator[str]:
     mode = case.device.limits.shared_memory_config_mode
-    if case.found.launch.carveout is not None and mode is not SharedMode.CARVEOUT:
+    if case.occupancy.launch.carveout is not None and mode is not SharedMode.CARVEOUT:
         capability = case.device.capability
         yield f"Compute capability {capability} has no carveout to prefer: --carveout changes nothing."
 
 
 def _bounds(case: OccupancyCase) -> Iterator[str]:
-    bounds, registers = case.bounds, case.found.launch.registers or 0
+    bounds, registers = case.bounds, case.occupancy.launch.registers or 0
     if bounds is None:
         return
     if bounds.ignored:
@@ -130,7 +130,7 @@ def _bounds(case: OccupancyCase) -> Iterator[str]:
 
 
 def _cluster(case: OccupancyCase) -> Iterator[str]:
-    if case.clusters is not None and case.found.launchable:
+    if case.clusters is not None and case.occupancy.launchable:
         yield (
             f"At most {case.clusters:,} clusters are resident: an upper bound, since a cluster "
             "stays in one GPC and their sizes differ from chip to chip; "
@@ -139,8 +139,8 @@ def _cluster(case: OccupancyCase) -> Iterator[str]:
 
 
 def _caveat(case: OccupancyCase) -> Iterator[str]:
-    if case.found.caveat:
-        yield case.found.caveat
+    if case.occupancy.caveat:
+        yield case.occupancy.caveat
 
 
 def _extrapolated(case: OccupancyCase) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _extrapolated(case: OccupancyCase) -> Iterator[str]:
 
 
 def _reserve(case: OccupancyCase) -> Iterator[str]:
-    found, reserve = case.found, case.device.limits.shared_memory_reserved_per_block
+    found, reserve = case.occupancy, case.device.limits.shared_memory_reserved_per_block
     used = found.launch.static_shared + found.launch.dynamic_shared
     if used and reserve:
         yield (
@@ -166,8 +166,8 @@ def _sources(case: OccupancyCase) -> Iterator[str]:
     limits = device.sources.get("registers_per_sm") or device.sources.get("limits")
     known = [f"limits: {limits or 'catalogue: capabilities.toml'}"]
     if case.grid or case.clusters is not None:
-        known.append(f"SMs: {device.sources.get('sm_count', 'not told')}")
-    yield f"Sources: {'; '.join(known)}; launch: you."
+        known.append(f"SMs: {device.sources.get('sm_count', 'not known')}")
+    yield f"Sources: {'; '.join(known)}; launch: your input."
 
 
 # More ways out than this are a list, not advice; JSON has them all.
@@ -185,10 +185,10 @@ _SAYS_MORE = (Knob.REGISTERS, Knob.CARVEOUT)
 
 def advice(case: OccupancyCase) -> list[str]:
     """Return what helps, the smallest change first."""
-    if case.found.fault:
+    if case.occupancy.fault:
         return [fix.how for fix in case.fixes[:_MOST_FIXES]]
     sizes = list(_sizes(case))
-    steps = [_step(step) for step in case.steps if not (sizes and step.knob is Knob.THREADS)]
+    steps = [_step(step) for step in case.next_steps if not (sizes and step.knob is Knob.THREADS)]
     return [*sizes, *steps, *_free(case)]
 
 
@@ -204,23 +204,23 @@ def _step(step: NextStep) -> str:
 
 
 def _free(case: OccupancyCase) -> Iterator[str]:
-    room, launch = case.room, case.found.launch
+    room, launch = case.room, case.occupancy.launch
     free = []
     if room.registers and room.registers > (launch.registers or 0):
         free.append(f"{room.registers} registers per thread")
     if room.dynamic_shared and room.dynamic_shared > launch.dynamic_shared:
-        free.append(f"{room.dynamic_shared:,} bytes of dynamic shared memory")
+        free.append(f"{exact_bytes(room.dynamic_shared)} of dynamic shared memory")
     if free:
-        yield f"Free, each alone: up to {and_list(free, 'or')}."
+        yield f"Headroom without losing a block: up to {and_list(free, 'or')}."
 
 
 def _sizes(case: OccupancyCase) -> Iterator[str]:
     """Yield the block sizes that keep most warps resident, if this one does not."""
     suggestion = case.suggestion
-    if not suggestion or case.found.warps_per_sm >= suggestion.helper.warps_per_sm:
+    if not suggestion or case.occupancy.warps_per_sm >= suggestion.helper.warps_per_sm:
         return
     helper = suggestion.helper
-    reached = f"threads per block instead of {case.found.launch.threads:,}"
+    reached = f"threads per block instead of {case.occupancy.launch.threads:,}"
     if suggestion.guide:
         sizes = [str(found.launch.threads) for found in suggestion.guide]
         blocks = {found.blocks_per_sm for found in suggestion.guide}
@@ -234,9 +234,9 @@ def _sizes(case: OccupancyCase) -> Iterator[str]:
 
 COLUMNS = (
     Column("Resource"),
-    Column("A block", right=True),
-    Column("The SM", right=True),
-    Column("Blocks", right=True),
+    Column("Per block", right=True),
+    Column("Per SM", right=True),
+    Column("Blocks that fit", right=True),
     Column(""),
 )
 
@@ -246,18 +246,18 @@ def screen(case: OccupancyCase, check: Mapping[str, Any] | None = None) -> list[
 
     *check* is the driver's agreement, if it was asked for.
     """
-    found = case.found
+    occupancy = case.occupancy
     notes = remarks(case)
     if check is not None:
-        from gpuadvise.cli.occupancy.driver_check import said
+        from gpuadvise.cli.occupancy.driver_check import driver_sentence
 
-        notes.insert(0, said(check))
+        notes.insert(0, driver_sentence(check))
     return [
         Line(device_line(case.device), Tone.FAINT),
-        Line(headline(found), tone(found)),
-        Line(because(found)),
+        Line(headline(occupancy), tone(occupancy)),
+        Line(because(occupancy)),
         Line(""),
-        _limits(found),
+        _limits(occupancy),
         *_section("What to change", advice(case)),
         *_section("Notes", notes),
     ]
@@ -335,7 +335,7 @@ def _count(value: int | None, resource: Resource | None = None) -> str:
 
 
 def _mark(occupancy: Occupancy, resource: Resource) -> str:
-    return "<" if resource in occupancy.limiters else ""
+    return "< limit" if resource in occupancy.limiters else ""
 
 
 def _tone(occupancy: Occupancy, resource: Resource) -> Tone:

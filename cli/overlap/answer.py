@@ -46,31 +46,31 @@ _ENGINES = {
 
 def facts(case: OverlapCase) -> Iterator[Fact]:
     """Yield what a person reads first: times, the best count, the floor, the link."""
-    found, model = case.found, case.model
-    yield Fact(label="sequential", value=Cell(show_seconds(found.sequential)))
-    if found.asked:
-        guide = f"the guide's estimate: {show_seconds(found.guide)}" if found.guide else ""
-        label = f"with {plural(found.asked.streams, 'stream')}"
-        if found.asked.pieces > found.asked.streams:
-            guide = f"{found.asked.pieces} chunks in turn"
-        yield Fact(label=label, value=Cell(show_seconds(found.asked.seconds)), remark=guide)
-    yield _best(found)
+    overlap, model = case.overlap, case.model
+    yield Fact(label="sequential", value=Cell(show_seconds(overlap.sequential)))
+    if overlap.requested:
+        guide = f"the guide's estimate: {show_seconds(overlap.guide)}" if overlap.guide else ""
+        label = f"with {plural(overlap.requested.streams, 'stream')}"
+        if overlap.requested.pieces > overlap.requested.streams:
+            guide = f"{overlap.requested.pieces} chunks in turn"
+        yield Fact(label=label, value=Cell(show_seconds(overlap.requested.seconds)), remark=guide)
+    yield _best(overlap)
     remark = f"{_limiter(case)}: no staging is faster"
-    yield Fact(label="floor", value=Cell(show_seconds(found.floor)), remark=remark)
+    yield Fact(label="floor", value=Cell(show_seconds(overlap.floor)), remark=remark)
     if case.work.h2d_bytes or case.work.d2h_bytes:
         yield _link(case.work, model)
     if case.break_even:
         yield Fact(
-            label="pays from",
+            label="worth it from",
             value=Cell(show_bytes(case.break_even)),
-            remark="when the kernel's time grows with the data",
+            remark="if the kernel's time grows with the data",
         )
 
 
 def _best(overlap: Overlap) -> Fact:
     best = overlap.best
     chunk = f", {show_bytes(best.chunk_bytes)} each" if best.chunk_bytes else ""
-    more = "; more win less than 1 %" if overlap.worthwhile and best != overlap.tried[-1] else ""
+    more = "; more gain less than 1 %" if overlap.worthwhile and best != overlap.tried[-1] else ""
     tone = Tone.GOOD if overlap.worthwhile else Tone.PLAIN
     return Fact(
         label="best",
@@ -90,13 +90,13 @@ def _link(work: StagedWork, model: LinkModel) -> Fact:
 
 
 def _limiter(case: OverlapCase) -> str:
-    work, found = case.work, case.found
+    work, overlap = case.work, case.overlap
     both = (work.h2d_bytes or work.h2d_seconds) and (work.d2h_bytes or work.d2h_seconds)
     if work.pageable or case.model.engines == 0:
         return "copies and kernel in turn"
-    if both and found.limiter is not Engine.KERNEL:
+    if both and overlap.limiter is not Engine.KERNEL:
         return "the copies both ways"
-    return _ENGINES[found.limiter]
+    return _ENGINES[overlap.limiter]
 
 
 def remarks(device: Device, work: StagedWork, model: LinkModel, overlap: Overlap) -> list[str]:
@@ -171,38 +171,38 @@ class OverlapCase:
     device: Device
     work: StagedWork
     model: LinkModel
-    found: Overlap
+    overlap: Overlap
     break_even: int | None
     streams: int | None = None  # as asked
     code: str | None = None
     show: bool = False
 
     @property
-    def told(self) -> Staging:
+    def staging(self) -> Staging:
         """The staging that was asked for, else the best."""
-        return self.found.asked or self.found.best
+        return self.overlap.requested or self.overlap.best
 
 
 def result(case: OverlapCase) -> dict[str, Any]:
     """Return the ``result`` of the JSON document."""
-    found, told = case.found, case.told
+    overlap, staging = case.overlap, case.staging
     return {
-        "sequential": found.sequential,
-        "predicted": told.seconds,
-        "streams": told.streams,
-        "best_streams": found.best.streams,
-        "best": found.best.seconds,
-        "speedup": found.speedup,
-        "worthwhile": found.worthwhile,
-        "guide": found.guide,
-        "floor": found.floor,
-        "limiter": str(found.limiter),
-        "pieces": told.pieces,
-        "chunk_bytes": told.chunk_bytes,
+        "sequential": overlap.sequential,
+        "predicted": staging.seconds,
+        "streams": staging.streams,
+        "best_streams": overlap.best.streams,
+        "best": overlap.best.seconds,
+        "speedup": overlap.speedup,
+        "worthwhile": overlap.worthwhile,
+        "guide": overlap.guide,
+        "floor": overlap.floor,
+        "limiter": str(overlap.limiter),
+        "pieces": staging.pieces,
+        "chunk_bytes": staging.chunk_bytes,
         "break_even_bytes": case.break_even,
         "model": case.model.to_json(),
         "sweep": rows(case),
-        "timeline": [plain(span) for span in told.spans],
+        "timeline": [plain(span) for span in staging.spans],
         "remarks": list(_remarks(case)),
         "skeleton": case.code,
     }
@@ -214,27 +214,27 @@ def rows(case: OverlapCase) -> list[Mapping[str, Any]]:
         {
             "streams": staging.streams,
             "predicted": staging.seconds,
-            "speedup": case.found.sequential / staging.seconds,
+            "speedup": case.overlap.sequential / staging.seconds,
             "chunk_bytes": staging.chunk_bytes,
         }
-        for staging in case.found.tried
+        for staging in case.overlap.tried
     ]
 
 
 def blocks(case: OverlapCase) -> list[Block]:
     """Return what a person reads."""
-    found: list[Block] = [
+    page: list[Block] = [
         Line(device_line(case.device), Tone.STRONG),
         LabelledFacts(tuple(facts(case))),
     ]
-    found += [Line(sentence) for sentence in _remarks(case)]
-    found += [Heading("Streams"), _table(case)]
+    page += [Line(sentence) for sentence in _remarks(case)]
+    page += [Heading("Streams"), _table(case)]
     if case.show:
-        found += [Heading(f"Time line of {plural(case.told.streams, 'stream')}")]
-        found += [Drawing(picture(case.told))]
+        page += [Heading(f"Time line of {plural(case.staging.streams, 'stream')}")]
+        page += [Drawing(picture(case.staging))]
     if case.code is not None:
-        found += [Heading("Skeleton"), Drawing(case.code)]
-    return found
+        page += [Heading("Skeleton"), Drawing(case.code)]
+    return page
 
 
 def draw(axes: Axes, staging: Staging) -> None:
@@ -248,27 +248,27 @@ def draw(axes: Axes, staging: Staging) -> None:
 
 
 def _remarks(case: OverlapCase) -> Iterator[str]:
-    if case.streams and case.told.streams < case.streams:
+    if case.streams and case.staging.streams < case.streams:
         yield (
             f"{plural(case.streams, 'stream')} were asked for: the data make "
-            f"{plural(case.told.pieces, 'chunk')} of --granularity or more."
+            f"{plural(case.staging.pieces, 'chunk')} of --granularity or more."
         )
-    yield from remarks(case.device, case.work, case.model, case.found)
+    yield from remarks(case.device, case.work, case.model, case.overlap)
 
 
 def _table(case: OverlapCase) -> Table:
     titles = ("streams", "time", "speed-up", "chunk")
-    best = case.found.best.streams
+    best = case.overlap.best.streams
     cells = []
-    for staging in case.found.tried:
-        if staging.streams not in _shown(best, case.told.streams):
+    for staging in case.overlap.tried:
+        if staging.streams not in _shown(best, case.staging.streams):
             continue
         tone = Tone.GOOD if staging.streams == best else Tone.PLAIN
         cells.append(
             (
                 Cell(str(staging.streams), tone),
                 Cell(show_seconds(staging.seconds), tone),
-                Cell(f"{case.found.sequential / staging.seconds:.2f}x", tone),
+                Cell(f"{case.overlap.sequential / staging.seconds:.2f}x", tone),
                 Cell(show_bytes(staging.chunk_bytes) if staging.chunk_bytes else "", tone),
             )
         )

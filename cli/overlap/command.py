@@ -1,4 +1,4 @@
-"""``gpuadvise overlap``: what staging copies and kernels over streams wins."""
+"""``gpuadvise overlap``: how much overlapping copies with kernels saves."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def command(
     get: Get = None,
 ) -> Exit:
     """Print sequential and staged times and the best stream count."""
-    wanted = work(h2d=h2d, kernel=kernel, d2h=d2h, pageable=pageable)
+    staged_work = work(h2d=h2d, kernel=kernel, d2h=d2h, pageable=pageable)
     changes = Changes(
         pcie=pcie,
         rate=rate, per_op=per_op, copy_latency=copy_latency, duplex=duplex, engines=engines,
@@ -69,35 +69,42 @@ def command(
     )  # fmt: skip
     written = None if language is None else Language(read("skeleton", language))
     step = read("granularity", granularity)
-    asked = read("streams", streams)
+    stream_total = read("streams", streams)
     pieces = read("chunks", chunks)
-    if pieces and (asked is None or pieces < asked):
+    if pieces and (stream_total is None or pieces < stream_total):
         raise BadInput("--chunks needs --streams, and at least as many chunks as streams.")
     tried = read("max_streams", most)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     link = model(choice.device, changes)
-    found = overlap(
-        wanted, link, streams=asked, pieces=pieces, most_streams=tried, granularity=step
+    prediction = overlap(
+        staged_work, link, streams=stream_total, pieces=pieces, most_streams=tried, granularity=step
     )
     case = OverlapCase(
         device=choice.device,
-        work=wanted,
+        work=staged_work,
         model=link,
-        found=found,
-        streams=asked,
-        break_even=break_even_bytes(wanted, link),
-        code=None if written is None else _code(choice.device, wanted, found, written, step),
+        overlap=prediction,
+        streams=stream_total,
+        break_even=break_even_bytes(staged_work, link),
+        code=None
+        if written is None
+        else _code(choice.device, staged_work, prediction, written, step),
         show=show,
     )
     if plot is not None:
         from gpuadvise.cli.render.picture import save
 
-        title = f"{plural(case.told.streams, 'stream')} on {case.device.name}"
-        save(plot, title, lambda axes: draw(axes, case.told))
+        title = f"{plural(case.staging.streams, 'stream')} on {case.device.name}"
+        save(plot, title, lambda axes: draw(axes, case.staging))
     answer = Answer(
         command="overlap",
         device=device_block(case.device),
-        input={**plain(wanted), "streams": asked, "chunks": pieces, "granularity": step},
+        input={
+            **plain(staged_work),
+            "streams": stream_total,
+            "chunks": pieces,
+            "granularity": step,
+        },
         result=result(case),
         rows=rows(case),
         blocks=lambda: blocks(case),
@@ -108,14 +115,14 @@ def command(
 
 
 def _code(
-    device: Device, wanted: StagedWork, overlap: Overlap, language: Language, step: int
+    device: Device, staged_work: StagedWork, overlap: Overlap, language: Language, step: int
 ) -> str:
-    told = overlap.asked or overlap.best
+    staging = overlap.requested or overlap.best
     return skeleton(
-        wanted,
-        told.streams,
+        staged_work,
+        staging.streams,
         language,
-        chunks=told.pieces,
+        chunks=staging.pieces,
         granularity=step,
         mapped=bool(device.integrated),
     )

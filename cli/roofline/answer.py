@@ -20,6 +20,7 @@ from gpuadvise.cli.blocks import (
     Tone,
 )
 from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.render.kernel_names import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.cli.roofline.request import Placed
 
-_NAME = 48
 _MOST_LISTED = 20
 _IMPOSSIBLE = (
     "More than the roof: operations counted twice, bytes served by a cache, another unit than "
@@ -37,7 +37,7 @@ _IMPOSSIBLE = (
 
 def result(device: Device, kernels: Sequence[Placed]) -> dict[str, Any]:
     """Return the ``result``: the first kernel's fields, all kernels, every ridge."""
-    rate = kernels[0].found.bandwidth
+    rate = kernels[0].roofline.bandwidth
     return {
         **row(kernels[0]),
         "moves": [plain(move) for move in kernels[0].moves],
@@ -51,7 +51,7 @@ def result(device: Device, kernels: Sequence[Placed]) -> dict[str, Any]:
 
 def row(kernel: Placed) -> dict[str, Any]:
     """Return one kernel for JSON and CSV."""
-    found, work = kernel.found, kernel.workload
+    found, work = kernel.roofline, kernel.workload
     return {
         "kernel": work.name,
         "arithmetic_intensity": found.intensity,
@@ -82,13 +82,13 @@ def blocks(device: Device, kernels: Sequence[Placed]) -> list[Block]:
         return [*found, *_many(kernels)]
     kernel = kernels[0]
     found.append(LabelledFacts(tuple(_facts(kernel))))
-    if kernel.found.far:
+    if kernel.roofline.far:
         found.append(Line("Below half of its roof: latency, occupancy or too little work limits."))
-    if kernel.found.impossible:
+    if kernel.roofline.impossible:
         found.append(Line(_IMPOSSIBLE, Tone.BAD))
     if kernel.moves:
         found += [Heading("What would move it"), _moves(kernel)]
-    return [*found, Heading("Ridge points"), _ridges(device, kernel.found.bandwidth)]
+    return [*found, Heading("Ridge points"), _ridges(device, kernel.roofline.bandwidth)]
 
 
 def _many(kernels: Sequence[Placed]) -> list[Block]:
@@ -104,7 +104,7 @@ def _many(kernels: Sequence[Placed]) -> list[Block]:
 
 
 def _facts(kernel: Placed) -> Iterator[Fact]:
-    found = kernel.found
+    found = kernel.roofline
     ridge = f"ridge at {_number(found.ridge)}"
     yield Fact(label="intensity", value=Cell(f"{_number(found.intensity)} FLOP/B"), remark=ridge)
     yield Fact(label="bound", value=Cell(str(found.bound), Tone.STRONG))
@@ -146,27 +146,23 @@ def _ridges(device: Device, rate: float) -> Table:
 
 
 def _kernels(kernels: Sequence[Placed]) -> Table:
+    names = shown([kernel.workload.name or "" for kernel in kernels])
     titles = ("FLOP/B", "attainable", "achieved", "of the roof")
     columns = (Column("kernel"), Column("bound"), *(Column(t, right=True) for t in titles))
-    return Table(columns=columns, rows=tuple(_kernel(kernel) for kernel in kernels))
+    return Table(columns=columns, rows=tuple(map(_kernel, kernels, names)))
 
 
-def _kernel(kernel: Placed) -> tuple[Cell, ...]:
-    found = kernel.found
+def _kernel(kernel: Placed, name: str) -> tuple[Cell, ...]:
+    found = kernel.roofline
     tone = Tone.BAD if found.impossible else Tone.POOR if found.far else Tone.PLAIN
     return (
-        Cell(shortened(kernel.workload.name or "")),
+        Cell(name),
         Cell(str(found.bound)),
         Cell(_number(found.intensity)),
         Cell(show_flops(found.attainable)),
         Cell("" if found.achieved is None else show_flops(found.achieved)),
         Cell("" if found.share is None else show_share(found.share), tone),
     )
-
-
-def shortened(name: str) -> str:
-    """Return what of a kernel's *name* fits a table or a legend; JSON has all of it."""
-    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
 
 
 def _number(value: float) -> str:

@@ -10,8 +10,8 @@ from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.prose import inert, plural
 from gpuadvise.advisor.quantity import show_flops
 from gpuadvise.cli.blocks import Drawing
+from gpuadvise.cli.render.kernel_names import shortened
 from gpuadvise.cli.render.picture import literal
-from gpuadvise.cli.roofline.answer import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 80, 20
 _APART = 3.0  # two labels closer than this factor may fall on one line
+_LONGEST_NAME = 48  # in a legend
 _MOST_NAMED = 10  # colours before they repeat
 _STYLES = ("-", "--", ":", "-.")  # of the roofs
 _MARGIN = 8.0  # how far the axis reaches beyond ridge and kernels, as a factor
@@ -68,7 +69,8 @@ def _named(kernels: Sequence[Placed]) -> list[tuple[str, Sequence[Placed]]]:
     """Return each kernel with its name for the legend, or all as one where they are many."""
     if len(kernels) > _MOST_NAMED:
         return [(plural(len(kernels), "kernel"), kernels)]
-    return [(shortened(kernel.workload.name or "kernel"), [kernel]) for kernel in kernels]
+    names = shortened([kernel.workload.name or "kernel" for kernel in kernels], _LONGEST_NAME)
+    return [(name, [kernel]) for name, kernel in zip(names, kernels, strict=True)]
 
 
 def _decades(values: Sequence[float]) -> tuple[list[float], list[str]]:
@@ -91,19 +93,19 @@ def _with_peaks(
 
 
 def _peaks(kernels: Sequence[Placed]) -> list[float]:
-    return sorted({kernel.found.peak for kernel in kernels})
+    return sorted({kernel.roofline.peak for kernel in kernels})
 
 
 def _roof(kernels: Sequence[Placed], peak: float) -> tuple[list[float], list[float]]:
     """Return the three corners of the roof under *peak*: start, ridge, end."""
-    rate = kernels[0].found.bandwidth
+    rate = kernels[0].roofline.bandwidth
     ridge = peak / rate
-    places = [ridge, *(kernel.found.intensity for kernel in kernels)]
+    places = [ridge, *(kernel.roofline.intensity for kernel in kernels)]
     low, high = min(places) / _MARGIN, max(places) * _MARGIN
     return [low, ridge, high], [low * rate, peak, peak]
 
 
 def _points(kernels: Sequence[Placed]) -> tuple[list[float], list[float]]:
     """Return where the kernels stand: at what they achieve, or at their roof."""
-    found = [kernel.found for kernel in kernels]
+    found = [kernel.roofline for kernel in kernels]
     return [f.intensity for f in found], [f.achieved or f.attainable for f in found]

@@ -77,7 +77,7 @@ def command(
         from gpuadvise.cli.roofline.chart import draw
 
         save(plot, choice.device.name, lambda axes: draw(axes, kernels))
-    shares = [kernel.found.share for kernel in kernels if kernel.found.share is not None]
+    shares = [kernel.roofline.share for kernel in kernels if kernel.roofline.share is not None]
     code, below = fails_under("of the roof", min(shares, default=None), least)
     answer = Answer(
         command="roofline",

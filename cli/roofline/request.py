@@ -56,7 +56,7 @@ class Placed:
 
     workload: Workload
     unit: UnitPeak
-    found: Roofline
+    roofline: Roofline
     moves: tuple[Move, ...]
 
 
@@ -154,12 +154,12 @@ def placed(device: Device, workload: Workload, roofs: Roofs) -> Placed:
             f"The memory bandwidth of {device.name} is not known.", hint="--bandwidth gives it."
         )
     unit = _unit(device, workload, roofs)
-    found = roofline(workload.flops, workload.bytes, unit.rate, rate, workload.seconds)
+    position = roofline(workload.flops, workload.bytes, unit.rate, rate, workload.seconds)
     return Placed(
         workload=workload,
         unit=unit,
-        found=found,
-        moves=_moves(device, workload, unit, found),
+        roofline=position,
+        moves=_moves(device, workload, unit, position),
     )
 
 

@@ -108,6 +108,6 @@ def rule_blocks(explanation: Explanation) -> Iterator[Block]:
         yield Line(f"Do: {finding.advice.action}")
     yield Heading("Stays quiet on")
     yield Drawing(explanation.quiet.description)
-    yield Heading("Says who")
+    yield Heading("Sources")
     for citation in rule.citations:
         yield Line(f"{citation.document}, {citation.section}: {citation.url}")

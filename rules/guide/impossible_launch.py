@@ -30,7 +30,7 @@ def check(device: Device, launch: Launch, launched: Occupancy) -> Verdict:
         message=f"{fault.message} {refusal(fault)}",
         action=ways[0].how if ways else "No change of a single figure mends it: shrink the block.",
         evidence=(
-            given(str(fault.cause).replace("_", " "), fault.asked),
+            given(str(fault.cause).replace("_", " "), fault.requested),
             told(device, "limits", "most allowed", fault.allowed),
         ),
     )

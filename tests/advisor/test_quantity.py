@@ -173,11 +173,6 @@ def test_binary_rates(rate: float, text: str) -> None:
     assert quantity.show_binary_rate(rate) == text
 
 
-def test_operations_read_back() -> None:
-    assert quantity.show_operations(2e9) == "2 GFLOP"
-    assert quantity.show_operations(12) == "12 FLOP"
-
-
 _SCALED = [
     (quantity.parse_seconds, {"s": Fraction(1), "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6),
                               "ns": Fraction(1, 10**9)}),

@@ -155,7 +155,7 @@ def test_a_part_of_an_element_is_refused() -> None:
     assert v.distance("12B").elements_of(4) == 3
     assert v.distance("12B").bytes_of(4) == 12
     assert v.distance("3").bytes_of(4) == 12
-    with pytest.raises(BadInput, match="12 bytes are no whole number of 8-byte elements"):
+    with pytest.raises(BadInput, match="12 bytes are not a whole number of 8-byte elements"):
         v.distance("12B").elements_of(8)
 
 

@@ -188,8 +188,8 @@ def test_settings_of_the_folder(name: str, text: str, somewhere: Path, cli) -> N
         ("ignore = 3\n", 'error: gpuadvise.toml: ignore: "3" is not a list of texts.'),
         ("ingore = []\n", 'error: gpuadvise.toml: ingore: "ingore" is not a key of this table.'),
         ("= 3\n", 'error: "gpuadvise.toml" cannot be used: Invalid statement'),
-        ('select = ["hihg"]\n', 'error: gpuadvise.toml: select: "hihg" is no rule, topic or'),
-        ('ignore = ["lwo"]\n', 'error: gpuadvise.toml: ignore: "lwo" is no rule, topic or'),
+        ('select = ["hihg"]\n', 'error: gpuadvise.toml: select: "hihg" is not a rule, a topic or'),
+        ('ignore = ["lwo"]\n', 'error: gpuadvise.toml: ignore: "lwo" is not a rule, a topic or'),
         ('fail_on = "hihg"\n', 'error: gpuadvise.toml: fail_on: "hihg" is not a priority.'),
     ],
 )
@@ -208,7 +208,7 @@ def test_a_selection_stands_instead_of_that_of_the_settings(somewhere: Path, cli
 
 def test_a_selection_of_a_kernel_that_is_none(stdin, cli) -> None:
     line = json.dumps({"name": "blur", "block": 33, "gpu": "h200", "select": ["hihg"]})
-    message = 'kernel "blur": select: "hihg" is no rule, topic or priority.'
+    message = 'kernel "blur": select: "hihg" is not a rule, a topic or a priority.'
     stdin(line)
     ran = cli("advise", "-")
     assert (ran.code, ran.out) == (2, "")
@@ -308,12 +308,12 @@ def test_a_baseline_that_is_none(text: str | None, somewhere: Path, cli) -> None
         (("--launch-bounds", "256,x"), '--launch-bounds: "256,x" are not launch bounds.'),
         (("--launch-bounds", "1,2,3"), '--launch-bounds: "1,2,3" are not launch bounds.'),
         (("--code", "sm_9x"), '--code: "sm_9x" is not a compute capability.'),
-        (("--driver", "new"), '--driver: "new" is no driver version.'),
+        (("--driver", "new"), '--driver: "new" is not a driver version.'),
         (("--word", "4", "--space", "globe"), '--space: "globe" is not known here.'),
-        (("nowhere.toml",), '"nowhere.toml" cannot be read: No such file or directory.'),
-        (("nowhere.json",), '"nowhere.json" cannot be read: No such file or directory.'),
-        (("--ncu", "nowhere.csv"), '"nowhere.csv" cannot be read: No such file or directory.'),
-        (("a\0b.toml",), '"a\\x00b.toml" is no usable file name.'),
+        (("nowhere.toml",), '"nowhere.toml" cannot be read: there is no such file.'),
+        (("nowhere.json",), '"nowhere.json" cannot be read: there is no such file.'),
+        (("--ncu", "nowhere.csv"), '"nowhere.csv" cannot be read: there is no such file.'),
+        (("a\0b.toml",), '"a\\x00b.toml" cannot be the name of a file.'),
         (("--gpu", "h100x", "--block", "32"), '--gpu: "h100x" is no GPU of the catalogue.'),
         (("--gpu", "h100", "--cc", "9.0", "--block", "32"), "--gpu and --cc name two devices."),
         ((*FIRST, "--format", "xml"), '--format "xml" is not a format of advise.'),

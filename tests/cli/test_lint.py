@@ -89,7 +89,7 @@ def test_a_missing_file_and_a_binary_one(kernel: Path, cli) -> None:
     assert (ran.code, ran.out) == (2, "")
     ran = cli("lint", ".")
     assert ran.code == 0
-    assert "no source text" in ran.err
+    assert "is not source text" in ran.err
 
 
 def test_text_underlines_the_fault(kernel: Path, cli) -> None:

@@ -189,7 +189,7 @@ def test_an_unknown_selection_is_refused(name: str, hint: str) -> None:
     with pytest.raises(BadInput) as caught:
         selected(RULES, [name])
     assert caught.value.message.startswith("--select: ")
-    assert "is no rule, topic or priority" in caught.value.message
+    assert "is not a rule, a topic or a priority" in caught.value.message
     assert hint in (caught.value.hint or "")
     assert len(caught.value.message) < 200
 

@@ -81,7 +81,7 @@ def test_without_the_option_nothing_is_loaded(folder: Path, cli, monkeypatch) ->
         ("import nothing_like_it", "cannot be loaded: ModuleNotFoundError"),
         ("def check(:", "cannot be loaded: SyntaxError"),
         ("RULE = 3", "has no RULE made by gpuadvise.rules.model.Rule."),
-        (OWN.replace("(grid:", "(grit:"), 'check() asks for "grit", which is no fact.'),
+        (OWN.replace("(grid:", "(grit:"), 'check() asks for "grit", which is not a fact.'),
         (OWN.replace("huge-grid", "partial-warp"), 'there is already a rule "partial-warp".'),
         ("raise SystemExit(0)", "cannot be loaded: SystemExit: 0."),
         (OWN.replace("huge-grid", "Huge Grid"), "id of its RULE cannot be used."),

@@ -27,7 +27,7 @@ SECTIONS = (_SECTION_NOTE, _SECTION_COMPAT)  # kinds that say something
 _COMPAT_SPECIFIC = 9
 _RELEASE = re.compile(rb"release (\d{1,3}\.\d{1,3})")
 _ARCH = re.compile(rb"sm_(\d{2,3})([af]?)")
-MOST_NOTES = 1 << 16
+MAX_NOTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ def _variant(
 def _specific(image: Span, sections: list[Section]) -> bool:
     # Toolkit 13 no longer sets the flag; a compatibility record says it.
     for section in sections:
-        if section.type == _SECTION_COMPAT and section.size <= MOST_NOTES:
+        if section.type == _SECTION_COMPAT and section.size <= MAX_NOTES:
             records = walk(elf.read_section(image, section), frozenset({_COMPAT_SPECIFIC}))
             return any(value == 1 for _, value, _ in records)
     return False
@@ -97,13 +97,13 @@ def _notes(image: Span, sections: list[Section]) -> bytes:
     return b"".join(
         elf.read_section(image, section)
         for section in sections
-        if section.type == _SECTION_NOTE and section.size <= MOST_NOTES
+        if section.type == _SECTION_NOTE and section.size <= MAX_NOTES
     )
 
 
 def _release(notes: bytes) -> tuple[int, int] | None:
-    found = _RELEASE.search(notes)
-    if not found:
+    match = _RELEASE.search(notes)
+    if not match:
         return None
-    major, minor = found[1].decode().split(".")
+    major, minor = match[1].decode().split(".")
     return int(major), int(minor)

@@ -36,7 +36,7 @@ def walk(records: bytes, kept: frozenset[int]) -> list[tuple[int, int, tuple[int
     words = array("I", records[: len(records) // 4 * 4])
     if sys.byteorder == "big":
         words.byteswap()
-    found: list[tuple[int, int, tuple[int, ...]]] = []
+    kept_records: list[tuple[int, int, tuple[int, ...]]] = []
     at, end = 0, len(words)
     while at < end:
         word = words[at]
@@ -50,11 +50,11 @@ def walk(records: bytes, kept: frozenset[int]) -> list[tuple[int, int, tuple[int
             if at > end or word & 0x30000:
                 break
             if attribute in kept:
-                found.append((attribute, 0, tuple(words[start:at])))
+                kept_records.append((attribute, 0, tuple(words[start:at])))
         elif attribute in kept:
             value = word >> 16 & (0xFF if word & 0xFF == BYTE else 0xFFFF)
-            found.append((attribute, value, ()))
-    return found
+            kept_records.append((attribute, value, ()))
+    return kept_records
 
 
 class NvInfo:

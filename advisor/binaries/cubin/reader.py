@@ -51,8 +51,8 @@ def stack_of(
 RECORD_ONLY_SINCE = 90
 NO_CAP = 255
 _REGISTERS_PER_SM = 65536  # every capability that ptxas bounds by min blocks
-_MOST_THREADS = 1024
-MOST_INFO = 1 << 22
+_MAX_THREADS = 1024
+MAX_INFO = 1 << 22
 WANTED = frozenset(
     {
         nv_info.MAX_THREADS,
@@ -167,7 +167,7 @@ def _kernel(make: partial[Kernel], layout: Layout, function: Function) -> Kernel
 def _records(layout: Layout, function: Function) -> bytes:
     if function.info is None:
         return b""
-    if function.info.size > MOST_INFO:
+    if function.info.size > MAX_INFO:
         raise Damaged(f"Its attributes claim {function.info.size:,} bytes.", function.info.offset)
     return elf.read_section(layout.span, function.info)
 
@@ -194,6 +194,6 @@ def _barriers(function: Function, facts: NvInfo, *, new_abi: bool) -> int:
 def min_blocks_of(block: tuple[int, int, int] | None, cap: int | None) -> int | None:
     """Return the blocks per SM that explain a register cap; None when there is nothing to explain."""
     threads = block[0] * block[1] * block[2] if block else 0
-    if not cap or not 0 < threads <= _MOST_THREADS:
+    if not cap or not 0 < threads <= _MAX_THREADS:
         return None
     return _REGISTERS_PER_SM // (cap * threads) or None

@@ -42,7 +42,7 @@ def overlaid(columns: list[bytes]) -> bytes:
 
 ANNOTATED_SINCE = (12, 6)
 
-MOST_ANNOTATIONS = 1 << 13  # 8 bytes each, in a record of at most 65,535
+MAX_ANNOTATIONS = 1 << 13  # 8 bytes each, in a record of at most 65,535
 SPILL = 1  # the annotation of one instruction; its payload is the byte offset
 WIDE_SM = 70  # from here on instructions are wide
 WIDE_SIZE, NARROW_SIZE = 16, 8  # bytes of an instruction
@@ -87,7 +87,7 @@ def _size(sm: int) -> int:
 
 def hides(size: int, sm: int, named: int = 0) -> bool:
     """Return whether code of *size* bytes has room for 8192 spills besides the *named* ones."""
-    return size >= (named + MOST_ANNOTATIONS) * _size(sm)
+    return size >= (named + MAX_ANNOTATIONS) * _size(sm)
 
 
 def may_be_cut(annotations: Sequence[int], code: bytes, sm: int) -> bool:
@@ -99,7 +99,7 @@ def may_be_cut(annotations: Sequence[int], code: bytes, sm: int) -> bool:
     named = len(_offsets(annotations, len(code) - _size(sm)))
     if not hides(len(code), sm, named):
         return False
-    return sum(map(_local_kinds(code, sm).count, MOVING)) >= named + MOST_ANNOTATIONS
+    return sum(map(_local_kinds(code, sm).count, MOVING)) >= named + MAX_ANNOTATIONS
 
 
 def local_traffic(code: bytes, sm: int) -> tuple[int, int]:

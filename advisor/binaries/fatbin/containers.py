@@ -1,11 +1,11 @@
-"""All containers of a file, or of one member of an archive, wherever in it they are."""
+"""Fatbin containers of a file, or of one member of an archive, wherever in it they are."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
 from gpuadvise.advisor.binaries.fatbin.entry import CONCATENATED, LAYOUT, entry_of, packed_as
-from gpuadvise.advisor.binaries.fatbin.images import MOST_STUB, Images
+from gpuadvise.advisor.binaries.fatbin.images import MAX_STUB, Images
 from gpuadvise.advisor.binaries.fatbin.region import PATTERN, REGION, Region, read_region
 from gpuadvise.advisor.binaries.host_file import Sections, read_sections
 from gpuadvise.advisor.binaries.model import Damage
@@ -60,9 +60,9 @@ class Scan:
         while (at := self._past_code(at)) + len(PATTERN) <= self._span.size:
             # Pieces start aligned and containers are: none lies across two pieces.
             end = min(at + size, self.until)
-            found = self._find(at, end)
-            if found is not None:
-                return found
+            container_at = self._find(at, end)
+            if container_at is not None:
+                return container_at
             at, size = end, _PIECE
         return None
 
@@ -88,27 +88,27 @@ class Scan:
             if data[start + _NEXT] == _NEXT_MARK and data.startswith(PATTERN, start):
                 return at + start
             word, left = column.find(_MARK, word + 1), left - 1
-        found = None if word < 0 else _aligned(data, word * ALIGNMENT)
-        return None if found is None else at + found
+        container_at = None if word < 0 else _aligned(data, word * ALIGNMENT)
+        return None if container_at is None else at + container_at
 
 
 def _aligned(data: bytes, start: int) -> int | None:
-    found = data.find(PATTERN, start)
-    while found % ALIGNMENT and found >= 0:
-        found = data.find(PATTERN, found + 1)
-    return None if found < 0 else found
+    start_of_match = data.find(PATTERN, start)
+    while start_of_match % ALIGNMENT and start_of_match >= 0:
+        start_of_match = data.find(PATTERN, start_of_match + 1)
+    return None if start_of_match < 0 else start_of_match
 
 
-_MOST_HEADER = AHEAD - NEAR - REGION.size
+_MAX_HEADER = AHEAD - NEAR - REGION.size
 
 
-def lone_entries(
-    span: Span, images: Images, at: int, until: int, place: Place, counts: TallyByHeader | None
+def single_entries(
+    span: Span, images: Images, at: int, until: int, place: Place, tally: TallyByHeader | None
 ) -> Generator[Entry, None, int]:
     """Yield the entries of containers from *at* on that hold just one and end before *until*.
 
-    With *counts*, those that it has already are counted there instead. Returns where the run
-    ends, and the search for the next container goes on.
+    With *tally*, entries equal to an earlier one are counted there instead. Returns the offset at
+    which the run ends and the search for the next container continues.
     """
     section = place.section
     at += -at % ALIGNMENT
@@ -121,43 +121,43 @@ def lone_entries(
         _, size = REGION.unpack_from(head, skipped)
         fields = LAYOUT.unpack_from(head, body)
         end = module + REGION.size + size
-        if end > until or not _is_lone(fields, size):
+        if end > until or not _is_single(fields, size):
             break
         at = end + -end % ALIGNMENT
         header = head[body : body + fields[2]]
-        if counts is not None and counts.counted(section, fields, header):
+        if tally is not None and tally.count_if_known(section, fields, header):
             continue
         entry = entry_of(fields, header, place, module + REGION.size, module)
-        if (entry.unpacked_size or 0) <= MOST_STUB:
-            entry = images.marked(packed_as(entry, end - fields[3])).entry
-        elif counts is not None:
-            counts.add(fields, header, entry)
+        if (entry.unpacked_size or 0) <= MAX_STUB:
+            entry = images.with_stub_mark(packed_as(entry, end - fields[3])).entry
+        elif tally is not None:
+            tally.add(fields, header, entry)
         yield entry
     return at
 
 
-def _is_lone(fields: tuple[int, ...], size: int) -> bool:
+def _is_single(fields: tuple[int, ...], size: int) -> bool:
     kind, _, header, payload, packed, *_ = fields
     fits = header + payload == size and packed <= payload
-    return fits and LAYOUT.size <= header <= _MOST_HEADER and kind != CONCATENATED
+    return fits and LAYOUT.size <= header <= _MAX_HEADER and kind != CONCATENATED
 
 
 # Starting processes takes longer than reading less than this.
 _WORTH_PROCESSES = 1 << 25
-# So does loading numpy.
+# Loading numpy takes longer than reading less than this.
 _WORTH_ARRAYS = 1 << 25
 
 
-def read_containers(span: FileSpan, place: Place, want: ReadOptions) -> Iterator[Item]:
+def read_containers(span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
     """Yield the entries, kernels and damage of every container in *span*, module by module."""
-    if not want.kernels:
-        counts = TallyByHeader() if want.counted else None
-        yield from cast("Iterator[Item]", _listing(span, place, counts))
+    if not options.kernels:
+        tally = TallyByHeader() if options.tally else None
+        yield from cast("Iterator[Item]", _listing(span, place, tally))
         return
-    if want.processes > 1 and place.member is None and span.size >= _WORTH_PROCESSES:
+    if options.processes > 1 and place.member is None and span.size >= _WORTH_PROCESSES:
         from gpuadvise.advisor.binaries.parallel.pool import read_in_parallel
 
-        yield from read_in_parallel(_steps(span, place, want), place.path, span, want)
+        yield from read_in_parallel(_items(span, place, options), place.path, span, options)
         return
     from gpuadvise.advisor.binaries.parallel.batches import read_batch
     from gpuadvise.advisor.binaries.parallel.prefetch import (
@@ -167,30 +167,30 @@ def read_containers(span: FileSpan, place: Place, want: ReadOptions) -> Iterator
 
     images = Images(span.part(0, span.size))
     arrays = span.size >= _WORTH_ARRAYS
-    for steps in decompressed_ahead(_steps(span, place, want), images, Buffers()):
-        items = read_batch(steps, arrays=arrays, instructions=want.instructions)
-        yield from cast("Iterator[Item]", items)
+    for items in decompressed_ahead(_items(span, place, options), images, Buffers()):
+        read_items = read_batch(items, arrays=arrays, instructions=options.instructions)
+        yield from cast("Iterator[Item]", read_items)
 
 
 def _listing(
-    span: FileSpan, place: Place, counts: TallyByHeader | None
+    span: FileSpan, place: Place, tally: TallyByHeader | None
 ) -> Iterator[Entry | EntryTally | Damage]:
-    """Yield what lies in *span*, what is in *counts* as often as there only."""
+    """Yield the entries and damage of *span*; with *tally*, equal entries once and a count."""
     sections, damage = _sections(span, place)
     yield from damage
     try:
-        yield from _listed(span, place, sections, counts)
+        yield from _listed(span, place, sections, tally)
     except Damaged as early:  # the file ends early, or shrank
         yield Damage(place=place.at(early.offset), message=early.message)
-    if counts is not None:
-        yield from counts.every()
+    if tally is not None:
+        yield from tally.tallies()
 
 
 def _listed(
-    span: FileSpan, place: Place, sections: Sections, counts: TallyByHeader | None
+    span: FileSpan, place: Place, sections: Sections, tally: TallyByHeader | None
 ) -> Iterator[Entry | Damage]:
     images = Images(span)
-    scan = Scan(span, sections.barren())
+    scan = Scan(span, sections.skipped())
     end = until = 0
     while (at := scan.next(end)) is not None:
         if at >= until:
@@ -198,12 +198,12 @@ def _listed(
             until = sections.until(at) or span.size
         region = read_region(span, at, place)
         yield from region.damage
-        for one in region.packed:
-            yield images.marked(one).entry
+        for packed_entry in region.packed:
+            yield images.with_stub_mark(packed_entry).entry
         end = region.end
         if len(region.packed) == 1:
             limit = min(until, scan.until)
-            end = yield from lone_entries(span, images, end, limit, place, counts)
+            end = yield from single_entries(span, images, end, limit, place, tally)
 
 
 def _sections(span: FileSpan, place: Place) -> tuple[Sections, list[Damage]]:
@@ -214,37 +214,39 @@ def _sections(span: FileSpan, place: Place) -> tuple[Sections, list[Damage]]:
         return Sections([]), [Damage(place=place.at(damage.offset), message=text)]
 
 
-def _steps(span: FileSpan, place: Place, want: ReadOptions) -> Iterator[Entry | Damage | Packed]:
-    """Yield what lies in *span*, and the payloads whose kernels are wanted."""
+def _items(span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Entry | Damage | Packed]:
+    """Yield the entries and damage of *span*, and the payloads whose kernels are selected."""
     sections, damage = _sections(span, place)
     yield from damage
     inputs = not sections.loaded()
     try:
         for region in _regions(span, place, sections):
             yield from region.damage
-            for one in region.packed:
-                yield one.entry
-            yield from _wanted(region.packed, want, inputs=inputs)
+            for packed_entry in region.packed:
+                yield packed_entry.entry
+            yield from _selected(region.packed, options, inputs=inputs)
     except Damaged as early:  # the file ends early, or shrank
         yield Damage(place=place.at(early.offset), message=early.message)
 
 
 def _regions(span: FileSpan, place: Place, sections: Sections) -> Iterator[Region]:
     images = Images(span)
-    scan = Scan(span, sections.barren())
+    scan = Scan(span, sections.skipped())
     end = 0
     while (at := scan.next(end)) is not None:
         section = sections.at(at)
         if section != place.section:
             place = place._replace(section=section)
         region = read_region(span, at, place)
-        region.packed = [images.marked(one) for one in region.packed]
+        region.packed = [images.with_stub_mark(packed_entry) for packed_entry in region.packed]
         yield region
         end = region.end
 
 
-def _wanted(packed: list[Packed], want: ReadOptions, *, inputs: bool) -> Iterator[Packed]:
+def _selected(packed: list[Packed], options: ReadOptions, *, inputs: bool) -> Iterator[Packed]:
     # What a device link consumed comes again, with final numbers, in what it made.
-    entries = tuple(one.entry for one in packed if inputs or not one.entry.link_input)
-    chosen = {id(entry) for entry in want.pick(entries)}
-    yield from (one for one in packed if id(one.entry) in chosen)
+    entries = tuple(
+        packed_entry.entry for packed_entry in packed if inputs or not packed_entry.entry.link_input
+    )
+    selected = {id(entry) for entry in options.pick(entries)}
+    yield from (packed_entry for packed_entry in packed if id(packed_entry.entry) in selected)

@@ -1,4 +1,4 @@
-"""LZ4 and Zstandard payloads unpacked, never to more than was announced and believable."""
+"""Decompress LZ4 and Zstandard payloads, never to more than was announced and is possible."""
 
 from __future__ import annotations
 
@@ -13,26 +13,29 @@ if TYPE_CHECKING:
     from zstandard import ZstdDecompressor
 
 # The largest image seen is 134 MB.
-MOST_UNPACKED = 1 << 30
+MAX_UNPACKED = 1 << 30
 # LZ4 cannot do better than 255 to 1. The best of Zstandard seen in a library is 134 to 1.
-_MOST_TIMES = {Compression.LZ4: 255, Compression.ZSTD: 500}
+_MAX_RATIO = {Compression.LZ4: 255, Compression.ZSTD: 500}
 _SLACK = 64
 _BROKEN = "Its Zstandard data are broken."
-# Making an unpacker takes longer than unpacking a stub, and two threads must not share one.
-_made = threading.local()
+# Making a decompressor takes longer than decompressing a stub; threads must not share one.
+_thread_local = threading.local()
 
 
-def unpacked(payload: bytes, compression: Compression, size: int) -> bytes:
-    """Return *payload* as it was before packing, if it was packed; raises as ``unpack`` does."""
+def decompressed(payload: bytes, compression: Compression, size: int) -> bytes:
+    """Return *payload* decompressed, or as it is when it is not compressed.
+
+    Raises Damaged when it is not what it claims, Unavailable when a package is missing.
+    """
     if compression is Compression.NONE:
         return payload
     if compression is Compression.UNKNOWN:
         raise Damaged("It is packed in a way that is not known.")
-    return unpack(payload, compression, size)
+    return decompress(payload, compression, size)
 
 
-def unpack(payload: bytes, compression: Compression, size: int) -> bytes:
-    """Return *payload* unpacked to exactly *size* bytes.
+def decompress(payload: bytes, compression: Compression, size: int) -> bytes:
+    """Return *payload* decompressed to exactly *size* bytes.
 
     Raises Damaged when it is not what it claims, Unavailable when the package that reads this
     compression is not installed.
@@ -44,8 +47,11 @@ def unpack(payload: bytes, compression: Compression, size: int) -> bytes:
     return data
 
 
-def unpack_into(payload: memoryview, memory: memoryview) -> None:
-    """Fill *memory* with a Zstandard *payload* of exactly that size; raises as ``unpack`` does."""
+def decompress_into(payload: memoryview, memory: memoryview) -> None:
+    """Decompress a Zstandard *payload* into *memory*, which it must fill exactly.
+
+    Raises Damaged when it is not what it claims, Unavailable when the package is missing.
+    """
     try:
         import zstandard
     except ImportError as error:
@@ -54,10 +60,10 @@ def unpack_into(payload: memoryview, memory: memoryview) -> None:
         frame = zstandard.get_frame_parameters(payload)
         # An unknown size, or a lie; or a check that may be cut off, which a stream does not miss.
         if frame.content_size != len(memory) or frame.has_checksum:
-            memory[:] = unpack(bytes(payload), Compression.ZSTD, len(memory))
+            memory[:] = decompress(bytes(payload), Compression.ZSTD, len(memory))
             return
-        with _unpacker().stream_reader(payload) as reader:
-            if reader.readinto(memory) != len(memory):  # they end early, as ``unpack`` says
+        with _decompressor().stream_reader(payload) as reader:
+            if reader.readinto(memory) != len(memory):  # the data end early
                 raise Damaged(_BROKEN)
     except zstandard.ZstdError:
         raise Damaged(_BROKEN) from None
@@ -65,7 +71,7 @@ def unpack_into(payload: memoryview, memory: memoryview) -> None:
 
 def believable(packed: int, size: int, compression: Compression = Compression.ZSTD) -> bool:
     """Return whether *packed* bytes can hold *size* bytes."""
-    return size <= min(MOST_UNPACKED, _MOST_TIMES.get(compression, 0) * packed + _SLACK)
+    return size <= min(MAX_UNPACKED, _MAX_RATIO.get(compression, 0) * packed + _SLACK)
 
 
 def _expect(length: int, size: int) -> None:
@@ -90,22 +96,22 @@ def _zstd(payload: bytes, size: int) -> bytes:
     except ImportError as error:
         raise _missing("Zstandard", "zstandard", error) from None
     try:
-        # The library believes the frame before it believes the caller, so ask the frame first.
+        # The library trusts the frame's size over the caller's, so check the frame first.
         announced = zstandard.frame_content_size(payload)
         if announced not in (-1, size):
             raise Damaged(f"Its frame holds {announced:,} bytes, not the {size:,} it claims.")
-        return bytes(_unpacker().decompress(payload, max_output_size=size))
+        return bytes(_decompressor().decompress(payload, max_output_size=size))
     except zstandard.ZstdError:
         raise Damaged(_BROKEN) from None
 
 
-def _unpacker() -> ZstdDecompressor:
+def _decompressor() -> ZstdDecompressor:
     import zstandard
 
-    if not hasattr(_made, "unpacker"):
-        _made.unpacker = zstandard.ZstdDecompressor(max_window_size=MOST_UNPACKED)
-    unpacker: ZstdDecompressor = _made.unpacker
-    return unpacker
+    if not hasattr(_thread_local, "decompressor"):
+        _thread_local.decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_UNPACKED)
+    decompressor: ZstdDecompressor = _thread_local.decompressor
+    return decompressor
 
 
 def _missing(name: str, package: str, error: ImportError) -> Unavailable:

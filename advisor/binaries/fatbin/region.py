@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 PATTERN = b"\x50\xed\x55\xba\x01\x00\x10\x00"
 
 REGION = struct.Struct("<8sQ")
-_MOST_HEADER = 1 << 22
+_MAX_HEADER = 1 << 22
 # Longer than nearly every entry's header, which is then read with one call.
 _HEAD = 256
-_MOST_ENTRIES = 100_000
+_MAX_ENTRIES = 100_000
 
 
 class Region:
@@ -68,12 +68,12 @@ def read_region(span: Span, at: int, place: Place) -> Region:
 def _fill(region: Region, span: Span, start: int, place: Place, head: bytes) -> None:
     at = start + REGION.size
     while at + LAYOUT.size <= region.end:
-        if len(region.packed) >= _MOST_ENTRIES:
-            raise Damaged(f"The container holds more than {_MOST_ENTRIES:,} entries.", at)
+        if len(region.packed) >= _MAX_ENTRIES:
+            raise Damaged(f"The container holds more than {_MAX_ENTRIES:,} entries.", at)
         head = head or span.read(at, min(_HEAD, region.end - at))
         fields = LAYOUT.unpack_from(head)
         kind, _, header, payload, packed, *_ = fields
-        if not LAYOUT.size <= header <= _MOST_HEADER or at + header + payload > region.end:
+        if not LAYOUT.size <= header <= _MAX_HEADER or at + header + payload > region.end:
             text = f"It claims {header:,} bytes of header and {payload:,} of payload."
             raise Damaged(text, at)
         if packed > payload:

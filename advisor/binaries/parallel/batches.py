@@ -1,4 +1,4 @@
-"""Batches of opened images read by arrays where that pays, and one by one where not."""
+"""Batches of decompressed images: vectorised where that pays, else read one by one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.cubin.reader import read_cubin
 from gpuadvise.advisor.binaries.fatbin.entry import Packed
-from gpuadvise.advisor.binaries.fatbin.images import MOST_SMALL, Opened
+from gpuadvise.advisor.binaries.fatbin.images import MAX_SMALL, Opened
 from gpuadvise.advisor.binaries.model import Content, Damage
 from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
 from gpuadvise.advisor.errors import Unavailable
@@ -20,59 +20,60 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Entry, Kernel, Place
     from gpuadvise.advisor.capability import Capability
 
-    Found = list[list[Kernel] | None]
+    KernelsByImage = list[list[Kernel] | None]
 
 _THREADS = "OPENBLAS_NUM_THREADS"
-# What is not packed is read piece by piece when it is larger.
-_MOST_VIEWED = 1 << 26
+# A larger image that is not compressed is read piece by piece.
+_MAX_VIEWED = 1 << 26
 
 
 def read_batch(
-    steps: Sequence[Entry | Damage | Opened | Mark], *, arrays: bool, instructions: bool = False
+    items: Sequence[Entry | Damage | Opened | Mark], *, arrays: bool, instructions: bool = False
 ) -> Iterator[Kernel | Entry | Damage | Mark]:
-    """Yield *steps*, images as their kernels, their *instructions* counted on request.
+    """Yield *items*, images as their kernels, their *instructions* counted on request.
 
     With *arrays* ordinary images are read all at once, where numpy is installed. Raises
-    Unavailable without the package to unpack one.
+    Unavailable without the package to decompress one.
     """
-    found = _by_arrays(steps) if arrays and not instructions else {}
-    for number, step in enumerate(steps):
-        if not isinstance(step, Opened):
-            yield step
-        elif number in found:
-            yield from found[number]
+    kernels_by_number = _by_arrays(items) if arrays and not instructions else {}
+    for number, item in enumerate(items):
+        if not isinstance(item, Opened):
+            yield item
+        elif number in kernels_by_number:
+            yield from kernels_by_number[number]
         else:
-            yield from _read_alone(step, instructions=instructions)
+            yield from _read_alone(item, instructions=instructions)
 
 
-def _by_arrays(steps: Sequence[Entry | Damage | Opened | Mark]) -> dict[int, list[Kernel]]:
-    """Return the kernels of those steps that are ordinary images."""
+def _by_arrays(items: Sequence[Entry | Damage | Opened | Mark]) -> dict[int, list[Kernel]]:
+    """Return the kernels of ordinary images, by their index in *items*."""
     read_images = array_reader()
-    opened = {number: step for number, step in enumerate(steps) if isinstance(step, Opened)}
-    views = {number: view for number, step in opened.items() if (view := _view(step))}
+    opened = {number: item for number, item in enumerate(items) if isinstance(item, Opened)}
+    views = {number: view for number, item in opened.items() if (view := _view(item))}
     if not views or read_images is None:
         return {}
     entries = {number: opened[number].packed.entry for number in views}
     firsts = _firsts(entries, views)
     own = [number for number, first in firsts.items() if number == first]
     read = read_images([entries[number] for number in own], [views[number] for number in own])
-    found = dict(zip(own, read, strict=True))
+    kernels_by_number = dict(zip(own, read, strict=True))
     return {
         number: kernels if number == first else _moved(kernels, entries[number].place)
         for number, first in firsts.items()
-        if (kernels := found[first]) is not None
+        if (kernels := kernels_by_number[first]) is not None
     }
 
 
 def _firsts(entries: dict[int, Entry], views: dict[int, memoryview]) -> dict[int, int]:
-    """Return the first image that is the same for each, itself for a large one."""
-    known: dict[tuple[bytes, Capability | None, bool], int] = {}
+    """Return for each image the first one with the same bytes; a large one is not compared."""
+    first_by_content: dict[tuple[bytes, Capability | None, bool], int] = {}
     firsts = {}
     for number, view in views.items():
         firsts[number] = number
-        if len(view) <= MOST_SMALL:
+        if len(view) <= MAX_SMALL:
             entry = entries[number]
-            firsts[number] = known.setdefault((bytes(view), entry.capability, entry.debug), number)
+            content = (bytes(view), entry.capability, entry.debug)
+            firsts[number] = first_by_content.setdefault(content, number)
     return firsts
 
 
@@ -80,10 +81,10 @@ def _moved(kernels: list[Kernel], place: Place) -> list[Kernel]:
     return [kernel._replace(place=place) for kernel in kernels]
 
 
-def array_reader() -> Callable[[Sequence[Entry], Sequence[memoryview]], Found] | None:
-    """Return what reads images all at once, None where numpy is not installed."""
+def array_reader() -> Callable[[Sequence[Entry], Sequence[memoryview]], KernelsByImage] | None:
+    """Return the vectorised reader of images, None where numpy is not installed."""
     try:
-        with _lone_numpy():
+        with _single_threaded_numpy():
             from gpuadvise.advisor.binaries.vectorized.reader import read_images
     except ImportError:
         return None
@@ -91,8 +92,8 @@ def array_reader() -> Callable[[Sequence[Entry], Sequence[memoryview]], Found] |
 
 
 @contextmanager
-def _lone_numpy() -> Iterator[None]:
-    """Keep numpy from starting a thread per core: its linear algebra, unused here, has them spin."""
+def _single_threaded_numpy() -> Iterator[None]:
+    """Keep numpy from starting one thread per core for linear algebra, which is not used here."""
     if _THREADS in os.environ:
         yield
         return
@@ -103,23 +104,23 @@ def _lone_numpy() -> Iterator[None]:
         del os.environ[_THREADS]
 
 
-def _view(step: Opened) -> memoryview | None:
-    """Return the bytes of an image that was unpacked, or is small; None of anything else."""
-    image = step.image
-    if step.packed.entry.content is not Content.SASS or isinstance(image, Damaged | Unavailable):
+def _view(item: Opened) -> memoryview | None:
+    """Return the bytes of an image that was decompressed, or is small; None of anything else."""
+    image = item.image
+    if item.packed.entry.content is not Content.SASS or isinstance(image, Damaged | Unavailable):
         return None
     in_memory = isinstance(image, MemorySpan)
     try:
-        return image.view() if in_memory or image.size <= _MOST_VIEWED else None
+        return image.view() if in_memory or image.size <= _MAX_VIEWED else None
     except Damaged:  # the file shrank: reading it alone will say so
         return None
 
 
-def _read_alone(step: Opened, *, instructions: bool) -> Iterator[Kernel | Damage]:
+def _read_alone(item: Opened, *, instructions: bool) -> Iterator[Kernel | Damage]:
     """Yield the kernels of one image or PTX program."""
-    entry = step.packed.entry
+    entry = item.packed.entry
     try:
-        image = step.open()
+        image = item.open()
     except Damaged as damage:
         text = f"An image cannot be unpacked. {damage.message}"
         yield Damage(place=entry.place, message=text)
@@ -138,19 +139,19 @@ def _read_alone(step: Opened, *, instructions: bool) -> Iterator[Kernel | Damage
     )
 
 
-# Unpacked bytes and steps of one batch, and the share of them that makes the first one, so that
-# its kernels come at once. Small files have small batches, so that memory stays below their size.
-_BATCH = 1 << 25
+# Decompressed bytes and items of one batch, and the share of them that makes the first one, so
+# that the first kernels come at once. Small files have small batches: memory stays below their size.
+_BATCH_BYTES = 1 << 25
 _SHARE_OF_FILE = 4
-_MOST_STEPS = 1 << 12
+_MAX_BATCH_ITEMS = 1 << 12
 FIRST = 1 / 16
 
 
 class Mark(Enum):
-    """What stands between steps.
+    """A mark between items.
 
-    PAUSE: no more come for now, so those that have waited longest are wanted.
-    END: all of something has come; it is yielded where it stands.
+    PAUSE: none has arrived yet, so answer those that have waited longest.
+    END: the end of a work item; it is yielded in its place.
     """
 
     PAUSE = auto()
@@ -158,30 +159,30 @@ class Mark(Enum):
 
 
 class ImageBatch(NamedTuple):
-    """Steps whose payloads are unpacked at once; *size*: of those, unpacked."""
+    """Items whose payloads are decompressed together; *size*: their decompressed bytes."""
 
-    steps: list[Entry | Damage | Packed | Mark]
+    items: list[Entry | Damage | Packed | Mark]
     size: int
 
 
 def batches(
-    steps: Iterable[Entry | Damage | Packed | Mark], file_size: int, share: float
+    items: Iterable[Entry | Damage | Packed | Mark], file_size: int, share: float
 ) -> Iterator[ImageBatch | None]:
-    """Yield *steps* in batches, the first a *share* of a whole one, and None at each pause."""
-    most = min(_BATCH, file_size // _SHARE_OF_FILE)
+    """Yield *items* in batches, the first a *share* of a whole one, and None at each pause."""
+    limit = min(_BATCH_BYTES, file_size // _SHARE_OF_FILE)
     gathered: list[Entry | Damage | Packed | Mark] = []
     size, before = 0, -1
-    for step in steps:
-        if step is Mark.PAUSE:
+    for item in items:
+        if item is Mark.PAUSE:
             if gathered:
                 yield ImageBatch(gathered, size)
                 gathered, size, before = [], 0, -1
             yield None
             continue
-        gathered.append(step)
-        if isinstance(step, Packed) and step.at != before:  # what parts share counts once
-            size, before = size + max(step.size, step.unpacked_size), step.at
-        if size >= share * most or len(gathered) >= share * _MOST_STEPS:
+        gathered.append(item)
+        if isinstance(item, Packed) and item.at != before:  # what parts share counts once
+            size, before = size + max(item.size, item.unpacked_size), item.at
+        if size >= share * limit or len(gathered) >= share * _MAX_BATCH_ITEMS:
             yield ImageBatch(gathered, size)
             gathered, size, before, share = [], 0, -1, min(2 * share, 1)
     if gathered:

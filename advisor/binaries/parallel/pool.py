@@ -1,4 +1,4 @@
-"""The processes that read images for another one, and how they are started and stopped."""
+"""A pool of worker processes that read the images of one large file."""
 
 from __future__ import annotations
 
@@ -27,74 +27,79 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.span import FileSpan
 
 
-_ALONE = "Try --jobs 1."
-# Bytes of answers that may wait for their turn, from each process.
-_MOST_WAITING = 1 << 25
+_JOBS_HINT = "Try --jobs 1."
+# Bytes of results that may wait for their turn, from each worker.
+_MAX_PENDING_BYTES = 1 << 25
 
 
 class WorkerHandle:
-    """A process that does the errands of *task* in the order they are given."""
+    """A worker process; it answers work items of *task* in the order they are submitted."""
 
     def __init__(
         self, context: ForkContext | SpawnContext, task: Task, inherited: list[Connection]
     ) -> None:
-        self.link, theirs = context.Pipe()
-        arguments = (theirs, task, [*inherited, self.link])
+        self.connection, worker_end = context.Pipe()
+        arguments = (worker_end, task, [*inherited, self.connection])
         self._process = context.Process(target=run_worker, args=arguments, daemon=True)
         self._process.start()
-        theirs.close()
-        self.load = 0  # errands that it has not answered
-        self._ended = False
-        self._heard: deque[bytes | EOFError] = deque()
-        self._waiting = 0  # bytes of that
+        worker_end.close()
+        self.load = 0  # work items that it has not answered
+        self._closed = False
+        self._messages: deque[bytes | EOFError] = deque()
+        self._pending_bytes = 0  # of those messages
 
-    def give(self, errand: WorkItem) -> None:
-        """Send an errand."""
+    def submit(self, work_item: WorkItem) -> None:
+        """Send a work item."""
         self.load += 1
-        with suppress(BrokenPipeError, ConnectionResetError):  # what it said before is yet to take
-            self.link.send(errand)
+        with suppress(BrokenPipeError, ConnectionResetError):  # ``results`` will say why it ended
+            self.connection.send(work_item)
 
-    def take(self, several: Sequence[WorkerHandle]) -> Iterator[Rows | Damage]:
-        """Yield what it finds for its first errand, as it comes; raises what went wrong there.
+    def results(self, workers: Sequence[WorkerHandle]) -> Iterator[Rows | Damage]:
+        """Yield the results of its oldest work item as they arrive; raises what went wrong there.
 
-        *several*, itself among them, are heard meanwhile: none waits until it is its turn.
+        Messages of all *workers*, this one among them, are received meanwhile, so that none has
+        to wait until its results are wanted.
         """
-        while (heard := self._next(several)) != END:
-            answer: Rows | Damage | Exception = pickle.loads(heard)
+        while (message := self._next(workers)) != END:
+            answer: Rows | Damage | Exception = pickle.loads(message)
             if isinstance(answer, Exception):
                 raise answer
             yield answer
 
-    def _next(self, several: Sequence[WorkerHandle]) -> bytes:
-        while not self._heard:
-            speaking = {one.link: one for one in several if one is self or one._may_speak()}
-            for link in wait(speaking):
-                speaking[cast("Connection", link)]._hear()
-        heard = self._heard.popleft()
-        if isinstance(heard, EOFError):
-            raise heard
-        self._waiting -= len(heard)
-        return heard
+    def _next(self, workers: Sequence[WorkerHandle]) -> bytes:
+        while not self._messages:
+            by_connection = {
+                worker.connection: worker
+                for worker in workers
+                if worker is self or worker._may_receive()
+            }
+            for connection in wait(by_connection):
+                by_connection[cast("Connection", connection)]._receive()
+        message = self._messages.popleft()
+        if isinstance(message, EOFError):
+            raise message
+        self._pending_bytes -= len(message)
+        return message
 
-    def _may_speak(self) -> bool:
-        return not self._ended and self._waiting < _MOST_WAITING
+    def _may_receive(self) -> bool:
+        return not self._closed and self._pending_bytes < _MAX_PENDING_BYTES
 
-    def _hear(self) -> None:
-        """Receive what it says, or that it will say nothing more."""
+    def _receive(self) -> None:
+        """Receive one message, or note that there will be no more."""
         try:
-            heard = self.link.recv_bytes()
-        except (EOFError, OSError):  # an OSError where it ended in the middle of an answer
-            self._ended = True
-            self._heard.append(EOFError())
+            message = self.connection.recv_bytes()
+        except (EOFError, OSError):  # an OSError where it ended in the middle of a message
+            self._closed = True
+            self._messages.append(EOFError())
             return
-        self._heard.append(heard)
-        self._waiting += len(heard)
-        self.load -= heard == END
+        self._messages.append(message)
+        self._pending_bytes += len(message)
+        self.load -= message == END
 
     def stop(self) -> None:
         """Stop the process, whatever it does."""
-        self._process.kill()  # there is nothing to tidy up
-        self.link.close()
+        self._process.kill()  # it has nothing to clean up
+        self.connection.close()
 
     def join(self) -> None:
         """Wait until it has stopped."""
@@ -103,35 +108,37 @@ class WorkerHandle:
 
 @contextmanager
 def started_workers(task: Task, count: int) -> Iterator[list[WorkerHandle]]:
-    """Start *count* processes, and stop them in the end; raises Unavailable when one dies."""
+    """Start *count* workers, and stop them on leaving; raises Unavailable when one dies."""
     context = _context()
-    started: list[WorkerHandle] = []
+    workers: list[WorkerHandle] = []
     try:
         try:
             with _uninterrupted(context):
                 for _ in range(count):
-                    started.append(WorkerHandle(context, task, [one.link for one in started]))
+                    workers.append(
+                        WorkerHandle(context, task, [worker.connection for worker in workers])
+                    )
         except OSError as error:
             raise Unavailable(
-                f"No process can be started to read images: {error.strerror}.", hint=_ALONE
+                f"No process can be started to read images: {error.strerror}.", hint=_JOBS_HINT
             ) from None
-        yield started
+        yield workers
     except EOFError:
         raise Unavailable(
-            "A process that read images died.", hint=f"Memory may be short. {_ALONE}"
+            "A process that read images died.", hint=f"Memory may be short. {_JOBS_HINT}"
         ) from None
     finally:
-        for reader in started:
-            reader.stop()
-        for reader in started:
-            reader.join()
+        for worker in workers:
+            worker.stop()
+        for worker in workers:
+            worker.join()
 
 
 @contextmanager
 def _uninterrupted(context: ForkContext | SpawnContext) -> Iterator[None]:
-    """Let Ctrl-C wait: half-started processes would speak of it at length, or swallow ours.
+    """Hold Ctrl-C back: processes still starting would print tracebacks, or take it from us.
 
-    What starts inherits that it waits, until it ignores it.
+    They inherit the blocked signal, and ignore it as soon as they run.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
@@ -139,7 +146,7 @@ def _uninterrupted(context: ForkContext | SpawnContext) -> Iterator[None]:
     if context.get_start_method() == "spawn":
         from multiprocessing import resource_tracker
 
-        resource_tracker.ensure_running()  # the first start of it would let Ctrl-C through again
+        resource_tracker.ensure_running()  # starting it later would unblock Ctrl-C
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -148,79 +155,83 @@ def _uninterrupted(context: ForkContext | SpawnContext) -> Iterator[None]:
 
 
 def _context() -> ForkContext | SpawnContext:
-    """Return how processes start: as copies of this one, which is ten times as fast, if it is safe.
+    """Return how workers start: by fork, ten times as fast as spawn, where that is safe.
 
-    A copy of a process with several threads may wait for ever for one that it does not have.
+    A fork of a process with several threads may wait for ever for a lock that one of them holds.
     """
     threads = Path("/proc/self/task")
-    alone = threads.is_dir() and len(list(threads.iterdir())) == 1
-    if alone and "fork" in get_all_start_methods():
+    single_threaded = threads.is_dir() and len(list(threads.iterdir())) == 1
+    if single_threaded and "fork" in get_all_start_methods():
         return get_context("fork")
     return get_context("spawn")
 
 
-# Unpacked bytes of one errand at most and at least, payloads and damage in it, and errands for each
-# process whose rows are yet to be taken, so that it unpacks the next while it reads the last. A
-# file unpacks to about four times its size: each process gets sixteen errands or more.
-_ERRAND = 1 << 26
-_LEAST_ERRAND = 1 << 24
-_MOST_STEPS = 1 << 12
-_ERRANDS = 8
+# Decompressed bytes of one work item at most and at least; payloads and damage in it; items in
+# flight for each worker, so that it decompresses the next while it reads the last. A file
+# decompresses to about four times its size: each worker gets sixteen items or more.
+_MAX_ITEM_BYTES = 1 << 26
+_MIN_ITEM_BYTES = 1 << 24
+_MAX_ITEM_PAYLOADS = 1 << 12
+_ITEMS_PER_WORKER = 8
 
 
 def read_in_parallel(
-    steps: Iterable[Entry | Damage | Packed], path: str, span: FileSpan, want: ReadOptions
+    items: Iterable[Entry | Damage | Packed], path: str, span: FileSpan, options: ReadOptions
 ) -> Iterator[Kernel | Entry | Damage]:
-    """Yield *steps*, the payloads of the whole file at *path*, open as *span*, as their kernels.
+    """Yield *items*, payloads as their kernels, in order: workers read them in parallel.
 
-    Raises Unavailable when a process dies, the file is replaced, or a package to unpack is missing.
+    The items are those of the whole file at *path*, open as *span*. Raises Unavailable when a
+    worker dies, the file is replaced, or a package to decompress is missing.
     """
-    waiting: deque[Entry | WorkerHandle] = deque()
-    task = Task(path, span.file_id(), want.instructions)
-    with started_workers(task, want.processes) as several:
-        share, given = span.size // (4 * want.processes), 0
-        for step in _errands(steps, min(_ERRAND, max(_LEAST_ERRAND, share))):
-            if not isinstance(step, list):
-                waiting.append(step)
+    pending: deque[Entry | WorkerHandle] = deque()
+    task = Task(path, span.file_id(), options.instructions)
+    with started_workers(task, options.processes) as workers:
+        share, in_flight = span.size // (4 * options.processes), 0
+        item_bytes = min(_MAX_ITEM_BYTES, max(_MIN_ITEM_BYTES, share))
+        for item in _work_items(items, item_bytes):
+            if not isinstance(item, list):
+                pending.append(item)
                 continue
-            while given == _ERRANDS * want.processes:
-                given -= isinstance(waiting[0], WorkerHandle)
-                yield from _told(waiting.popleft(), several)
-            reader = min(several, key=attrgetter("load"))
-            reader.give(step)
-            waiting.append(reader)
-            given += 1
-        while waiting:
-            yield from _told(waiting.popleft(), several)
+            while in_flight == _ITEMS_PER_WORKER * options.processes:
+                in_flight -= isinstance(pending[0], WorkerHandle)
+                yield from _results(pending.popleft(), workers)
+            worker = min(workers, key=attrgetter("load"))
+            worker.submit(item)
+            pending.append(worker)
+            in_flight += 1
+        while pending:
+            yield from _results(pending.popleft(), workers)
 
 
-def _errands(steps: Iterable[Entry | Damage | Packed], enough: int) -> Iterator[Entry | WorkItem]:
-    """Yield *steps*, payloads gathered until there are *enough* bytes for one errand.
+def _work_items(
+    items: Iterable[Entry | Damage | Packed], enough: int
+) -> Iterator[Entry | WorkItem]:
+    """Yield entries as they are, and payloads in work items of about *enough* bytes.
 
-    Damage goes with them, and comes back in its place among theirs.
+    Damage goes with the payloads, and comes back in its place among their kernels.
     """
-    errand: WorkItem = []
+    work_item: WorkItem = []
     size = 0
-    for step in steps:
-        if isinstance(step, Entry):
-            yield step
+    for item in items:
+        if isinstance(item, Entry):
+            yield item
             continue
-        errand.append(step)
-        size += step.unpacked_size if isinstance(step, Packed) else 0
-        if size >= enough or len(errand) == _MOST_STEPS:
-            yield errand
-            errand, size = [], 0
-    if errand:
-        yield errand
+        work_item.append(item)
+        size += item.unpacked_size if isinstance(item, Packed) else 0
+        if size >= enough or len(work_item) == _MAX_ITEM_PAYLOADS:
+            yield work_item
+            work_item, size = [], 0
+    if work_item:
+        yield work_item
 
 
-def _told(
-    step: Entry | WorkerHandle, several: Sequence[WorkerHandle]
+def _results(
+    item: Entry | WorkerHandle, workers: Sequence[WorkerHandle]
 ) -> Iterator[Kernel | Entry | Damage]:
-    if not isinstance(step, WorkerHandle):
-        yield step
+    if not isinstance(item, WorkerHandle):
+        yield item
         return
-    for answer in step.take(several):
+    for answer in item.results(workers):
         if isinstance(answer, Damage):
             yield answer
         else:

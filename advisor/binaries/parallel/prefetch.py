@@ -1,4 +1,4 @@
-"""The next images unpacked while the last ones are read: unpacking needs no interpreter."""
+"""Decompress the next batches in threads (LZ4 and Zstandard release the GIL) while one is read."""
 
 from __future__ import annotations
 
@@ -25,88 +25,90 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.parallel.batches import ImageBatch, Mark
 
 
-# Unpacked bytes that may wait, so that memory stays that of the largest image alone.
-_MOST_WAITING = 1 << 27
-_MOST_WORKERS = 4
-# Batches unpacked ahead of the one that is read: each is unpacked by all workers at once.
-_MOST_AHEAD = 3
-# Handing less than this to a worker takes longer than unpacking it.
-_LEAST_SHARE = 1 << 20
-# A worker asks for the interpreter after every image, and by default would get it after 5 ms.
+# Decompressed bytes that may wait: memory stays that of the largest image.
+_MAX_PENDING_BYTES = 1 << 27
+_MAX_THREADS = 4
+# Batches decompressed ahead of the one that is read: all threads share each batch.
+_MAX_BATCHES_AHEAD = 3
+# Handing less than this to a thread takes longer than decompressing it.
+_MIN_SHARE = 1 << 20
+# A thread asks for the GIL after every image, and by default would get it after 5 ms.
 _SWITCH_SECONDS = 5e-4
 
 
-class _Begun(NamedTuple):
+class _StartedBatch(NamedTuple):
     batch: ImageBatch
     memory: mmap
     openings: list[Future[list[Opened]]]
 
 
 def decompressed_ahead(
-    steps: Iterable[Entry | Damage | Packed | Mark],
+    items: Iterable[Entry | Damage | Packed | Mark],
     images: Images,
-    memories: Buffers,
+    buffers: Buffers,
     *,
     first: float = FIRST,
 ) -> Iterator[list[Entry | Damage | Opened | Mark]]:
-    """Yield *steps* in order, several at a time, each payload opened until the next are asked for.
+    """Yield *items* in order, in batches, with payloads opened; a batch is valid until the next.
 
-    What is unpacked lies in *memories*. *first* is the share of a batch to begin with. Raises
+    Decompressed images lie in *buffers*. *first* is the share of a batch to begin with. Raises
     Unavailable when no thread can be started.
     """
-    workers = min(_MOST_WORKERS, os.cpu_count() or 1)
-    waiting: deque[_Begun] = deque()
-    with _switching(), ThreadPoolExecutor(workers) as pool:
-        for batch in batches(steps, images.size, first):
+    threads = min(_MAX_THREADS, os.cpu_count() or 1)
+    waiting: deque[_StartedBatch] = deque()
+    with _short_switch_interval(), ThreadPoolExecutor(threads) as pool:
+        for batch in batches(items, images.size, first):
             if batch is not None:
-                waiting.append(_begun(batch, pool, images, memories, workers))
+                waiting.append(_start(batch, pool, images, buffers, threads))
             elif waiting:
-                yield from _ended(waiting.popleft(), memories)
+                yield from _finish(waiting.popleft(), buffers)
             while _enough(waiting):
-                yield from _ended(waiting.popleft(), memories)
+                yield from _finish(waiting.popleft(), buffers)
         while waiting:
-            yield from _ended(waiting.popleft(), memories)
+            yield from _finish(waiting.popleft(), buffers)
 
 
-def _begun(
-    batch: ImageBatch, pool: ThreadPoolExecutor, images: Images, memories: Buffers, workers: int
-) -> _Begun:
-    payloads = [step for step in batch.steps if isinstance(step, Packed)]
-    memory = memories.take(needed(payloads))
+def _start(
+    batch: ImageBatch, pool: ThreadPoolExecutor, images: Images, buffers: Buffers, threads: int
+) -> _StartedBatch:
+    payloads = [item for item in batch.items if isinstance(item, Packed)]
+    memory = buffers.acquire(needed(payloads))
     free, openings = memoryview(memory), []
     with startable():
-        for share in _shares(payloads, max(_LEAST_SHARE, -(-batch.size // workers))):
+        for share in _shares(payloads, max(_MIN_SHARE, -(-batch.size // threads))):
             own = needed(share)
             openings.append(pool.submit(images.open_all, share, free[:own]))
             free = free[own:]
-    return _Begun(batch, memory, openings)
+    return _StartedBatch(batch, memory, openings)
 
 
 def _shares(payloads: Iterable[Packed], enough: int) -> Iterator[list[Packed]]:
-    """Yield *payloads* in runs of *enough* unpacked bytes; what parts share is in one run."""
+    """Yield *payloads* in runs of *enough* decompressed bytes; what parts share is in one run."""
     share: list[Packed] = []
     size, before = 0, -1
-    for one in payloads:
-        if size >= enough and one.at != before:
+    for packed in payloads:
+        if size >= enough and packed.at != before:
             yield share
             share, size = [], 0
-        share.append(one)
-        size, before = size + max(one.size, one.unpacked_size), one.at
+        share.append(packed)
+        size, before = size + max(packed.size, packed.unpacked_size), packed.at
     if share:
         yield share
 
 
-def _ended(begun: _Begun, memories: Buffers) -> Iterator[list[Entry | Damage | Opened | Mark]]:
-    payloads = chain.from_iterable(opening.result() for opening in begun.openings)
-    steps = begun.batch.steps
-    yield [next(payloads) if isinstance(step, Packed) else step for step in steps]
-    memories.give(begun.memory)
+def _finish(
+    started: _StartedBatch, buffers: Buffers
+) -> Iterator[list[Entry | Damage | Opened | Mark]]:
+    payloads = chain.from_iterable(opening.result() for opening in started.openings)
+    items = started.batch.items
+    yield [next(payloads) if isinstance(item, Packed) else item for item in items]
+    buffers.release(started.memory)
 
 
-def _enough(waiting: Sequence[_Begun]) -> bool:
-    """Return whether the batches *waiting* keep the workers busy, or fill the memory."""
-    size = sum(begun.batch.size for begun in waiting)
-    return len(waiting) > 1 and (size > _MOST_WAITING or len(waiting) > _MOST_AHEAD)
+def _enough(waiting: Sequence[_StartedBatch]) -> bool:
+    """Return whether the batches *waiting* keep the threads busy, or fill the memory."""
+    size = sum(started.batch.size for started in waiting)
+    return len(waiting) > 1 and (size > _MAX_PENDING_BYTES or len(waiting) > _MAX_BATCHES_AHEAD)
 
 
 @contextmanager
@@ -122,8 +124,8 @@ def startable() -> Iterator[None]:
 
 
 @contextmanager
-def _switching() -> Iterator[None]:
-    """Let threads wait less for the interpreter."""
+def _short_switch_interval() -> Iterator[None]:
+    """Let threads wait less for the GIL."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
@@ -132,30 +134,30 @@ def _switching() -> Iterator[None]:
         sys.setswitchinterval(before)
 
 
-# Sizes are rounded up to this, so that what held one batch holds the next; what nobody touches
-# takes no memory.
-_ROUNDED = 1 << 26
+# Sizes are rounded up to this, so that a buffer of one batch fits the next. Pages that are not
+# touched take no memory.
+_BUFFER_UNIT = 1 << 26
 
 
 class Buffers:
-    """Hands out memory and takes it back."""
+    """A pool of anonymous memory mappings, reused from batch to batch."""
 
     def __init__(self) -> None:
         self._free: list[mmap] = []
 
-    def take(self, size: int) -> mmap:
-        """Return *size* bytes or more, with anything in them; raises Unavailable without any."""
+    def acquire(self, size: int) -> mmap:
+        """Return *size* bytes or more, not cleared; raises Unavailable when memory is short."""
         self._free.sort(key=len)
         for number, buffer in enumerate(self._free):
             if len(buffer) >= size:
                 return self._free.pop(number)
         if self._free:
-            self._free.pop()  # the largest gives way, so that there are never more than in use
+            self._free.pop()  # the largest goes, so that there are never more than in use
         try:
-            return mmap(-1, max(1, -(-size // _ROUNDED)) * _ROUNDED)
+            return mmap(-1, max(1, -(-size // _BUFFER_UNIT)) * _BUFFER_UNIT)
         except OSError:
             raise Unavailable(f"No memory is left to unpack {size:,} bytes.") from None
 
-    def give(self, buffer: mmap) -> None:
-        """Take *buffer* back, in which nobody looks any more."""
+    def release(self, buffer: mmap) -> None:
+        """Take *buffer* back, which is no longer read."""
         self._free.append(buffer)

@@ -1,4 +1,4 @@
-"""What one of several processes does: it reads the images of each errand it is sent, in turn."""
+"""A worker process: decompresses and reads the images of each work item it is sent, in order."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.fatbin.entry import Packed
 
 WorkItem: TypeAlias = "list[Packed | Damage]"
-# Kernels travel as columns: one by one, packing them up would take longer than reading them.
+# Kernels travel as columns: pickling them one by one takes longer than reading them.
 Rows: TypeAlias = "tuple[tuple[Any, ...], ...]"
-# The message after the last answer to an errand, which nothing is packed up as.
+# Ends the results of a work item. Nothing pickles to these bytes.
 END = b""
-# Kernels of one answer: forged ones have names of 16 KB.
-_MOST_ROWS = 1 << 10
-# The share of a batch to begin with: loading numpy takes longer than unpacking it.
+# Kernels of one message: forged ones have names of 16 KB.
+_MAX_ROWS = 1 << 10
+# The share of a batch to begin with: loading numpy takes longer than decompressing it.
 _FIRST = 1 / 4
 
 
 class Task(NamedTuple):
-    """The file that all errands are about, which *file_id* tells from others at its *path*.
+    """The file to read. *file_id* tells it from another that took its place at *path*.
 
     *instructions*: count those of its kernels.
     """
@@ -45,81 +45,84 @@ class Task(NamedTuple):
     instructions: bool
 
 
-def run_worker(link: Connection, task: Task, inherited: Sequence[Connection]) -> None:
-    """Send rows and damage of each errand that comes over *link*, and its END.
+def run_worker(connection: Connection, task: Task, inherited: Sequence[Connection]) -> None:
+    """Receive work items over *connection*; send rows and damage of each, then END.
 
-    What goes wrong is sent instead. *inherited* are ends that this process has a copy of, and must
-    not hold open: the end of the first process would go unnoticed.
+    An exception is sent in their place, and ends the process. *inherited* are copies of the
+    parent's connections: open, they would hide from the other workers that the parent ended.
     """
-    # Ctrl-C reaches every process: the first one ends the others, which would say so at length.
+    # Ctrl-C reaches every process. The parent stops its workers, which would print tracebacks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for other in inherited:
-        other.close()
-    desk = _TaskQueue()
-    # A thread takes errands from the link at once: the first process never waits for us to.
-    receiving = Thread(target=_receive, args=(link, desk), daemon=True)
-    with suppress(OSError):  # nobody listens any more
-        for answer in _answers(receiving, task, desk):
+    for inherited_connection in inherited:
+        inherited_connection.close()
+    queue = _TaskQueue()
+    # A thread receives work items at once, so that the parent never waits to send one.
+    receiving = Thread(target=_receive, args=(connection, queue), daemon=True)
+    with suppress(OSError):  # the parent has closed its end
+        for answer in _answers(receiving, task, queue):
             if answer is None:
-                link.send_bytes(END)
+                connection.send_bytes(END)
             else:
-                link.send(answer)
+                connection.send(answer)
 
 
-def _receive(link: Connection, desk: _TaskQueue) -> None:
+def _receive(connection: Connection, queue: _TaskQueue) -> None:
     with suppress(EOFError, OSError, MemoryError):
         while True:
-            desk.errands.put(link.recv())
-    desk.errands.put(None)
+            queue.received.put(connection.recv())
+    queue.received.put(None)
 
 
 def _answers(
-    receiving: Thread, task: Task, desk: _TaskQueue
+    receiving: Thread, task: Task, queue: _TaskQueue
 ) -> Iterator[Rows | Damage | Exception | None]:
-    """Yield what is found for each errand, then None, or why there is no more."""
+    """Yield the results of each work item, then None; an exception in place of the rest."""
     try:
         with startable():
             receiving.start()
-        array_reader()  # is loaded while the first errand is on its way
+        array_reader()  # is loaded while the first work item is on its way
         with opened(task.path) as (_, span):
             if span.file_id() != task.file_id:
                 raise Unavailable(
                     f"{quoted_path(task.path)} was replaced while it was read.",
                     hint="Run it again.",
                 )
-            yield from _read(desk, Images(span), task.instructions)
+            yield from _read(queue, Images(span), task.instructions)
     except Exception as error:
         yield error
 
 
 class _TaskQueue:
-    """Errands that came, and the number of those begun and not answered."""
+    """Work items received, and the number of those started and not answered."""
 
     def __init__(self) -> None:
-        self.errands: SimpleQueue[WorkItem | None] = SimpleQueue()
-        self.begun = 0
+        self.received: SimpleQueue[WorkItem | None] = SimpleQueue()
+        self.unanswered = 0
 
-    def steps(self) -> Iterator[Packed | Damage | Mark]:
-        """Yield the payloads of all errands and the damage among them, with marks."""
-        while (errand := self.errands.get()) is not None:
-            self.begun += 1
-            yield from errand
+    def items(self) -> Iterator[Packed | Damage | Mark]:
+        """Yield the payloads and damage of all work items, with a mark after each item.
+
+        Yields PAUSE while nothing has arrived and earlier items are unanswered.
+        """
+        while (work_item := self.received.get()) is not None:
+            self.unanswered += 1
+            yield from work_item
             yield Mark.END
-            while self.begun and self.errands.empty():
+            while self.unanswered and self.received.empty():
                 yield Mark.PAUSE
 
 
-def _read(desk: _TaskQueue, images: Images, instructions: bool) -> Iterator[Rows | Damage | None]:
-    for batch in decompressed_ahead(desk.steps(), images, Buffers(), first=_FIRST):
+def _read(queue: _TaskQueue, images: Images, instructions: bool) -> Iterator[Rows | Damage | None]:
+    for batch in decompressed_ahead(queue.items(), images, Buffers(), first=_FIRST):
         items = read_batch(batch, arrays=True, instructions=instructions)
         for kind, run in groupby(items, type):
             if kind is Kernel:
                 kernels = cast("Iterator[Kernel]", run)
-                while rows := tuple(zip(*islice(kernels, _MOST_ROWS), strict=True)):
+                while rows := tuple(zip(*islice(kernels, _MAX_ROWS), strict=True)):
                     yield rows
             elif kind is Damage:
                 yield from cast("Iterator[Damage]", run)
             else:
-                for _ in run:  # ends of errands, of which one may have no kernels
-                    desk.begun -= 1
+                for _ in run:  # ends of work items, some of which have no kernels
+                    queue.unanswered -= 1
                     yield None

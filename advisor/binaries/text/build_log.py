@@ -127,7 +127,7 @@ class Pending(Generic[Value]):
 
 
 # More kernels than this begun and not finished: the rest of their lines is not coming.
-_MOST_OPEN = 64
+_MAX_OPEN = 64
 
 
 def read_log(lines: Iterable[tuple[str, int]], place: Place) -> Iterator[Item]:
@@ -140,7 +140,7 @@ def read_log(lines: Iterable[tuple[str, int]], place: Place) -> Iterator[Item]:
     for text, number in lines:
         line = parse_line(text)
         if line is not None:
-            yield from reader.take(line, number)
+            yield from reader.read_line(line, number)
     yield from reader.abandon("the log ends before its numbers")
 
 
@@ -156,7 +156,7 @@ class _Reader:
         self._unbounded: set[str] = set()
         self._compiled: dict[str, dict[Capability | None, Frame | None]] = {}
 
-    def take(self, line: Line, number: int) -> Iterator[Item]:
+    def read_line(self, line: Line, number: int) -> Iterator[Item]:
         """Yield what *line*, the one with *number*, completes."""
         match line:
             case Compiling(name=name, capability=capability):
@@ -186,7 +186,7 @@ class _Reader:
         self._framed.clear()
 
     def _begin(self, draft: Draft) -> Iterator[Item]:
-        if len(self._used.drafts) >= _MOST_OPEN:
+        if len(self._used.drafts) >= _MAX_OPEN:
             yield from self.abandon("its numbers are missing")
         self._used.drafts.append(draft)
         self._last = draft.capability
@@ -266,12 +266,12 @@ class _Reader:
 
 
 # A log of more items than this is passed on as it is: no build is so large.
-_MOST_HELD = 200_000
+_MAX_HELD = 200_000
 
 
 def without_superseded(items: Iterator[Item]) -> Iterator[Item]:
     """Yield *items* of a log but for the kernels that a device link named again."""
-    held = list(islice(items, _MOST_HELD))
+    held = list(islice(items, _MAX_HELD))
     linked = {(k.name, k.capability) for k in held if _is(k, Source.NVLINK_LOG)}
     anywhere = {name for name, capability in linked if capability is None}
     for item in chain(held, items):

@@ -100,43 +100,43 @@ def parse_line(text: str) -> Line | None:
     """Return what *text* says about a kernel; None when nothing."""
     if "bytes stack frame" in text:
         return _frame(text)
-    if "registers" in text and (found := _REGISTERS.search(text)):
-        use = _use(text, int(found[2]))
-        return use if found[1] == "U" else LinkedUse(use=use)
+    if "registers" in text and (match := _REGISTERS.search(text)):
+        use = _use(text, int(match[2]))
+        return use if match[1] == "U" else LinkedUse(use=use)
     return _named(text)
 
 
 def _frame(text: str) -> Frame | None:
-    found = _FRAME.search(text)
-    return found and Frame(frame=int(found[1]), stores=int(found[2]), loads=int(found[3]))
+    match = _FRAME.search(text)
+    return match and Frame(frame=int(match[1]), stores=int(match[2]), loads=int(match[3]))
 
 
 def _named(text: str) -> Line | None:
     # A plain search for a word costs a tenth of an expression's, and most lines have none.
-    if "Compiling entry" in text and (found := _COMPILING.search(text)):
-        return Compiling(name=found[1], capability=_capability(found[2]))
+    if "Compiling entry" in text and (match := _COMPILING.search(text)):
+        return Compiling(name=match[1], capability=_capability(match[2]))
     if "Function properties" in text:
-        if found := _PROPERTIES.search(text):
-            return FunctionProperties(name=found[1].rstrip())
-        if found := _LINKING.search(text):
-            return Linking(name=found[1], capability=_capability(found[2]))
-    if "statically" in text and (found := _UNBOUNDED.search(text)):
-        return Unbounded(name=found[1])
+        if match := _PROPERTIES.search(text):
+            return FunctionProperties(name=match[1].rstrip())
+        if match := _LINKING.search(text):
+            return Linking(name=match[1], capability=_capability(match[2]))
+    if "statically" in text and (match := _UNBOUNDED.search(text)):
+        return Unbounded(name=match[1])
     stopped = ("error" in text or "fatal" in text) and _STOPPED.search(text)
     return Stopped() if stopped else None
 
 
 def _capability(text: str) -> Capability | None:
-    found = _TARGET.search(text)
-    return found and Capability(int(found[1]), int(found[2]), found[3])
+    match = _TARGET.search(text)
+    return match and Capability(int(match[1]), int(match[2]), match[3])
 
 
 def _use(text: str, registers: int) -> Use:
-    items = {found[3] or found[4]: found for found in _ITEM.finditer(text)}
+    items = {match[3] or match[4]: match for match in _ITEM.finditer(text)}
     barriers = _BARRIERS.search(text)
     smem = items.get("smem")
     stack = items.get("cumulative stack size") or items.get("stack")
-    banks = ((name, int(found[1])) for name, found in items.items() if name.startswith("cmem"))
+    banks = ((name, int(match[1])) for name, match in items.items() if name.startswith("cmem"))
     return Use(
         registers=registers,
         barriers=int(barriers[1]) if barriers else None,

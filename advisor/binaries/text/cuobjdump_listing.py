@@ -32,10 +32,10 @@ def read_usage(lines: Iterable[tuple[str, int]], place: Place) -> Iterator[Kerne
         if name is not None and "REG:" in text:
             yield _kernel(name, place._replace(line=named_at), target, text)
             name = None
-        elif found := _FUNCTION.match(text):
-            name, named_at = found[1], number
-        elif found := _TARGET.match(text):
-            target = Capability(int(found[1]), int(found[2]), found[3])
+        elif match := _FUNCTION.match(text):
+            name, named_at = match[1], number
+        elif match := _TARGET.match(text):
+            target = Capability(int(match[1]), int(match[2]), match[3])
         elif text.startswith(("Fatbin ", "member ", "Resource usage:")):
             name = None
             target = None if not text.startswith("Resource") else target

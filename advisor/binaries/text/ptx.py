@@ -90,7 +90,7 @@ class Shared:
 
 def parse_shared(text: str) -> list[Shared]:
     """Return the shared variables that *text* declares."""
-    return [_variable(found) for found in _DECLARATION.finditer(text)]
+    return [_variable(match) for match in _DECLARATION.finditer(text)]
 
 
 def _variable(match: re.Match[str]) -> Shared:
@@ -113,7 +113,7 @@ def packed(variables: list[Shared]) -> int:
 
 
 # A kernel that reaches more functions than this has its shared memory left unknown.
-_MOST_REACHED = 256
+_MAX_REACHED = 256
 _VERSION = re.compile(r"\s*\.version\s+(\d{1,3})\.(\d{1,3})")
 _TARGET = re.compile(r"\s*\.target\s+sm_(\d{1,2})(\d)([af]?)\b(.{0,200})", re.ASCII)
 _FUNCTION = re.compile(r"\.(entry|func)\b")
@@ -144,7 +144,7 @@ class _Module:
     names: set[str] = field(default_factory=set)  # that a body can mention
     current: _Function | None = None
 
-    def take(self, code: Code) -> None:
+    def read(self, code: Code) -> None:
         """Note what the next piece of code says."""
         match code:
             case Statement(text):
@@ -163,12 +163,12 @@ class _Module:
             declared = {variable.name: variable for variable in parse_shared(text)}
             self.shared |= declared
             self.names.update(declared)
-        elif found := _VERSION.match(text):
-            self.version = self.version or (int(found[1]), int(found[2]))
-        elif found := _TARGET.match(text):
-            target = Capability(int(found[1]), int(found[2]), found[3])
+        elif match := _VERSION.match(text):
+            self.version = self.version or (int(match[1]), int(match[2]))
+        elif match := _TARGET.match(text):
+            target = Capability(int(match[1]), int(match[2]), match[3])
             self.target = self.target or target
-            self.debug = self.debug or "debug" in found[4]
+            self.debug = self.debug or "debug" in match[4]
 
     def _begin(self, function: _Function) -> None:
         self.functions[function.name] = function
@@ -200,7 +200,7 @@ def read_ptx(pieces: Iterable[tuple[str, int]], place: Place) -> Iterator[Item]:
             yield piece, number
 
     for code in read_code(measured()):
-        module.take(code)
+        module.read(code)
     for function in module.functions.values():
         if function.entry:
             yield _kernel(function, module, place)
@@ -242,16 +242,16 @@ def _kernel(function: _Function, module: _Module, place: Place) -> Kernel:
 
 def _reached(start: _Function, module: _Module) -> list[Shared] | None:
     """Return the shared variables that *start* can touch; None when there is no telling."""
-    seen, waiting, found = {start.name}, [start], []
+    seen, waiting, variables = {start.name}, [start], []
     names: set[str] = set()
     while waiting:
         function = waiting.pop()
-        found += function.shared
+        variables += function.shared
         names |= function.mentions
         for name in function.mentions - seen:
             seen.add(name)
             if name in module.functions:
                 waiting.append(module.functions[name])
-        if len(seen) > _MOST_REACHED:
+        if len(seen) > _MAX_REACHED:
             return None
-    return found + [module.shared[name] for name in sorted(names) if name in module.shared]
+    return variables + [module.shared[name] for name in sorted(names) if name in module.shared]

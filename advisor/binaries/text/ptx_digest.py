@@ -41,7 +41,7 @@ def digest(program: bytes) -> bytes:
 
 def _bodies(program: bytes) -> Iterator[tuple[int, int]]:
     """Yield start and end of each body; nothing at all when the layout is another."""
-    found = []
+    bodies = []
     start = program.find(_OPEN)
     while start >= 0:
         following = program.find(_OPEN, start + len(_OPEN) - 1)
@@ -49,9 +49,9 @@ def _bodies(program: bytes) -> Iterator[tuple[int, int]]:
         end = program.rfind(_CLOSE, start, following + 1 if following >= 0 else len(program))
         if end < 0:
             return
-        found.append((start + len(_OPEN) - 1, end))
+        bodies.append((start + len(_OPEN) - 1, end))
         start = following
-    yield from found
+    yield from bodies
 
 
 def _outside(program: bytes, bodies: list[tuple[int, int]]) -> list[bytes]:

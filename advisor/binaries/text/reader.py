@@ -68,7 +68,7 @@ _POINTER = "version https://git-lfs.github.com/"
 _LISTING = re.compile(r"\s{0,8}Resource usage:")
 
 
-def read_text(file: BinaryIO, place: Place, want: ReadOptions) -> Iterator[Item]:
+def read_text(file: BinaryIO, place: Place, options: ReadOptions) -> Iterator[Item]:
     """Yield the kernels of a text file, and of PTX its entry first.
 
     Raises BadInput for text that holds nothing of the kind.
@@ -76,7 +76,7 @@ def read_text(file: BinaryIO, place: Place, want: ReadOptions) -> Iterator[Item]
     pieces = read_pieces(file)
     head = _head(pieces)
     if any(_PTX.match(text) for text, _ in head):
-        yield from _ptx(chain(head, pieces), place, want)
+        yield from _ptx(chain(head, pieces), place, options)
         return
     file.seek(0)
     nothing = True
@@ -124,9 +124,9 @@ def _head(pieces: Iterator[tuple[str, int]]) -> list[tuple[str, int]]:
     return head
 
 
-def _ptx(pieces: Iterable[tuple[str, int]], place: Place, want: ReadOptions) -> Iterator[Item]:
+def _ptx(pieces: Iterable[tuple[str, int]], place: Place, options: ReadOptions) -> Iterator[Item]:
     items = list(read_ptx(pieces, place))
     entries = tuple(item for item in items if isinstance(item, Entry))
     yield from entries
-    if want.pick(entries):
+    if options.pick(entries):
         yield from (item for item in items if isinstance(item, Kernel))

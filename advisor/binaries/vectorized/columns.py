@@ -13,7 +13,7 @@ import numpy as np
 from gpuadvise.advisor.binaries.cubin import nv_info, reader
 from gpuadvise.advisor.binaries.cubin.reader import stack_of
 from gpuadvise.advisor.binaries.cubin.sass import (
-    MOST_ANNOTATIONS,
+    MAX_ANNOTATIONS,
     NARROW_SIZE,
     WIDE_SIZE,
     WIDE_SM,
@@ -60,10 +60,10 @@ class ImageArrays:
         """Return a field of the code section of each function."""
         return self.tables.sections[name][self.functions.text].astype(np.int64)
 
-    def each(self, values: Iterable[object], kind: type = bool) -> Array:
+    def per_function(self, values: Iterable[object], kind: type = bool) -> Array:
         """Return what each function has of *values*, one of an image each."""
-        found: Array = np.fromiter(values, kind, len(self.identities))[self.image]
-        return found
+        result: Array = np.fromiter(values, kind, len(self.identities))[self.image]
+        return result
 
     def total(self, attribute: int) -> Array:
         """Return what the records of the image say of each function, -1 for nothing."""
@@ -90,12 +90,12 @@ class ImageArrays:
 
     def column(self, lanes: Array, values: Any) -> Column:
         """Return *values* for the functions *lanes*, ``None`` for all others."""
-        found: Array = np.full(len(self.functions.text), None, object)
-        found[lanes] = values
-        column: Column = found.tolist()
+        result: Array = np.full(len(self.functions.text), None, object)
+        result[lanes] = values
+        column: Column = result.tolist()
         return column
 
-    def known(self, values: Array) -> Column:
+    def or_none(self, values: Array) -> Column:
         """Return *values*, ``None`` where they are -1."""
         lanes = np.flatnonzero(values != _UNKNOWN)
         return self.column(lanes, values[lanes])
@@ -103,11 +103,11 @@ class ImageArrays:
 
 def registers(batch: ImageArrays) -> Column:
     """Return the registers of each function."""
-    found = batch.total(nv_info.REGISTER_COUNT)
-    sm = batch.each((identity.sm for identity in batch.identities), int)
+    result = batch.total(nv_info.REGISTER_COUNT)
+    sm = batch.per_function((identity.sm for identity in batch.identities), int)
     field = batch.text("info") >> 24
-    older = (found == _UNKNOWN) & (sm < reader.RECORD_ONLY_SINCE) & (field > 0)
-    return batch.known(np.where(older, field, found))
+    older = (result == _UNKNOWN) & (sm < reader.RECORD_ONLY_SINCE) & (field > 0)
+    return batch.or_none(np.where(older, field, result))
 
 
 def shared(batch: ImageArrays) -> tuple[Column, Column, Column]:
@@ -115,19 +115,19 @@ def shared(batch: ImageArrays) -> tuple[Column, Column, Column]:
     rows = batch.functions.shared
     size = np.where(rows >= 0, batch.tables.sections["size"][rows].astype(np.int64), 0)
     newer = (identity.capability.major >= FIRST_MAJOR for identity in batch.identities)
-    linked = batch.each(identity.linked for identity in batch.identities)
-    reserved = np.where((size >= RESERVED) & linked & batch.each(newer), RESERVED, 0)
+    linked = batch.per_function(identity.linked for identity in batch.identities)
+    reserved = np.where((size >= RESERVED) & linked & batch.per_function(newer), RESERVED, 0)
     dynamic = np.flatnonzero((rows >= 0) & (size == reserved))
     return (size - reserved).tolist(), reserved.tolist(), batch.column(dynamic, True)
 
 
 def stacks(batch: ImageArrays) -> tuple[Column, Column]:
     """Return the stack of each function, and whether it has no bound."""
-    sizes = batch.known(batch.total(nv_info.MIN_STACK_SIZE))
+    sizes = batch.or_none(batch.total(nv_info.MIN_STACK_SIZE))
     toolkits = [identity.toolkit for identity in batch.identities]
     own = map(toolkits.__getitem__, batch.image.tolist())
-    found = list(map(cache(stack_of), sizes, own))
-    return list(map(itemgetter(0), found)), list(map(itemgetter(1), found))
+    result = list(map(cache(stack_of), sizes, own))
+    return list(map(itemgetter(0), result)), list(map(itemgetter(1), result))
 
 
 def spills(batch: ImageArrays, frame: Array) -> tuple[Column, Column, Column]:
@@ -135,27 +135,31 @@ def spills(batch: ImageArrays, frame: Array) -> tuple[Column, Column, Column]:
     notes = batch.fact(nv_info.ANNOTATIONS)
     noted, counts, at = (np.zeros(len(frame), np.int64) for _ in range(3))
     noted[notes.lane], counts[notes.lane], at[notes.lane] = 1, notes.count, notes.at
-    debug = batch.each(identity.debug for identity in batch.identities)
-    told = batch.each(map(annotates, batch.identities))
-    sm = batch.each((identity.sm for identity in batch.identities), int)
-    one = np.where(sm >= WIDE_SM, WIDE_SIZE, NARROW_SIZE)
-    large = batch.text("size") >= MOST_ANNOTATIONS * one
+    debug = batch.per_function(identity.debug for identity in batch.identities)
+    annotated = batch.per_function(map(annotates, batch.identities))
+    sm = batch.per_function((identity.sm for identity in batch.identities), int)
+    instruction_size = np.where(sm >= WIDE_SM, WIDE_SIZE, NARROW_SIZE)
+    large = batch.text("size") >= MAX_ANNOTATIONS * instruction_size
     judged = ~debug & ((frame != _UNKNOWN) | (noted > 0))
-    coded = judged & ((counts > 0) | ((frame > 0) & (large | ~told)))
+    coded = judged & ((counts > 0) | ((frame > 0) & (large | ~annotated)))
     coded[coded] = batch.tables.readable(batch.functions.text[coded])
     stores, loads, exact = (batch.column(judged, value) for value in (0, 0, Exactness.EXACT))
-    together = coded & ((counts > 0) | told) & (sm >= WIDE_SM)
-    alone = coded & ~together
-    columns = (row[alone].tolist() for row in (at, counts, sm, told))
-    found = [
-        *spills_in(batch.codes(together), Notes(notes.words, at[together], counts[together])),
+    vectorizable = coded & ((counts > 0) | annotated) & (sm >= WIDE_SM)
+    remaining = coded & ~vectorizable
+    columns = (row[remaining].tolist() for row in (at, counts, sm, annotated))
+    result = [
+        *spills_in(
+            batch.codes(vectorizable), Notes(notes.words, at[vectorizable], counts[vectorizable])
+        ),
         *(
             spills_alone(code, notes.words[first : first + count], of, annotated=annotating)
-            for code, first, count, of, annotating in zip(batch.codes(alone), *columns, strict=True)
+            for code, first, count, of, annotating in zip(
+                batch.codes(remaining), *columns, strict=True
+            )
         ),
     ]
-    lanes = (*np.flatnonzero(together).tolist(), *np.flatnonzero(alone).tolist())
-    for lane, (stored, loaded, sure) in zip(lanes, found, strict=True):
+    lanes = (*np.flatnonzero(vectorizable).tolist(), *np.flatnonzero(remaining).tolist())
+    for lane, (stored, loaded, sure) in zip(lanes, result, strict=True):
         stores[lane], loads[lane], exact[lane] = stored, loaded, sure
     return stores, loads, exact
 
@@ -170,27 +174,27 @@ def caps(batch: ImageArrays) -> Column:
 def triples(batch: ImageArrays, attribute: int) -> Column:
     """Return the first three words of the record of each function."""
     records = batch.fact(attribute, 3)
-    found: Column = [None] * len(batch.functions.text)
+    result: Column = [None] * len(batch.functions.text)
     words = (records.word(number).tolist() for number in range(3))
     for lane, triple in zip(records.lane.tolist(), zip(*words, strict=True), strict=True):
-        found[lane] = triple
-    return found
+        result[lane] = triple
+    return result
 
 
 def values(batch: ImageArrays, attribute: int) -> Array:
     """Return the value of the record of each function, 0 without one."""
-    found = np.zeros(len(batch.functions.text), np.int64)
+    result = np.zeros(len(batch.functions.text), np.int64)
     records = batch.fact(attribute)
-    found[records.lane] = records.value
-    return found
+    result[records.lane] = records.value
+    return result
 
 
 def barriers(batch: ImageArrays) -> Column:
     """Return the named barriers of each function."""
-    new = batch.each(identity.new_abi for identity in batch.identities)
+    new = batch.per_function(identity.new_abi for identity in batch.identities)
     counted = batch.text("flags") >> 20 & 0x7F
-    found: Column = np.where(new, values(batch, nv_info.BARRIERS), counted).tolist()
-    return found
+    result: Column = np.where(new, values(batch, nv_info.BARRIERS), counted).tolist()
+    return result
 
 
 def constants(batch: ImageArrays) -> Column:

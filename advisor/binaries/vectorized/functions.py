@@ -67,8 +67,8 @@ def _owners(tables: Tables, text: Array) -> Array:
     number = np.full(len(tables.sections), -1, np.int64)
     number[text] = np.arange(len(text))
     index = tables.sections["info"].astype(np.int64)
-    known = (index < tables.count[tables.image]) & ~tables.refused[tables.image]
-    return np.where(known, number[np.where(known, tables.first[tables.image] + index, 0)], -1)
+    in_table = (index < tables.count[tables.image]) & ~tables.refused[tables.image]
+    return np.where(in_table, number[np.where(in_table, tables.first[tables.image] + index, 0)], -1)
 
 
 def _claimed(tables: Tables, owner: Array, rows: Array, functions: int) -> Array:
@@ -76,9 +76,9 @@ def _claimed(tables: Tables, owner: Array, rows: Array, functions: int) -> Array
     tables.refuse(
         tables.image[rows[np.bincount(owner[rows], minlength=functions)[owner[rows]] > 1]]
     )
-    found = np.full(functions, -1, np.int64)
-    found[owner[rows]] = rows
-    return found
+    owned_rows = np.full(functions, -1, np.int64)
+    owned_rows[owner[rows]] = rows
+    return owned_rows
 
 
 def _constants(tables: Tables, owner: Array, bank: Array) -> Array:
@@ -103,26 +103,26 @@ class _Names:
         # A name that the end of the file cuts off is for the other reader.
         last = texts[starts + np.maximum(sizes - 1, 0)]
         tables.refuse(owners[(sizes == 0) | (last != 0)])
-        begin, most = (np.zeros(len(tables.images), np.int64) for _ in range(2))
-        begin[owners], most[owners] = starts, sizes
+        begin, longest = (np.zeros(len(tables.images), np.int64) for _ in range(2))
+        begin[owners], longest[owners] = starts, sizes
         name = tables.sections["name"][rows].astype(np.int64)
         image = tables.image[rows]
-        at = begin[image] + np.minimum(name, most[image])
+        at = begin[image] + np.minimum(name, longest[image])
         self._bytes = windows(text, at, _LENGTH)
 
     def start_with(self, prefix: bytes) -> Array:
         """Return which names start with *prefix*."""
         expected = np.frombuffer(prefix, np.uint8)
-        found: Array = (self._bytes[:, : len(prefix)] == expected).all(1)
-        return found
+        starts_match: Array = (self._bytes[:, : len(prefix)] == expected).all(1)
+        return starts_match
 
     def number_at(self, position: int) -> Array:
         """Return the number of one digit and a full stop, or of two, at *position*; -1 for none."""
         first, second = (self._bytes[:, position + i].astype(np.int64) for i in range(2))
         low, high = _DIGITS
         digits = [(low <= byte) & (byte <= high) for byte in (first, second)]
-        one = np.where(digits[0] & (second == ord(".")), first - low, -1)
-        return np.where(digits[0] & digits[1], (first - low) * 10 + second - low, one)
+        single_digit = np.where(digits[0] & (second == ord(".")), first - low, -1)
+        return np.where(digits[0] & digits[1], (first - low) * 10 + second - low, single_digit)
 
 
 _SIZE = 24  # of a symbol: four bytes of name, one of type, one with the mark of a kernel
@@ -138,8 +138,10 @@ def read_symbols(tables: Tables, text: Array, symbol: Array) -> tuple[list[str],
     image = tables.image[text]
     heads, strings, begin = _heads(tables, image, symbol)
     starts = begin.tolist()
-    found = [strings.find(b"\0", start, start + function_sections.LONGEST_NAME) for start in starts]
-    end = np.array(found, np.int64)
+    ends_found = [
+        strings.find(b"\0", start, start + function_sections.LONGEST_NAME) for start in starts
+    ]
+    end = np.array(ends_found, np.int64)
     end = np.where(end < 0, begin + function_sections.LONGEST_NAME, end)
     tables.left -= np.bincount(image, end - begin, len(tables.images)).astype(np.int64)
     tables.refuse(tables.left < 0)
@@ -184,8 +186,8 @@ def _pairs(tables: Tables, image: Array) -> tuple[Array, Array]:
 def _placed(tables: Tables, rows: Array) -> tuple[bytes, tuple[Array, Array]]:
     """Return the bytes of *rows*, one of an image each, and start and size by image."""
     rows = rows[tables.readable(rows)]
-    found, starts = tables.joined(rows)
+    starts_match, starts = tables.joined(rows)
     at, size = (np.zeros(len(tables.images), np.int64) for _ in range(2))
     at[tables.image[rows]] = starts
     size[tables.image[rows]] = tables.sections["size"][rows]
-    return found, (at, size)
+    return starts_match, (at, size)

@@ -26,19 +26,19 @@ def read_identities(tables: Tables) -> list[CubinIdentity]:
     # All that an identity is read from, besides the header and the names.
     rows = np.flatnonzero(np.isin(tables.sections["type"], identity.SECTIONS))
     # They may all lie over each other: what they come to counts before any is looked at.
-    tables.readable(rows[tables.sections["size"][rows] <= identity.MOST_NOTES])
+    tables.readable(rows[tables.sections["size"][rows] <= identity.MAX_NOTES])
     sections: list[list[elf.Section]] = [[] for _ in tables.images]
     for image, row in zip(tables.image[rows].tolist(), tables.sections[rows].tolist(), strict=True):
         sections[image].append(elf.Section._make(row))
-    known: dict[tuple[object, ...], CubinIdentity | None] = {}
-    found = []
-    for image, own in enumerate(sections):
-        key = _key(tables, image, own)
-        if key not in known:
-            known[key] = _identity(tables, image, own)
-        found.append(known[key])
-    tables.refuse(np.array([one is None for one in found], bool))
-    return [one or _NOBODY for one in found]
+    by_key: dict[tuple[object, ...], CubinIdentity | None] = {}
+    identities = []
+    for image, image_sections in enumerate(sections):
+        key = _key(tables, image, image_sections)
+        if key not in by_key:
+            by_key[key] = _identity(tables, image, image_sections)
+        identities.append(by_key[key])
+    tables.refuse(np.array([image_identity is None for image_identity in identities], bool))
+    return [image_identity or _NOBODY for image_identity in identities]
 
 
 def _key(tables: Tables, image: int, sections: list[elf.Section]) -> tuple[object, ...]:
@@ -46,11 +46,11 @@ def _key(tables: Tables, image: int, sections: list[elf.Section]) -> tuple[objec
     header, data = tables.headers[image], tables.images[image]
     if header is None or header.os_abi != identity.NEW_ABI or tables.refused[image]:
         return (image,)
-    said = (
-        (kind, size, bytes(data[offset : offset + size]) if size <= identity.MOST_NOTES else b"")
+    notes = (
+        (kind, size, bytes(data[offset : offset + size]) if size <= identity.MAX_NOTES else b"")
         for _, kind, _, offset, size, *_ in sections
     )
-    return (header.machine, header.type, header.flags, *said)
+    return (header.machine, header.type, header.flags, *notes)
 
 
 def _identity(tables: Tables, image: int, sections: list[elf.Section]) -> CubinIdentity | None:

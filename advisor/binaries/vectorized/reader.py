@@ -45,7 +45,7 @@ def read_images(
         **_origin(entries, batch),
         **_resources(batch),
         **_bounds(batch),
-        "frame": batch.known(frame),
+        "frame": batch.or_none(frame),
         "spill_stores": stores,
         "spill_loads": loads,
         "spills_are": exact,
@@ -112,7 +112,10 @@ def _bounds(batch: ImageArrays) -> dict[str, Iterable[Any]]:
     block = columns.triples(batch, nv_info.MAX_THREADS)
     required = columns.triples(batch, nv_info.REQUIRED_THREADS)
     cap = columns.caps(batch)
-    stated = (one or other for one, other in zip(required, block, strict=True))
+    stated = (
+        required_block or max_block
+        for required_block, max_block in zip(required, block, strict=True)
+    )
     least = list(map(cache(reader.min_blocks_of), stated, cap))
     rank = batch.fact(nv_info.MAX_CLUSTER_RANK, 1)
     changed = np.zeros(len(cap), bool)

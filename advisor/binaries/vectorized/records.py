@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.vectorized.tables import Array, Tables
 
 # Compilers write some hundred records; a forged section may hold a million.
-_MOST_STEPS = 1 << 12
+_MAX_STEPS = 1 << 12
 # From here on fewer sections are left than a step of all of them is worth.
 _FEW = 16
 # Bytes of them in one batch, three times the most of real ones: walking takes thirty times as much.
-_MOST_RECORDS = 1 << 23
+_MAX_RECORDS = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Records:
 
 def read_records(tables: Tables, rows: Array, lanes: Array, kept: frozenset[int]) -> Records:
     """Return the kept records of section *rows*, each row's of its own lane."""
-    tables.refuse(tables.image[rows[tables.sections["size"][rows] > reader.MOST_INFO]])
+    tables.refuse(tables.image[rows[tables.sections["size"][rows] > reader.MAX_INFO]])
     tables.readable(rows)
     _bound(tables, tables.alive(rows))
     there = ~tables.refused[tables.image[rows]]
@@ -69,65 +69,65 @@ def read_records(tables: Tables, rows: Array, lanes: Array, kept: frozenset[int]
     begin = starts // 4
     end = begin + tables.sections["size"][rows].astype(np.int64) // 4
     whose, at = _walked(words, begin, end, np.isin(np.arange(256), list(kept)))
-    found = words[at]
-    sized = found & 0xFF == nv_info.SIZED
-    wide = np.where(found & 0xFF == nv_info.BYTE, 0xFF, 0xFFFF)
+    heads = words[at]
+    sized = heads & 0xFF == nv_info.SIZED
+    wide = np.where(heads & 0xFF == nv_info.BYTE, 0xFF, 0xFFFF)
     return Records(
         words=words,
         lane=lanes[whose],
-        attribute=(found >> 8 & 0xFF).astype(np.int64),
-        value=np.where(sized, 0, found >> 16 & wide).astype(np.int64),
+        attribute=(heads >> 8 & 0xFF).astype(np.int64),
+        value=np.where(sized, 0, heads >> 16 & wide).astype(np.int64),
         at=at + 1,
-        count=np.where(sized, found >> 18, 0).astype(np.int64),
+        count=np.where(sized, heads >> 18, 0).astype(np.int64),
     )
 
 
 def _bound(tables: Tables, rows: Array) -> None:
     """Refuse images whose records in section *rows*, or theirs and those before, are too many."""
     taken = np.bincount(tables.image[rows], tables.sections["size"][rows], len(tables.images))
-    huge = taken > _MOST_RECORDS
-    tables.refuse(huge | (np.cumsum(np.where(huge, 0, taken)) > _MOST_RECORDS))
+    huge = taken > _MAX_RECORDS
+    tables.refuse(huge | (np.cumsum(np.where(huge, 0, taken)) > _MAX_RECORDS))
 
 
 def _walked(words: Array, begin: Array, end: Array, kept: Array) -> tuple[Array, Array]:
     """Return lane and place of every *kept* record that is whole, those of a lane in their order."""
     sized = words & 0xFF == nv_info.SIZED
-    steps = words >> 18
-    steps *= sized
-    steps += 1
+    lengths = words >> 18
+    lengths *= sized
+    lengths += 1
     # No compiler writes a length that is no multiple of four: nothing after it is believed.
-    steps[sized & (words & 0x30000 > 0)] = len(words) + 1
+    lengths[sized & (words & 0x30000 > 0)] = len(words) + 1
     lanes = np.flatnonzero(begin < end)
     at, ends = begin[lanes], end[lanes]
     whose, places = [lanes[:0]], [at[:0]]
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         if len(lanes) <= _FEW:
             break
         whose.append(lanes)
         places.append(at)
-        at = at + steps[at]
+        at = at + lengths[at]
         on = at < ends
         if not on.all():
             lanes, at, ends = lanes[on], at[on], ends[on]
-    for one, start, stop in zip(lanes.tolist(), at.tolist(), ends.tolist(), strict=True):
-        alone = _walked_alone(steps[start:stop]) + start
-        whose.append(np.full(len(alone), one))
-        places.append(alone)
+    for lane_number, start, stop in zip(lanes.tolist(), at.tolist(), ends.tolist(), strict=True):
+        section_starts = _walk_section(lengths[start:stop]) + start
+        whose.append(np.full(len(section_starts), lane_number))
+        places.append(section_starts)
     lane, place = np.concatenate(whose), np.concatenate(places)
-    whole = kept[words[place] >> 8 & 0xFF] & (place + steps[place] <= end[lane])
+    whole = kept[words[place] >> 8 & 0xFF] & (place + lengths[place] <= end[lane])
     return lane[whole], place[whole]
 
 
-def _walked_alone(steps: Array) -> Array:
-    """Return where the records of one section start, whose words would be followed by *steps*."""
+def _walk_section(lengths: Array) -> Array:
+    """Return where the records of one section start, given the length in words at each."""
     # Records about whole images are nearly all of one length.
-    even = np.arange(0, len(steps), steps[0])
-    if (steps[even] == steps[0]).all():
+    even = np.arange(0, len(lengths), lengths[0])
+    if (lengths[even] == lengths[0]).all():
         return even
-    own = steps.tolist()
-    found = []
+    own = lengths.tolist()
+    starts = []
     place = 0
     while place < len(own):
-        found.append(place)
+        starts.append(place)
         place += own[place]
-    return np.array(found)
+    return np.array(starts)

@@ -75,10 +75,10 @@ def spills_in(codes: Sequence[memoryview], notes: Notes) -> list[Spills]:
         np.diff(np.cumsum(np.append(0, widths[kinds]))[ends]).tolist()
         for widths in (_STORES, _LOADS)
     )
-    found = zip(stores, loads, repeat(Exactness.EXACT), strict=False)
+    results = zip(stores, loads, repeat(Exactness.EXACT), strict=False)
     return [
         (*_all_traffic(code), Exactness.UPPER_BOUND) if doubtful else exact
-        for code, doubtful, exact in zip(codes, cut, found, strict=True)
+        for code, doubtful, exact in zip(codes, cut, results, strict=True)
     ]
 
 
@@ -94,20 +94,20 @@ def spills_alone(
 
 def _may_be_cut(code: memoryview, named: int) -> bool:
     """Return what ``may_be_cut`` returns of annotations that name so many instructions."""
-    suspicious = named + sass.MOST_ANNOTATIONS
-    if len(code) < suspicious * _SIZE or np.count_nonzero(_local(code)) < suspicious:
+    suspicious = named + sass.MAX_ANNOTATIONS
+    if len(code) < suspicious * _SIZE or np.count_nonzero(_may_move_local(code)) < suspicious:
         return False
     return bool(np.count_nonzero(_MOVING[_all_kinds(code)]) >= suspicious)
 
 
-def _local(code: memoryview) -> Array:
+def _may_move_local(code: memoryview) -> Array:
     """Return which instructions may move local memory.
 
     By their first byte alone: kernels have up to a million instructions.
     """
     first = np.frombuffer(code, np.uint8)[::_SIZE].copy()
-    found: Array = (first == sass.LOW_BYTES[0]) | (first == sass.LOW_BYTES[1])
-    return found
+    moves: Array = (first == sass.LOW_BYTES[0]) | (first == sass.LOW_BYTES[1])
+    return moves
 
 
 def _all_traffic(code: memoryview) -> tuple[int, int]:
@@ -118,7 +118,7 @@ def _all_traffic(code: memoryview) -> tuple[int, int]:
 
 def _all_kinds(code: memoryview) -> Array:
     """Return the merged look-ups of all instructions that may move local memory."""
-    at = np.flatnonzero(_local(code)) * _SIZE
+    at = np.flatnonzero(_may_move_local(code)) * _SIZE
     return _kinds(windows(code, at[at <= len(code) - _TELLING], _TELLING))
 
 

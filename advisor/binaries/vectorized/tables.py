@@ -32,7 +32,7 @@ _ZEROS = bytes(2 * _APART)
 # Sections without bytes in the file may claim any size; these fit a signed number.
 _LARGEST = 1 << 62
 # Work that an image is worth, in its bytes. Without any slack: a batch has thousands of images.
-_MOST_TIMES = 2
+_MAX_RATIO = 2
 
 
 @dataclass(slots=True)
@@ -63,13 +63,13 @@ class Tables:
 
     def readable(self, rows: Array) -> Array:
         """Return which section *rows* are bytes of their file; refuses the images of all others."""
-        found = self.sections[rows]
+        sections = self.sections[rows]
         whole = self.sizes[self.image[rows]]
-        fits = (found["offset"] <= whole) & (found["size"] <= whole - found["offset"])
-        fits &= found["type"] != elf.SECTION_NOBITS
+        fits = (sections["offset"] <= whole) & (sections["size"] <= whole - sections["offset"])
+        fits &= sections["type"] != elf.SECTION_NOBITS
         self.refuse(self.image[rows[~fits]])
         self.left -= np.bincount(
-            self.image[rows[fits]], found["size"][fits], len(self.images)
+            self.image[rows[fits]], sections["size"][fits], len(self.images)
         ).astype(np.int64)
         self.refuse(self.left < 0)
         return ~self.refused[self.image[rows]]
@@ -93,8 +93,10 @@ class Tables:
         padded = ((high - low) // _APART + 2) * _APART
         parts: list[memoryview | bytes] = []
         columns = (image[firsts], low, high, padded)
-        for one, begin, stop, width in zip(*(column.tolist() for column in columns), strict=True):
-            parts += (self.images[one][begin:stop], _ZEROS[: width - stop + begin])
+        for image_number, begin, stop, width in zip(
+            *(column.tolist() for column in columns), strict=True
+        ):
+            parts += (self.images[image_number][begin:stop], _ZEROS[: width - stop + begin])
         return b"".join(parts), (np.cumsum(padded) - padded - low)[group] + start
 
 
@@ -111,7 +113,7 @@ def read_tables(images: Sequence[memoryview]) -> Tables:
     count = np.array([len(table) // _SECTION.itemsize for table in tables], np.int64)
     sections = np.frombuffer(b"".join(tables), _SECTION)
     image = np.repeat(np.arange(len(images)), count)
-    sizes = np.array([len(one) for one in images], np.uint64)
+    sizes = np.array([len(view) for view in images], np.uint64)
     refused = count == 0
     refused[image[sections["size"] > _LARGEST]] = True
     return Tables(
@@ -125,7 +127,7 @@ def read_tables(images: Sequence[memoryview]) -> Tables:
         refused=refused,
         # Less than what the other reader allows, so that whatever is too much comes to it. Real
         # sections lie side by side, and are read once or twice.
-        left=np.array([_MOST_TIMES * len(one) for one in images], np.int64),
+        left=np.array([_MAX_RATIO * len(view) for view in images], np.int64),
     )
 
 

@@ -44,18 +44,18 @@ def test_many_references_are_still_read() -> None:
 
 
 def test_a_name_that_stands_for_gigabytes_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "_apart", names._Apart())
+    monkeypatch.setattr(names, "_child_demangler", names._ChildDemangler())
     start = time.process_time()
     assert [demangle(nested(36)) for _ in range(5)] == [None] * 5
     assert time.process_time() - start < 10
-    names._apart.stop()
+    names._child_demangler.stop()
 
 
 def test_after_a_death_the_next_name_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "_apart", names._Apart())
+    monkeypatch.setattr(names, "_child_demangler", names._ChildDemangler())
     assert demangle(nested(36)) is None
     assert demangle("_Z1f1AIiiE" + "S0_" * 60)
-    names._apart.stop()
+    names._child_demangler.stop()
 
 
 def test_without_the_package_names_stay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.compatibility.releases import FIRST_CUDA
 from gpuadvise.advisor.compatibility.targets import (
-    is_embedded,
     ptx_fits,
     sass_fits,
     why_ptx_fails,
@@ -129,9 +128,3 @@ def test_a_narrower_target_never_runs_on_more(target: Capability, gpu: Capabilit
     family = Capability(target.major, target.minor, "f")
     assert sass_fits(family, gpu) or not sass_fits(narrow, gpu)
     assert sass_fits(target, gpu) or not sass_fits(family, gpu)
-
-
-def test_embedded_parts() -> None:
-    assert is_embedded(parse_capability("8.7"))
-    assert is_embedded(parse_capability("10.1"))
-    assert not is_embedded(parse_capability("12.1"))

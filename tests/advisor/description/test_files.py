@@ -130,7 +130,7 @@ def test_shapes_that_are_none(text: str, wanted: str) -> None:
         ('{"kernel": [{"regs": 0, "block": 1}]}', 'k.json:1:22: kernel.0.regs: "0" is not'),
         ('[\n {"block": 1},\n {"block": "x"}\n]', 'k.json:3:12: kernel.1.block: "x" is not'),
         ('{\n "block": 0\n}', 'k.json:2:11: kernel.0.block: "0" is not'),
-        ('{"block": NaN}', "k.json: not JSON that can be used: NaN is no number."),
+        ('{"block": NaN}', "k.json: not JSON that can be used: NaN is not a number."),
         ('{"block": 1, "block": 2}', 'k.json: not JSON that can be used: the key "block" is given'),
         ('{"block": }', "k.json: not JSON: Expecting value (line 1, column 11)."),
         ("[" * 100_000, "k.json: not JSON that can be used: nested too deeply."),

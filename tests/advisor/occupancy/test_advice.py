@@ -14,9 +14,7 @@ from gpuadvise.advisor.occupancy.answer import Occupancy, Resource
 from gpuadvise.advisor.occupancy.block_sizes import suggest_block
 from gpuadvise.advisor.occupancy.bounds import launch_bounds
 from gpuadvise.advisor.occupancy.budget import dynamic_shared_budget, register_budget
-from gpuadvise.advisor.occupancy.fault import Cause, RuntimeFailure
-from gpuadvise.advisor.occupancy.fixes import fixes
-from gpuadvise.advisor.occupancy.grid import clusters_upper_bound, cooperative_fault, waves
+from gpuadvise.advisor.occupancy.grid import clusters_upper_bound, waves
 from gpuadvise.advisor.occupancy.launch import CachePreference, Launch
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.next_steps import Knob, headroom, next_steps
@@ -182,14 +180,14 @@ def test_suggested_sizes() -> None:
 def test_launch_bounds() -> None:
     limits = limits_of(parse_capability("9.0"))[0]
     kept = launch_bounds(limits, 256, 4)
-    assert (kept.honoured, kept.registers, kept.spills(80), kept.spills(64)) == (True, 64, 16, 0)
+    assert (kept.ignored, kept.registers, kept.spills(80), kept.spills(64)) == (None, 64, 16, 0)
     assert launch_bounds(limits, 1024).registers == 64
     many = launch_bounds(limits, 256, 16)
     assert many.ignored == (
         "__launch_bounds__(256, 16) asks for 4,096 threads per SM, which has 2,048: "
         "the compiler ignores the minimum of 16 blocks."
     )
-    assert (many.honoured, many.registers) == (False, 255)
+    assert many.registers == 255
     assert launch_bounds(limits, 32, 33).ignored == (
         "__launch_bounds__(32, 33) asks for 33 blocks per SM, which has 32: "
         "the compiler ignores the minimum."
@@ -222,7 +220,6 @@ def test_only_a_device_knows_whether_clusters_are_resident_at_once() -> None:
     assert fits is not None
     assert large is not None
     assert (fits.cooperative, large.cooperative) == (None, False)
-    assert cooperative_fault(fits) is None
 
 
 def test_a_cooperative_grid_is_one_wave() -> None:
@@ -230,16 +227,7 @@ def test_a_cooperative_grid_is_one_wave() -> None:
     fits, large = waves(result, 132, 1056), waves(result, 132, 1057)
     assert fits is not None
     assert large is not None
-    assert cooperative_fault(fits) is None
-    fault = cooperative_fault(large)
-    assert fault is not None
-    assert (fault.cause, fault.failure.code) == (Cause.COOPERATIVE, 720)
-    assert fault.failure is RuntimeFailure.COOPERATIVE_TOO_LARGE
-    assert fault.message == (
-        "1,057 blocks in a cooperative grid: 1,056 can be resident at once, 1 too many."
-    )
-    (fix,) = fixes(result.hardware, result.launch, fault)
-    assert (fix.how, fix.launch.grid_dim) == ("Launch a grid of 1056 blocks.", (1056, 1, 1))
+    assert (fits.cooperative, large.cooperative) == (True, False)
 
 
 @pytest.mark.parametrize(("size", "bound"), [(2, 66), (4, 33), (8, 16), (16, 8)])

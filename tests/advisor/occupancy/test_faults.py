@@ -192,7 +192,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         {"cluster_dim": (4, 1, 1), "grid_dim": (10, 3, 1)},
         Cause.CLUSTER_GRID,
         CLUSTER,
-        "10 blocks in the grid's x dimension are no multiple of the cluster's 4.",
+        "10 blocks in the grid's x dimension are not a multiple of the cluster's 4.",
         ["Launch a grid of 12x3 blocks."],
     ),
     (
@@ -200,7 +200,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         {"cluster_dim": (1, 2, 1), "grid_dim": (1, 65_535, 1)},
         Cause.CLUSTER_GRID,
         CLUSTER,
-        "65,535 blocks in the grid's y dimension are no multiple of the cluster's 2.",
+        "65,535 blocks in the grid's y dimension are not a multiple of the cluster's 2.",
         ["Launch a grid of 1x65534 blocks."],
     ),
     (
@@ -231,7 +231,7 @@ def test_an_impossible_launch_is_an_answer(
     assert result.reason == reason
     dimensions = cause in (Cause.THREADS, Cause.BLOCK_DIMENSION, Cause.GRID_DIMENSION)
     assert result.fault.formerly == (CONFIGURATION if dimensions else None)
-    assert result.fault.asked > result.fault.allowed
+    assert result.fault.requested > result.fault.allowed
     found = fixes(result.hardware, result.launch, result.fault)
     assert [fix.how for fix in found] == hows
     assert all(occupancy(result.hardware, fix.launch).launchable for fix in found)

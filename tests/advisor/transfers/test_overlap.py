@@ -168,8 +168,8 @@ def test_the_answer_says_what_limits() -> None:
     found = overlap(StagedWork(kernel_seconds=2.0, h2d_seconds=1.0), IDEAL, streams=4)
     assert (found.limiter, found.floor) == (Engine.KERNEL, 2.0)
     assert found.guide == pytest.approx(2.25)
-    assert found.asked is not None
-    assert found.asked.seconds == pytest.approx(2.25)
+    assert found.requested is not None
+    assert found.requested.seconds == pytest.approx(2.25)
     assert found.sequential == 3.0
     assert found.worthwhile
     assert found.speedup == pytest.approx(3.0 / found.best.seconds)

@@ -11,7 +11,7 @@ from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.gpu import Gpu, Identity
-from gpuadvise.cli.occupancy.driver_check import compared, said
+from gpuadvise.cli.occupancy.driver_check import compared, driver_sentence
 
 LIVE = replace(find("h200"), origin=Origin.LIVE)
 UUID = "GPU-00000000-0000-0000-0000-000000000000"
@@ -38,7 +38,7 @@ def report(**more: int) -> DriverReport:
 def test_a_driver_that_agrees() -> None:
     check = compared(choice(uuid=UUID), report())
     assert check["differences"] == []
-    assert "agrees with all 7 limits" in said(check)
+    assert "agrees with all 7 limits" in driver_sentence(check)
 
 
 def test_a_driver_that_differs() -> None:
@@ -46,7 +46,7 @@ def test_a_driver_that_differs() -> None:
         choice(pci_bus_id="00000000:06:00.0"), report(max_blocks_per_multiprocessor=24)
     )
     assert check["differences"] == [{"limit": "max_blocks_per_sm", "model": 32, "driver": 24}]
-    assert said(check).endswith("max_blocks_per_sm is 24, not 32.")
+    assert driver_sentence(check).endswith("max_blocks_per_sm is 24, not 32.")
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_damage(data: bytes, sentence: str) -> None:
 def test_too_many_members(monkeypatch: pytest.MonkeyPatch) -> None:
     from gpuadvise.advisor.binaries import archive
 
-    monkeypatch.setattr(archive, "_MOST_MEMBERS", 3)
+    monkeypatch.setattr(archive, "_MAX_MEMBERS", 3)
     with pytest.raises(Damaged, match="more than 3 members"):
         members(MAGIC + member(b"a.o/", b"") * 5)
 

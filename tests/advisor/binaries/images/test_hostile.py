@@ -51,14 +51,14 @@ def entry(
     header: int = 64,
     size: int | None = None,
     flags: int = 0x11,
-    unpacked: int = 0,
+    decompressed: int = 0,
     packed: int = 0,
     extra: int = 0,
     name: tuple[int, int] = (0, 0),
 ) -> bytes:
     padded = payload + bytes(-len(payload) % 8)
     stored = len(padded) if size is None else size
-    fields = (kind, 257, header, stored, packed, extra, 0, 8, 80, *name, flags, 0, unpacked)
+    fields = (kind, 257, header, stored, packed, extra, 0, 8, 80, *name, flags, 0, decompressed)
     return LAYOUT.pack(*fields) + padded
 
 
@@ -122,7 +122,7 @@ def test_many_images_that_unpack_to_much_are_given_up(monkeypatch: pytest.Monkey
     monkeypatch.setattr(images, "_SLACK_FILE", 1 << 20)
     size = 1 << 20
     packed = zstandard.ZstdCompressor().compress(bytes(size)).ljust(size // 400, b"\0")
-    bomb = entry(packed, packed=len(packed), flags=0x8011, unpacked=size)
+    bomb = entry(packed, packed=len(packed), flags=0x8011, decompressed=size)
     said = damage(region(*[bomb] * 9))
     assert len(said) == 9
     assert "unpack to far more than such a file can hold" in said[-1]
@@ -154,12 +154,15 @@ def test_the_rest_of_a_damaged_file_is_listed() -> None:
         (region(entry(size=2**63)), "9,223,372,036,854,775,808 of payload"),
         (region(entry(header=0)), "0 bytes of header"),
         (region(entry(header=2**32 - 1)), "bytes of header"),
-        (region(entry(bytes(16), packed=17, flags=0x2011, unpacked=100)), "17 of 16"),
+        (region(entry(bytes(16), packed=17, flags=0x2011, decompressed=100)), "17 of 16"),
         (region(entry(bytes(64), flags=0x4011)), "not known"),
-        (region(entry(bytes(64), flags=0x2011, packed=64, unpacked=2**62)), "claims to unpack"),
-        (region(entry(bytes(64), flags=0x2011, packed=64, unpacked=3000)), "LZ4 data are broken"),
+        (region(entry(bytes(64), flags=0x2011, packed=64, decompressed=2**62)), "claims to unpack"),
         (
-            region(entry(bytes(64), flags=0x8011, packed=64, unpacked=3000)),
+            region(entry(bytes(64), flags=0x2011, packed=64, decompressed=3000)),
+            "LZ4 data are broken",
+        ),
+        (
+            region(entry(bytes(64), flags=0x8011, packed=64, decompressed=3000)),
             "Zstandard data are broken",
         ),
         (region(entry(bytes(64))), "not a 64-bit little-endian ELF"),
@@ -177,10 +180,10 @@ def test_damage_is_a_sentence(data: bytes, sentence: str) -> None:
 def test_bombs_are_not_unpacked() -> None:
     zeros = bytes(64 << 20)
     packed = zstandard.ZstdCompressor(level=19).compress(zeros)
-    bomb = region(entry(packed, flags=0x8011, packed=len(packed), unpacked=len(zeros)))
+    bomb = region(entry(packed, flags=0x8011, packed=len(packed), decompressed=len(zeros)))
     assert "claims to unpack" in damage(bomb)[0]
     # A frame that states more than its container: the library would believe the frame.
-    liar = region(entry(packed + bytes(1000), flags=0x8011, packed=len(packed), unpacked=4000))
+    liar = region(entry(packed + bytes(1000), flags=0x8011, packed=len(packed), decompressed=4000))
     assert "Its frame holds 67,108,864 bytes, not the 4,000" in damage(liar)[0]
     wheel = io.BytesIO()
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as file:
@@ -190,7 +193,7 @@ def test_bombs_are_not_unpacked() -> None:
 
 def test_a_payload_that_unpacks_to_less() -> None:
     packed = lz4.block.compress(b"abcd" * 1000, store_size=False)
-    short = region(entry(packed, flags=0x2011, packed=len(packed), unpacked=5000))
+    short = region(entry(packed, flags=0x2011, packed=len(packed), decompressed=5000))
     assert damage(short) == [
         "An image cannot be unpacked. It unpacks to 4,000 bytes, not the 5,000 it claims."
     ]
@@ -294,9 +297,9 @@ def test_places_that_are_no_files(tmp_path: Path) -> None:
         (fifo, "a pipe, not a file"),
         (tmp_path, "a directory"),
         (tmp_path / "empty.so", "is empty"),
-        (tmp_path / "none.so", "There is no file"),
+        (tmp_path / "none.so", "there is no such file"),
         (Path("/dev/null"), "a device or socket"),
-        (Path("a\0b"), "cannot be a path"),
+        (Path("a\0b"), "cannot be the name of a file"),
         (Path("/proc/self/mem"), "cannot be read"),
     ):
         with pytest.raises((BadInput, Unavailable)) as caught:
@@ -318,7 +321,7 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
 def test_standard_input_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     from gpuadvise.advisor.binaries import source
 
-    monkeypatch.setattr(source, "_MOST_PIPED", 1 << 20)
+    monkeypatch.setattr(source, "_MAX_PIPED", 1 << 20)
     with pytest.raises(BadInput, match="larger than"):
         items(bytes(2 << 20))
     with pytest.raises(BadInput, match="empty"):

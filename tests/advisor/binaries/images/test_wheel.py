@@ -91,7 +91,7 @@ def test_members_that_share_their_bytes_do_not_unpack_without_end(
     from gpuadvise.advisor.binaries import wheel as reader
 
     monkeypatch.setattr(reader, "_SLACK", len(library))
-    monkeypatch.setattr(reader, "_MOST_TIMES", 2)
+    monkeypatch.setattr(reader, "_MAX_RATIO", 2)
     data = bytearray(wheel(zipfile.ZIP_STORED, **{f"m{n}__so": library for n in range(9)}))
     first = data.index(b"PK\x01\x02")
     start = data.index(b"PK\x03\x04", 4)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gpuadvise.advisor.binaries import tally
 from gpuadvise.advisor.binaries.fatbin.entry import LAYOUT
 from gpuadvise.advisor.binaries.fatbin.region import PATTERN
-from gpuadvise.advisor.binaries.host_file import FileGap, Sections
+from gpuadvise.advisor.binaries.host_file import HostSection, Sections
 from gpuadvise.advisor.binaries.model import Content, Entry
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIST = ReadOptions(kernels=False)
-COUNT = ReadOptions(kernels=False, counted=True)
+COUNT = ReadOptions(kernels=False, tally=True)
 OPTIONS = struct.pack("<II", 72, 4) + b"-O3\0" + bytes(4)
 
 
@@ -58,8 +58,8 @@ files = st.lists(regions, min_size=1, max_size=12).map(
 )
 
 
-def listed(data: bytes, want: ReadOptions) -> list[Any]:
-    return list(read_stream(io.BytesIO(data), "case", want))
+def listed(data: bytes, options: ReadOptions) -> list[Any]:
+    return list(read_stream(io.BytesIO(data), "case", options))
 
 
 @settings(max_examples=300, deadline=None)
@@ -114,7 +114,7 @@ def test_many_that_are_alike_come_as_one_and_a_number(tmp_path: Path, packed: in
 
 
 def test_only_so_many_kinds_are_kept_to_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "_MOST_KINDS", 2)
+    monkeypatch.setattr(tally, "_MAX_KINDS", 2)
     kinds = [region(entry(kind, 0x2011, 4000)) for kind in (8, 2, 8, 2, 128)]
     found = listed(bytes(8) + b"".join(kinds * 10) + bytes(3000), COUNT)
     assert sum(item.times for item in found if isinstance(item, EntryTally)) == 37
@@ -122,8 +122,11 @@ def test_only_so_many_kinds_are_kept_to_be_counted(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_a_section_holds_ends_with_it_or_with_the_next() -> None:
-    outer, inner = FileGap(8, 100, "outer", barren=False), FileGap(40, 50, "inner", barren=False)
-    sections = Sections([outer, inner, FileGap(200, 300, "last", barren=False)])
+    outer, inner = (
+        HostSection(8, 100, "outer", skipped=False),
+        HostSection(40, 50, "inner", skipped=False),
+    )
+    sections = Sections([outer, inner, HostSection(200, 300, "last", skipped=False)])
     holds = [0, 8, 40, 50, 99, 100, 200, 300]
     assert [sections.until(at) for at in holds] == [8, 40, 50, 200, 200, 200, 300, None]
     for at in holds:

@@ -7,7 +7,7 @@ import lz4.block
 import pytest
 import zstandard
 
-from gpuadvise.advisor.binaries.fatbin.decompress import unpack
+from gpuadvise.advisor.binaries.fatbin.decompress import decompress
 from gpuadvise.advisor.binaries.model import Compression
 from gpuadvise.advisor.binaries.span import Damaged
 from gpuadvise.advisor.errors import Unavailable
@@ -24,10 +24,10 @@ DATA = b"a kernel and another " * 100
     ],
 )
 def test_what_was_packed_comes_back(compression: Compression, payload: bytes) -> None:
-    assert unpack(payload, compression, len(DATA)) == DATA
+    assert decompress(payload, compression, len(DATA)) == DATA
     for wrong in (len(DATA) - 1, len(DATA) + 1):
         with pytest.raises(Damaged):
-            unpack(payload, compression, wrong)
+            decompress(payload, compression, wrong)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_missing_package_is_named(
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(Unavailable, match=f"{package} {said[0]}") as caught:
-        unpack(b"x" * 100, compression, 200)
+        decompress(b"x" * 100, compression, 200)
     assert said[1] in (caught.value.hint or "")
 
 
@@ -81,8 +81,8 @@ def test_listing_needs_no_package(build, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_more_than_any_payload_can_hold() -> None:
     with pytest.raises(Damaged, match="claims to unpack 10 bytes to 1,073,741,825"):
-        unpack(bytes(10), Compression.LZ4, (1 << 30) + 1)
+        decompress(bytes(10), Compression.LZ4, (1 << 30) + 1)
     assert (
-        io.BytesIO(unpack(lz4.block.compress(b"", store_size=False), Compression.LZ4, 0)).read()
+        io.BytesIO(decompress(lz4.block.compress(b"", store_size=False), Compression.LZ4, 0)).read()
         == b""
     )

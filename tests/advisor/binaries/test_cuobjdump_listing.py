@@ -41,7 +41,7 @@ def test_device_functions_have_no_parameter_bank(usage: Reading, data: Path) -> 
     items = usage((data / "cuobjdump-13.2-library.txt").read_bytes())
     library = found(items, "sm_90")
     assert not library["callee"].entry
-    assert library["callee"].registers is None  # the tool's 0 is no number
+    assert library["callee"].registers is None  # the tool's 0 is not a number
     assert library["local_array"].entry
     assert library["recursive"].stack_unbounded
     assert library["recursive"].stack is None

@@ -61,9 +61,9 @@ def test_matrix_instructions_in_double_precision(cuda: Callable, tmp_path) -> No
 
 def test_older_code_and_unasked_counts_are_unknown(assemble: Callable) -> None:
     old = assemble("sm_60", old=True).path
-    for path, want in (
+    for path, options in (
         (old, ReadOptions(instructions=True)),
         (assemble("sm_90").path, ReadOptions()),
     ):
-        kernels = [item for item in read(str(path), want) if isinstance(item, Kernel)]
+        kernels = [item for item in read(str(path), options) if isinstance(item, Kernel)]
         assert all(kernel.instructions is None for kernel in kernels)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 import zstandard
 
-from gpuadvise.advisor.binaries.cubin.reader import MOST_INFO, read_cubin
-from gpuadvise.advisor.binaries.fatbin.decompress import unpack, unpack_into
+from gpuadvise.advisor.binaries.cubin.reader import MAX_INFO, read_cubin
+from gpuadvise.advisor.binaries.fatbin import containers, images
+from gpuadvise.advisor.binaries.fatbin.decompress import decompress, decompress_into
 from gpuadvise.advisor.binaries.fatbin.entry import LAYOUT, Packed
 from gpuadvise.advisor.binaries.fatbin.images import Images
-from gpuadvise.advisor.binaries.fatbin.region import PATTERN, containers, images
+from gpuadvise.advisor.binaries.fatbin.region import PATTERN
 from gpuadvise.advisor.binaries.model import Compression, Content, Damage, Entry, Kernel, Place
 from gpuadvise.advisor.binaries.parallel import prefetch
 from gpuadvise.advisor.binaries.parallel.batches import ImageBatch, batches
@@ -85,11 +86,11 @@ def test_notes_over_each_other_are_for_the_other_reader() -> None:
 
 
 def test_records_too_long_are_for_the_other_reader() -> None:
-    together, alone = both(forged([(_INFO, 1, bytes(MOST_INFO + 4))]))
+    together, alone = both(forged([(_INFO, 1, bytes(MAX_INFO + 4))]))
     assert together is None
     assert isinstance(alone[0], Damage)
     # Each one is not too long, but all of them are.
-    records = [(_INFO, index + 1, bytes(MOST_INFO - 4 * index)) for index in range(5)]
+    records = [(_INFO, index + 1, bytes(MAX_INFO - 4 * index)) for index in range(5)]
     together, alone = both(forged(records, functions=5))
     assert together is None
     assert len(alone) == 5
@@ -97,7 +98,7 @@ def test_records_too_long_are_for_the_other_reader() -> None:
 
 def test_what_walking_takes_is_bounded_for_all_images_together() -> None:
     """Each record takes thirty times its four bytes."""
-    image = forged([(_INFO, 1, bytes([2, 1, 0, 0]) * (MOST_INFO // 4))])
+    image = forged([(_INFO, 1, bytes([2, 1, 0, 0]) * (MAX_INFO // 4))])
     alone = list(read_cubin(MemorySpan(image), ENTRY.place, target=ENTRY.capability))
     assert read_images([ENTRY] * 3, [memoryview(image)] * 3) == [alone, alone, None]
 
@@ -117,13 +118,13 @@ def test_a_check_that_is_cut_off_is_missed(cut: int) -> None:
     frame = zstandard.ZstdCompressor(write_checksum=True).compress(b"image" * 1000)
     memory = memoryview(bytearray(5000))
     if not cut:
-        unpack_into(memoryview(frame), memory)
+        decompress_into(memoryview(frame), memory)
         assert bytes(memory) == b"image" * 1000
         return
     with pytest.raises(Damaged):
-        unpack(frame[:-cut], Compression.ZSTD, 5000)
+        decompress(frame[:-cut], Compression.ZSTD, 5000)
     with pytest.raises(Damaged):
-        unpack_into(memoryview(frame)[:-cut], memory)
+        decompress_into(memoryview(frame)[:-cut], memory)
 
 
 @pytest.mark.parametrize("cut", [1, 3000])
@@ -132,15 +133,15 @@ def test_a_frame_that_ends_early_is_broken_either_way(cut: int) -> None:
     data = random.Random(1).randbytes(300_000)
     frame = zstandard.compress(data)[:-cut]
     with pytest.raises(Damaged) as alone:
-        unpack(frame, Compression.ZSTD, len(data))
+        decompress(frame, Compression.ZSTD, len(data))
     with pytest.raises(Damaged) as together:
-        unpack_into(memoryview(frame), memoryview(bytearray(len(data))))
+        decompress_into(memoryview(frame), memoryview(bytearray(len(data))))
     assert together.value.message == alone.value.message == "Its Zstandard data are broken."
 
 
-def _entry(payload: bytes, unpacked: int, flags: int = 0x8011) -> bytes:
+def _entry(payload: bytes, decompressed: int, flags: int = 0x8011) -> bytes:
     stored = payload + bytes(-len(payload) % 8)
-    fields = (2, 257, 64, len(stored), len(payload), 0, 0, 8, 80, 0, 0, flags, 0, unpacked)
+    fields = (2, 257, 64, len(stored), len(payload), 0, 0, 8, 80, 0, 0, flags, 0, decompressed)
     return LAYOUT.pack(*fields) + stored
 
 
@@ -165,8 +166,8 @@ def test_what_cannot_be_true_costs_the_others_nothing(
     assert isinstance(found[-1], Kernel)
 
 
-def _step(at: int, size: int, unpacked: int, part: tuple[int, int] | None = None) -> Packed:
-    return Packed(ENTRY, at, size, unpacked, part)
+def _step(at: int, size: int, decompressed: int, part: tuple[int, int] | None = None) -> Packed:
+    return Packed(ENTRY, at, size, decompressed, part)
 
 
 def test_only_small_payloads_are_kept(tmp_path: Path) -> None:
@@ -174,11 +175,11 @@ def test_only_small_payloads_are_kept(tmp_path: Path) -> None:
     image = forged([])
     payload = zstandard.compress(image)
     for behind, kept in ((0, 1), (20_000, 0)):
-        images._small_unpacked.cache_clear()
+        images._small_decompressed.cache_clear()
         entries = [_entry(payload + bytes(behind), len(image))] * 3
         found = list(read(_written(tmp_path / "small.fatbin", *entries)))
         assert sum(isinstance(item, Kernel) for item in found) == 3
-        assert images._small_unpacked.cache_info().currsize == kept
+        assert images._small_decompressed.cache_info().currsize == kept
 
 
 def test_small_frames_are_judged_like_large_ones(tmp_path: Path) -> None:
@@ -196,9 +197,9 @@ def test_small_frames_are_judged_like_large_ones(tmp_path: Path) -> None:
 
 def test_batches_are_bounded_by_what_is_read_too() -> None:
     large = [_step(at << 20, 1 << 20, 8) for at in range(64)]
-    assert max(len(batch.steps) for batch in batches(large, 1 << 25, 1) if batch) == 8
+    assert max(len(batch.items) for batch in batches(large, 1 << 25, 1) if batch) == 8
     shared = [_step(0, 10, 1 << 22, (16 * part, 16)) for part in range(300)]
-    assert [len(batch.steps) for batch in batches(shared, 1 << 25, 1) if batch] == [300]
+    assert [len(batch.items) for batch in batches(shared, 1 << 25, 1) if batch] == [300]
 
 
 def test_workers_share_a_batch() -> None:
@@ -214,7 +215,7 @@ def test_what_is_tiny_is_not_shared() -> None:
     batch = ImageBatch([_step(at, 8, 8) for at in range(4096)], 4096 * 8)
     with ThreadPoolExecutor(1) as pool:
         images = Images(MemorySpan(bytes(1 << 15)))
-        assert len(prefetch._begun(batch, pool, images, Buffers(), 4).openings) == 1
+        assert len(prefetch._start(batch, pool, images, Buffers(), 4).openings) == 1
 
 
 def test_what_is_not_packed_is_not_read_ahead(tmp_path: Path) -> None:
@@ -229,5 +230,5 @@ def test_what_is_not_packed_is_not_read_ahead(tmp_path: Path) -> None:
     stored = Packed(ENTRY, 0, 4096, 4096)
     from gpuadvise.advisor.binaries.parallel.prefetch import Buffers
 
-    Images(Counting(bytes(8192))).open_all([stored], Buffers().take(0))  # type: ignore[arg-type]  # of a file
+    Images(Counting(bytes(8192))).open_all([stored], Buffers().acquire(0))  # type: ignore[arg-type]  # of a file
     assert asked == [4096]

@@ -81,7 +81,7 @@ def bare(path: Path) -> Image:
 def packed_in(path: Path) -> Iterator[Image]:
     with opened(str(path)) as (_, span):
         images = Images(span.part(0, span.size))
-        for step in containers._steps(span, Place(path=str(path)), ReadOptions()):
+        for step in containers._items(span, Place(path=str(path)), ReadOptions()):
             if isinstance(step, Packed) and step.entry.content is Content.SASS:
                 image = images.open(step)
                 yield step.entry, image.read(0, image.size)
@@ -175,7 +175,7 @@ def library(build: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     broken = bytearray(whole)
     broken[image.place.offset + 64 : image.place.offset + 200] = bytes(136)
     path.write_bytes((whole * 3 + bytes(broken)) * 6)
-    monkeypatch.setattr(batches, "_BATCH", 1 << 18)
+    monkeypatch.setattr(batches, "_BATCH_BYTES", 1 << 18)
     return str(path)
 
 
@@ -235,16 +235,16 @@ def test_instructions_are_counted_one_by_one(library: str, monkeypatch: pytest.M
 
 def test_memory_is_handed_out_again() -> None:
     buffers = Buffers()
-    first, second = buffers.take(10), buffers.take(10)
+    first, second = buffers.acquire(10), buffers.acquire(10)
     assert first is not second
-    buffers.give(first)
-    assert buffers.take(20) is first
-    buffers.give(second)
-    larger = buffers.take(len(second) + 1)  # in whose favour the smaller one goes
+    buffers.release(first)
+    assert buffers.acquire(20) is first
+    buffers.release(second)
+    larger = buffers.acquire(len(second) + 1)  # in whose favour the smaller one goes
     assert len(larger) > len(second)
-    assert buffers.take(1) is not second
+    assert buffers.acquire(1) is not second
     with pytest.raises(Unavailable, match="No memory is left"):
-        buffers.take(1 << 55)
+        buffers.acquire(1 << 55)
 
 
 _WORDS = st.one_of(
@@ -357,8 +357,8 @@ def test_other_spills_are_counted_the_same(
 
 
 def test_what_annotations_cannot_hold_is_a_bound_here_too() -> None:
-    code = struct.pack("<QQ", 0x387, 4 << 9) * (2 * sass.MOST_ANNOTATIONS)
+    code = struct.pack("<QQ", 0x387, 4 << 9) * (2 * sass.MAX_ANNOTATIONS)
     named = annotated([(1, place) for place in range(5000)], 0)
     ((stores, *rest),) = noted([code], [named])
     assert (stores, *rest) == spilled(named, code, 90)
-    assert stores == 2 * sass.MOST_ANNOTATIONS * 4
+    assert stores == 2 * sass.MAX_ANNOTATIONS * 4

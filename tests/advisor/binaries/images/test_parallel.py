@@ -46,17 +46,17 @@ def file(build: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> st
     broken[image.place.offset + 64 : image.place.offset + 200] = bytes(136)
     path.write_bytes((whole * 2 + bytes(broken)) * 4)
     monkeypatch.setattr(containers, "_WORTH_PROCESSES", 1)
-    monkeypatch.setattr(pool, "_ERRAND", 1 << 18)
+    monkeypatch.setattr(pool, "_MAX_ITEM_BYTES", 1 << 18)
     return str(path)
 
 
 def test_several_processes_read_the_same(file: str) -> None:
-    alone = list(read(file))
-    together = list(read(file, ReadOptions(processes=2)))
-    assert any(isinstance(item, Damage) for item in alone)
+    serial = list(read(file))
+    parallel = list(read(file, ReadOptions(processes=2)))
+    assert any(isinstance(item, Damage) for item in serial)
     for kind in (Kernel, Entry, Damage):
-        kept = [item for item in together if isinstance(item, kind)]
-        assert kept == [item for item in alone if isinstance(item, kind)]
+        kept = [item for item in parallel if isinstance(item, kind)]
+        assert kept == [item for item in serial if isinstance(item, kind)]
 
 
 def test_damage_of_containers_comes_among_that_of_images(
@@ -66,8 +66,8 @@ def test_damage_of_containers_comes_among_that_of_images(
     headless = whole[:20] + b"\xff" * 4 + whole[24:]  # the size of its first entry's header
     path = tmp_path / "headless.fatbin"
     path.write_bytes((whole + headless) * 2)
-    monkeypatch.setattr(pool, "_ERRAND", 1 << 30)
-    alone, together = (
+    monkeypatch.setattr(pool, "_MAX_ITEM_BYTES", 1 << 30)
+    serial, parallel = (
         [
             item
             for item in read(str(path), ReadOptions(processes=count))
@@ -75,23 +75,23 @@ def test_damage_of_containers_comes_among_that_of_images(
         ]
         for count in (1, 2)
     )
-    assert any("entry is damaged" in item.message for item in alone if isinstance(item, Damage))
-    assert together == alone
+    assert any("entry is damaged" in item.message for item in serial if isinstance(item, Damage))
+    assert parallel == serial
 
 
 def test_a_process_with_threads_is_not_copied(file: str) -> None:
     fresh = "from gpuadvise.advisor.binaries.parallel import pool; print(pool._context().get_start_method())"
-    said = subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True).stdout
-    assert said.strip() == ("fork" if sys.platform == "linux" else "spawn")
+    results = subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True).stdout
+    assert results.strip() == ("fork" if sys.platform == "linux" else "spawn")
     over = threading.Event()
-    other = threading.Thread(target=over.wait)
-    other.start()
+    connection = threading.Thread(target=over.wait)
+    connection.start()
     try:
         assert pool._context().get_start_method() == "spawn"
         assert len(list(read(file, ReadOptions(processes=2)))) == len(list(read(file)))
     finally:
         over.set()
-        other.join()
+        connection.join()
 
 
 _READING = """
@@ -132,8 +132,8 @@ def test_an_interrupt_is_for_the_first_process(file: str, tmp_path: Path) -> Non
     """It reaches all of them, and the others say nothing about it."""
     with reading(file, tmp_path) as process:
         os.killpg(process.pid, signal.SIGINT)
-        _, said = process.communicate(timeout=30)
-        assert said == b""
+        _, results = process.communicate(timeout=30)
+        assert results == b""
     assert process.returncode == 130
 
 
@@ -174,15 +174,15 @@ def test_an_interrupt_waits_until_all_have_started(file: str, tmp_path: Path, st
 def test_no_process_outlives_the_first(file: str, tmp_path: Path) -> None:
     with reading(file, tmp_path) as process:
         process.kill()
-        _, said = process.communicate(timeout=30)  # the others hold its output open
-        assert said == b""
+        _, results = process.communicate(timeout=30)  # the others hold its output open
+        assert results == b""
 
 
 @pytest.fixture
 def payloads(file: str) -> list[Packed]:
     with open(file, "rb", buffering=0) as handle:
         span = FileSpan(handle, handle.seek(0, 2))
-        steps = containers._steps(span, Place(path=file), ReadOptions())
+        steps = containers._items(span, Place(path=file), ReadOptions())
         return [step for step in steps if isinstance(step, Packed)]
 
 
@@ -191,40 +191,40 @@ def file_id(path: str) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def answers(path: str, file: str, errands: list[list[Packed]]) -> list[object]:
-    """Return what one process says to *errands* about *file* at *path*, run here."""
+def answers(path: str, file: str, work_items: list[list[Packed]]) -> list[object]:
+    """Return what one worker answers to *work_items* about *file* at *path*, run here."""
     ours, theirs = Pipe()
-    others = Pipe()
+    inherited = Pipe()
     before = signal.getsignal(signal.SIGINT)
     # The pipe may be too short for all of it: another thread is the first process.
     with ThreadPoolExecutor() as pool:
-        listening = pool.submit(_first_process, ours, errands)
+        listening = pool.submit(_first_process, ours, work_items)
         try:
-            run_worker(theirs, Task(path, file_id(file), instructions=False), others)
+            run_worker(theirs, Task(path, file_id(file), instructions=False), inherited)
         finally:
             signal.signal(signal.SIGINT, before)
-        assert all(other.closed for other in others)
+        assert all(connection.closed for connection in inherited)
         return listening.result()
 
 
-def _first_process(link: Connection, errands: list[list[Packed]]) -> list[object]:
-    for errand in errands:
-        link.send(errand)
-    said: list[object] = []
-    for _ in errands:
-        while (heard := link.recv_bytes()) != END:
-            said.append(pickle.loads(heard))
-            if isinstance(said[-1], Exception):
+def _first_process(connection: Connection, work_items: list[list[Packed]]) -> list[object]:
+    for work_item in work_items:
+        connection.send(work_item)
+    results: list[object] = []
+    for _ in work_items:
+        while (message := connection.recv_bytes()) != END:
+            results.append(pickle.loads(message))
+            if isinstance(results[-1], Exception):
                 break
-    link.close()
-    return said
+    connection.close()
+    return results
 
 
-def test_what_one_of_them_does(file: str, payloads: list[Packed]) -> None:
-    said = answers(file, file, [payloads[:1], payloads[1:7]])
-    found = [
+def test_a_worker_answers_its_work_items(file: str, payloads: list[Packed]) -> None:
+    results = answers(file, file, [payloads[:1], payloads[1:7]])
+    items = [
         item
-        for answer in said
+        for answer in results
         for item in (
             [answer]
             if isinstance(answer, Damage)
@@ -232,33 +232,33 @@ def test_what_one_of_them_does(file: str, payloads: list[Packed]) -> None:
         )
     ]
     whole = [item for item in read(file) if not isinstance(item, Entry)]
-    assert len(said) > 2
-    assert found == whole[: len(found)]
-    assert any(isinstance(item, Damage) for item in found)
+    assert len(results) > 2
+    assert items == whole[: len(items)]
+    assert any(isinstance(item, Damage) for item in items)
 
 
-def test_what_goes_wrong_there_is_said_here(file: str, payloads: list[Packed]) -> None:
-    (said,) = answers(file + "-is-not-there", file, [payloads[:1]])
-    assert "There is no file" in str(said)
+def test_an_error_of_a_worker_is_raised_by_the_pool(file: str, payloads: list[Packed]) -> None:
+    (results,) = answers(file + "-is-not-there", file, [payloads[:1]])
+    assert "there is no such file" in str(results)
     with open(file, "rb", buffering=0) as handle:
         reading = pool.read_in_parallel(
             payloads, file + "-is-not-there", FileSpan(handle, 1), ReadOptions(processes=2)
         )
-        with pytest.raises(BadInput, match="There is no file"):
+        with pytest.raises(BadInput, match="there is no such file"):
             list(reading)
 
 
 def test_another_file_in_its_place_is_not_read(
     file: str, payloads: list[Packed], tmp_path: Path
 ) -> None:
-    other = tmp_path / "other.fatbin"
-    other.write_bytes(b"another")
-    (said,) = answers(str(other), file, [payloads[:1]])
-    assert isinstance(said, Unavailable)
-    assert "was replaced while it was read" in str(said)
+    connection = tmp_path / "other.fatbin"
+    connection.write_bytes(b"another")
+    (results,) = answers(str(connection), file, [payloads[:1]])
+    assert isinstance(results, Unavailable)
+    assert "was replaced while it was read" in str(results)
 
 
-def test_nobody_listens_any_more(file: str, payloads: list[Packed]) -> None:
+def test_a_worker_ends_when_the_parent_is_gone(file: str, payloads: list[Packed]) -> None:
     ours, theirs = Pipe()
     ours.send(payloads[:1])
     ours.close()
@@ -273,13 +273,13 @@ def _die(*_: object) -> None:
     os._exit(9)
 
 
-def _die_speaking(link: Connection, *_: object) -> None:
-    os.write(link.fileno(), struct.pack("!i", 1000) + b"cut off")
+def _die_speaking(connection: Connection, *_: object) -> None:
+    os.write(connection.fileno(), struct.pack("!i", 1000) + b"cut off")
     os._exit(9)
 
 
 @pytest.mark.parametrize("work", [_die, _die_speaking])
-def test_a_process_that_dies_is_said(
+def test_a_worker_that_dies_is_reported(
     file: str, work: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "run_worker", work)
@@ -289,23 +289,23 @@ def test_a_process_that_dies_is_said(
 
 def test_answers_that_wait_are_bounded(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However fast some of the processes are."""
-    open_errands: list[int] = [0]
+    in_flight: list[int] = [0]
 
     class Counted(pool.WorkerHandle):
-        def give(self, errand: list[Packed | Damage]) -> None:
-            open_errands.append(open_errands[-1] + 1)
-            super().give(errand)
+        def submit(self, work_item: list[Packed | Damage]) -> None:
+            in_flight.append(in_flight[-1] + 1)
+            super().submit(work_item)
 
-        def take(self, several: Sequence[pool.WorkerHandle]) -> Iterator[Rows | Damage]:
-            open_errands.append(open_errands[-1] - 1)
-            return super().take(several)
+        def results(self, workers: Sequence[pool.WorkerHandle]) -> Iterator[Rows | Damage]:
+            in_flight.append(in_flight[-1] - 1)
+            return super().results(workers)
 
     monkeypatch.setattr(pool, "WorkerHandle", Counted)
-    monkeypatch.setattr(pool, "_ERRANDS", 2)
-    monkeypatch.setattr(pool, "_LEAST_ERRAND", 1)
-    monkeypatch.setattr(pool, "_ERRAND", 1)
+    monkeypatch.setattr(pool, "_ITEMS_PER_WORKER", 2)
+    monkeypatch.setattr(pool, "_MIN_ITEM_BYTES", 1)
+    monkeypatch.setattr(pool, "_MAX_ITEM_BYTES", 1)
     assert len(list(read(file, ReadOptions(processes=3)))) == len(list(read(file)))
-    assert max(open_errands) == 6
+    assert max(in_flight) == 6
 
 
 @pytest.fixture
@@ -319,20 +319,20 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("copied")
 def test_answers_come_in_pieces(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And those that wait for their turn are few, whoever else has to wait then."""
-    monkeypatch.setattr(worker, "_MOST_ROWS", 1)
-    monkeypatch.setattr(pool, "_MOST_WAITING", 1)
-    alone, together = (
+    monkeypatch.setattr(worker, "_MAX_ROWS", 1)
+    monkeypatch.setattr(pool, "_MAX_PENDING_BYTES", 1)
+    serial, parallel = (
         [item for item in read(file, ReadOptions(processes=count)) if not isinstance(item, Entry)]
         for count in (1, 3)
     )
-    assert together == alone
+    assert parallel == serial
 
 
-def test_errands_are_bounded_without_payloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_MOST_STEPS", 10)
+def test_work_items_are_bounded_without_payloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_MAX_ITEM_PAYLOADS", 10)
     damage = Damage(place=Place(path="all.broken"), message="It is broken.")
-    errands_of_it = list(pool._errands([damage] * 25, 1))
-    assert errands_of_it == [[damage] * 10, [damage] * 10, [damage] * 5]
+    items_of_damage = list(pool._work_items([damage] * 25, 1))
+    assert items_of_damage == [[damage] * 10, [damage] * 10, [damage] * 5]
 
 
 @pytest.mark.usefixtures("copied")
@@ -369,19 +369,19 @@ def test_memory_ends_in_one_of_them(
     assert capfd.readouterr().err == ""
 
 
-def test_memory_ends_while_an_errand_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There are no more errands then, and the process ends: nobody waits for ever."""
+def test_memory_ends_while_a_work_item_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are no more work items then, and the process ends: nobody waits for ever."""
     monkeypatch.setattr(Connection, "recv", _no_memory)
-    desk = worker._TaskQueue()
-    worker._receive(Pipe()[0], desk)
-    assert desk.errands.get_nowait() is None
+    queue = worker._TaskQueue()
+    worker._receive(Pipe()[0], queue)
+    assert queue.received.get_nowait() is None
 
 
 def _no_memory(*_: object) -> None:
     raise MemoryError
 
 
-def test_who_stops_listening_stops_the_processes(file: str) -> None:
+def test_closing_the_reader_stops_the_workers(file: str) -> None:
     reading = read(file, ReadOptions(processes=2))
     assert next(reading)
     reading.close()

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuadvise.cli.render.kernel_names import LONGEST, shortened, shown
+
+ELEMENTWISE = (
+    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<{0}>, "
+    "std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<{0}>, std::array<char*, 3ul>)"
+)
+
+
+def test_names_that_fit_stay_as_they_are() -> None:
+    names = ["saxpy(float*, int)", "a::operator<<(b)", "_Z5saxpyPfi"]
+    assert shortened(names) == names
+
+
+def test_parameters_go_before_template_arguments() -> None:
+    name = "scale<float, 4>(" + ", ".join(["float const*"] * 9) + ")"
+    assert shortened([name]) == ["scale<float, 4>(…)"]
+    nested = "agent<parallel_for<uninitialized_fill<device_pointer<float>, float>, long>>(int)"
+    assert shortened([nested]) == ["agent<parallel_for<…>>(…)"]
+    flags = "f<(bool)1, &x::operator->, " + "y" * 80 + ">(int)"
+    assert shortened([flags]) == ["f<…>(…)"]
+
+
+def test_what_differs_stays_where_the_rest_is_the_same() -> None:
+    short = shortened([ELEMENTWISE.format(kind) for kind in ("float", "double")])
+    assert [("float" in text, "double" in text) for text in short] == [(True, False), (False, True)]
+    assert all("vectorized_elementwise_kernel" in text for text in short)
+
+
+def test_a_long_word_is_cut_in_the_middle() -> None:
+    (text,) = shortened(["x" * 100 + "end"])
+    assert len(text) == LONGEST
+    assert text.endswith("end")
+
+
+def test_a_pipe_gets_whole_names() -> None:
+    names = [ELEMENTWISE.format("float"), "y" * 500]
+    assert shown(names) == names
+
+
+@given(st.lists(st.text("ab<>(),: -o…")))
+def test_whatever_the_names_are(names: list[str]) -> None:
+    assert all(len(text) <= 8 for text in shortened(names, 8))
+    assert len(shortened(names, 8)) == len(names)
