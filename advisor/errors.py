@@ -4,9 +4,13 @@ from __future__ import annotations
 
 
 class GpuAdviseError(Exception):
-    """Something the user must know: a *message*, often a *hint*, and an exit code."""
+    """Something the user must know: a *message*, often a *hint*, and an exit code.
+
+    *log* is what another program wrote about it, for people to read as it is.
+    """
 
     exit_code = 3
+    log: str | None = None
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)

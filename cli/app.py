@@ -43,6 +43,7 @@ COMMANDS = (
     CommandRow("latency", "Warps and bytes in flight that hide latency."),
     CommandRow("measure", "Copies, access, overlap and rates on a live GPU."),
     CommandRow("kernels", "Resources and occupancy of every kernel in a file."),
+    CommandRow("whatif", "Which block size and register cap suit a kernel, before it runs."),
     CommandRow("compat", "Does the device code in a file run on a GPU, and why or why not."),
     CommandRow("timeline", "Where the time of a recorded run went: PyTorch, Nsight Systems, JAX."),
     CommandRow("diff", "What changed for each kernel between two builds."),

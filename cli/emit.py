@@ -45,6 +45,10 @@ def abandon(stream: TextIO) -> None:
     os.close(null)
 
 
+# Lines of a compiler; the first errors explain the others.
+_MOST_LOGGED = 200
+
+
 class ClosedPipe(Exception):
     """Who read our output went away; Typer would answer a plain BrokenPipeError with exit 1."""
 
@@ -67,8 +71,10 @@ def note(*sentences: str) -> None:
         _say("note", sentence)
 
 
-def complain(message: str, hint: str | None = None) -> None:
-    """Say what is wrong on stderr, and what would help."""
+def complain(message: str, hint: str | None = None, *, log: str | None = None) -> None:
+    """Say what is wrong on stderr, and what would help; after what another program wrote of it."""
+    if log:
+        _print_lines(log.splitlines()[:_MOST_LOGGED])
     _say("error", message)
     if hint:
         _say("hint", hint)
@@ -92,6 +98,14 @@ def _unwritten(error: OSError) -> ClosedPipe | Unavailable:
     if isinstance(error, BrokenPipeError):
         return ClosedPipe()
     return Unavailable(f"The answer cannot be written: {error.strerror or error}.")
+
+
+def _print_lines(lines: list[str]) -> None:
+    try:
+        for line in lines:
+            print(inert(line.replace("\t", " ")), file=sys.stderr)
+    except OSError:
+        abandon(sys.stderr)
 
 
 def _say(kind: str, sentence: str) -> None:

@@ -37,7 +37,7 @@ def main(args: list[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:] if args is None else args)
     except GpuAdviseError as error:
-        complain(error.message, error.hint)
+        complain(error.message, error.hint, log=error.log)
         return error.exit_code
     except ClosedPipe:
         return Exit.CLOSED_PIPE

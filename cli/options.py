@@ -231,6 +231,15 @@ _FILES = {
     "jobs": Option(
         "N", "Processes that read one large file; 1 unless given.", v.whole(1, 64)
     ),
+    "compiler": Option(
+        "NAME", "For .cu files: nvrtc, or nvcc for whole ones.", v.one_word("nvrtc", "nvcc")
+    ),
+    "include": Option("DIR", "Where a .cu file finds headers.", spellings=("-I",)),
+    "define": Option("NAME[=VALUE]", "Macro for a .cu file.", spellings=("-D",)),
+    "what_if": Option("", "Compile the kernel that --filter names with register caps."),
+    "kernel": Option("NAME", "A kernel of the file; of a template an instance."),
+    "registers": Option("N,...", "Register caps to try; auto: where they matter."),
+    "block_define": Option("MACRO", "Macro that holds the block size."),
     "all_gpus": Option("", "Answer for every GPU of the catalogue."),
     "describe": Option("FILE", "Kernels of a kernel.toml."),
     "ncu": Option("FILE", "Launches of Nsight Compute."),

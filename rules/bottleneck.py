@@ -172,11 +172,7 @@ def unit_words(unit: str) -> str:
     """Return what *unit* is called in a sentence."""
     if unit in _UNITS:
         return _UNITS[unit]
-    return (
-        f"{unit} units"
-        if unit.startswith(("fp", "tf", "bf", "int")) and unit != "fp64"
-        else (f"the {unit} pipe")
-    )
+    return f"the {unit.replace('_', ' ')} pipe"
 
 
 def limit_sentence(limiter: Limiter | None) -> str:

@@ -33,6 +33,7 @@ def _of(observations: Iterable[Observation], fault: str) -> Iterator[Observation
 
 def _advice(seen: Observation, words: Words, extra: tuple[Evidence, ...]) -> Advice:
     message, action = words(seen)
+    message, action = seen.message or message, seen.action or action
     text = Evidence(label="source", value=seen.seen, unit="", source=f"{seen.file}:{seen.line}")
     return Advice(
         message=f"Line {seen.line}, {quoted(seen.seen)}: {message}",

@@ -20,7 +20,7 @@ _LARGEST = 4 * 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Which rules run, and what makes a run fail.
+    """Which rules run, what makes a run fail, and which files of a folder ``lint`` leaves out.
 
     Rules of the user's own are not among the settings: they are code, and the folder that one
     happens to stand in must not decide what runs.
@@ -29,6 +29,7 @@ class Settings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fail_on: str | None = None
+    exclude: tuple[str, ...] = ()  # patterns of paths below a folder, such as "third_party/*"
     file: str = "gpuadvise.toml"  # where they stand, for messages
 
 
@@ -38,6 +39,7 @@ _TABLE = KeyTable(
         "select": Key("select", texts),
         "ignore": Key("ignore", texts),
         "fail_on": Key("fail_on", text),
+        "exclude": Key("exclude", texts),
     },
 )
 

@@ -39,7 +39,8 @@ class Compiled:
 class Observation:
     """One place in a source file where *fault* (a rule's id) was seen.
 
-    *seen* is the text at that place, *detail* holds the words that the rule needs.
+    *seen* is the text at that place, *detail* holds the words that the rule needs. *message* and
+    *action* are what the reader of the file says of that very place; None where a person saw it.
     """
 
     fault: str
@@ -49,6 +50,8 @@ class Observation:
     seen: str
     kernel: str | None = None
     detail: Mapping[str, str] = field(default_factory=dict)
+    message: str | None = None
+    action: str | None = None
 
 
 def entries_of(code: Survey | None) -> tuple[Entry, ...]:

@@ -198,7 +198,10 @@ def _under_roof(roofline: Roofline, work: Work) -> Limiter:
     share = roofline.share or 0.0
     if share < AT_ROOF:
         return UnknownLimiter(wanted=_REPORT)
-    unit = "dram" if roofline.bound is Bound.MEMORY else work.dtype
+    number_type, tensor = work.arithmetic
+    unit = f"{number_type}_tensor" if tensor else str(number_type)
+    if roofline.bound is Bound.MEMORY:
+        unit = "dram"
     return AtRoof(unit=unit, share=min(1.0, share))
 
 

@@ -245,7 +245,8 @@ class CudaFile:
             except ValueError:
                 return None
             return Fraction(-value if match[1] == "-" else value)
-        if node.kind == "identifier":
+        # A template argument that is a name is read as a type, whatever it names.
+        if node.kind in ("identifier", "type_descriptor"):
             return self._named_number(node, function, depth)
         if node.kind in ("parenthesized_expression", "initializer_list", "argument_list"):
             return (

@@ -93,7 +93,7 @@ CUDA_RULES = (
     SourceRule(
         rules=("unsigned-loop-counters",), check=control_flow.unsigned_loop_counters, on_device=True
     ),
-    SourceRule(rules=("narrow-loads",), check=kernels.narrow_loads, on_device=True),
+    SourceRule(rules=("narrow-elements",), check=kernels.narrow_loads, on_device=True),
     SourceRule(
         rules=("unrestricted-pointers",), check=kernels.unrestricted_pointers, on_device=True
     ),

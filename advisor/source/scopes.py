@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|static|inline|constexpr|register|extern|mutable|__restrict__|__restrict"
     r"|__shared__|__device__|__constant__|__managed__|typename|struct|class|enum)\b"
 )
+_CONSTANT = re.compile(r"\b(?:const|constexpr)\b")
 _DEVICE_MACRO = re.compile(r"\b[A-Z0-9_]*(?:DEVICE|HOSTDEV|GPU_FUNC|CUDA_FUNC)[A-Z0-9_]*\b")
 _TYPE_NODES = frozenset(
     (
@@ -286,7 +288,7 @@ def _declared(
         return
     base = _type(kind, text, names)
     head = text[node.start : min(node.end, node.start + 400)].split("=", 1)[0]
-    constant = bool(re.search(r"\b(?:const|constexpr)\b", head))
+    constant = "const" in head and _CONSTANT.search(head) is not None
     for child in node.children:
         if child.index <= kind.index or child.kind == "type_qualifier":
             continue
@@ -347,10 +349,7 @@ def _type(node: Node, text: SourceText, names: Names) -> str:
 
 def named_type(words: str, names: Names) -> str:
     """Return the type that *words* name, UNKNOWN where the file does not say."""
-    words = words.strip()
-    stars = words.count("*")
-    words = _QUALIFIERS.sub(" ", words.replace("*", " ").replace("&", " "))
-    words = _STD.sub("", _SPACES.sub(" ", words).strip())
+    words, stars = _bare_type(words)
     for _ in range(4):
         if words in _NAMED:
             return _NAMED[words] + "*" * stars
@@ -363,6 +362,13 @@ def named_type(words: str, names: Names) -> str:
         stars += words.count("*")
         words = words.replace("*", "").strip()
     return UNKNOWN
+
+
+@functools.lru_cache(maxsize=4096)
+def _bare_type(words: str) -> tuple[str, int]:
+    """Return a type without qualifiers and namespace, and how many times it is pointed to."""
+    plain = _QUALIFIERS.sub(" ", words.replace("*", " ").replace("&", " "))
+    return _STD.sub("", _SPACES.sub(" ", plain).strip()), words.count("*")
 
 
 def _typedef(node: Node, text: SourceText, names: Names) -> None:

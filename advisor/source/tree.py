@@ -7,6 +7,7 @@ such stretches are reported. Nothing here recurses: a file may nest brackets as 
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,8 +30,20 @@ _LEAVES = frozenset(
         "type_identifier",
         "field_identifier",
         "primitive_type",
+        "true",
+        "false",
+        "namespace_identifier",
+        "type_qualifier",
+        "storage_class_specifier",
+        "placeholder_type_specifier",
     )
 )
+# Types are read as text: what stands in them is looked at only where syntax is unknown.
+_TYPES = frozenset(("template_type", "type_descriptor", "sized_type_specifier"))
+# A file without launches whose host functions name none of these holds nothing to say of them:
+# no code of the device, no call of the runtime. Macros for the device are those of `scopes`.
+_LAUNCH = b"<<<"
+_MARKS = re.compile(rb"cuda|__global__|__device__|DEVICE|HOSTDEV|GPU_FUNC")
 # Code that nests deeper is generated; what stands so deep is not asked about its surroundings.
 _DEEPEST = 200
 # Most nodes of an expression or a body that a question looks at.
@@ -47,14 +60,21 @@ class Node:
 
     __slots__ = ("children", "end", "field", "index", "kind", "last", "parent", "start")
 
-    def __init__(self, kind: str, start: int, end: int, parent: Node | None, index: int) -> None:
+    def __init__(
+        self,
+        kind: str,
+        start: int,
+        end: int,
+        parent: Node | None,
+        index: int,
+        children: list[Node],
+    ) -> None:
         self.kind = kind
         self.start = start
         self.end = end
         self.parent = parent
-        self.index = index
-        self.last = index
-        self.children: list[Node] = []
+        self.index = self.last = index
+        self.children = children
         self.field: str | None = None
 
     def ancestors(self) -> Iterator[Node]:
@@ -123,34 +143,56 @@ def _parser() -> tuple[Any, dict[int, str]]:
 
 
 def parse(text: bytes) -> Tree:
-    """Return the tree of *text*, which is UTF-8."""
+    """Return the tree of *text*, which is UTF-8.
+
+    Of functions that neither run on the GPU nor call the runtime the bodies are left out, when
+    nothing in the file launches a kernel; so are the insides of types. A damaged file is read
+    in full, to find its unknown syntax.
+    """
     parser, kinds = _parser()
     parsed = parser.parse(text)
-    return _light(parsed.walk(), kinds, damaged=parsed.root_node.has_error)
+    damaged = parsed.root_node.has_error
+    whole = damaged or _LAUNCH in text
+    leaves = _LEAVES if damaged else _LEAVES | _TYPES
+    return _light(parsed.walk(), kinds, leaves, None if whole else text, damaged=damaged)
 
 
-def _light(cursor: Any, kinds: dict[int, str], *, damaged: bool) -> Tree:
-    """Copy what *cursor* walks over, without brackets, keywords and comments."""
+def _light(
+    cursor: Any, kinds: dict[int, str], leaves: frozenset[str], text: bytes | None, *, damaged: bool
+) -> Tree:
+    """Copy what *cursor* walks over, without brackets, keywords and comments.
+
+    Nodes of *leaves* are copied without what they hold; so are bodies of functions without
+    marks in *text*, unless it is None.
+    """
     nodes: list[Node] = []
     unparsed: list[tuple[int, int]] = []
     down, right, up = cursor.goto_first_child, cursor.goto_next_sibling, cursor.goto_parent
     append, kind_of = nodes.append, kinds.get
+    none: list[Node] = []  # the children of every leaf; nothing is added to it
     parent: Node | None = None
     parent_has_fields = False
+    siblings: list[Node] = []
     while True:
         raw = cursor.node
         kind = kind_of(raw.kind_id)
         if kind is not None:
-            node = Node(kind, raw.start_byte, raw.end_byte, parent, len(nodes))
+            leaf = kind in leaves
+            node = Node(
+                kind, raw.start_byte, raw.end_byte, parent, len(nodes), none if leaf else []
+            )
             append(node)
-            if parent is not None:
-                parent.children.append(node)
-                if parent_has_fields:
-                    node.field = cursor.field_name
+            siblings.append(node)
+            if parent_has_fields:
+                node.field = cursor.field_name
             if damaged and (kind == "ERROR" or raw.is_missing):
                 unparsed.append((node.start, node.end))
-            if kind not in _LEAVES and down():
-                parent, parent_has_fields = node, kind in _WITH_FIELDS
+            if (
+                not leaf
+                and not (text and kind == "compound_statement" and _is_foreign(node, text))
+                and down()
+            ):
+                parent, parent_has_fields, siblings = node, kind in _WITH_FIELDS, node.children
                 continue
         while not right():
             if not up() or parent is None:
@@ -158,3 +200,14 @@ def _light(cursor: Any, kinds: dict[int, str], *, damaged: bool) -> Tree:
             parent.last = len(nodes) - 1
             parent = parent.parent
             parent_has_fields = parent is not None and parent.kind in _WITH_FIELDS
+            siblings = parent.children if parent is not None else []
+
+
+def _is_foreign(body: Node, text: bytes) -> bool:
+    """Whether *body* is that of a function that has nothing to do with a GPU."""
+    function = body.parent
+    return (
+        function is not None
+        and function.kind == "function_definition"
+        and not _MARKS.search(text, function.start, body.end)
+    )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _CUDA = "CUDA_"
+SOURCES = (".cu", ".cuh", ".py")
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,16 @@ class GatheredEvidence:
         for path in codes:
             yield from self._compiled(path)
         for path in descriptions:
-            from gpuadvise.advisor.backends.description_file import kernels_in
+            yield from self._in_file(path)
 
-            yield from kernels_in(path, self._device)
+    def _in_file(self, path: str) -> Iterator[Described | BadLine]:
+        """Yield what the description or the source file *path* says."""
+        if path.endswith(SOURCES):
+            yield source_facts(path, self.chosen.device)
+            return
+        from gpuadvise.advisor.backends.description_file import kernels_in
+
+        yield from kernels_in(path, self._device)
 
     @cached_property
     def sorted_files(self) -> tuple[list[str], list[str], list[str]]:
@@ -144,9 +152,7 @@ class GatheredEvidence:
         compiled = {name: kernel for path in codes for name, kernel in _by_name(path)}
         beside: dict[str, Described] = {}
         for path in descriptions:
-            from gpuadvise.advisor.backends.description_file import kernels_in
-
-            for item in kernels_in(path, self._device):
+            for item in self._in_file(path):
                 name = None if isinstance(item, BadLine) else _name_of(item.facts)
                 if isinstance(item, BadLine) or name is None or name in beside:
                     yield item
@@ -278,6 +284,17 @@ def _state(choice: Choice) -> dict[str, Any]:
         "devices": tuple(each.device for each in machine.gpus) if machine else None,
         "driver": parse_driver(version) if version else None,
     }
+
+
+def source_facts(path: str, device: Device) -> Described:
+    """Return what the source file *path* shows."""
+    from gpuadvise.advisor.backends.user_files import opened
+    from gpuadvise.advisor.source.observations import observations_of
+    from gpuadvise.advisor.source.text import LARGEST
+
+    with opened(path) as file:
+        seen = observations_of(file.read(LARGEST + 1), path)
+    return Described(facts=Facts(device=device, observations=seen))
 
 
 def _name_of(facts: Facts) -> str | None:

@@ -14,6 +14,7 @@ EXAMPLES = """\
   gpuadvise kernels app.cubin --block 256 --dynamic-smem 32K
   nvcc -arch=sm_90 -Xptxas -v app.cu 2>&1 | gpuadvise kernels -
   gpuadvise kernels torch.whl --list
+  gpuadvise kernels kernel.cu --arch sm_90,sm_80 -I include -D TILE=16 -- --use_fast_math
   gpuadvise kernels app.cubin --gpu l4 --advise
   gpuadvise kernels libfoo.so --filter gemm --format ndjson"""
 
@@ -23,7 +24,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="Cubin, fatbin, object, library, program, archive, wheel, PTX, build log; -: stdin.",
+            help="Cubin, fatbin, object, library, program, archive, wheel, PTX, build log, .cu; -: stdin.",
         ),
     ],
     gpu: options.Gpu = None,
@@ -45,10 +46,22 @@ def command(
     sort: Annotated[Text, pick("sort")] = None,
     limit: Annotated[Text, pick("limit")] = None,
     jobs: Annotated[Text, pick("jobs")] = None,
+    compiler: Annotated[str, pick("compiler")] = "nvrtc",
+    include: Annotated[list[str] | None, pick("include")] = None,
+    define: Annotated[list[str] | None, pick("define")] = None,
+    what_if: Annotated[bool, pick("what_if")] = False,
     format: options.FormatName = Format.TEXT,
     get: options.Get = None,
 ) -> Exit:
     """List the kernels of FILEs, or with --list the entries."""
+    if what_if:
+        from gpuadvise.cli.whatif.command import command as whatif
+
+        return whatif(
+            files, kernel=name, block=block or "128,256,512", dynamic_smem=dynamic_smem,
+            arch=",".join(arch) if arch else cc, gpu=gpu, device=device, snapshot=snapshot,
+            include=include, define=define, format=format, get=get,
+        )  # fmt: skip
     from gpuadvise.cli.kernels import request as parse
     from gpuadvise.cli.kernels.answer import run
 
@@ -67,6 +80,7 @@ def command(
             sort=read("sort", sort),
             limit=read("limit", limit),
             jobs=read("jobs", jobs) or 1,
+            build=parse.parse_build(compiler, include or [], define or [], files),
             output=Output(format=format, fields=tuple(get or ())),
         )
     )

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.backends.compiler_options import SUFFIXES
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Source
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.targets import number, sass_fits
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.cli.kernels.request import STDIN
 from gpuadvise.cli.progress import Progress, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gpuadvise.advisor.backends.cuda_sources import CudaSource
+    from gpuadvise.advisor.backends.nvrtc import CompiledProgram
     from gpuadvise.advisor.binaries.model import Item
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.cli.kernels.request import KernelsRequest
+
+
+_MOST_NAMES = 5
 
 
 @dataclass(slots=True)
@@ -31,6 +39,7 @@ class GatheredItems:
     kernels: int = 0  # before any filter
     listed: int = 0  # kernels after it
     damage: list[Damage] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # of source files that were compiled
 
     def count(self, item: Item | EntryTally) -> None:
         """Take note of *item*."""
@@ -72,7 +81,9 @@ class Gatherer:
     def _items(self, options: ReadOptions) -> Iterator[Item | EntryTally]:
         options = options._replace(progress=self.progress.unpacking)
         for path in self.request.files:
-            if path == STDIN:
+            if path.endswith(SUFFIXES):
+                items = self._compiled(path)
+            elif path == STDIN:
                 alone = options._replace(processes=1)  # others cannot open what was piped in
                 items = read_stream(sys.stdin.buffer, "standard input", alone)
             else:
@@ -80,6 +91,19 @@ class Gatherer:
             for item in shown(items, self.progress):
                 self.gathered.count(item)
                 yield item
+
+    def _compiled(self, path: str) -> Iterator[Item]:
+        """Yield what the source file *path* compiles to, target by target."""
+        from gpuadvise.advisor.backends.cuda_sources import compile_source, read_cuda_source
+
+        source = read_cuda_source(path, self.request.build)
+        self.gathered.notes += source_notes(source)
+        for target in self.request.source_targets(self.gpu):
+            image = compile_source(source, target)
+            self.gathered.notes += missing_notes(source, image)
+            yield from read_stream(
+                BytesIO(image.cubin), path, ReadOptions(instructions=self.request.advise)
+            )
 
     def _select(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         fitting = tuple(entry for entry in entries if self._matches_gpu(entry.capability))
@@ -111,6 +135,35 @@ class Gatherer:
         if target is None:
             return not self.request.targets
         return self._matches_gpu(target) and (self.gpu is None or sass_fits(target, self.gpu))
+
+
+def source_notes(source: CudaSource) -> list[str]:
+    """Return what NVRTC was not given of *source*."""
+    if source.options.compiler != "nvrtc":
+        return []
+    said = []
+    if source.code.host_functions:
+        left = plural(source.code.host_functions, "host function")
+        said.append(
+            f"{quoted_path(source.path)}: compiled without {left}; --compiler nvcc takes whole files."
+        )
+    alone = [k.name for k in source.code.kernels if k.template and not k.instances]
+    if alone:
+        said.append(
+            f"{quoted_path(source.path)}: no launch in the file names the template arguments of "
+            f"{and_list([inert(name) for name in alone[:_MOST_NAMES]])}."
+        )
+    return said
+
+
+def missing_notes(source: CudaSource, image: CompiledProgram) -> list[str]:
+    """Return which headers of *source* were not found."""
+    if not image.missing_headers:
+        return []
+    names = and_list([quoted(name) for name in image.missing_headers[:_MOST_NAMES]])
+    return [
+        f"{quoted_path(source.path)}: compiled without {names}, not found; name their folder with -I."
+    ]
 
 
 def same(target: Capability, capability: Capability) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.backends.compiler_options import CompilerOptions
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
@@ -40,6 +41,17 @@ class KernelsRequest:
     sort: str | None
     limit: int | None
     output: Output
+    build: CompilerOptions = field(default_factory=CompilerOptions)
+
+    def source_targets(self, gpu: Capability | None) -> tuple[Capability, ...]:
+        """Return what source files are compiled for; raises BadInput when nobody says."""
+        targets = self.targets or ((gpu,) if gpu is not None else ())
+        if not targets:
+            raise BadInput(
+                "A source file is compiled for a target.",
+                hint="Name it: --arch sm_90, or --gpu h100.",
+            )
+        return targets
 
     def choice(self) -> Choice | None:
         """Return the GPU the user named; None: each kernel is answered for its own target."""
@@ -55,11 +67,31 @@ class KernelsRequest:
         )
 
 
-def parse_files(files: list[str]) -> tuple[str, ...]:
-    """Return *files*; raises BadInput when standard input is named twice."""
+def parse_files(words: list[str]) -> tuple[str, ...]:
+    """Return the files among *words*; raises BadInput when standard input is named twice."""
+    files = words[: _first_option(words)]
     if files.count(STDIN) > 1:
         raise BadInput("Standard input can be read only once.")
+    if not files:
+        raise BadInput("No file is named before the options of the compiler.")
     return tuple(files)
+
+
+def _first_option(words: list[str]) -> int:
+    """Return where the options of the compiler begin, which follow ``--``."""
+    return next((i for i, w in enumerate(words) if w.startswith("-") and w != STDIN), len(words))
+
+
+def parse_build(
+    compiler: str, folders: list[str], defines: list[str], words: list[str]
+) -> CompilerOptions:
+    """Return how source files are compiled; raises BadInput for an unknown compiler."""
+    return CompilerOptions(
+        compiler=read("compiler", compiler),
+        folders=tuple(folders),
+        defines=tuple(defines),
+        others=tuple(words[_first_option(words) :]),
+    )
 
 
 def parse_targets(texts: list[str]) -> tuple[Capability, ...]:

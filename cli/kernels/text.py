@@ -290,7 +290,7 @@ def refuse_nothing(gatherer: Gatherer) -> None:
 def notes(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) -> list[str]:
     """Return what to say on stderr beside the answer."""
     seen = gatherer.gathered
-    said = [*damage_notes(seen.damage)]
+    said = [*seen.notes, *damage_notes(seen.damage)]
     if not (seen.listed or request.entries_only or request.output.format in READ):
         said.append(why_nothing(request, choice, seen))
     if seen.kernels and not can_demangle():

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Line, Tone
+from gpuadvise.cli.blocks import Drawing, Line, Tone
 from gpuadvise.cli.exits import Exit
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority, Rule
-from gpuadvise.rules.source_only import SOURCE_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +18,10 @@ if TYPE_CHECKING:
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.lint.gather import Source
 
-LINT_RULES: dict[str, Rule] = {rule.id: rule for rule in (*RULES, *SOURCE_ONLY)}
+LINT_RULES: dict[str, Rule] = {rule.id: rule for rule in RULES}
 COLUMNS = ("file", "line", "column", "rule", "priority", "kernel", "message", "action", "fixable")
+# Of a source line, and of what stands in it before the fault, as much as fits a terminal.
+_WIDEST, _BEFORE = 88, 40
 _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
 
 
@@ -58,7 +59,7 @@ def _finding(seen: Diagnostic) -> dict[str, Any]:
         "topic": str(rule.topic),
         "priority": str(rule.priority),
         "title": rule.title,
-        "message": seen.message[:1].upper() + seen.message[1:],
+        "message": seen.message,
         "action": seen.action,
         "evidence": [
             {"label": "source", "value": seen.seen, "unit": "", "source": f"{seen.file}:{where.line}"}
@@ -102,14 +103,31 @@ def _stretch(path: str, where: SourceRange) -> dict[str, Any]:
     return {"file": path, "line": where.line, "end_line": where.end_line}
 
 
+def _excerpt(lines: Sequence[str], where: SourceRange) -> str:
+    """Return the line at *where* with the stretch underlined; of a long line the part around it."""
+    line = lines[where.line - 1] if where.line <= len(lines) else ""
+    first = where.column - 1
+    last = where.end_column - 1 if where.end_line == where.line else len(line.rstrip())
+    skipped = max(0, min(first - _BEFORE, len(line) - _WIDEST))
+    shown = line[skipped : skipped + _WIDEST].replace("\t", " ").rstrip()
+    marks = max(1, min(last - skipped, len(shown)) - (first - skipped))
+    number = str(where.line).rjust(5)
+    before = inert(shown[: first - skipped])
+    width = max(1, len(inert(shown[first - skipped : first - skipped + marks])))
+    under = " " * len(before) + "^" + "~" * (width - 1)
+    return f"{number} | {inert(shown)}\n{' ' * len(number)} | {under}"
+
+
 def _blocks(read: Sequence[Source], seen: Sequence[Diagnostic]) -> Iterator[Block]:
-    for diagnostic in seen:
-        where, rule = diagnostic.where, LINT_RULES[diagnostic.rule]
-        place = f"{inert(diagnostic.file)}:{where.line}:{where.column}"
-        yield Line(f"{place}: {str(rule.priority).upper()} {rule.id}", _TONES[rule.priority])
-        yield Line(inert(diagnostic.seen), Tone.FAINT, 4)
-        yield Line(diagnostic.message[:1].upper() + diagnostic.message[1:], indent=4)
-        yield Line(diagnostic.action, indent=4)
+    for source in read:
+        lines = source.lines() if source.linted.diagnostics else []
+        for diagnostic in source.linted.diagnostics:
+            where, rule = diagnostic.where, LINT_RULES[diagnostic.rule]
+            place = f"{inert(diagnostic.file)}:{where.line}:{where.column}"
+            yield Line(f"{place}: {str(rule.priority).upper()} {rule.id}", _TONES[rule.priority])
+            yield Drawing(_excerpt(lines, where))
+            yield Line(inert(diagnostic.message), indent=4)
+            yield Line(inert(diagnostic.action), indent=4)
     for source in read:
         for comment in source.linted.unused:
             rules = f" ({', '.join(comment.rules)})" if comment.rules else ""

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import and_list, plural, quoted, quoted_path
-from gpuadvise.advisor.source.fixes import Mended, mended
+from gpuadvise.advisor.prose import plural, quoted_path
+from gpuadvise.advisor.source.fixes import mended
+from gpuadvise.advisor.source.observations import CHECKED, OPT_IN
 from gpuadvise.cli import completion
+from gpuadvise.cli.advise.judge import threshold
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.lint.answer import LINT_RULES, answer
-from gpuadvise.cli.lint.gather import Source, sources
+from gpuadvise.cli.lint.answer import answer
+from gpuadvise.cli.lint.gather import Source, linted_source, sources
 from gpuadvise.cli.options import Get, Text, pick
-from gpuadvise.rules.model import Priority
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.select import both, selected
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.backends.settings_file import Settings
 
 EXAMPLES = """\
   gpuadvise lint kernel.cu
@@ -24,6 +32,9 @@ EXAMPLES = """\
   gpuadvise lint train.py --format sarif > lint.sarif
   gpuadvise lint kernel.cu --diff
   gpuadvise lint src/ --ignore slow-math,unrestricted-pointers --fix"""
+
+# Fixes of one expression follow each other; a chain of more is a file that nobody wrote.
+_MOST_ROUNDS = 8
 
 
 def command(
@@ -43,67 +54,83 @@ def command(
     get: Get = None,
 ) -> Exit:
     """Say which faults FILE shows, where, and what to write instead."""
-    limit = _priority(fail_on)
+    settings = read_settings(Path.cwd())
+    option = "--fail-on" if fail_on else f"{settings.file}: fail_on"
+    limit = threshold(option, fail_on or settings.fail_on)
     notes: list[str] = []
-    chosen, left_out = _ids("--select", select), _ids("--ignore", ignore)
-    read = list(sources(files, select=chosen, ignore=left_out, notes=notes))
+    chosen, left_out = _names(select), _names(ignore)
+    rules = _rules(chosen, left_out, settings)
+    read = list(sources(files, select=rules, exclude=settings.exclude, notes=notes))
     if fix or diff:
-        return _mend(read, write=fix and not diff, notes=notes)
+        return _mend(read, rules, write=fix and not diff, notes=notes)
     inputs = {"files": files, "select": chosen, "ignore": left_out, "fail_on": fail_on}
     return emit(answer(read, inputs, limit, notes), Output(format=format, fields=tuple(get or ())))
 
 
-def _priority(words: str | None) -> Priority | None:
-    if words is None:
-        return None
-    try:
-        return Priority(words)
-    except ValueError:
-        known = and_list([str(p) for p in Priority], "or")
+def _names(words: str | None) -> list[str]:
+    return [word.strip() for word in (words or "").split(",") if word.strip()]
+
+
+def _rules(select: list[str], ignore: list[str], settings: Settings) -> frozenset[str]:
+    """Return the ids that options and settings leave; --select stands instead of theirs.
+
+    Rules that the source alone does not prove run only when they are named.
+    """
+    place = f"{settings.file}: "
+    theirs = selected(RULES, () if select else settings.select, settings.ignore, place=place)
+    left = {rule.id for rule in both(selected(RULES, select, ignore), theirs)}
+    named = frozenset(select or settings.select)
+    asked = frozenset(i for i in left if i in CHECKED and (i not in OPT_IN or i in named))
+    if not asked:
         raise BadInput(
-            f"--fail-on: {quoted(words)} is not a priority.", hint=f"Use {known}."
-        ) from None
+            "No rule is left that lint could check.",
+            hint=f"--select, --ignore and {settings.file} exclude them all; see docs/lint.md.",
+        )
+    return asked
 
 
-def _ids(option: str, words: str | None) -> list[str]:
-    ids = [word.strip() for word in (words or "").split(",") if word.strip()]
-    for name in ids:
-        if name not in LINT_RULES:
-            raise BadInput(
-                f"{option}: there is no rule {quoted(name)}.", hint="See gpuadvise rules."
-            )
-    return ids
-
-
-def _mend(read: list[Source], *, write: bool, notes: list[str]) -> Exit:
+def _mend(read: list[Source], rules: frozenset[str], *, write: bool, notes: list[str]) -> Exit:
     fixed = 0
     for source in read:
-        result = mended(source.data, source.linted.diagnostics, python=source.python)
-        fixed += len(result.fixed)
-        if not result.fixed:
+        data, count = _mended(source, rules)
+        fixed += count
+        if not count:
             continue
         if write and source.path != "<stdin>":
-            _write(source.path, result)
+            _write(source.path, data)
         else:
-            stream(_difference(source, result))
+            stream(_difference(source, data))
     note(*notes, f"{plural(fixed, 'fault')} {'fixed' if write else 'can be fixed'}.")
     return Exit.RAN
 
 
-def _write(path: str, result: Mended) -> None:
+def _mended(source: Source, rules: frozenset[str]) -> tuple[bytes, int]:
+    """Return the file after its fixes and how many there were; one fix may uncover another."""
+    count = 0
+    for _ in range(_MOST_ROUNDS):
+        result = mended(source.data, source.linted.diagnostics, python=source.python)
+        if not result.fixed:
+            break
+        count += len(result.fixed)
+        source = linted_source(source.path, result.data, rules)
+    return source.data, count
+
+
+def _write(path: str, data: bytes) -> None:
     try:
         with open(path, "r+b") as file:
-            file.write(result.data)
+            file.write(data)
             file.truncate()
     except OSError as error:
         raise Unavailable(f"{quoted_path(path)}: {error.strerror}.") from None
 
 
-def _difference(source: Source, result: Mended) -> list[str]:
+def _difference(source: Source, data: bytes) -> list[str]:
     from difflib import unified_diff
 
     before, after = (
-        d.decode("utf-8", "replace").splitlines(keepends=True) for d in (source.data, result.data)
+        d.decode("utf-8", "replace").splitlines(keepends=True) for d in (source.data, data)
     )
-    lines = unified_diff(before, after, f"a/{source.path}", f"b/{source.path}")
+    path = source.path.lstrip("/")
+    lines = unified_diff(before, after, f"a/{path}", f"b/{path}")
     return [line if line.endswith("\n") else f"{line}\n" for line in lines]

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.lint import LintedFile, lint_cuda
+from gpuadvise.advisor.source.observations import SUFFIXES
 from gpuadvise.advisor.source.python.lint import lint_python
-from gpuadvise.advisor.source.text import LARGEST
+from gpuadvise.advisor.source.text import LARGEST, source_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-SUFFIXES = (".cu", ".cuh", ".py")
 # Folders that hold no sources of the project itself.
 _SKIPPED = frozenset((".git", ".hg", "__pycache__", "node_modules", ".venv", "venv", "build"))
 
@@ -30,6 +31,11 @@ class Source:
     data: bytes
     linted: LintedFile
 
+    def lines(self) -> list[str]:
+        """Return the lines of the file as lint counts them, without a byte order mark."""
+        text = source_text(self.data.removeprefix(b"\xef\xbb\xbf"), self.path).content
+        return text.decode("utf-8", "replace").split("\n")
+
     @property
     def python(self) -> bool:
         """Whether it is Python."""
@@ -37,29 +43,40 @@ class Source:
 
 
 def sources(
-    files: list[str], *, select: Collection[str], ignore: Collection[str], notes: list[str]
+    files: list[str], *, select: Collection[str], exclude: Collection[str], notes: list[str]
 ) -> Iterator[Source]:
     """Yield the files that *files* name, folders searched for SUFFIXES in order of their names.
 
     A file that cannot be read is an error when it was named, and a note when a folder held it.
+    Patterns in *exclude* leave out files of folders; they match paths, folders and file names.
     """
     for name in files:
         if name == "-":
-            yield _linted("<stdin>", sys.stdin.buffer.read(LARGEST + 1), select, ignore)
+            yield linted_source("<stdin>", sys.stdin.buffer.read(LARGEST + 1), select)
         elif Path(name).is_dir():
-            for path in _below(name):
+            for path in _below(name, exclude):
                 try:
-                    yield _linted(path, _read(path), select, ignore)
+                    yield linted_source(path, _read(path), select)
                 except BadInput as error:
                     notes.append(error.message)
         else:
-            yield _linted(name, _read(name), select, ignore)
+            yield linted_source(name, _read(name), select)
 
 
-def _below(folder: str) -> Iterator[str]:
+def _below(folder: str, exclude: Collection[str]) -> Iterator[str]:
     for here, folders, names in os.walk(folder):
-        folders[:] = sorted(f for f in folders if f not in _SKIPPED)
-        yield from (os.path.join(here, n) for n in sorted(names) if n.endswith(SUFFIXES))
+        kept = [f for f in folders if f not in _SKIPPED]
+        folders[:] = sorted(f for f in kept if not _excluded(os.path.join(here, f), exclude))
+        for name in sorted(names):
+            path = os.path.join(here, name)
+            if name.endswith(SUFFIXES) and not _excluded(path, exclude):
+                yield path
+
+
+def _excluded(path: str, patterns: Collection[str]) -> bool:
+    """Whether a pattern matches the path, the path below the working folder, or the last name."""
+    forms = (path, os.path.relpath(path), os.path.basename(path))
+    return any(fnmatch(form, pattern.rstrip("/")) for pattern in patterns for form in forms)
 
 
 def _read(path: str) -> bytes:
@@ -70,6 +87,7 @@ def _read(path: str) -> bytes:
         raise Unavailable(f"{quoted_path(path)}: {error.strerror}.") from None
 
 
-def _linted(path: str, data: bytes, select: Collection[str], ignore: Collection[str]) -> Source:
+def linted_source(path: str, data: bytes, select: Collection[str]) -> Source:
+    """Return what *data*, the content of *path*, shows of the rules *select*."""
     lint = lint_python if path.endswith(".py") else lint_cuda
-    return Source(path=path, data=data, linted=lint(data, path, select=select, ignore=ignore))
+    return Source(path=path, data=data, linted=lint(data, path, select=select))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from gpuadvise.rules.source_only import SOURCE_ONLY
+
 if TYPE_CHECKING:
     from gpuadvise.rules.model import Rule
 
@@ -103,4 +105,7 @@ _MODULES = (
     "mig_slices",
 )
 
-RULES: tuple[Rule, ...] = tuple(import_module(f"{__name__}.{name}").RULE for name in _MODULES)
+RULES: tuple[Rule, ...] = (
+    *(import_module(f"{__name__}.{name}").RULE for name in _MODULES),
+    *SOURCE_ONLY,
+)

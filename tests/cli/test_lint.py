@@ -89,4 +89,56 @@ def test_a_missing_file_and_a_binary_one(kernel: Path, cli) -> None:
     assert (ran.code, ran.out) == (2, "")
     ran = cli("lint", ".")
     assert ran.code == 0
-    assert "not source text" in ran.err
+    assert "is not source text" in ran.err
+
+
+def test_text_underlines_the_fault(kernel: Path, cli) -> None:
+    out = cli("lint", "k.cu", "--select", "implicit-double").out
+    assert "    2 |   a[0] = x * 0.5;\n      |              ^~~\n" in out
+
+
+def test_settings_of_the_folder_are_read(kernel: Path, cli) -> None:
+    (kernel.parent / "gpuadvise.toml").write_text(
+        'ignore = ["implicit-double"]\nfail_on = "high"\nexclude = ["vendored", "old_*"]\n'
+    )
+    for name in ("vendored/a.cu", "old_b.cu"):
+        path = kernel.parent / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(KERNEL)
+    ran = cli("lint", ".", "--format", "json")
+    document = json.loads(ran.out)
+    assert ran.code == 1
+    assert document["result"]["files"] == 1
+    assert [f["rule"] for f in document["findings"]] == ["divergent-barriers"]
+
+
+def test_options_stand_instead_of_settings(kernel: Path, cli) -> None:
+    (kernel.parent / "gpuadvise.toml").write_text('select = ["low"]\nfail_on = "low"\n')
+    ran = cli("lint", "k.cu", "--select", "high", "--fail-on", "high")
+    assert ran.code == 1
+    assert "implicit-double" not in ran.out
+
+
+def test_a_setting_that_names_no_rule_is_refused_with_its_file(kernel: Path, cli) -> None:
+    (kernel.parent / "gpuadvise.toml").write_text('ignore = ["implicit-doubel"]\n')
+    ran = cli("lint", "k.cu")
+    assert ran.code == 2
+    assert "gpuadvise.toml" in ran.err
+    assert "implicit-double" in ran.err
+
+
+def test_rules_that_lint_cannot_check_are_refused(kernel: Path, cli) -> None:
+    assert cli("lint", "k.cu", "--select", "low-occupancy").code == 2
+
+
+def test_headers_of_a_diff_have_one_slash(kernel: Path, cli) -> None:
+    out = cli("lint", str(kernel), "--diff").out
+    assert out.startswith(f"--- a{kernel}\n+++ b{kernel}\n")
+
+
+def test_advise_takes_what_the_source_shows(kernel: Path, cli) -> None:
+    document = json.loads(cli("advise", "k.cu", "--format", "json").out)
+    rules = {f["rule"]: f for f in document["findings"]}
+    assert {"implicit-double", "divergent-barriers"} <= set(rules)
+    assert rules["implicit-double"]["location"]["line"] == 2
+    assert "Write 0.5f." in rules["implicit-double"]["action"]

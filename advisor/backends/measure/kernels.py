@@ -6,7 +6,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.measure.calls import call
-from gpuadvise.advisor.errors import Unavailable
+from gpuadvise.advisor.backends.nvrtc import Program, compiled
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.backends.measure.session import Session
@@ -103,31 +103,5 @@ class Launcher:
 
 
 def _compiled(capability: tuple[int, int]) -> bytes:
-    nvrtc = _nvrtc()
-    program = _compile(nvrtc, "nvrtcCreateProgram", SOURCE.encode(), b"measure.cu", 0, [], [])
-    target = f"-arch=sm_{capability[0]}{capability[1]}".encode()
-    _compile(nvrtc, "nvrtcCompileProgram", program, 1, [target])
-    image = b" " * int(_compile(nvrtc, "nvrtcGetCUBINSize", program))
-    _compile(nvrtc, "nvrtcGetCUBIN", program, image)
-    _compile(nvrtc, "nvrtcDestroyProgram", program)
-    return image
-
-
-def _nvrtc() -> Any:
-    try:
-        from cuda.bindings import nvrtc
-
-        nvrtc.nvrtcVersion()
-    except (ImportError, RuntimeError, OSError) as error:
-        raise Unavailable(
-            f"Measuring kernels needs NVRTC, which cannot be loaded: {error}.",
-            hint="pip install 'gpuadvise[measure]'",
-        ) from None
-    return nvrtc
-
-
-def _compile(nvrtc: Any, name: str, *args: Any) -> Any:
-    error, *values = getattr(nvrtc, name)(*args)
-    if int(error):
-        raise Unavailable(f"{name} failed: {error.name}.")
-    return values[0] if values else None
+    program = Program(text=SOURCE.encode(), name="measure.cu")
+    return compiled(program, f"sm_{capability[0]}{capability[1]}").cubin

@@ -53,8 +53,8 @@ def integer_division(context: RuleContext) -> Iterator[Diagnostic]:
 
 def _division_words(power: bool) -> str:
     if power:
-        return "an integer division by a power of two that the compiler does not know to be one."
-    return "an integer division by a variable, in each iteration of a loop."
+        return "An integer division by a power of two that the compiler does not know to be one."
+    return "An integer division by a variable, in each iteration of a loop."
 
 
 def _division_action(power: bool) -> str:
@@ -107,7 +107,7 @@ def implicit_double(context: RuleContext) -> Iterator[Diagnostic]:
             yield context.found(
                 "implicit-double",
                 literal,
-                f"a double in a float expression: {words} makes the compiler convert and compute in double.",
+                f"A double in a float expression: {words} makes the compiler convert and compute in double precision.",
                 f"Write {words}f.",
                 edits=(edit,),
                 replacement=f"Write {words}f.",

@@ -23,6 +23,9 @@ _BARRIERS = frozenset(
 _WARP = 32
 # Counts that a compiler unrolls in full without being asked, and gains from.
 _FEWEST_TRIPS, _MOST_TRIPS = 2, 16
+# Statements that a compiler may put under a predicate instead of a branch (guide, 13.2: up to
+# seven instructions); a statement takes two or more.
+_MOST_PREDICATED = 3
 # A bound that was rounded to whole blocks gives every thread the same number of iterations.
 _ROUNDED = re.compile(r"[/~&]|ROUND|round|ceil|CEIL|pad|PAD|align|ALIGN|DIV|div")
 
@@ -42,7 +45,7 @@ def divergent_barriers(context: RuleContext) -> Iterator[Diagnostic]:
             yield context.found(
                 "divergent-barriers",
                 call,
-                f"a barrier in {where} on the thread (line {context.file.text.line(cause.start)}).",
+                f"A barrier in {where} on the thread (line {context.file.text.line(cause.start)}).",
                 "Move the barrier out of the condition: let all threads run the loop, guard only "
                 "the work by if (i < n), and put the barrier after that.",
             )
@@ -168,7 +171,7 @@ def divergent_branches(context: RuleContext) -> Iterator[Diagnostic]:
             yield context.found(
                 "divergent-branches",
                 node,
-                f"lanes of one warp take different paths: {context.at(alternating)} alternates from lane to lane.",
+                f"Lanes of one warp take different paths: {context.at(alternating)} alternates from lane to lane.",
                 "Let whole warps take one path: number the work so that the condition changes only between "
                 "warps (threadIdx.x / warpSize), or give the first lanes the work and leave the last idle.",
                 end=condition.end,
@@ -208,18 +211,32 @@ def _splits_warp(context: RuleContext, node: Node, operator: str) -> bool:
 
 
 def _worth(context: RuleContext, node: Node) -> bool:
-    """Whether the paths are longer than what predicates carry."""
-    body = node.part("consequence")
-    if body is None:
+    """Whether the paths are longer than what predicates carry, whatever the compiler does.
+
+    A reduction whose loop doubles the step is the guide's own example, however short its body.
+    """
+    body, condition = node.part("consequence"), node.part("condition")
+    if body is None or condition is None:
         return False
-    if node.part("alternative") is not None:
-        return _size(body) > 1 or any(
-            n.kind == "call_expression" for n in context.file.tree.below(body)
-        )
-    return (
-        context.loop_around(node) is not None
-        or _size(body) > 2
-        or any(n.kind in LOOPS for n in context.file.tree.below(body))
+    alternating = _alternating(context, condition)
+    step = alternating.children[1] if alternating is not None else None
+    if step is not None and context.constant(step) is None:
+        return True
+    alternative = node.part("alternative")
+    if alternative is None:
+        return _is_long(context, body)
+    return any(_is_long(context, path) or _calls(context, path) for path in (body, alternative))
+
+
+def _calls(context: RuleContext, path: Node) -> bool:
+    """Whether *path* calls a function other than an intrinsic, which may be an instruction."""
+    calls = (n for n in context.file.tree.below(path) if n.kind == "call_expression")
+    return any(not context.file.callee(call).startswith("__") for call in calls)
+
+
+def _is_long(context: RuleContext, path: Node) -> bool:
+    return _size(path) > _MOST_PREDICATED or any(
+        n.kind in LOOPS for n in context.file.tree.below(path)
     )
 
 
@@ -238,7 +255,7 @@ def rolled_loops(context: RuleContext) -> Iterator[Diagnostic]:
         if any(n.kind in LOOPS and n is not node for n in context.file.tree.below(node)):
             continue
         yield context.found(
-            "rolled-loops", node, f"a loop of {trips} iterations without #pragma unroll.",
+            "rolled-loops", node, f"A loop of {trips} iterations without #pragma unroll.",
             "Write #pragma unroll before it, and look at the registers afterwards: -Xptxas -v.",
             end=_head_end(node), trips=str(trips),
         )  # fmt: skip
@@ -304,7 +321,7 @@ def unsigned_loop_counters(context: RuleContext) -> Iterator[Diagnostic]:
         if index is not None:
             yield context.found(
                 "unsigned-loop-counters", loop,
-                f'the counter "{name}" is unsigned and part of the index {context.at(index)}.',
+                f'The counter "{name}" is unsigned and part of the index {context.at(index)}.',
                 "Declare the counter int (or long long for more than 2^31 iterations).",
                 end=condition.end, counter=name,
             )  # fmt: skip

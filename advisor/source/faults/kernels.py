@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.source.diagnostic import TextEdit
 from gpuadvise.advisor.source.launches import block_sides
 from gpuadvise.advisor.source.rule_context import LOOPS
@@ -118,7 +119,7 @@ def overstated_launch_bounds(context: RuleContext) -> Iterator[Diagnostic]:
     if threads and blocks and threads * blocks > _SM_THREADS:
         yield context.found(
             "overstated-launch-bounds", bounds,
-            f"{blocks} blocks of {threads} threads are {threads * blocks} per SM; no SM holds more than {_SM_THREADS}, so the minimum is ignored.",
+            f"{blocks} blocks of {threads} threads are {threads * blocks} per SM; no SM holds more than {_SM_THREADS}, so the compiler ignores the minimum.",
             f"Write __launch_bounds__({threads}, {max(1, _SM_THREADS // threads)}).",
         )  # fmt: skip
 
@@ -133,10 +134,14 @@ def partial_warp(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         sides = block_sides(context.file, context.function, launch.block) or ()
         yield context.found(
-            "partial-warp", launch.node, f"blocks of {threads} threads ({' x '.join(map(str, sides))}) leave {-threads % _WARP} lanes of the last warp idle.",
+            "partial-warp", launch.node, f"Blocks of {_block_words(sides)} threads leave {plural(-threads % _WARP, 'lane')} of the last warp idle.",
             f"Launch {-(-threads // _WARP) * _WARP} or {threads // _WARP * _WARP} threads per block.",
             threads=str(threads),
         )  # fmt: skip
+
+
+def _block_words(sides: tuple[int, ...]) -> str:
+    return " x ".join(str(side) for side in sides)
 
 
 def unrestricted_pointers(context: RuleContext) -> Iterator[Diagnostic]:
@@ -155,9 +160,9 @@ def unrestricted_pointers(context: RuleContext) -> Iterator[Diagnostic]:
     ]
     if not read or any(p.type.count("*") > 1 for p in pointers):
         return
-    listed = ", ".join(p.name for p in read)
+    listed = and_list([p.name for p in read])
     yield context.found(
-        "unrestricted-pointers", read[0].node, f"{listed}: only read, yet the compiler must assume that a store through another pointer changes it.",
+        "unrestricted-pointers", read[0].node, f"The kernel only reads through {listed}, but the compiler must assume that a store through another pointer changes what {'it points' if len(read) == 1 else 'they point'} to.",
         f"If the arrays never overlap, declare {'it' if len(read) == 1 else 'them'} const ... *__restrict__, and the "
         "pointers that are written *__restrict__.",
         parameters=listed,
@@ -264,7 +269,7 @@ def narrow_loads(context: RuleContext) -> Iterator[Diagnostic]:
             and all(_is_thread_index(context, n) and _is_parameter(context, n) for n in loads)
         ):
             yield context.found(
-                "narrow-loads", node, f"each thread moves {size} byte{'s' * (size > 1)} of contiguous data; a load can carry 16.",
+                "narrow-elements", node, f"Each thread moves {size} byte{'s' * (size > 1)} of contiguous data; a load can carry 16.",
                 f"Let each thread take {4 // size} or {16 // size} neighbours through a vector type such as "
                 f"{'uchar4' if size == 1 else 'ushort2'} or int4.",
             )  # fmt: skip
@@ -323,7 +328,7 @@ def synchronous_staging(context: RuleContext) -> Iterator[Diagnostic]:
         if loop is None or not any(loop.holds(c) for c in context.calls("__syncthreads", "sync")):
             continue
         yield context.found(
-            "synchronous-staging", node, "a tile goes from global to shared memory through registers.",
+            "synchronous-staging", node, "A tile goes from global to shared memory through registers.",
             "On compute capability 8.0 and later copy it with cuda::memcpy_async or __pipeline_memcpy_async: no register holds "
             "it, and the copy of the next tile runs while this one is used.",
         )  # fmt: skip

@@ -128,7 +128,7 @@ def _power_of_base(
         action = f"Write ldexp{'f' if function.endswith('f') else ''}(1, {inner}), which is exact, or {function}({inner})."
         edits = ()
     yield context.found(
-        _RULE, call, "a general power for a power of a fixed base.", action, edits=edits,
+        _RULE, call, "A general power function for a power of a fixed base.", action, edits=edits,
         replacement=f"{function}({inner})",
     )  # fmt: skip
 
@@ -140,7 +140,7 @@ def _powered(context: RuleContext, call: Node, base: Node, power: Power, kind: s
     return context.found(
         _RULE,
         call,
-        f"a general power for the exponent {power.exponent}.",
+        f"A general power function for the exponent {power.exponent}.",
         f"Write {formula} with x = {context.at(base)}{note}.",
         edits=_product(context, call, base, power, kind),
         exponent=str(power.exponent),
@@ -182,7 +182,7 @@ def _multiple_of_pi(context: RuleContext, call: Node, name: str) -> Iterator[Dia
     if name in ("sin", "cos", "sincos") and context.type_of(arguments[0]) == "float":
         special += "f"
     yield context.found(
-        _RULE, call, "trigonometry of a multiple of pi.",
+        _RULE, call, "Trigonometry of a multiple of pi.",
         f"Write {special} of the argument without the factor pi: it is faster, and multiplies by pi exactly.",
         replacement=special,
     )  # fmt: skip
@@ -224,7 +224,7 @@ def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
         written = f"{special}({context.at(arguments[0])})"
         exact = kind == "double" or context.type_of(one) == "float"
         yield context.found(
-            _RULE, node, "a square root and a division.",
+            _RULE, node, "A division by a square root.",
             f"Write {written} (error up to {'2 ulp' if kind == 'float' else '1 ulp'}).",
             edits=replaced(node, written) if exact else (), replacement=written,
         )  # fmt: skip
@@ -260,7 +260,7 @@ def _sines_with_cosines(context: RuleContext) -> Iterator[Diagnostic]:
             if special == "sincos" and context.type_of(arguments[0]) == "float":
                 special = "sincosf"
             yield context.found(
-                _RULE, call, "sine and cosine of the same argument.",
+                _RULE, call, "Sine and cosine of the same argument.",
                 f"Call {special}({context.at(arguments[0])}, &s, &c) once: both share the reduction of the argument.",
                 replacement=special,
             )  # fmt: skip

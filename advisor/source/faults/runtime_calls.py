@@ -88,16 +88,16 @@ def unchecked_errors(context: RuleContext) -> Iterator[Diagnostic]:
         names = list(dict.fromkeys(context.file.callee(c) for c in dropped))
         others = f" and {len(dropped) - 1} more in this function" if len(dropped) > 1 else ""
         yield context.found(
-            "unchecked-errors", dropped[0], f"the error of this call{others} goes unnoticed ({', '.join(names[:4])}).",
-            "Compare the result with cudaSuccess, and print cudaGetErrorString() of another.",
+            "unchecked-errors", dropped[0], f"An error of this call{others} goes unnoticed ({', '.join(names[:4])}).",
+            "Compare the result with cudaSuccess; when it differs, print cudaGetErrorString(result) and stop.",
             calls=str(len(dropped)),
         )  # fmt: skip
     launches = context.launches.of(context.function)
     if launches and not _launch_checked(context, launches):
         more = f" and {len(launches) - 1} more in this function" if len(launches) > 1 else ""
         yield context.found(
-            "unchecked-errors", launches[0].node, f"no error check follows this launch{more}: a launch that fails does nothing, silently.",
-            "Call cudaGetLastError() after the launch and look at it; in debug builds also cudaDeviceSynchronize().",
+            "unchecked-errors", launches[0].node, f"No error check follows this launch{more}: a launch that fails does nothing and says nothing.",
+            "Check the result of cudaGetLastError() after the launch; in debug builds also that of cudaDeviceSynchronize().",
             calls=str(len(launches)),
         )  # fmt: skip
 
@@ -190,7 +190,7 @@ def unsynchronized_timers(context: RuleContext) -> Iterator[Diagnostic]:
             if pending is not None and started and not starts:
                 yield context.found(
                     "unsynchronized-timers", node,
-                    f"the timer is read without waiting for the work of line {context.file.text.line(pending.start)}: "
+                    f"The timer is read without waiting for the work of line {context.file.text.line(pending.start)}: "
                     "launches and asynchronous copies return at once.",
                     "Call cudaDeviceSynchronize() before the timer is started and before it is read, or time with "
                     "cudaEventRecord() and cudaEventElapsedTime().",
@@ -253,7 +253,7 @@ def misplaced_events(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         if all(_apart(context, s, begun) and _apart(context, s, ended) for s in between):
             yield context.found(
-                "misplaced-events", second, f"the event stands in stream {ended}, the work it times in {between[-1]}.",
+                "misplaced-events", second, f"The event is recorded in stream {ended}, but the work that it times runs in {between[-1]}.",
                 "Record both events in the stream of the work.",
             )  # fmt: skip
 
@@ -302,14 +302,14 @@ def default_stream_work(context: RuleContext) -> Iterator[Diagnostic]:
             if stream is None and context.loop_around(node) is loop:
                 yield context.found(
                     "default-stream-work", node,
-                    "work in the default stream between other streams: it waits for all of them, and they wait for it.",
+                    "Work in the default stream among other streams: it waits for all of them, and they wait for it.",
                     "Put it into one of the streams, or make those with cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking).",
                 )  # fmt: skip
         for call in context.calls("cudaMemcpy", "cudaMemset"):
             if context.loop_around(call) is loop:
                 yield context.found(
                     "blocking-copies", call,
-                    "a blocking copy between work in several streams: the host waits, and so do the streams.",
+                    "A blocking copy among work in several streams: the host waits, and so do the streams.",
                     "Call cudaMemcpyAsync() with the stream, from pinned memory.",
                 )  # fmt: skip
 
@@ -335,7 +335,7 @@ def repeated_allocations(context: RuleContext) -> Iterator[Diagnostic]:
         ]
         if freed:
             yield context.found(
-                "repeated-allocations", call, f"each iteration of the loop allocates and frees {name}; cudaFree waits for the device.",
+                "repeated-allocations", call, f"Each iteration of the loop allocates and frees {name}; cudaFree waits for the device.",
                 "Allocate once before the loop and reuse the buffer; where sizes vary, call cudaMallocAsync() and "
                 "cudaFreeAsync() with a pool whose release threshold is raised.",
             )  # fmt: skip
@@ -382,8 +382,8 @@ def unprefetched_managed_memory(context: RuleContext) -> Iterator[Diagnostic]:
         if arguments and _pointer_name(context, arguments[0]) in passed:
             yield context.found(
                 "unprefetched-managed-memory", call,
-                "a kernel gets this managed memory without a prefetch: its first touch of each page stops and fetches it.",
-                "Call cudaMemPrefetchAsync() to the device before the launch, and to the host after it; for data that are only "
+                "A kernel uses this managed memory without a prefetch: the first access to each page waits until the page has moved.",
+                "Call cudaMemPrefetchAsync() to the device before the launch, and to the host after it; for data that is only "
                 "read, cudaMemAdvise() with cudaMemAdviseSetReadMostly.",
             )  # fmt: skip
             return

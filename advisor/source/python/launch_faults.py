@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.source.python.training import argument
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def partial_warps(module: PythonModule) -> Iterator[Diagnostic]:
         threads = _threads(module, block) if block is not None else None
         if threads is not None and threads > 1 and threads % _WARP and threads <= 1024:
             yield module.found(
-                "partial-warp", call, f"blocks of {threads} threads leave {-threads % _WARP} lanes of the last warp idle.",
+                "partial-warp", call, f"Blocks of {threads} threads leave {plural(-threads % _WARP, 'lane')} of the last warp idle.",
                 f"Launch {-(-threads // _WARP) * _WARP} threads per block.",
             )  # fmt: skip
 

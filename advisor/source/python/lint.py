@@ -30,6 +30,8 @@ PYTHON_RULES: dict[str, PythonCheck] = {
     "unsynchronized-timing": torch_faults.unsynchronized_timing,
     "partial-warp": launch_faults.partial_warps,
 }
+# Rules that run only when they are named: a helper of another file may wait for the GPU.
+PYTHON_OPT_IN = frozenset(("unsynchronized-timing",))
 
 
 def lint_python(
@@ -40,7 +42,8 @@ def lint_python(
     Raises BadInput when *data* is no Python, or larger than lint reads.
     """
     text = source_text(data.removeprefix(b"\xef\xbb\xbf"), file)
-    asked = frozenset(r for r in PYTHON_RULES if (not select or r in select) and r not in ignore)
+    wanted = select or PYTHON_RULES.keys() - PYTHON_OPT_IN
+    asked = frozenset(PYTHON_RULES).intersection(wanted).difference(ignore)
     if not any(name in text.content for name in _LIBRARIES):
         return linted(text, (), asked)
     module = read_python(text)

@@ -27,7 +27,19 @@ _LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoad
 _CLOCKS = frozenset(("time.time", "time.perf_counter", "time.monotonic", "timeit.default_timer"))
 _WAITS = frozenset(("item", "cpu", "numpy", "tolist", "synchronize", "elapsed_time"))
 _PRECISION = ("set_float32_matmul_precision", "allow_tf32", "fp32_precision")
+# Words of a file that measures time somewhere; a wait may belong to that.
+_TIMERS = (
+    b"perf_counter",
+    b"time.time()",
+    b"time()",
+    b"timer",
+    b"elapsed",
+    b"profiler",
+    b"benchmark",
+)
 _READS = frozenset(("item", "cpu", "tolist"))
+_OTHER_VENDORS = (b"torch_xla", b"torch_npu", b"habana", b"intel_extension", b'"xpu', b'"npu', b'"hpu', b"_mlu",
+                  b"'xpu", b"'npu", b"'hpu", b"torch.xpu", b"torch.hpu")  # fmt: skip
 _MATMULS = ("torch.nn.Linear", "torch.matmul", "torch.mm", "torch.bmm", "torch.nn.Transformer",
             "torch.nn.TransformerEncoderLayer", "torch.nn.MultiheadAttention")  # fmt: skip
 
@@ -50,7 +62,7 @@ def unpinned_loaders(module: PythonModule) -> Iterator[Diagnostic]:
             continue
         yield module.found(
             "unpinned-loaders", call,
-            "the loader hands out batches in pageable memory: copies to the GPU are slower and cannot overlap.",
+            "The loader hands out batches in pageable memory: copies to the GPU are slower and cannot overlap.",
             "Write DataLoader(..., pin_memory=True), and move batches with non_blocking=True.",
         )  # fmt: skip
 
@@ -95,7 +107,7 @@ def blocking_moves(module: PythonModule) -> Iterator[Diagnostic]:
         if moves:
             yield module.found(
                 "blocking-moves", moves[0],
-                "the host waits until this batch is on the GPU.",
+                "The host waits until this batch is on the GPU.",
                 "Write .to(device, non_blocking=True), with pin_memory=True in the loader: the copy overlaps with what was "
                 "queued before.",
                 tuple(edit for call in moves for edit in _keyword(module, call, "non_blocking=True")),
@@ -145,7 +157,7 @@ def _keyword(module: PythonModule, call: ast.Call, words: str) -> tuple[TextEdit
 
 def synchronizing_reads(module: PythonModule) -> Iterator[Diagnostic]:
     """``loss.item()``, ``.cpu()`` and ``print(loss)`` in every step of a training loop."""
-    if not uses_gpu(module):
+    if not uses_gpu(module) or _for_another_vendor(module):
         return
     for loop in training_loops(module):
         names = loop.losses
@@ -156,10 +168,15 @@ def synchronizing_reads(module: PythonModule) -> Iterator[Diagnostic]:
                 continue
             yield module.found(
                 "synchronizing-reads", node,
-                "the host waits for the GPU in every step to read one value.",
+                "In every step the host waits for the GPU to read one value.",
                 "Keep the running sum as a tensor (total += loss.detach()) and read it once per epoch, or every n steps.",
             )  # fmt: skip
             break
+
+
+def _for_another_vendor(module: PythonModule) -> bool:
+    """Whether the file is written for a processor that is not a GPU of NVIDIA as well."""
+    return any(mark in module.text.content for mark in _OTHER_VENDORS)
 
 
 def _reads_tensor(call: ast.Call, names: set[str]) -> bool:
@@ -193,7 +210,7 @@ def full_precision_matmuls(module: PythonModule) -> Iterator[Diagnostic]:
     if loops and uses:
         yield module.found(
             "full-precision-matmuls", uses[0],
-            "matrix products run in FP32 without tensor cores, which is the default.",
+            "Matrix products run in FP32 without tensor cores, which is the default.",
             'Call torch.set_float32_matmul_precision("high") at the start: TF32 keeps 10 bits of the mantissa, so compare results; '
             "GPUs from compute capability 8.0 have it.",
         )  # fmt: skip
@@ -225,7 +242,7 @@ def host_built_tensors(module: PythonModule) -> Iterator[Diagnostic]:
             continue
         yield module.found(
             "host-built-tensors", call,
-            "each iteration builds a tensor in host memory and copies it to the GPU.",
+            "Each iteration builds a tensor in host memory and copies it to the GPU.",
             f"Write {name}(..., device=...): the GPU makes it itself.",
         )  # fmt: skip
 
@@ -240,7 +257,7 @@ def synchronizations_in_loops(module: PythonModule) -> Iterator[Diagnostic]:
             continue
         yield module.found(
             "synchronizations-in-loops", call,
-            "the host waits for the GPU in every iteration, and the GPU then waits for the host.",
+            "The host waits for the GPU in every iteration, and the GPU then waits for the host.",
             "Leave it out: work in one stream runs in order, and reading a value waits by itself.",
         )  # fmt: skip
 
@@ -256,7 +273,11 @@ def _is_measuring(module: PythonModule, call: ast.Call) -> bool:
         measures = called in _CLOCKS or "Event" in called or "profil" in called.lower()
         if measures and module.function_of(other) is function:
             return True
-    return "bench" in module.text.file.lower() or "test" in module.text.file.lower()
+    # A timer in a helper of this file may be what the loop waits for.
+    words = module.text.content.lower()
+    return any(mark in words for mark in _TIMERS) or any(
+        word in module.text.file.lower() for word in ("bench", "test")
+    )
 
 
 def unsynchronized_timing(module: PythonModule) -> Iterator[Diagnostic]:
@@ -277,7 +298,7 @@ def unsynchronized_timing(module: PythonModule) -> Iterator[Diagnostic]:
             ):
                 yield module.found(
                     "unsynchronized-timing", clock,
-                    f"the clock is read without waiting for the work of line {getattr(pending, 'lineno', 0)}: calls return before the GPU is done.",
+                    f"The clock is read without waiting for the work of line {getattr(pending, 'lineno', 0)}: calls return before the GPU is done.",
                     "Call torch.cuda.synchronize() before each reading, or time with torch.cuda.Event(enable_timing=True).",
                 )  # fmt: skip
                 start, pending = None, None

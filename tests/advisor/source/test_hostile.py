@@ -37,7 +37,7 @@ def test_python_that_nests_too_deeply_is_refused() -> None:
 
 
 def test_what_is_no_text_is_refused() -> None:
-    with pytest.raises(BadInput, match="no source text"):
+    with pytest.raises(BadInput, match="not source text"):
         lint_cuda(b"\x7fELF\0\0\0", "a.out")
 
 

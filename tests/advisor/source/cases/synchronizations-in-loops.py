@@ -1,6 +1,4 @@
 # case: in every iteration
-import time
-
 import torch
 
 for x in batches:
@@ -8,14 +6,24 @@ for x in batches:
     torch.cuda.synchronize()  # expect: synchronizations-in-loops
 
 
+# ---
 # case: once at the end
+import torch
+
+
 def run():
     for x in batches:
         model(x)
     torch.cuda.synchronize()
 
 
+# ---
 # case: to measure time
+import time
+
+import torch
+
+
 def timed():
     for x in batches:
         start = time.perf_counter()
@@ -24,7 +32,11 @@ def timed():
         print(time.perf_counter() - start)
 
 
+# ---
 # case: by events
+import torch
+
+
 def by_events():
     start = torch.cuda.Event(enable_timing=True)
     for x in batches:
@@ -32,14 +44,22 @@ def by_events():
         torch.cuda.synchronize()
 
 
+# ---
 # case: now and then
+import torch
+
+
 def now_and_then():
     for i, x in enumerate(batches):
         if i % 100 == 0:
             torch.cuda.synchronize()
 
 
+# ---
 # case: imported by name
+import torch
+
+
 def by_name():
     from torch.cuda import synchronize
 
@@ -48,20 +68,32 @@ def by_name():
         synchronize()  # expect: synchronizations-in-loops
 
 
+# ---
 # case: a benchmark
+import torch
+
+
 def benchmark_model():
     for _ in range(9):
         model(x)
         torch.cuda.synchronize()
 
 
+# ---
 # case: another object's method
+import torch
+
+
 def others():
     for x in batches:
         stream.synchronize()
 
 
+# ---
 # case: nested loops
+import torch
+
+
 def nested():
     for epoch in range(9):
         for x in batches:
@@ -69,13 +101,21 @@ def nested():
         torch.cuda.synchronize()  # expect: synchronizations-in-loops
 
 
+# ---
 # case: a warm-up
+import torch
+
+
 def warmup():
     for _ in range(9):
         torch.cuda.synchronize()
 
 
+# ---
 # case: in the else of a loop
+import torch
+
+
 def in_else():
     for x in batches:
         model(x)
@@ -83,8 +123,25 @@ def in_else():
         torch.cuda.synchronize()
 
 
+# ---
 # case: a profiler runs
+import torch
+
+
 def traced():
     with torch.profiler.profile() as p:
         for x in batches:
             torch.cuda.synchronize()
+
+# ---
+# case: a helper of the file takes the time
+import torch
+from utils import Timer
+
+
+def helped():
+    timer = Timer()
+    for x in batches:
+        model(x)
+        torch.cuda.synchronize()
+        timer.lap()

@@ -73,3 +73,16 @@ def step(x, y):
     loss.backward()
     optimizer.step()
     return loss.item()
+
+
+# ---
+# case: for another vendor's processor as well
+import torch
+
+device = "xpu" if args.xpu else "cuda"
+model = Net().to(device)
+for x, y in loader:
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()
+    total += loss.item()

@@ -1,7 +1,7 @@
 // Kernels whose threads move one element of one or two bytes each.
 __global__ void inverted(unsigned char *out, const unsigned char *in, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) out[i] = 255 - in[i];  // expect: narrow-loads
+  if (i < n) out[i] = 255 - in[i];  // expect: narrow-elements
 }
 __global__ void vectors(uchar4 *out, const uchar4 *in, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -13,7 +13,7 @@ __global__ void words(int *out, const int *in, int n) {
 }
 __global__ void shorts(short *out, const short *in, int n) {
   const unsigned i = threadIdx.x + blockIdx.x * blockDim.x;
-  if (i < n) out[i] = in[i] + in[i];  // expect: narrow-loads
+  if (i < n) out[i] = in[i] + in[i];  // expect: narrow-elements
 }
 __global__ void converted(float *out, const unsigned char *in, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -46,7 +46,7 @@ __global__ void rows(uint8_t *out, const uint8_t *in, int pitch) {
 __global__ void fixed_width(uint8_t *out, const uint8_t *in, size_t n) {
   size_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {
-    out[i] = in[i] ^ 0x80;  // expect: narrow-loads
+    out[i] = in[i] ^ 0x80;  // expect: narrow-elements
   }
 }
 __global__ void by_byte_pointer(int *out, const char *in, int n) {

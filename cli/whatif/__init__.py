@@ -1,0 +1,1 @@
+"""``gpuadvise whatif``: one kernel compiled with several register caps."""

@@ -1,0 +1,55 @@
+"""``gpuadvise whatif``: which block size and register cap suit a kernel, before it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gpuadvise.cli import options
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import Text, pick, read
+
+EXAMPLES = """\
+  gpuadvise whatif kernel.cu --kernel sgemm --arch sm_90
+  gpuadvise whatif kernel.cu --kernel 'scale<float, 4>' --block 128,256,512 --gpu h200
+  gpuadvise whatif kernel.cu --kernel fir --registers 32,48,64 --gpu l4 --format json
+  gpuadvise whatif kernel.cu --kernel tile --block-define TILE --block 128,256 --gpu a100"""
+
+
+def command(
+    words: Annotated[
+        list[str], typer.Argument(metavar="FILE", help="A .cu file; -- options of NVRTC.")
+    ],
+    kernel: Annotated[Text, pick("kernel")] = None,
+    block: Annotated[str, pick("block", "Threads per block, several.")] = "128,256,512",
+    registers: Annotated[str, pick("registers")] = "auto",
+    dynamic_smem: Annotated[Text, pick("dynamic_smem")] = None,
+    block_define: Annotated[Text, pick("block_define")] = None,
+    arch: Annotated[Text, pick("arch", "Target: sm_90 or 8.6.")] = None,
+    gpu: options.Gpu = None,
+    device: options.Live = None,
+    snapshot: options.Snapshot = None,
+    include: Annotated[list[str] | None, pick("include")] = None,
+    define: Annotated[list[str] | None, pick("define")] = None,
+    format: options.FormatName = Format.TEXT,
+    get: options.Get = None,
+) -> Exit:
+    """Compile one kernel of FILE with several register caps, and say which suits."""
+    from gpuadvise.cli.kernels.request import parse_build, parse_files
+    from gpuadvise.cli.whatif.answer import WhatIfRequest, answered, parse_sizes
+
+    request = WhatIfRequest(
+        files=parse_files(words),
+        kernel=kernel,
+        blocks=parse_sizes("--block", block, low=1, high=1024),
+        caps=None
+        if registers.strip() == "auto"
+        else parse_sizes("--registers", registers, low=16, high=255),
+        dynamic_smem=read("dynamic_smem", dynamic_smem) or 0,
+        block_define=block_define,
+        device={"gpu": gpu, "cc": arch, "device": device, "from": snapshot},
+        build=parse_build("nvrtc", include or [], define or [], words),
+    )
+    return answered(request, Output(format=format, fields=tuple(get or ())))

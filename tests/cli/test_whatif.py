@@ -1,0 +1,197 @@
+"""``gpuadvise whatif``, and ``kernels`` of source files: compiled by NVRTC, without a GPU."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gpuadvise.advisor.backends import nvrtc
+from gpuadvise.advisor.errors import Unavailable
+from gpuadvise.cli.schema import bundled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VALID = Draft202012Validator(json.loads(bundled("whatif"))).validate
+KERNELS = """\
+#include <cstdio>
+#include <vector>
+#include "taps.h"
+
+template <typename T, int N> __global__ void fir(T *out, const T *in) {
+  T taps[N];
+  for (int k = 0; k < N; ++k) taps[k] = in[k * TAP_STRIDE + threadIdx.x];
+  T sum = 0;
+  for (int k = 0; k < N; ++k) sum += taps[k] * taps[N - 1 - k] + taps[(k * 7) % N];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+extern "C" __global__ void __launch_bounds__(256) bounded(float *out, const float *in) {
+  float v[48];
+  for (int k = 0; k < 48; ++k) v[k] = in[k * 99 + threadIdx.x];
+  float s = 0;
+  for (int k = 0; k < 48; ++k) s += v[k] * v[47 - k];
+  out[threadIdx.x] = s;
+}
+static std::vector<float> table;
+int main() {
+  const int n = 64;
+  fir<float, n><<<1, 256>>>(nullptr, nullptr);
+  printf("done");
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _compiler() -> None:
+    try:
+        nvrtc.library()
+    except Unavailable as error:
+        pytest.skip(error.message)
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taps.h").write_text(
+        "#pragma once\n#define TAP_STRIDE 99\nint host() { return 1; }\n"
+    )
+    path = tmp_path / "k.cu"
+    path.write_text(KERNELS)
+    return path
+
+
+def result(cli, *args: str) -> dict:
+    ran = cli("whatif", "k.cu", *args, "--format", "json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    VALID(document)
+    return document["result"]
+
+
+def test_kernels_of_a_source_file(source: Path, cli) -> None:
+    ran = cli("kernels", "k.cu", "--arch", "sm_90,sm_80", "--format", "json")
+    assert ran.code == 0, ran.err
+    kernels = json.loads(ran.out)["result"]["kernels"]
+    assert sorted((k["demangled"] or k["name"], k["arch"]) for k in kernels) == [
+        (name, arch)
+        for name in ("bounded", "void fir<float, 64>(float*, float const*)")
+        for arch in ("sm_80", "sm_90")
+    ]
+    assert all(k["registers"] > 8 for k in kernels)
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no toolkit on PATH")
+def test_nvcc_takes_the_whole_file(source: Path, cli) -> None:
+    ran = cli("kernels", "k.cu", "--arch", "sm_90", "--compiler", "nvcc", "--format", "json")
+    assert ran.code == 0, ran.err
+    assert len(json.loads(ran.out)["result"]["kernels"]) == 2
+
+
+def test_the_compiler_speaks_for_itself(source: Path, cli) -> None:
+    source.write_text(KERNELS.replace("T sum = 0;", "T sum = zero;"))
+    ran = cli("kernels", "k.cu", "--arch", "sm_90")
+    assert (ran.code, ran.out) == (2, "")
+    assert 'k.cu(8): error: identifier "zero" is undefined' in ran.err
+    assert '"k.cu" does not compile for sm_90.' in ran.err
+
+
+def test_a_header_that_is_missing_is_named(source: Path, cli) -> None:
+    source.write_text(KERNELS.replace("taps.h", "tops.h"))
+    ran = cli("kernels", "k.cu", "--arch", "sm_90")
+    assert ran.code == 2
+    assert 'It includes "tops.h", which is not found.' in ran.err
+    (source.parent / "include").mkdir()
+    (source.parent / "taps.h").rename(source.parent / "include" / "tops.h")
+    assert cli("kernels", "k.cu", "--arch", "sm_90", "-I", "include").code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--arch", "sm_12"], "does not know sm_12"),
+        ([], "is compiled for a target"),
+        (["--arch", "sm_90", "--compiler", "gcc"], "--compiler"),
+        (["--arch", "sm_90", "--", "--no-such-option"], "no-such-option"),
+    ],
+)
+def test_what_cannot_be_compiled_is_said(args: list[str], words: str, source: Path, cli) -> None:
+    ran = cli("kernels", "k.cu", *args)
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.err
+
+
+def test_every_candidate_is_in_the_table_and_the_compilers_own_wins_ties(source: Path, cli) -> None:
+    found = result(cli, "--kernel", "fir", "--gpu", "h200", "--registers", "24,32,40,255")
+    assert found["kernel"] == "fir<float, 64>"
+    assert [(c["block"], c["register_cap"]) for c in found["candidates"]] == [
+        (block, cap) for block in (128, 256, 512) for cap in (None, 24, 32, 40, 255)
+    ]
+    assert found["compiled"] == 5
+    by = {(c["block"], c["register_cap"]): c for c in found["candidates"]}
+    assert by[256, 24]["registers"] <= 24
+    assert by[256, 24]["spill_stores"] > 0
+    assert by[256, 24]["dropped"].startswith("spills")
+    assert by[256, None]["dropped"] is None
+    assert found["pick"]["register_cap"] is None
+
+
+def test_caps_act_on_a_kernel_with_bounds(source: Path, cli) -> None:
+    found = result(cli, "--kernel", "bounded", "--arch", "sm_90", "--registers", "24,128")
+    by = {(c["block"], c["register_cap"]): c for c in found["candidates"]}
+    assert by[128, 24]["registers"] <= 24 < by[128, None]["registers"]
+    assert by[512, None]["dropped"] == "cannot be launched"
+
+
+def test_auto_takes_the_steps_of_occupancy(source: Path, cli) -> None:
+    found = result(cli, "--kernel", "fir<double, 32>", "--gpu", "h200")
+    caps = {c["register_cap"] for c in found["candidates"]} - {None}
+    assert caps
+    assert all(cap % 8 == 0 or cap == 255 for cap in caps)
+
+
+def test_a_macro_may_hold_the_block_size(source: Path, cli) -> None:
+    source.write_text(
+        "__global__ void tile(float *a) { __shared__ float t[TILE];"
+        " t[threadIdx.x] = a[threadIdx.x]; __syncthreads(); a[threadIdx.x] = t[TILE - 1 - threadIdx.x]; }"
+    )
+    found = result(cli, "--arch", "sm_90", "--block-define", "TILE", "--registers", "32")
+    assert [c["static_smem"] for c in found["candidates"] if c["register_cap"] is None] == [
+        512, 1024, 2048,
+    ]  # fmt: skip
+
+
+def test_thirty_three_candidates_take_seconds(source: Path, cli) -> None:
+    caps = "24,32,40,48,56,64,80,96,112,128"
+    began = time.perf_counter()
+    found = result(cli, "--kernel", "fir", "--gpu", "h200", "--registers", caps)
+    assert len(found["candidates"]) == 33
+    assert time.perf_counter() - began < 10 * 3  # a shared machine may be slower than the goal
+
+
+def test_the_short_form(source: Path, cli) -> None:
+    ran = cli("kernels", "k.cu", "--what-if", "--filter", "bounded", "--arch", "sm_90")
+    assert ran.code == 0, ran.err
+    assert "Begin with 256 threads and no cap." in ran.out
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["k.cu"], "is compiled for a target"),
+        (["k.cu", "--arch", "sm_90"], "the file has 2 kernels"),
+        (["k.cu", "--arch", "sm_90", "--kernel", "nothing"], "no kernel"),
+        (["k.ptx", "--arch", "sm_90"], "PTX is compiled by drivers alone"),
+        (["k.cu", "--arch", "sm_90", "--block", "0"], "--block"),
+        (["none.cu", "--arch", "sm_90"], "No such file"),
+    ],
+)
+def test_questions_that_cannot_be_answered(args: list[str], words: str, source: Path, cli) -> None:
+    ran = cli("whatif", *args)
+    assert ran.code in (2, 3)
+    assert ran.out == ""
+    assert words in ran.err
