@@ -63,6 +63,9 @@ RULE = Rule(
     check=check,
     examples=Examples(
         fires={"name": "my_sgemm_tiled", "profile": {"time": "2ms", "instructions": 7e8}},
-        quiet={"name": "cutlass::Kernel2<cutlass_80_simt_sgemm>", "profile": {"time": "2ms", "instructions": 7e8}},
+        quiet={
+            "name": "cutlass::Kernel2<cutlass_80_simt_sgemm>",
+            "profile": {"time": "2ms", "instructions": 7e8},
+        },
     ),
 )
