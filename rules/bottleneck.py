@@ -51,7 +51,7 @@ def admits(limiter: Limiter, family: Family) -> bool:
             return True
         case TooLittleWork() | LastWave() | Imbalance():
             few = isinstance(limiter, TooLittleWork)
-            return few and family in (Family.LATENCY, Family.DIVERGENCE)
+            return few and family is Family.LATENCY
         case IssueBound():
             return family in (Family.DIVERGENCE, Family.ARITHMETIC, Family.REUSE, Family.SPILLS)
         case AtRoof():
@@ -68,7 +68,7 @@ def _lifts_roof(unit: str, family: Family) -> bool:
     if family is Family.BANKS:
         return unit in _SHARED
     if family is Family.WIDTH:
-        return unit in ("l1/shared", "lsu", "l2", "adu")
+        return unit in ("dram", "l1/shared", "lsu", "l2", "adu")
     if family in (Family.DIVERGENCE, Family.ARITHMETIC):
         return unit not in _MEMORY and unit != "tensor"
     return False

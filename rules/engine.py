@@ -122,6 +122,8 @@ EXPLAINED = {
         "load-imbalance",
         "implicit-double",
     ),
+    "redundant-global-loads": ("uncoalesced-access",),
+    "uncoalesced-access": ("bank-conflicts",),
     "narrow-loads": (
         "uncoalesced-access",
         "atomic-contention",

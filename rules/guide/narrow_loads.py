@@ -32,7 +32,7 @@ COALESCED = 24.0  # a misaligned warp uses 25.6
 WORD = 4.0
 WIDEST = 16.0
 # From here on memory is as busy as 4-byte words make it anyway.
-MEMORY_BUSY = 0.6
+MEMORY_BUSY = 0.7
 # Requests to global memory per instruction, and shared requests per global one: a kernel that
 # moves data has many of the first and none of the second.
 STREAMING = 0.03
@@ -130,7 +130,7 @@ def _may_help(limiter: Limiter) -> bool:
         case LatencyBound():
             return limiter.stall in ("long_scoreboard", "lg_throttle", "drain")
         case AtRoof():
-            return limiter.unit in ("l1/shared", "lsu", "adu", "l2")
+            return limiter.unit in ("dram", "l1/shared", "lsu", "adu", "l2")
         case _:
             return False
 
@@ -176,7 +176,7 @@ RULE = Rule(
     ),
     when=(
         "A profile shows coalesced loads of at most 4 bytes per thread in a kernel that only moves data, "
-        "and device memory below 60 % of its bandwidth."
+        "and device memory below 70 % of its bandwidth."
     ),
     thresholds=(
         Threshold(name="word", value=WORD, unit="bytes per thread", source="measured on an H200"),
@@ -207,14 +207,14 @@ RULE = Rule(
         edges=(
             {
                 "profile": {
-                    "dram_throughput": 0.59,
+                    "dram_throughput": 0.69,
                     "stalls": {"long_scoreboard": 90},
                     "loads": {"requests": 1e6, "sectors": 4e6, "used_bytes": 32},
                 }
             },
             {
                 "profile": {
-                    "dram_throughput": 0.6,
+                    "dram_throughput": 0.7,
                     "stalls": {"long_scoreboard": 90},
                     "loads": {"requests": 1e6, "sectors": 4e6, "used_bytes": 32},
                 }

@@ -115,7 +115,7 @@ def test_a_long_name_stands_below_the_title(cli, tmp_path: Path) -> None:
 
 def test_a_profile_from_stdin(cli, monkeypatch) -> None:
     text = '"ID","Kernel Name","Block Size","Grid Size","Metric Name","Metric Value"\n'
-    text += '"0","k","(33, 1, 1)","(1, 1, 1)","x","1"\n'
+    text += '"0","k","(33, 1, 1)","(1000, 1, 1)","x","1"\n'
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     ran = cli("advise", "--ncu", "-", "--select", "partial-warp", "--format", "json")
     assert [f["location"]["kernel"] for f in json.loads(ran.out)["findings"]] == ["k"]
