@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
-from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import SHOWN, and_list, inert, plural, quoted
+from gpuadvise.cli.colour import coloured
 from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.streams import abandon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import TextIO
 
     from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.exits import Exit
-
-
-# What stands for a stream that the caller closed: no input, an output that refuses, no notes.
-_MODES = {"stdin": "r", "stdout": "r", "stderr": "w"}
-
-
-def prepare() -> None:
-    """Open what the caller closed, and let no character of an answer stop it.
-
-    A closed stream is None in Python, ``print`` then writes to another one, and the next file
-    that is opened gets its number.
-    """
-    for name, mode in _MODES.items():
-        if getattr(sys, name) is None:
-            stands_in = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - for good
-            setattr(sys, name, stands_in)
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-
-
-def abandon(stream: TextIO) -> None:
-    """Send what *stream* still holds to nowhere; the interpreter would complain of it at exit."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, stream.fileno())
-    os.close(null)
 
 
 class ClosedPipe(Exception):
@@ -106,10 +80,21 @@ def _text(answer: Answer, output: Output) -> str | None:
         return "".join(f"{bare_field(answer, path)}\n" for path in output.fields)
     if output.format in answer.documents:
         return answer.documents[output.format]()
-    if output.format == Format.TEXT and sys.stdout.isatty():
-        import_module("gpuadvise.cli.render.terminal").show(answer.blocks())
-        return None
+    if output.format == Format.TEXT and (sys.stdout.isatty() or coloured()):
+        return _for_eyes(answer)
     return _rendered(answer, output.format)
+
+
+def _for_eyes(answer: Answer) -> str | None:
+    terminal = import_module("gpuadvise.cli.render.terminal")
+    if not sys.stdout.isatty():
+        return str(terminal.in_colour(answer.blocks()))
+    try:
+        terminal.show(answer.blocks(), coloured=coloured())
+        sys.stdout.flush()
+    except OSError as error:
+        raise _unwritten(error) from None
+    return None
 
 
 def _rendered(answer: Answer, name: str) -> str:

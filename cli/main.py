@@ -8,14 +8,16 @@ import sys
 
 from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.prose import SHOWN
-from gpuadvise.cli.emit import ClosedPipe, complain, prepare, stream
+from gpuadvise.cli.emit import ClosedPipe, complain, stream
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.streams import prepare
 
 PROGRAM = "gpuadvise"
 # Longest message of the option parser that is repeated whole; it may quote a huge argument.
 _LONGEST_MESSAGE = 300
 # Objects beyond those freed: more than imports leave behind, far fewer than fill a memory.
 _FIRST_COLLECTION = 50_000
+_SHOW_FAULTS = "GPUADVISE_TRACEBACK"
 
 
 def run() -> int:
@@ -28,6 +30,11 @@ def run() -> int:
     prepare()
     try:
         return main()
+    except Exception as fault:  # ours, or the system's: one sentence, and no threshold's exit code
+        if os.environ.get(_SHOW_FAULTS):
+            raise
+        complain(_told(fault), f"{_SHOW_FAULTS}=1 shows where; please report it.")
+        return Exit.UNAVAILABLE
     finally:
         gc.freeze()
 
@@ -67,6 +74,12 @@ def _run(args: list[str]) -> int:
         complain(_shortened(error.format_message()), None)
         return Exit.BAD_INPUT
     return int(code or Exit.RAN)
+
+
+def _told(fault: Exception) -> str:
+    if isinstance(fault, OSError):
+        return _shortened(f"The system refused: {fault.strerror or fault}.")
+    return _shortened(f"gpuadvise itself failed ({type(fault).__name__}: {fault}).")
 
 
 def _shortened(message: str) -> str:

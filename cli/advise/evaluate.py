@@ -177,7 +177,7 @@ class Call:
 
 def advise(call: Call, output: Output) -> Exit:
     """Run the rules over the evidence of *call* and print what they say."""
-    settings = read_settings(Path.cwd())
+    settings = read_settings(Path())
     asked = call.given.get("fail_on")
     option = "--fail-on" if asked else f"{settings.file}: fail_on"
     limit = threshold(option, asked or settings.fail_on)
