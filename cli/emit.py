@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import SHOWN, and_list, inert, plural, quoted
 from gpuadvise.cli.colour import coloured
-from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.formats import GITHUB, Format, Output
 from gpuadvise.cli.streams import abandon
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def emit(answer: Answer, output: Output) -> Exit:
     The text is complete before the first byte is written.
     """
     text = _text(answer, output)
-    note(*answer.notes)
+    note(*answer.notes, *answer.failed)
     if text is not None:
         stream([text])
     return answer.exit
@@ -78,11 +78,23 @@ def _say(kind: str, sentence: str) -> None:
 def _text(answer: Answer, output: Output) -> str | None:
     if output.fields:
         return "".join(f"{bare_field(answer, path)}\n" for path in output.fields)
+    if output.format == GITHUB:
+        return _annotations(answer)
     if output.format in answer.documents:
         return answer.documents[output.format]()
     if output.format == Format.TEXT and (sys.stdout.isatty() or coloured()):
         return _for_eyes(answer)
     return _rendered(answer, output.format)
+
+
+def _annotations(answer: Answer) -> str:
+    """Return workflow commands: why a gate says no first, for a runner shows only ten."""
+    from gpuadvise.cli.render import github
+
+    title = f"gpuadvise {answer.command}"
+    failed = "".join(github.annotation("error", title, text) for text in answer.failed)
+    document = answer.documents.get(GITHUB)
+    return failed + (document() if document else github.annotated(answer.command, answer.blocks()))
 
 
 def _for_eyes(answer: Answer) -> str | None:
@@ -115,7 +127,7 @@ def _rendered(answer: Answer, name: str) -> str:
             from gpuadvise.cli.render import markdown
 
             return markdown.render(answer.blocks())
-    accepted = list(dict.fromkeys([*map(str, Format), *sorted(answer.documents)]))
+    accepted = list(dict.fromkeys([*map(str, Format), *sorted(answer.documents), GITHUB]))
     raise BadInput(
         f"--format {quoted(name)} is not a format of {answer.command}.",
         hint=f"Use {and_list(accepted, 'or')}.",

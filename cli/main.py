@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from itertools import pairwise
 
 from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.prose import SHOWN
@@ -41,11 +42,12 @@ def run() -> int:
 
 def main(args: list[str] | None = None) -> int:
     """Run the command line *args* (default: the process's own) and return its exit code."""
+    args = sys.argv[1:] if args is None else args
     try:
-        return _run(sys.argv[1:] if args is None else args)
+        return _run(args)
     except GpuAdviseError as error:
         complain(error.message, error.hint)
-        return error.exit_code
+        return error.exit_code if _annotated(args, error) else Exit.UNAVAILABLE
     except ClosedPipe:
         return Exit.CLOSED_PIPE
     except KeyboardInterrupt:
@@ -53,6 +55,23 @@ def main(args: list[str] | None = None) -> int:
     except MemoryError:
         complain("No memory is left.", "Free some, or raise its limit (ulimit -v).")
         return Exit.UNAVAILABLE
+
+
+def _annotated(args: list[str], error: GpuAdviseError) -> bool:
+    """Write *error* where a workflow shows it, if *args* ask for that; False: it cannot be."""
+    if not any(pair in _ANNOTATIONS for pair in pairwise([*args, ""])):
+        return True
+    from gpuadvise.cli.render import github
+
+    try:
+        stream([github.annotation("error", PROGRAM, error.message)])
+    except (GpuAdviseError, ClosedPipe):
+        return False
+    return True
+
+
+# What the option parser would say, had it come so far.
+_ANNOTATIONS = {("--format", "github"), ("-f", "github")}
 
 
 def _run(args: list[str]) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.kernel_occupancy import NO_BLOCK
 from gpuadvise.advisor.binaries.model import Exactness
-from gpuadvise.advisor.resource_diff.pairs import final, numbers, paired
+from gpuadvise.advisor.resource_diff.pairs import final, numbers, paired, stable_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +22,8 @@ class Status(StrEnum):
 
     WORSE = "worse"  # a lower occupancy tier, or it can no longer start
     SPILLS_MORE = "spills more"  # in its tier
+    MORE_STACK = "more stack"  # in its tier
+    TRADE_OFF = "trade-off"  # occupancy against spills or stack: only a measurement can tell
     BETTER = "better"
     SAME_TIER = "same tier"  # numbers changed, occupancy did not
     UNKNOWN = "unknown"  # numbers changed, and there is no occupancy to compare
@@ -53,6 +55,11 @@ class Side:
             return None
         return (kernel.spill_stores or 0) + (kernel.spill_loads or 0)
 
+    @property
+    def stack(self) -> int | None:
+        """Bytes of a thread's stack, of the frame where that is all there is; None: not known."""
+        return self.kernel.stack if self.kernel.stack is not None else self.kernel.frame
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelChange:
@@ -64,8 +71,32 @@ class KernelChange:
 
     @property
     def spills_more(self) -> bool:
-        """Whether it spills more than before, whatever became of its occupancy."""
-        return self.old is not None and self.new is not None and _spills_more(self.old, self.new)
+        """Whether it spills more or needs more stack than before, whatever became of its tier."""
+        if self.old is None or self.new is None:
+            return False
+        return _spills_more(self.old, self.new) or _more_stack(self.old, self.new)
+
+    @property
+    def tiers_known(self) -> bool:
+        """Whether both builds tell an occupancy."""
+        if self.old is None or self.new is None:
+            return False
+        return None not in (self.old.tier, self.new.tier)
+
+    @property
+    def spills_known(self) -> bool:
+        """Whether both builds tell spills or stack."""
+        if self.old is None or self.new is None:
+            return False
+        spills, stack = (self.old.spills, self.new.spills), (self.old.stack, self.new.stack)
+        return None not in spills or None not in stack
+
+    @property
+    def renamed(self) -> bool:
+        """Whether the builds call it by different names."""
+        if self.old is None or self.new is None:
+            return False
+        return stable_name(self.old.kernel.name) != stable_name(self.new.kernel.name)
 
     @property
     def kernel(self) -> Kernel:
@@ -94,11 +125,20 @@ def status(old: Side | None, new: Side | None) -> Status:
         return Status.NEW if old is None else Status.REMOVED
     if old.tier == new.tier and alike(old.kernel, new.kernel):
         return Status.UNCHANGED
-    if old.tier is None or new.tier is None:
-        return Status.SPILLS_MORE if _spills_more(old, new) else Status.UNKNOWN
-    if new.tier != old.tier:
-        return Status.WORSE if new.tier < old.tier else Status.BETTER
-    return Status.SPILLS_MORE if _spills_more(old, new) else Status.SAME_TIER
+    if old.tier is None or new.tier is None or new.tier == old.tier:
+        return _in_tier(old, new)
+    if new.tier < old.tier:
+        return Status.TRADE_OFF if new.tier and _spills_far_less(old, new) else Status.WORSE
+    grown = _spills_more(old, new) or _more_stack(old, new)
+    return Status.TRADE_OFF if grown else Status.BETTER
+
+
+def _in_tier(old: Side, new: Side) -> Status:
+    if _spills_more(old, new):
+        return Status.SPILLS_MORE
+    if _more_stack(old, new):
+        return Status.MORE_STACK
+    return Status.UNKNOWN if None in (old.tier, new.tier) else Status.SAME_TIER
 
 
 def alike(old: Kernel, new: Kernel) -> bool:
@@ -109,3 +149,12 @@ def alike(old: Kernel, new: Kernel) -> bool:
 
 def _spills_more(old: Side, new: Side) -> bool:
     return old.spills is not None and new.spills is not None and new.spills > old.spills
+
+
+def _spills_far_less(old: Side, new: Side) -> bool:
+    """Return whether at least half of the spilled bytes are gone: a gain that may pay for a tier."""
+    return bool(old.spills) and new.spills is not None and new.spills * 2 <= (old.spills or 0)
+
+
+def _more_stack(old: Side, new: Side) -> bool:
+    return old.stack is not None and new.stack is not None and new.stack > old.stack

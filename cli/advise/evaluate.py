@@ -22,7 +22,6 @@ from gpuadvise.cli.advise.judge import (
     baseline,
     can_meet,
     check_threshold_reachable,
-    met_note,
     ranked,
     threshold,
     threshold_unreachable,
@@ -222,5 +221,5 @@ def _whole(
     )
     files = (*evidence.files, *evidence.profiles)
     source = next((file for file in files if file != "-"), None)
-    notes = [*evidence.notes, *met_note(advised.findings, limit)]
+    notes = evidence.notes
     return emit(answer(advised, call.shown, limit, notes, source=source), output)

@@ -279,6 +279,6 @@ def all_cc_answer(request: OccupancyRequest) -> Answer:
         result={"sweep": table},
         blocks=lambda: capabilities(found),
         rows=[flat(row) for row in table] if request.output.format == Format.CSV else table,
-        notes=notes,
+        failed=notes,
         exit=code,
     )
