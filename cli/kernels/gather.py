@@ -31,6 +31,13 @@ class GatheredItems:
     kernels: int = 0  # before any filter
     listed: int = 0  # kernels after it
     damage: list[Damage] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)  # files without device code
+    unfit: set[Capability] = field(default_factory=set)  # targets that the GPU cannot run
+
+    @property
+    def total(self) -> int:
+        """All that went by."""
+        return self.entries + self.kernels + len(self.damage)
 
     def count(self, item: Item | EntryTally) -> None:
         """Take note of *item*."""
@@ -77,9 +84,12 @@ class Gatherer:
                 items = read_stream(sys.stdin.buffer, "standard input", alone)
             else:
                 items = read(path, options)
+            before = self.gathered.total
             for item in shown(items, self.progress):
                 self.gathered.count(item)
                 yield item
+            if self.gathered.total == before:
+                self.gathered.empty.append(path)
 
     def _select(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         fitting = tuple(entry for entry in entries if self._matches_gpu(entry.capability))
@@ -110,7 +120,10 @@ class Gatherer:
         target = kernel.capability
         if target is None:
             return not self.request.targets
-        return self._matches_gpu(target) and (self.gpu is None or sass_fits(target, self.gpu))
+        if self.gpu is not None and not sass_fits(target, self.gpu):
+            self.gathered.unfit.add(target)
+            return False
+        return self._matches_gpu(target)
 
 
 def same(target: Capability, capability: Capability) -> bool:

@@ -266,7 +266,11 @@ def why_nothing(request: KernelsRequest, choice: Choice | None, seen: GatheredIt
     options = [name for name, value in given.items() if value]
     if seen.kernels and options:
         verb = "leaves" if len(options) == 1 else "leave"
-        return f"{and_list(options)} {verb} none of {plural(seen.kernels, 'kernel')}."
+        why = ""
+        if seen.unfit and choice:
+            targets = and_list([target.target for target in sorted(seen.unfit)])
+            why = f": {choice.device.capability} cannot run {targets}"
+        return f"{and_list(options)} {verb} none of {plural(seen.kernels, 'kernel')}{why}."
     if seen.kernels:
         return f"No kernel, but {plural(seen.kernels, 'device function')}: --functions lists them."
     if seen.damage:
@@ -291,6 +295,7 @@ def notes(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) ->
     """Return what to say on stderr beside the answer."""
     seen = gatherer.gathered
     said = [*damage_notes(seen.damage)]
+    said += [f"There is no device code in {quoted_path(path)}." for path in seen.empty]
     if not (seen.listed or request.entries_only or request.output.format in READ):
         said.append(why_nothing(request, choice, seen))
     if seen.kernels and not can_demangle():

@@ -132,8 +132,10 @@ class BatchSession:
                     f"--batch: line {number}: {error.message}", hint=error.hint
                 ) from None
             self._bad += 1
-            complain(f"line {number}: {error.message}")
-            return ""
+            bad = f"line {number}: {error.message}"
+            complain(bad)
+            github = self._asked.output.format == GITHUB
+            return annotation("error", "gpuadvise occupancy", bad) if github else ""
 
     def verdict(self) -> Exit:
         """Return the exit code of the whole batch; raises BadInput when it was empty."""
