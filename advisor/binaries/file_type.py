@@ -9,6 +9,7 @@ from gpuadvise.advisor.binaries.fatbin.region import PATTERN
 from gpuadvise.advisor.binaries.host_file import DOS_MAGIC
 
 _ZIP = b"PK\x03\x04"
+_TAR, _TAR_AT = b"ustar", 257
 ARCHIVE = b"!<arch>\n"
 THIN_ARCHIVE = b"!<thin>\n"
 # What starts with these is unpacked by other tools: images packed whole have no container left.
@@ -31,6 +32,7 @@ class FileType(StrEnum):
     FATBIN = "fatbin"
     ARCHIVE = "archive"
     ZIP = "zip"
+    TAR = "tar"  # not packed
     PACKED = "packed"  # gzip, bzip2, xz, zstd, 7-zip or rpm, whatever is in it
     TEXT = "text"
     OTHER = "other"  # searched for containers all the same
@@ -46,6 +48,8 @@ def file_type_of(head: bytes) -> FileType:
         return FileType.ARCHIVE
     if head.startswith(_ZIP):
         return FileType.ZIP
+    if head[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
+        return FileType.TAR
     if head.startswith(_PACKED):
         return FileType.PACKED
     if head.startswith(_UTF16) or b"\0" not in head:

@@ -44,7 +44,9 @@ def gathered(request: KernelsRequest, gpu: Capability | None) -> Build:
         raise BadInput(f"There are no kernels in {name}.")
     chosen = kernels if gpu is None else _nearest(kernels)
     return Build(
-        kernels=tuple(chosen), damage=tuple(gatherer.gathered.damage), read=gatherer.gathered.kernels
+        kernels=tuple(chosen),
+        damage=tuple(gatherer.gathered.damage),
+        read=gatherer.gathered.kernels,
     )
 
 
