@@ -71,7 +71,18 @@ def _table(listed: list[Record]) -> Table:
         (*_kernel_row(record, name), Cell(_file(record))) if files else _kernel_row(record, name)
         for record, name in zip(listed, names, strict=True)
     )
-    return Table(columns=columns, rows=tuple(rows))
+    return Table(columns=columns, rows=_folded(rows))
+
+
+def _folded(rows: Iterable[tuple[Cell, ...]]) -> tuple[tuple[Cell, ...], ...]:
+    """Return *rows*, those that are the same in every column as one, with how many there are."""
+    name = [column.below for column in _KERNEL_COLUMNS].index(True)
+    return tuple(
+        row
+        if count == 1
+        else (*row[:name], Cell(f"{row[name].text} (x {count:,})"), *row[name + 1 :])
+        for row, count in Counter(rows).items()
+    )
 
 
 def _file(record: Record) -> str:
@@ -299,5 +310,5 @@ def notes(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) ->
     if not (seen.listed or request.entries_only or request.output.format in READ):
         said.append(why_nothing(request, choice, seen))
     if seen.kernels and not can_demangle():
-        said.append("Names stay mangled: install gpuadvise[binaries].")
+        said.append("Names stay mangled: the package pycxxfilt cannot be loaded.")
     return said

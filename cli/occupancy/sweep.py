@@ -233,7 +233,7 @@ def chart(points: Sequence[Point], by: Axis, width: int) -> Drawing:
     except ImportError:
         raise Unavailable(
             "--show needs the package plotext, which is not installed.",
-            hint="Install it with: pip install 'gpuadvise[plot]'.",
+            hint="Install it with: pip install plotext.",
         ) from None
     plotext.clear_figure()
     plotext.theme("clear")

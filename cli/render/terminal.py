@@ -56,7 +56,7 @@ def show(blocks: Iterable[Block], *, coloured: bool = True) -> None:
     """Print *blocks* on the terminal; raises OSError."""
     console = Console(highlight=False, no_color=not coloured, force_terminal=coloured or None)
     console.width = max(console.width, _NARROWEST)
-    console.print(render(blocks))
+    console.print(render(blocks), crop=False)
 
 
 # Logs of continuous integration and files have no width.
@@ -70,7 +70,7 @@ def in_colour(blocks: Iterable[Block]) -> str:
         width = int(columns) if columns.isdecimal() else _NO_WIDTH
         console = Console(file=text, force_terminal=True, color_system="standard", highlight=False)
         console.width = max(width, _NARROWEST)
-        console.print(render(blocks))
+        console.print(render(blocks), crop=False)
         return "".join(f"{harmless(line.rstrip(' '))}\n" for line in text.getvalue().splitlines())
 
 
@@ -91,9 +91,24 @@ def _block(block: Block) -> RenderableType:
         case Table():
             return _TableGrid(block)
         case Drawing():
-            return Text("\n".join(drawing_lines(block)), no_wrap=True)
+            return _WholeLines(block)
         case other:
             assert_never(other)
+
+
+@dataclass(frozen=True)
+class _WholeLines:
+    """A drawing or code: what is wider than the terminal runs on, for it may be copied.
+
+    Rich crops what it is told not to wrap, and half a flag is a wrong flag.
+    """
+
+    drawing: Drawing
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in drawing_lines(self.drawing):
+            yield Segment(line)
+            yield Segment.line()
 
 
 @dataclass(frozen=True)

@@ -245,3 +245,17 @@ def test_why_nothing_is_left_names_the_target(cli, files: dict[str, Path]) -> No
     ran = cli("kernels", str(files["good"]), "--gpu", "a100", "--fail-under", "50%")
     assert ran.code == 2
     assert "--gpu leaves none of 1 kernel: 8.0 cannot run sm_90." in ran.err
+
+
+def test_equal_rows_are_folded_and_names_whole(cli, tmp_path: Path) -> None:
+    name = "a_name_longer_than_any_line_" * 5
+    members = {f"{letter}.so": log(name=name) for letter in "abc"}
+    with zipfile.ZipFile(tmp_path / "w.whl", "w") as file:
+        for member, text in members.items():
+            file.writestr(member, text)
+    ran = cli("kernels", str(tmp_path / "w.whl"))
+    assert ran.out.count(name) == 3  # in three members
+    twice = tmp_path / "twice.log"
+    twice.write_text(log(name=name))
+    ran = cli("kernels", str(twice), str(twice))
+    assert f"{name} (x 2)" in ran.out
