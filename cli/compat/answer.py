@@ -10,8 +10,8 @@ from gpuadvise.advisor.catalogue import entries
 from gpuadvise.advisor.compatibility.explain import headline
 from gpuadvise.advisor.compatibility.fit import NEW_ABI_CUDA, Outcome, fit, made_by_newer
 from gpuadvise.advisor.compatibility.gencode import fix_for
-from gpuadvise.advisor.compatibility.releases import branch_for_cuda, show
-from gpuadvise.advisor.compatibility.targets import virtual
+from gpuadvise.advisor.compatibility.releases import branch_for_cuda, last_driver, show
+from gpuadvise.advisor.compatibility.targets import number, virtual
 from gpuadvise.advisor.compatibility.verdict import judge, needed_cuda
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted
@@ -64,6 +64,7 @@ def result(held: Sequence[Held], gpu: Device, driver: Driver | None) -> dict[str
         "summary": answers[0]["summary"] if len(answers) == 1 else _summary(answers, _called(gpu)),
         "driver": driver_fields(driver),
         "needed_driver": needed_fields(needed),
+        "newest_driver": needed_fields(last_driver(number(gpu.capability))),
         "modules": _summed([each["modules"] for each in answers]),
         "answers": answers,
         "files": [row for each in judged for row in each["files"]],
@@ -127,7 +128,7 @@ def driver_fields(driver: Driver | None) -> dict[str, Any] | None:
 
 
 def needed_fields(cuda: Version | None) -> dict[str, Any] | None:
-    """Return the oldest driver that will do, by CUDA version and first branch."""
+    """Return a driver by its CUDA version and the first branch that supports it."""
     return cuda and {"cuda": show(cuda), "branch": branch_for_cuda(cuda)}
 
 

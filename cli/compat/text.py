@@ -55,7 +55,9 @@ def blocks(result: Mapping[str, Any], gpu: str) -> list[Block]:
 
 def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:
     driver, needed = result["driver"], result["needed_driver"]
-    judged = "any recent one" if driver is None else f"CUDA {driver['cuda']}"
+    newest = result["newest_driver"]
+    recent = f"any up to CUDA {newest['cuda']}" if newest else "any recent one"
+    judged = recent if driver is None else f"CUDA {driver['cuda']}"
     version = f"driver {driver['version']}" if driver and driver["version"] else ""
     rows = [
         Fact(label="GPU", value=Cell(gpu)),
@@ -63,6 +65,8 @@ def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:
     ]
     if needed:
         branch = f"driver {needed['branch']}" if needed["branch"] else ""
+        if newest and newest["branch"] and branch:
+            branch += f" to {newest['branch']}, the last for this GPU"
         rows.append(
             Fact(label="Needs", value=Cell(f"CUDA {needed['cuda']} or later"), remark=branch)
         )

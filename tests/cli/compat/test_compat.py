@@ -268,3 +268,16 @@ def test_a_listing_imports_nothing_that_reads_kernels(fatbin, command: str) -> N
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("gpu", "code", "said"),
+    [
+        ("gtx1080", "sass:61 ptx:61@8.0", "to 580, the last for this GPU"),
+        ("h100-sxm", "sass:90", "any recent one"),
+    ],
+)
+def test_the_newest_driver_that_a_gpu_still_has(
+    cli, fatbin, gpu: str, code: str, said: str
+) -> None:
+    assert said in cli("compat", fatbin(code), "--gpu", gpu).out
