@@ -27,6 +27,7 @@ from gpuadvise.advisor.binaries.read import read
 
 WHEEL = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "bin" / "cuobjdump"
 CUOBJDUMP = WHEEL if WHEEL.exists() else Path(shutil.which("cuobjdump") or WHEEL)
+GPUS = ("h100", "t4", "b200")
 PROGRAM = [sys.executable, "-m", "gpuadvise"]
 READER = """
 import collections, sys
@@ -110,7 +111,10 @@ def report(path: str, repetitions: int, processes: list[int]) -> None:
                 for count in processes
             },
             "all kernels, shown": [*PROGRAM, "kernels", path],
-            "one GPU's kernels, shown": [*PROGRAM, "kernels", path, "--gpu", "h100"],
+            **{  # of some libraries a GPU loads machine code, of others megabytes of PTX
+                f"what a GPU loads, shown ({gpu})": [*PROGRAM, "kernels", path, "--gpu", gpu]
+                for gpu in GPUS
+            },
             "cuobjdump --list-elf": [str(CUOBJDUMP), "--list-elf", path],
             "entries, shown": [*PROGRAM, "kernels", path, "--list"],
         },

@@ -33,6 +33,7 @@ class Answer(NamedTuple):
     findings: Sequence[Mapping[str, Any]] = ()
     not_evaluated: Sequence[Mapping[str, Any]] = ()
     notes: Sequence[str] = ()  # for stderr
+    failed: Sequence[str] = ()  # why a gate says no: after the notes, and as annotations
     documents: Mapping[str, Callable[[], str]] = MappingProxyType({})
     exit: Exit = Exit.RAN
 

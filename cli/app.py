@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from gpuadvise import __version__
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import SHOWN, and_list, quoted
+from gpuadvise.cli.colour import choose_colour
 from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.spellings import current
 
@@ -83,6 +84,23 @@ class _Command(_Helpful, TyperCommand):
             args, notes = current(self.name or "", args)
             note(*notes)
         return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: Context) -> list[Parameter]:
+        """Return the parameters, and what every command takes."""
+        *own, help_option = super().get_params(ctx)
+        return [*own, _color(), help_option]
+
+
+def _color() -> TyperOption:
+    from typer.core import TyperOption
+
+    return TyperOption(
+        param_decls=["color", "--color"],
+        metavar="WHEN",
+        help="Colour: auto, always or never.",
+        expose_value=False,
+        callback=lambda _ctx, _param, word: choose_colour(word),
+    )
 
 
 class LazyGroup(_Helpful, TyperGroup):

@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
-from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import SHOWN, and_list, inert, plural, quoted
-from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.colour import coloured
+from gpuadvise.cli.formats import GITHUB, Format, Output
+from gpuadvise.cli.streams import abandon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import TextIO
 
     from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.exits import Exit
-
-
-# What stands for a stream that the caller closed: no input, an output that refuses, no notes.
-_MODES = {"stdin": "r", "stdout": "r", "stderr": "w"}
-
-
-def prepare() -> None:
-    """Open what the caller closed, and let no character of an answer stop it.
-
-    A closed stream is None in Python, ``print`` then writes to another one, and the next file
-    that is opened gets its number.
-    """
-    for name, mode in _MODES.items():
-        if getattr(sys, name) is None:
-            stands_in = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - for good
-            setattr(sys, name, stands_in)
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-
-
-def abandon(stream: TextIO) -> None:
-    """Send what *stream* still holds to nowhere; the interpreter would complain of it at exit."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, stream.fileno())
-    os.close(null)
 
 
 # Lines of a compiler; the first errors explain the others.
@@ -59,7 +33,7 @@ def emit(answer: Answer, output: Output) -> Exit:
     The text is complete before the first byte is written.
     """
     text = _text(answer, output)
-    note(*answer.notes)
+    note(*answer.notes, *answer.failed)
     if text is not None:
         stream([text])
     return answer.exit
@@ -118,12 +92,35 @@ def _say(kind: str, sentence: str) -> None:
 def _text(answer: Answer, output: Output) -> str | None:
     if output.fields:
         return "".join(f"{bare_field(answer, path)}\n" for path in output.fields)
+    if output.format == GITHUB:
+        return _annotations(answer)
     if output.format in answer.documents:
         return answer.documents[output.format]()
-    if output.format == Format.TEXT and sys.stdout.isatty():
-        import_module("gpuadvise.cli.render.terminal").show(answer.blocks())
-        return None
+    if output.format == Format.TEXT and (sys.stdout.isatty() or coloured()):
+        return _for_eyes(answer)
     return _rendered(answer, output.format)
+
+
+def _annotations(answer: Answer) -> str:
+    """Return workflow commands: why a gate says no first, for a runner shows only ten."""
+    from gpuadvise.cli.render import github
+
+    title = f"gpuadvise {answer.command}"
+    failed = "".join(github.annotation("error", title, text) for text in answer.failed)
+    document = answer.documents.get(GITHUB)
+    return failed + (document() if document else github.annotated(answer.command, answer.blocks()))
+
+
+def _for_eyes(answer: Answer) -> str | None:
+    terminal = import_module("gpuadvise.cli.render.terminal")
+    if not sys.stdout.isatty():
+        return str(terminal.in_colour(answer.blocks()))
+    try:
+        terminal.show(answer.blocks(), coloured=coloured())
+        sys.stdout.flush()
+    except OSError as error:
+        raise _unwritten(error) from None
+    return None
 
 
 def _rendered(answer: Answer, name: str) -> str:
@@ -144,7 +141,7 @@ def _rendered(answer: Answer, name: str) -> str:
             from gpuadvise.cli.render import markdown
 
             return markdown.render(answer.blocks())
-    accepted = list(dict.fromkeys([*map(str, Format), *sorted(answer.documents)]))
+    accepted = list(dict.fromkeys([*map(str, Format), *sorted(answer.documents), GITHUB]))
     raise BadInput(
         f"--format {quoted(name)} is not a format of {answer.command}.",
         hint=f"Use {and_list(accepted, 'or')}.",

@@ -16,6 +16,10 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
 
 
+# Annotations of GitHub Actions: every command has its gate's, some one for each finding.
+GITHUB = "github"
+
+
 class Output(NamedTuple):
     """How the user wants the answer: a format, or single fields."""
 

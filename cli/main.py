@@ -5,17 +5,20 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from itertools import pairwise
 
 from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.prose import SHOWN
-from gpuadvise.cli.emit import ClosedPipe, complain, prepare, stream
+from gpuadvise.cli.emit import ClosedPipe, complain, stream
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.streams import prepare
 
 PROGRAM = "gpuadvise"
 # Longest message of the option parser that is repeated whole; it may quote a huge argument.
 _LONGEST_MESSAGE = 300
 # Objects beyond those freed: more than imports leave behind, far fewer than fill a memory.
 _FIRST_COLLECTION = 50_000
+_SHOW_FAULTS = "GPUADVISE_TRACEBACK"
 
 
 def run() -> int:
@@ -28,17 +31,23 @@ def run() -> int:
     prepare()
     try:
         return main()
+    except Exception as fault:  # ours, or the system's: one sentence, and no threshold's exit code
+        if os.environ.get(_SHOW_FAULTS):
+            raise
+        complain(_told(fault), f"{_SHOW_FAULTS}=1 shows where; please report it.")
+        return Exit.UNAVAILABLE
     finally:
         gc.freeze()
 
 
 def main(args: list[str] | None = None) -> int:
     """Run the command line *args* (default: the process's own) and return its exit code."""
+    args = sys.argv[1:] if args is None else args
     try:
-        return _run(sys.argv[1:] if args is None else args)
+        return _run(args)
     except GpuAdviseError as error:
         complain(error.message, error.hint, log=error.log)
-        return error.exit_code
+        return error.exit_code if _annotated(args, error) else Exit.UNAVAILABLE
     except ClosedPipe:
         return Exit.CLOSED_PIPE
     except KeyboardInterrupt:
@@ -46,6 +55,23 @@ def main(args: list[str] | None = None) -> int:
     except MemoryError:
         complain("No memory is left.", "Free some, or raise its limit (ulimit -v).")
         return Exit.UNAVAILABLE
+
+
+def _annotated(args: list[str], error: GpuAdviseError) -> bool:
+    """Write *error* where a workflow shows it, if *args* ask for that; False: it cannot be."""
+    if not any(pair in _ANNOTATIONS for pair in pairwise([*args, ""])):
+        return True
+    from gpuadvise.cli.render import github
+
+    try:
+        stream([github.annotation("error", PROGRAM, error.message)])
+    except (GpuAdviseError, ClosedPipe):
+        return False
+    return True
+
+
+# What the option parser would say, had it come so far.
+_ANNOTATIONS = {("--format", "github"), ("-f", "github")}
 
 
 def _run(args: list[str]) -> int:
@@ -67,6 +93,12 @@ def _run(args: list[str]) -> int:
         complain(_shortened(error.format_message()), None)
         return Exit.BAD_INPUT
     return int(code or Exit.RAN)
+
+
+def _told(fault: Exception) -> str:
+    if isinstance(fault, OSError):
+        return _shortened(f"The system refused: {fault.strerror or fault}.")
+    return _shortened(f"gpuadvise itself failed ({type(fault).__name__}: {fault}).")
 
 
 def _shortened(message: str) -> str:

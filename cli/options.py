@@ -273,8 +273,8 @@ _OUTPUT = {
     "fail_under": Option("SHARE", "Exit 1 below this share: 50% or 0.5.", v.share),
     "fail_on": Option("LEVEL", "Exit 1 on this or worse."),
     "fail_on_regression": Option("", "Exit 1 when a kernel's tier is worse."),
-    "fail_on_spills": Option("", "Exit 1 when a kernel spills more."),
-    "format": Option("FORMAT", "text, json, csv, ndjson or markdown.", spellings=("-f",)),
+    "fail_on_spills": Option("", "Exit 1 when a kernel spills more or takes more stack."),
+    "format": Option("FORMAT", "text, json, csv, ndjson, markdown or github.", spellings=("-f",)),
     "get": Option("FIELD", "Print one field as a bare value; may repeat."),
 }  # fmt: skip
 OPTIONS = {**_LAUNCH, **_KERNEL, **_MEMORY, **_TRANSFERS, **_FILES, **_OUTPUT}

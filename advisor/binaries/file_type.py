@@ -9,6 +9,7 @@ from gpuadvise.advisor.binaries.fatbin.region import PATTERN
 from gpuadvise.advisor.binaries.host_file import DOS_MAGIC
 
 _ZIP = b"PK\x03\x04"
+_TAR, _TAR_AT = b"ustar", 257
 ARCHIVE = b"!<arch>\n"
 THIN_ARCHIVE = b"!<thin>\n"
 # What starts with these is unpacked by other tools: images packed whole have no container left.
@@ -32,6 +33,7 @@ class FileType(StrEnum):
     FATBIN = "fatbin"
     ARCHIVE = "archive"
     ZIP = "zip"
+    TAR = "tar"  # not packed
     PACKED = "packed"  # gzip, bzip2, xz, zstd, 7-zip or rpm, whatever is in it
     TEXT = "text"
     REPORT = "report"  # of Nsight Compute
@@ -50,6 +52,8 @@ def file_type_of(head: bytes) -> FileType:
         return FileType.ZIP
     if head.startswith(_REPORT):
         return FileType.REPORT
+    if head[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
+        return FileType.TAR
     if head.startswith(_PACKED):
         return FileType.PACKED
     if head.startswith(_UTF16) or b"\0" not in head:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, assert_never, cast
 
 from gpuadvise.advisor.binaries.fatbin.containers import read_containers
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _SNIFFED = 1 << 12
 _MAX_DAMAGE = 1000
+_MAX_MEMBERS = 200_000
 MAX_LOADED = 1 << 28  # bytes handed to a driver in one piece
 
 
@@ -57,6 +59,8 @@ def _read(file: BinaryIO, span: FileSpan, place: Place, options: ReadOptions) ->
                 yield from _zip(file, place, options)
             case FileType.ARCHIVE:
                 yield from _archive(span, place, options)
+            case FileType.TAR:
+                yield from _tar(file, span, place, options)
             case FileType.TEXT:
                 from gpuadvise.advisor.binaries.text.reader import read_text  # most files are none
 
@@ -82,7 +86,14 @@ def _read(file: BinaryIO, span: FileSpan, place: Place, options: ReadOptions) ->
 
 def _image(form: FileType, span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
     if form is not FileType.CUBIN:
-        yield from read_containers(span, place, options)
+        nothing = True
+        for item in read_containers(span, place, options):
+            nothing = False
+            yield item
+        if nothing:
+            from gpuadvise.advisor.binaries.embedded import read_embedded  # few files need it
+
+            yield from read_embedded(span, place, options)
         return
     from gpuadvise.advisor.binaries.cubin.reader import (  # most files are containers
         describe,
@@ -112,6 +123,25 @@ def _archive(span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Ite
                 yield from _image(form, part, within, options)
             except Damaged as damage:
                 yield Damage(place=within.at(damage.offset), message=damage.message)
+
+
+def _tar(file: BinaryIO, span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
+    """Yield what the members of a tar that is not packed hold."""
+    import tarfile
+
+    try:
+        file.seek(0)
+        with tarfile.open(fileobj=file, mode="r:") as archive:
+            for member in islice(archive, _MAX_MEMBERS):
+                if not member.isreg() or not member.size:
+                    continue
+                part = span.part(member.offset_data, member.size)
+                within = place._replace(member=_joined(place.member, member.name))
+                form = file_type_of(part.read(0, min(_SNIFFED, part.size)))
+                if form in (FileType.CUBIN, FileType.HOST, FileType.FATBIN, FileType.OTHER):
+                    yield from _image(form, part, within, options)
+    except (tarfile.TarError, OSError, ValueError) as error:
+        raise Damaged(f"Its members cannot be followed: {error}.") from None
 
 
 def _zip(file: BinaryIO, place: Place, options: ReadOptions) -> Iterator[Item]:

@@ -21,6 +21,9 @@ AHEAD = 1 << 10
 # Real images read about their own size once. A forged one may name the same range again and again.
 _BUDGET_TIMES = 4
 _BUDGET_PLUS = 1 << 20
+# Holes of sparse files: what is skipped, and how many.
+_LEAST_HOLE = 1 << 20
+_MOST_HOLES = 10_000
 
 
 class Damaged(Exception):
@@ -85,6 +88,30 @@ class FileSpan:
         """Return the device and number of the file, which no other has while it is open."""
         status = os.fstat(self._file.fileno())
         return status.st_dev, status.st_ino
+
+    def holes(self) -> list[tuple[int, int]]:
+        """Return start and end of the parts that the file system does not even store: zeros."""
+        try:
+            status = os.fstat(self._file.fileno())
+        except OSError:
+            return []
+        if not hasattr(os, "SEEK_HOLE") or status.st_blocks * 512 + _LEAST_HOLE > status.st_size:
+            return []
+        found: list[tuple[int, int]] = []
+        at, end = self._start, self._start + self.size
+        with self._lock:
+            try:
+                while at < end and len(found) < _MOST_HOLES:
+                    hole = os.lseek(self._file.fileno(), at, os.SEEK_HOLE)
+                    try:
+                        at = os.lseek(self._file.fileno(), hole, os.SEEK_DATA)
+                    except OSError:  # no more data
+                        at = end
+                    if hole < end and at - hole >= _LEAST_HOLE:
+                        found.append((hole - self._start, min(at, end) - self._start))
+            except OSError:
+                return found
+        return found
 
     def view(self) -> memoryview:
         """Return all bytes; raises Damaged when they are not there."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.kernel_occupancy import NO_BLOCK
 from gpuadvise.advisor.binaries.model import Exactness
-from gpuadvise.advisor.resource_diff.pairs import final, numbers, paired
+from gpuadvise.advisor.resource_diff.pairs import final, numbers, paired, stable_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,6 +26,8 @@ class Status(StrEnum):
 
     WORSE = "worse"  # a lower occupancy tier for nothing, or it can no longer start
     SPILLS_MORE = "spills more"  # whatever tier that wins: local memory costs more than warps win
+    MORE_STACK = "more stack"  # in its tier
+    TRADE_OFF = "trade-off"  # occupancy against spills or stack: only a measurement can tell
     BETTER = "better"
     SAME_TIER = "same tier"  # numbers changed, occupancy did not
     UNKNOWN = "unknown"  # numbers changed, and there is no occupancy to compare
@@ -57,6 +59,11 @@ class Side:
             return None
         return (kernel.spill_stores or 0) + (kernel.spill_loads or 0)
 
+    @property
+    def stack(self) -> int | None:
+        """Bytes of a thread's stack, of the frame where that is all there is; None: not known."""
+        return self.kernel.stack if self.kernel.stack is not None else self.kernel.frame
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelChange:
@@ -68,16 +75,32 @@ class KernelChange:
 
     @property
     def spills_more(self) -> bool:
-        """Whether it spills more than before, whatever became of its occupancy."""
-        return self.old is not None and self.new is not None and _spills_more(self.old, self.new)
+        """Whether it spills more or needs more stack than before, whatever became of its tier."""
+        if self.old is None or self.new is None:
+            return False
+        return _spills_more(self.old, self.new) or _more_stack(self.old, self.new)
 
     @property
-    def stack_more(self) -> bool:
-        """Whether its stack frame grew, where nobody tells spills from local arrays."""
-        if self.old is None or self.new is None or self.new.spills is not None:
+    def tiers_known(self) -> bool:
+        """Whether both builds tell an occupancy."""
+        if self.old is None or self.new is None:
             return False
-        before, after = self.old.kernel.stack, self.new.kernel.stack
-        return before is not None and after is not None and after > before
+        return None not in (self.old.tier, self.new.tier)
+
+    @property
+    def spills_known(self) -> bool:
+        """Whether both builds tell spills or stack."""
+        if self.old is None or self.new is None:
+            return False
+        spills, stack = (self.old.spills, self.new.spills), (self.old.stack, self.new.stack)
+        return None not in spills or None not in stack
+
+    @property
+    def renamed(self) -> bool:
+        """Whether the builds call it by different names."""
+        if self.old is None or self.new is None:
+            return False
+        return stable_name(self.old.kernel.name) != stable_name(self.new.kernel.name)
 
     @property
     def kernel(self) -> Kernel:
@@ -106,25 +129,30 @@ def status(old: Side | None, new: Side | None) -> Status:
         return Status.NEW if old is None else Status.REMOVED
     if old.tier == new.tier and alike(old.kernel, new.kernel):
         return Status.UNCHANGED
-    if old.tier is None or new.tier is None:
-        return Status.SPILLS_MORE if _spills_more(old, new) else Status.UNKNOWN
-    if not new.tier or not old.tier:
-        return Status.WORSE if new.tier < old.tier else Status.BETTER
-    if _spills_more(old, new) and new.tier >= old.tier:
+    if _spills_more(old, new) and (new.tier is None or new.tier >= (old.tier or 0.0)):
         return Status.SPILLS_MORE
+    if old.tier is None or new.tier is None or new.tier == old.tier:
+        return _in_tier(old, new)
     if new.tier < old.tier:
-        return Status.BETTER if _pays(old, new) else Status.WORSE
-    return Status.BETTER if new.tier > old.tier else Status.SAME_TIER
+        return _lower(old, new)
+    return Status.TRADE_OFF if _more_stack(old, new) else Status.BETTER
 
 
-def _pays(old: Side, new: Side) -> bool:
-    """Return whether a lower tier ends spills, from half of the warps on.
+def _lower(old: Side, new: Side) -> Status:
+    """Return what a lower tier is.
 
     On an H200 kernels with fewer warps and no spills beat those with more warps and spills in 65
-    of 71 cases, and lost in none.
+    of 71 cases, and lost in none; below half of the warps nobody has measured it.
     """
-    ended = bool(old.spills) and new.spills is not None and 2 * new.spills <= (old.spills or 0)
-    return ended and (new.tier or 0.0) >= ENOUGH
+    if not new.tier or not _spills_far_less(old, new):
+        return Status.WORSE
+    return Status.BETTER if new.tier >= ENOUGH else Status.TRADE_OFF
+
+
+def _in_tier(old: Side, new: Side) -> Status:
+    if _more_stack(old, new):
+        return Status.MORE_STACK
+    return Status.UNKNOWN if None in (old.tier, new.tier) else Status.SAME_TIER
 
 
 def alike(old: Kernel, new: Kernel) -> bool:
@@ -135,3 +163,12 @@ def alike(old: Kernel, new: Kernel) -> bool:
 
 def _spills_more(old: Side, new: Side) -> bool:
     return old.spills is not None and new.spills is not None and new.spills > old.spills
+
+
+def _spills_far_less(old: Side, new: Side) -> bool:
+    """Return whether at least half of the spilled bytes are gone: a gain that may pay for a tier."""
+    return bool(old.spills) and new.spills is not None and new.spills * 2 <= (old.spills or 0)
+
+
+def _more_stack(old: Side, new: Side) -> bool:
+    return old.stack is not None and new.stack is not None and new.stack > old.stack

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Exactness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from gpuadvise.advisor.binaries.model import Kernel
 
@@ -25,13 +27,27 @@ def stable_name(name: str) -> str:
     return _HASHED.sub(r"_#\1#", _TEMPORARY.sub("tmpxft", name))
 
 
+# What changes in a member's path from release to release: libfoo.so.12.4, foo-1.2.3.dist-info,
+# foo.cpython-311-x86_64-linux-gnu.so, foo64_12.dll. A bare number (cuda124) may mean another library.
+_VERSION = re.compile(
+    r"(?<=\.so)(?:\.\d+)+|[-_.]v?\d+(?:\.\d+)+|\.cpython-\d+[\w-]*|\.cp\d+-\w+|(?<=64)_\d+(?=\.dll)"
+)
+
+
+def stable_member(kernel: Kernel) -> str | None:
+    """Return the path of the member that holds *kernel*, as in any other release; None: no member."""
+    member = kernel.place.member
+    return None if member is None else _VERSION.sub("", member)
+
+
 Pair = tuple["Kernel | None", "Kernel | None"]
 Groups = dict[object, list["Kernel"]]
 
 
 def final(kernels: Iterable[Kernel]) -> list[Kernel]:
-    """Return the kernels of *kernels* without device functions, copies with the same numbers once."""
-    return list({(k.name, k.capability, numbers(k)): k for k in kernels if k.entry}.values())
+    """Return *kernels* without device functions, copies in a member with the same numbers once."""
+    unique = {(stable_member(k), k.name, k.capability, numbers(k)): k for k in kernels if k.entry}
+    return list(unique.values())
 
 
 def numbers(kernel: Kernel) -> tuple[int | None, ...]:
@@ -53,25 +69,97 @@ def paired(old: Iterable[Kernel], new: Iterable[Kernel], *, by_target: bool) -> 
     """Yield each kernel of *old* with its successor in *new*; None where there is none.
 
     *by_target* keeps code for different targets apart; where one side does not name the
-    target (a bare listing), the name alone decides.
+    target (a bare listing), the name alone decides. Kernels of a wheel or archive are paired
+    within the same member; then those that moved between members that both builds have; a
+    library that only one build holds has no successor. Last come renamed kernels.
     """
-    groups = _grouped(old, by_target=by_target), _grouped(new, by_target=by_target)
+    old, new = list(old), list(new)
+    members = {stable_member(k) for k in old}, {stable_member(k) for k in new}
+    if len(members[0]) == len(members[1]) == 1 or None in members[0] | members[1]:
+        alone = yield from _complete(
+            _by_name(old, by_target=by_target, by_member=False),
+            _by_name(new, by_target=by_target, by_member=False),
+        )
+    else:
+        alone = yield from _complete(
+            _by_name(old, by_target=by_target, by_member=True),
+            _by_name(new, by_target=by_target, by_member=True),
+        )
+        both = members[0] & members[1]
+        yield from (pair for pair in alone if stable_member(_only(pair)) not in both)
+        alone = yield from _again([p for p in alone if stable_member(_only(p)) in both], by_target)
+    yield from _renamed(list(_without_targets(alone)))
+
+
+def _again(alone: list[Pair], by_target: bool) -> Generator[Pair, None, list[Pair]]:
+    left, right = _sides(alone)
+    return (
+        yield from _complete(
+            _by_name(left, by_target=by_target, by_member=False),
+            _by_name(right, by_target=by_target, by_member=False),
+        )
+    )
+
+
+def _sides(pairs: Iterable[Pair]) -> tuple[list[Kernel], list[Kernel]]:
+    pairs = list(pairs)
+    return [one for one, _ in pairs if one], [other for _, other in pairs if other]
+
+
+def _complete(old: Groups, new: Groups) -> Generator[Pair, None, list[Pair]]:
+    """Yield the pairs of both; return what is left alone."""
     alone: list[Pair] = []
-    for pair in _matched(*groups):
+    for pair in _matched(old, new):
         if None in pair:
             alone.append(pair)
         else:
             yield pair
-    yield from _without_targets(alone)
+    return alone
 
 
 def _without_targets(alone: list[Pair]) -> Iterator[Pair]:
     """Pair by name those that have no target, with whatever is left of that name."""
     nameless = {_stable(pair) for pair in alone if _only(pair).capability is None}
     yield from (pair for pair in alone if _stable(pair) not in nameless)
-    loose = [pair for pair in alone if _stable(pair) in nameless]
-    old = _grouped((one for one, _ in loose if one), by_target=False)
-    yield from _matched(old, _grouped((other for _, other in loose if other), by_target=False))
+    old, new = _sides(pair for pair in alone if _stable(pair) in nameless)
+    yield from _matched(
+        _by_name(old, by_target=False, by_member=False),
+        _by_name(new, by_target=False, by_member=False),
+    )
+
+
+# Less alike, and a lone kernel that went and one that came have nothing to do with each other.
+_ALIKE = 0.6
+_LONGEST_COMPARED = 2000
+
+
+def _renamed(pairs: list[Pair]) -> Iterator[Pair]:
+    """Pair the one kernel of a member and target that went with the one that came, if alike."""
+    places = [None if None not in pair else _place(pair) for pair in pairs]
+    gone = Counter(p for p, (_, new) in zip(places, pairs, strict=True) if p and new is None)
+    came = Counter(p for p, (old, _) in zip(places, pairs, strict=True) if p and old is None)
+    lone: dict[object, dict[bool, Kernel]] = {}
+    for place, pair in zip(places, pairs, strict=True):
+        if place is None or not gone[place] == came[place] == 1:
+            yield pair
+        else:
+            lone.setdefault(place, {})[pair[0] is None] = _only(pair)
+    for both in lone.values():
+        if _alike(both[False].name, both[True].name):
+            yield both[False], both[True]
+        else:
+            yield both[False], None
+            yield None, both[True]
+
+
+def _place(pair: Pair) -> tuple[object, ...]:
+    kernel = _only(pair)
+    return (stable_member(kernel), kernel.capability)
+
+
+def _alike(old: str, new: str) -> bool:
+    matcher = SequenceMatcher(None, old[:_LONGEST_COMPARED], new[:_LONGEST_COMPARED], False)
+    return matcher.ratio() >= _ALIKE
 
 
 def _only(pair: Pair) -> Kernel:
@@ -84,10 +172,11 @@ def _stable(pair: Pair) -> str:
     return stable_name(_only(pair).name)
 
 
-def _grouped(kernels: Iterable[Kernel], *, by_target: bool) -> Groups:
+def _by_name(kernels: Iterable[Kernel], *, by_target: bool, by_member: bool) -> Groups:
     groups: Groups = {}
     for kernel in kernels:
-        key = (stable_name(kernel.name), kernel.capability if by_target else None)
+        member = stable_member(kernel) if by_member else None
+        key = (member, stable_name(kernel.name), kernel.capability if by_target else None)
         groups.setdefault(key, []).append(kernel)
     return groups
 

@@ -78,7 +78,8 @@ def command(
         result=result(case),
         rows=rows(case),
         blocks=lambda: blocks(case),
-        notes=(*choice.notes, *notes),
+        notes=choice.notes,
+        failed=notes,
         exit=code,
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.limiter import Imbalance, LastWave, LatencyBound, TooLittleWork
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number, show_share
-from gpuadvise.cli.advise.judge import count_at_or_above, shares
+from gpuadvise.cli.advise.judge import count_at_or_above, met_note, shares
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
@@ -96,6 +96,7 @@ def answer(
             "sarif": lambda: sarif.render(advised.rules, findings, source),
             "github": lambda: github.render(findings, source),
         },
+        failed=met_note(advised.findings, limit),
         exit=exit_code(advised, limit),
     )
 

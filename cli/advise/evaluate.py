@@ -22,7 +22,6 @@ from gpuadvise.cli.advise.judge import (
     baseline,
     can_meet,
     check_threshold_reachable,
-    met_note,
     ranked,
     threshold,
     threshold_unreachable,
@@ -179,7 +178,7 @@ class Call:
 
 def advise(call: Call, output: Output) -> Exit:
     """Run the rules over the evidence of *call* and print what they say."""
-    settings = read_settings(Path.cwd())
+    settings = read_settings(Path())
     asked = call.given.get("fail_on")
     option = "--fail-on" if asked else f"{settings.file}: fail_on"
     limit = threshold(option, asked or settings.fail_on)
@@ -226,5 +225,5 @@ def _whole(
     )
     files = (*evidence.files, *evidence.profiles)
     source = next((file for file in files if file != "-"), None)
-    notes = [*evidence.notes, *met_note(advised.findings, limit)]
+    notes = evidence.notes
     return emit(answer(advised, call.shown, limit, notes, source=source), output)

@@ -75,7 +75,8 @@ def command(
         input=asked(case),
         result=result(case),
         blocks=lambda: blocks(case),
-        notes=(*notes, *below),
+        notes=notes,
+        failed=below,
         exit=code,
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))

@@ -10,10 +10,11 @@ from gpuadvise.advisor.catalogue import entries
 from gpuadvise.advisor.compatibility.explain import headline
 from gpuadvise.advisor.compatibility.fit import NEW_ABI_CUDA, Outcome, fit, made_by_newer
 from gpuadvise.advisor.compatibility.gencode import fix_for
-from gpuadvise.advisor.compatibility.releases import branch_for_cuda, show
-from gpuadvise.advisor.compatibility.targets import virtual
+from gpuadvise.advisor.compatibility.releases import branch_for_cuda, last_driver, show
+from gpuadvise.advisor.compatibility.targets import number, virtual
 from gpuadvise.advisor.compatibility.verdict import judge, needed_cuda
-from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table
 from gpuadvise.cli.compat import text
@@ -24,7 +25,7 @@ from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.options import read
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.model import Entry
@@ -37,22 +38,83 @@ if TYPE_CHECKING:
     from gpuadvise.cli.compat.request import Held
 
 
-def result(verdict: Verdict, survey: Survey, what: str, gpu: str) -> dict[str, Any]:
-    """Return what becomes of the code in *survey*, and what would mend it."""
-    complete = is_complete(verdict)
-    lacking = not is_complete(judge(survey, verdict.gpu))  # whatever the driver
-    needed = needed_cuda(survey, verdict.gpu)
+NONE = "none"  # no device code: an answer, and nothing that a gate could judge
+# From harmless to serious: the worst file decides.
+_ORDER = (NONE, "runs", "jit", "fails")
+_NO_CODE = (
+    "{} holds no device code{}: there is nothing in it for a driver to load. What a package "
+    "compiles where it runs (Triton, NVRTC, Numba) is in no file."
+)
+
+
+def worst(verdicts: Iterable[str]) -> str:
+    """Return the most serious of *verdicts*."""
+    return max(verdicts, key=_ORDER.index, default=NONE)
+
+
+def result(held: Sequence[Held], gpu: Device, driver: Driver | None) -> dict[str, Any]:
+    """Return what becomes of the code of each file, and of all: the worst decides."""
+    judged = [file_result(each, gpu, driver) for each in held]
+    answers = [each["answer"] for each in judged]
+    needed = max((each["needed"] for each in judged if each["needed"] is not None), default=None)
+    with_code = [each for each in answers if each["verdict"] != NONE]
     return {
-        "verdict": str(verdict.outcome),
-        "complete": complete,
-        "summary": headline(verdict, what, gpu, needed),
-        "driver": driver_fields(verdict.driver),
+        "verdict": worst(each["verdict"] for each in answers),
+        "complete": bool(with_code) and all(each["complete"] for each in with_code),
+        "summary": answers[0]["summary"] if len(answers) == 1 else _summary(answers, _called(gpu)),
+        "driver": driver_fields(driver),
         "needed_driver": needed_fields(needed),
-        "modules": counted(verdict),
-        "files": files(verdict),
-        "entries": [entry_fields(h, verdict) for h in survey.holdings],
-        "fix": fix_fields(verdict.gpu) if lacking else None,
+        "newest_driver": needed_fields(last_driver(number(gpu.capability))),
+        "modules": _summed([each["modules"] for each in answers]),
+        "answers": answers,
+        "files": [row for each in judged for row in each["files"]],
+        "entries": [row for each in judged for row in each["entries"]],
+        "fix": fix_fields(gpu.capability) if any(each["lacking"] for each in judged) else None,
     }
+
+
+def file_result(held: Held, gpu: Device, driver: Driver | None) -> dict[str, Any]:
+    """Return what becomes of the code of one file, in parts that ``result`` puts together."""
+    survey = held.survey
+    verdict = judge(survey, gpu.capability, driver)
+    needed = needed_cuda(survey, gpu.capability)
+    stubs = " but empty images that compilers leave behind" if survey.unloadable else ""
+    summary = (
+        _NO_CODE.format(held.name, stubs)
+        if held.empty
+        else headline(verdict, held.name, _called(gpu), needed)
+    )
+    return {
+        "answer": {
+            "file": held.path,
+            "verdict": NONE if held.empty else str(verdict.outcome),
+            "complete": is_complete(verdict),
+            "summary": summary,
+            "needed_driver": needed_fields(needed),
+            "modules": counted(verdict),
+        },
+        "needed": needed,
+        "files": files(verdict),
+        "entries": [entry_fields(h, verdict, held.path) for h in survey.holdings],
+        "lacking": not held.empty and not is_complete(judge(survey, gpu.capability)),
+    }
+
+
+def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    return {name: sum(each[name] for each in counts) for name in counts[0]}
+
+
+def _summary(answers: Sequence[Mapping[str, Any]], gpu: str) -> str:
+    counts = Counter(each["verdict"] for each in answers)
+    phrases = {
+        "fails": "{} not at all",
+        "jit": "{} after compilation by the driver",
+        "runs": "{} as they are",
+        NONE: "{} without device code",
+    }
+    parts = [text.format(f"{counts[v]:,}") for v, text in phrases.items() if counts[v]]
+    worst_one = next(each for each in answers if each["verdict"] == worst(counts))
+    return f"Of {len(answers):,} files on {gpu}: {and_list(parts)}. {worst_one['summary']}"
 
 
 def is_complete(verdict: Verdict) -> bool:
@@ -66,7 +128,7 @@ def driver_fields(driver: Driver | None) -> dict[str, Any] | None:
 
 
 def needed_fields(cuda: Version | None) -> dict[str, Any] | None:
-    """Return the oldest driver that will do, by CUDA version and first branch."""
+    """Return a driver by its CUDA version and the first branch that supports it."""
     return cuda and {"cuda": show(cuda), "branch": branch_for_cuda(cuda)}
 
 
@@ -95,11 +157,12 @@ def files(verdict: Verdict) -> list[dict[str, Any]]:
     ]
 
 
-def entry_fields(holding: Holding, verdict: Verdict) -> dict[str, Any]:
+def entry_fields(holding: Holding, verdict: Verdict, path: str) -> dict[str, Any]:
     """Return one kind of entry, and what the driver makes of it."""
     entry = holding.entry
     one = fit(entry, verdict.gpu, verdict.driver)
     return {
+        "file": path,
         "kind": str(entry.content),
         "target": _target(entry),
         "ptx_version": show(entry.ptx_version) if entry.ptx_version else None,
@@ -131,15 +194,12 @@ def fix_fields(gpu: Capability) -> dict[str, Any]:
     }
 
 
-_WORSE = {"jit": ("jit", "fails"), "fails": ("fails",), None: ()}
-
-
-def gpu_answer(held: Held, options: Mapping[str, Any], choice: Choice) -> Answer:
-    """Return what becomes of *held* on the GPU of *choice*."""
+def gpu_answer(held: Sequence[Held], options: Mapping[str, Any], choice: Choice) -> Answer:
+    """Return what becomes of the files on the GPU of *choice*."""
     gpu = choice.device
     driver = driver_for(options["driver"], choice)
-    verdict = judge(held.survey, gpu.capability, driver)
-    found = result(verdict, held.survey, held.name, _called(gpu))
+    found = result(held, gpu, driver)
+    failed = _failed({each["file"]: each["verdict"] for each in found["answers"]}, options)
     return Answer(
         command="compat",
         device=device_block(gpu),
@@ -147,40 +207,77 @@ def gpu_answer(held: Held, options: Mapping[str, Any], choice: Choice) -> Answer
         result=found,
         rows=found["entries"],
         blocks=lambda: text.blocks(found, device_line(gpu)),
-        notes=(*choice.notes, *held.notes),
-        exit=_exit(found["verdict"], options, held),
+        notes=(*choice.notes, *(note for each in held for note in each.notes)),
+        failed=failed,
+        exit=_exit(failed, held),
     )
 
 
-def matrix_answer(held: Held, options: Mapping[str, Any]) -> Answer:
-    """Return what becomes of *held* on each GPU of the catalogue."""
+def matrix_answer(held: Sequence[Held], options: Mapping[str, Any]) -> Answer:
+    """Return what becomes of the files on each GPU of the catalogue: of each, the worst."""
     driver = read("driver", options["driver"])
-    found = matrix(held.survey, driver)
-    summary = summary_of(found, held.name)
-    best = next(
-        word for word in ("runs", "jit", "fails") if any(r["verdict"] == word for r in found)
-    )
+    tables = {each.path: matrix(each.survey, driver) for each in held if not each.empty}
+    best = {each.path: NONE for each in held} | {
+        path: min((row["verdict"] for row in rows), key=_ORDER.index)
+        for path, rows in tables.items()
+    }
+    found = [_merged(rows) for rows in zip(*tables.values(), strict=True)]
+    name = held[0].name if len(held) == 1 else f"The code of {len(held):,} files"
+    summary = summary_of(found, name) if found else _NO_CODE.format(name, "")
+    failed = _failed(best, options)
     return Answer(
         command="compat",
         device=None,
         input=options,
         result={
-            "verdict": best,
+            "verdict": worst(best.values()),
             "summary": summary,
             "driver": driver_fields(driver),
             "matrix": found,
         },
         rows=gpu_rows(found),
         blocks=lambda: blocks(found, summary),
-        notes=held.notes,
-        exit=_exit(best, options, held),
+        notes=tuple(note for each in held for note in each.notes),
+        failed=failed,
+        exit=_exit(failed, held),
     )
 
 
-def _exit(verdict: str, options: Mapping[str, Any], held: Held) -> Exit:
-    if verdict in _WORSE[options["fail_on"]]:
+def _merged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return one capability's row for all files."""
+    return {
+        **rows[0],
+        **{name: sum(row[name] for row in rows) for name in _COUNTED},
+        "verdict": worst(row["verdict"] for row in rows),
+        "complete": all(row["complete"] for row in rows),
+    }
+
+
+_COUNTED = ("total", *map(str, Outcome), "not_loadable")
+_WORSE = {"jit": ("jit", "fails"), "fails": ("fails",)}
+_MOST_NAMED = 5
+
+
+def _failed(verdicts: Mapping[str, str], options: Mapping[str, Any]) -> list[str]:
+    """Return why ``--fail-on`` says no; raises BadInput where there is nothing to judge."""
+    limit = options["fail_on"]
+    if limit is None:
+        return []
+    if set(verdicts.values()) <= {NONE}:
+        names = and_list([quoted(path) for path in verdicts], "or")
+        raise BadInput(
+            f"--fail-on has nothing to compare: there is no device code in {names}.",
+            hint="Python and C++ libraries may keep it in others.",
+        )
+    worse = [f"{inert(path)} ({v})" for path, v in verdicts.items() if v in _WORSE[limit]]
+    rest = [f"{len(worse) - _MOST_NAMED:,} more"] if len(worse) > _MOST_NAMED else []
+    return [f"--fail-on {limit}: {and_list([*worse[:_MOST_NAMED], *rest])}."] if worse else []
+
+
+def _exit(failed: Sequence[str], held: Sequence[Held]) -> Exit:
+    if failed:
         return Exit.THRESHOLD
-    return Exit.UNAVAILABLE if held.damage else Exit.RAN
+    return Exit.UNAVAILABLE if any(each.damage for each in held) else Exit.RAN
 
 
 def _called(gpu: Device) -> str:

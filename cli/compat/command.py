@@ -10,7 +10,7 @@ from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli.compat.answer import gpu_answer, matrix_answer
-from gpuadvise.cli.compat.request import held_by
+from gpuadvise.cli.compat.request import STDIN, held_by
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
@@ -32,7 +32,9 @@ def command(
     ],
     driver: Annotated[Text, pick("driver")] = None,
     all_gpus: Annotated[bool, pick("all_gpus")] = False,
-    fail_on: Annotated[Text, pick("fail_on", "Exit 1 on fails, or on jit and worse.")] = None,
+    fail_on: Annotated[
+        Text, pick("fail_on", "Exit 1 when any file fails, or is jit or worse.")
+    ] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
@@ -44,11 +46,13 @@ def command(
     if fail_on is not None and fail_on not in THRESHOLDS:
         raise BadInput(f"--fail-on: {quoted(fail_on)} is not a verdict.", hint="Use jit or fails.")
     asked = {"files": files, "driver": driver, "fail_on": fail_on, "matrix": all_gpus}
+    if files.count(STDIN) > 1:
+        raise BadInput("Standard input can be read only once.")
     if not all_gpus:
         choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
-        answer = gpu_answer(held_by(files), asked, choice)
+        answer = gpu_answer([*map(held_by, files)], asked, choice)
     elif any((gpu, cc, device, snapshot)):
         raise BadInput("--all-gpus is about every GPU.", hint="Leave out the one that is named.")
     else:
-        answer = matrix_answer(held_by(files), asked)
+        answer = matrix_answer([*map(held_by, files)], asked)
     return emit(answer, Output(format=format, fields=tuple(get or ())))

@@ -19,7 +19,7 @@ from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.progress import Progress, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.model import Item
@@ -28,11 +28,17 @@ STDIN = "-"
 
 
 class Held(NamedTuple):
-    """The device code of the files, under the name they go by, and what could not be read."""
+    """The device code of one file, under the name it goes by, and what could not be read."""
 
+    path: str
     name: str
     survey: Survey
     damage: tuple[Damage, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no device code, or only empty images that compilers leave behind."""
+        return not self.survey.loadable and set(self.survey.unloadable) <= {Content.STUB}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -40,43 +46,34 @@ class Held(NamedTuple):
         return damage_notes(self.damage)
 
 
-def held_by(paths: Sequence[str]) -> Held:
-    """Return the device code in the files at *paths*; raises BadInput when there is none."""
+def held_by(path: str) -> Held:
+    """Return the device code in the file at *path*, perhaps none; raises BadInput, Unavailable."""
     damage: list[Damage] = []
-    found = survey(_entries(paths, damage))
-    name = _called(paths)
-    if not found.loadable and set(found.unloadable) <= {Content.STUB}:
-        if damage:
-            raise unreadable(quoted(name), damage)
-        only = ", only empty images that compilers leave behind" if found.unloadable else ""
-        raise BadInput(
-            f"{quoted(name)} holds no device code{only}.",
-            hint="Python and C++ libraries may keep it in others.",
-        )
+    found = survey(_entries(path, damage))
+    name = _called(path)
+    if damage and not found.loadable and set(found.unloadable) <= {Content.STUB}:
+        raise unreadable(quoted(name), damage)
     whole = f"What can be read of {name}" if damage else name
-    return Held(name=whole, survey=found, damage=tuple(damage))
+    return Held(path=path, name=whole, survey=found, damage=tuple(damage))
 
 
-def _called(paths: Sequence[str]) -> str:
-    if len(paths) > 1:
-        return f"The code of {len(paths)} files"
-    return "Standard input" if paths[0] == STDIN else os.path.basename(paths[0])
+def _called(path: str) -> str:
+    return "Standard input" if path == STDIN else os.path.basename(path)
 
 
-def _entries(paths: Sequence[str], damage: list[Damage]) -> Iterator[Entry | EntryTally]:
+def _entries(path: str, damage: list[Damage]) -> Iterator[Entry | EntryTally]:
     progress = Progress()
     options = ReadOptions(kernels=False, tally=True, progress=progress.unpacking)
-    for path in paths:
-        for item in shown(_items(path, options), progress):
-            if isinstance(item, Entry | EntryTally):
-                yield item
-            elif isinstance(item, Damage):
-                damage.append(item)
-            else:  # a build log or a listing
-                raise BadInput(
-                    f"{quoted(path)} names kernels but holds no device code.",
-                    hint="Give the library, object or PTX that was built.",
-                )
+    for item in shown(_items(path, options), progress):
+        if isinstance(item, Entry | EntryTally):
+            yield item
+        elif isinstance(item, Damage):
+            damage.append(item)
+        else:  # a build log or a listing
+            raise BadInput(
+                f"{quoted(path)} names kernels but holds no device code.",
+                hint="Give the library, object or PTX that was built.",
+            )
 
 
 def _items(path: str, options: ReadOptions) -> Iterator[Item | EntryTally]:

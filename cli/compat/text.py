@@ -21,7 +21,7 @@ from gpuadvise.cli.blocks import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-TONES = {"runs": Tone.GOOD, "jit": Tone.POOR, "fails": Tone.BAD}
+TONES = {"runs": Tone.GOOD, "jit": Tone.POOR, "fails": Tone.BAD, "none": Tone.FAINT}
 _ELSEWHERE = "Code that a package compiles where it runs (Triton, NVRTC, Numba) is not in the file."
 # A wheel with more members than this is listed by the JSON answer.
 _MOST_FILES = 40
@@ -32,14 +32,22 @@ def blocks(result: Mapping[str, Any], gpu: str) -> list[Block]:
     tone = (
         TONES[result["verdict"]] if result["complete"] or result["verdict"] != "runs" else Tone.POOR
     )
-    found: list[Block] = [Line(result["summary"], tone), _facts(result, gpu)]
-    if len(result["files"]) > 1:
+    found: list[Block] = [Line(result["summary"], tone)]
+    if result["entries"]:
+        found.append(_facts(result, gpu))
+    several = len(result["answers"]) > 1
+    if several:
+        found += [Heading("Files"), _answers(result["answers"])]
+    elif len(result["files"]) > 1:
         found += [Heading("Files"), _files(result["files"])]
-    found += [Heading("Device code"), *_entries(result["entries"])]
+    if result["entries"] and not several:
+        found += [Heading("Device code"), *_entries(result["entries"])]
     if result["fix"]:
         found += _fix(result["fix"])
-    if not result["complete"] and any(
-        each["file"].endswith((".so", ".pyd")) for each in result["files"]
+    if (
+        result["entries"]
+        and not result["complete"]
+        and any(each["file"].endswith((".so", ".pyd")) for each in result["files"])
     ):
         found.append(Line(_ELSEWHERE, Tone.FAINT))
     return found
@@ -47,7 +55,9 @@ def blocks(result: Mapping[str, Any], gpu: str) -> list[Block]:
 
 def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:
     driver, needed = result["driver"], result["needed_driver"]
-    judged = "any recent one" if driver is None else f"CUDA {driver['cuda']}"
+    newest = result["newest_driver"]
+    recent = f"any up to CUDA {newest['cuda']}" if newest else "any recent one"
+    judged = recent if driver is None else f"CUDA {driver['cuda']}"
     version = f"driver {driver['version']}" if driver and driver["version"] else ""
     rows = [
         Fact(label="GPU", value=Cell(gpu)),
@@ -55,6 +65,8 @@ def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:
     ]
     if needed:
         branch = f"driver {needed['branch']}" if needed["branch"] else ""
+        if newest and newest["branch"] and branch:
+            branch += f" to {newest['branch']}, the last for this GPU"
         rows.append(
             Fact(label="Needs", value=Cell(f"CUDA {needed['cuda']} or later"), remark=branch)
         )
@@ -63,6 +75,14 @@ def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:
 
 def _driver_hint(driver: Mapping[str, Any] | None) -> str:
     return "" if driver else "--driver 12.4 or --driver 550.54.14 judges another"
+
+
+def _answers(answers: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple(
+        (Cell(each["verdict"], TONES[each["verdict"]]), Cell(each["file"]), Cell(each["summary"]))
+        for each in answers
+    )
+    return Table(columns=(Column("verdict"), Column("file"), Column("why", below=True)), rows=rows)
 
 
 def _files(files: Sequence[Mapping[str, Any]]) -> Table:

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
 from gpuadvise.advisor.binaries.names import demangle
-from gpuadvise.advisor.prose import and_list, inert
+from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.resource_diff.change import Status, changes
+from gpuadvise.advisor.resource_diff.pairs import stable_member
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.damage import damage_notes
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.diff import text
+from gpuadvise.cli.diff.gate import EACH_TARGET
 from gpuadvise.cli.diff.gather import Build, gathered
-from gpuadvise.cli.diff.text import moved, number, spills, tier
+from gpuadvise.cli.diff.text import called, moved, number, spills, stack, tier
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.render.kernel_names import shortened
+from gpuadvise.cli.render import github
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.resource_diff.change import KernelChange, Side
+    from gpuadvise.cli.diff.gate import Gate
     from gpuadvise.cli.diff.text import Record
     from gpuadvise.cli.kernels.request import KernelsRequest
 
@@ -37,6 +40,8 @@ def record(change: KernelChange) -> dict[str, Any]:
     return {
         "name": kernel.name,
         "demangled": demangle(kernel.name),
+        "old_name": change.old.kernel.name if change.renamed and change.old else None,
+        "member": kernel.place.member,
         "arch": kernel.capability.target if kernel.capability else None,
         "status": str(change.status),
         "old": _side(change.old),
@@ -94,45 +99,37 @@ def in_order(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 # GitHub shows ten annotations of a kind per step and drops the rest.
 _MOST = 10
+_LEVELS = {
+    Status.WORSE: ("error", "Occupancy dropped"),
+    Status.SPILLS_MORE: ("warning", "More spills"),
+    Status.MORE_STACK: ("warning", "More stack"),
+    Status.TRADE_OFF: ("warning", "Occupancy against spills"),
+}
 
 
 def render(summary: str, records: Sequence[Record]) -> str:
-    """Return *summary* as a notice, kernels in a worse tier as errors, more spills as warnings."""
-    worse = [record for record in records if record["status"] == Status.WORSE]
-    spilling = [record for record in records if record["status"] == Status.SPILLS_MORE]
-    lines = [f"::notice title=gpuadvise diff::{_escaped(summary)}"]
-    lines += [_annotation("error", "Occupancy dropped", record) for record in worse[:_MOST]]
-    lines += [_annotation("warning", "More spills", record) for record in spilling[:_MOST]]
-    return "".join(f"{line}\n" for line in lines)
+    """Return *summary* as a notice and what may be worse as annotations, names whole."""
+    lines = [github.annotation("notice", "gpuadvise diff", summary)]
+    for status, (level, title) in _LEVELS.items():
+        alike = [record for record in records if record["status"] == status]
+        lines += [github.annotation(level, title, _message(record)) for record in alike[:_MOST]]
+    return "".join(lines)
 
 
-def _annotation(level: str, title: str, record: Record) -> str:
+def _message(record: Record) -> str:
     facts = (
         f"occupancy {moved(record, tier)}",
         f"registers {moved(record, lambda side: number(side['registers']))}",
         f"shared memory {moved(record, lambda side: number(side['static_smem']))}",
         f"spills {moved(record, spills)}",
+        f"stack {moved(record, stack)}",
     )
-    (name,) = shortened([record["demangled"] or record["name"]])
-    message = f"{name} ({record['arch'] or '?'}): {', '.join(facts)}"
-    return f"::{level} title={title}::{_escaped(message)}"
-
-
-def _escaped(text: str) -> str:
-    """Return *text* as the message of a workflow command: one line, no command of its own."""
-    return inert(text).replace("%", "%25")
+    where = ", ".join(filter(None, (record["arch"] or "?", record["member"])))
+    return f"{called(record)} ({where}): {', '.join(facts)}"
 
 
 # Rows a person reads; a pull request takes no longer table either.
 _SHOWN = 40
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
-    """What makes the exit code say no."""
-
-    tier: bool  # any kernel in a worse tier
-    spills: bool  # any kernel that spills more
 
 
 def answer(old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, gate: Gate) -> Answer:
@@ -146,9 +143,13 @@ def answer(old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, gate: G
         dynamic_smem=new.dynamic_smem,
     )
     found = list(changes(builds[0].kernels, builds[1].kernels, residencies, by_target=gpu is None))
+    failed = gate.failures(found)
+    if not failed:
+        gate.refuse_nothing(found, builds, _where(choice))
     records = in_order(map(record, found))
     counts = counted(records)
-    summary = text.summary(counts, _where(choice))
+    members = one_sided(*builds)
+    summary = text.summary(counts, _where(choice), members)
     listed = [one for one in records if unchanged or one["status"] != Status.UNCHANGED]
     limit = _SHOWN if new.limit is None else new.limit
     return Answer(
@@ -159,18 +160,20 @@ def answer(old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, gate: G
             "summary": summary,
             "regression": counts[Status.WORSE] > 0,
             "counts": counts,
+            "members": members,
             "kernels": listed,
         },
         rows=flat(listed),
-        blocks=lambda: text.blocks(summary, records, limit, unchanged),
+        blocks=lambda: text.blocks(summary, records, members, limit, unchanged),
         notes=(*(choice.notes if choice else ()), *_notes(*builds, by_target=gpu is None)),
         documents={"github": lambda: render(summary, records)},
-        exit=_exit(found, builds, gate),
+        failed=failed,
+        exit=_exit(failed, builds),
     )
 
 
 def _where(choice: Choice | None) -> str:
-    return f"on {choice.device.name}" if choice else "on the targets they were built for"
+    return f"on {choice.device.name}" if choice else EACH_TARGET
 
 
 def _echo(old: KernelsRequest, new: KernelsRequest, gate: Gate) -> dict[str, Any]:
@@ -197,12 +200,24 @@ def _notes(old: Build, new: Build, *, by_target: bool) -> list[str]:
     return notes
 
 
-def _exit(changes: list[KernelChange], builds: tuple[Build, Build], gate: Gate) -> Exit:
-    worse = gate.tier and any(one.status is Status.WORSE for one in changes)
-    spills = gate.spills and any(one.spills_more or one.stack_more for one in changes)
-    if worse or spills:
+def _exit(failed: Sequence[str], builds: tuple[Build, Build]) -> Exit:
+    if failed:
         return Exit.THRESHOLD
     return Exit.UNAVAILABLE if any(build.damage for build in builds) else Exit.RAN
+
+
+def one_sided(old: Build, new: Build) -> dict[str, list[str]]:
+    """Return the members of a wheel or archive that only one of the builds has, by build."""
+    members = [
+        {stable_member(k): k.place.member for k in build.kernels if k.place.member}
+        for build in (old, new)
+    ]
+    if not all(members):  # a bare library beside a wheel is no other member
+        return {side: [] for side in SIDES}
+    return {
+        side: sorted(path for key, path in mine.items() if key not in other)
+        for side, mine, other in zip(SIDES, members, reversed(members), strict=True)
+    }
 
 
 def of_file(request: KernelsRequest, path: str) -> KernelsRequest:

@@ -10,7 +10,8 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.cli import options
 from gpuadvise.cli.diff import runs
-from gpuadvise.cli.diff.answer import Gate, answer, of_file
+from gpuadvise.cli.diff.answer import answer, of_file
+from gpuadvise.cli.diff.gate import Gate
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output

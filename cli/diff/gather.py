@@ -25,6 +25,7 @@ class Build:
 
     kernels: tuple[Kernel, ...]
     damage: tuple[Damage, ...]
+    read: int = 0  # kernels before any filter
 
     @property
     def targets(self) -> set[str]:
@@ -42,7 +43,11 @@ def gathered(request: KernelsRequest, gpu: Capability | None) -> Build:
             raise unreadable(name, gatherer.gathered.damage)
         raise BadInput(f"There are no kernels in {name}.")
     chosen = kernels if gpu is None else _nearest(kernels)
-    return Build(kernels=tuple(chosen), damage=tuple(gatherer.gathered.damage))
+    return Build(
+        kernels=tuple(chosen),
+        damage=tuple(gatherer.gathered.damage),
+        read=gatherer.gathered.kernels,
+    )
 
 
 def _nearest(kernels: Iterable[Kernel]) -> list[Kernel]:

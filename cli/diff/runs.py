@@ -107,6 +107,7 @@ def answer(
     summary = _summary(diff)
     limit = _SHOWN if new.limit is None else new.limit
     shown_device = runs[1].device
+    failing = fail_on_regression and diff.regression
     return Answer(
         command="diff",
         device=device_block(shown_device) if shown_device else None,
@@ -128,7 +129,8 @@ def answer(
         rows=[_flat(one) for one in listed],
         blocks=lambda: _blocks(summary, diff, listed[: limit or None], len(listed)),
         documents={"github": lambda: _annotations(summary, listed)},
-        exit=Exit.THRESHOLD if fail_on_regression and diff.regression else Exit.RAN,
+        failed=["The new run is slower (--fail-on-regression)."] if failing else (),
+        exit=Exit.THRESHOLD if failing else Exit.RAN,
     )
 
 

@@ -20,6 +20,8 @@ Record = Mapping[str, Any]
 _TONES = {
     Status.WORSE: Tone.BAD,
     Status.SPILLS_MORE: Tone.POOR,
+    Status.MORE_STACK: Tone.POOR,
+    Status.TRADE_OFF: Tone.POOR,
     Status.BETTER: Tone.GOOD,
     Status.UNCHANGED: Tone.FAINT,
 }
@@ -31,11 +33,13 @@ _COLUMNS = (
     Column("stack", right=True),
     Column("spills", right=True),
     Column("arch"),
-    Column("kernel"),
+    Column("kernel", below=True),
 )
 _PHRASES = {
     Status.BETTER: "{} gained occupancy",
     Status.SPILLS_MORE: "{} spill more in the same tier",
+    Status.MORE_STACK: "{} took more stack in the same tier",
+    Status.TRADE_OFF: "{} traded occupancy against spills or stack",
     Status.SAME_TIER: "{} changed within the same tier",
     Status.UNKNOWN: "{} changed without an occupancy to compare",
     Status.UNCHANGED: "{} unchanged",
@@ -44,23 +48,52 @@ _PHRASES = {
 }
 
 
-def summary(counts: Mapping[str, int], where: str) -> str:
+def summary(
+    counts: Mapping[str, int], where: str, members: Mapping[str, Sequence[str]] | None = None
+) -> str:
     """Return the outcome in a sentence; *where* says on which GPU."""
     worse = counts[Status.WORSE]
-    total = plural(sum(counts.values()), "kernel")
+    alone = counts[Status.NEW] + counts[Status.REMOVED]
+    compared = sum(counts.values()) - alone
+    total = f"{plural(compared, 'kernel')}{' in both builds' if alone else ''}"
     lead = f"{worse:,} of {total} lost occupancy" if worse else f"None of {total} lost occupancy"
+    if not compared:
+        lead = "No kernel is in both builds"
     parts = [text.format(f"{counts[s]:,}") for s, text in _PHRASES.items() if counts[s]]
-    return f"{lead} {where}{': ' if parts else ''}{and_list(parts)}."
+    return f"{lead} {where}{': ' if parts else ''}{and_list(parts)}.{_one_sided(members or {})}"
 
 
-def blocks(summary: str, records: Sequence[Record], limit: int, unchanged: bool) -> list[Block]:
+def _one_sided(members: Mapping[str, Sequence[str]]) -> str:
+    said = [
+        f"{plural(len(members[side]), 'member')} only in the {side} build"
+        for side in ("old", "new")
+        if members.get(side)
+    ]
+    return f" {and_list(said)}, which nothing is compared with." if said else ""
+
+
+# Members of one build only that a person reads; the JSON has all.
+_MOST_MEMBERS = 10
+
+
+def blocks(
+    summary: str,
+    records: Sequence[Record],
+    members: Mapping[str, Sequence[str]],
+    limit: int,
+    unchanged: bool,
+) -> list[Block]:
     """Return the sentence and the table of what changed."""
     tone = Tone.BAD if any(r["status"] == Status.WORSE for r in records) else Tone.STRONG
     listed = [r for r in records if unchanged or r["status"] != Status.UNCHANGED]
     shown = listed[:limit] if limit else listed
     found: list[Block] = [Line(summary, tone)]
+    for side, paths in members.items():
+        found += [Line(f"only in the {side} build: {path}") for path in paths[:_MOST_MEMBERS]]
+        if len(paths) > _MOST_MEMBERS:
+            found.append(Line(f"and {len(paths) - _MOST_MEMBERS:,} more in the {side} build"))
     if shown:
-        found.append(Table(columns=_COLUMNS, rows=tuple(map(_row, shown, _names(shown)))))
+        found.append(_table(shown))
     if len(listed) > len(shown):
         found.append(Line(f"and {len(listed) - len(shown):,} more (--limit 0 shows all)"))
     if any((r[side] or {}).get("block_from") == "best" for r in shown for side in ("old", "new")):
@@ -68,8 +101,17 @@ def blocks(summary: str, records: Sequence[Record], limit: int, unchanged: bool)
     return found
 
 
-def _names(records: Sequence[Record]) -> list[str]:
-    return kernel_names.shown([record["demangled"] or record["name"] for record in records])
+def _table(shown: Sequence[Record]) -> Table:
+    """Return the kernels as rows, with their member where there are several."""
+    names = kernel_names.shown([called(record) for record in shown])
+    rows = [_row(record, name) for record, name in zip(shown, names, strict=True)]
+    if len({record["member"] for record in shown}) <= 1:
+        return Table(columns=_COLUMNS, rows=tuple(rows))
+    rows = [
+        (*row[:-1], Cell(record["member"] or "-"), row[-1])
+        for row, record in zip(rows, shown, strict=True)
+    ]
+    return Table(columns=(*_COLUMNS[:-1], Column("member"), _COLUMNS[-1]), rows=tuple(rows))
 
 
 def _row(record: Record, name: str) -> tuple[Cell, ...]:
@@ -114,3 +156,9 @@ def spills(side: Record) -> str:
 def number(value: int | None) -> str:
     """Return *value*, or a dash for what is not known."""
     return "-" if value is None else f"{value:,}"
+
+
+def called(record: Record) -> str:
+    """Return the kernel's whole name, for what tells templates apart may stand anywhere in it."""
+    name: str = record["demangled"] or record["name"]
+    return f"{name} (was {record['old_name']})" if record["old_name"] else name

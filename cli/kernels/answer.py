@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.kernels.advice import KernelAdvice
     from gpuadvise.cli.kernels.driver_check import Checked
+    from gpuadvise.cli.kernels.gate import KernelGate
     from gpuadvise.cli.kernels.request import KernelsRequest
 
 
@@ -136,9 +137,9 @@ def entries_of(gatherer: Gatherer, *, tally: bool = False) -> Iterator[Entry | E
 
 
 def found_in(
-    request: KernelsRequest, choice: Choice | None, gatherer: Gatherer
+    request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
 ) -> Iterator[ListedKernel]:
-    """Yield the kernels asked for with their occupancy; raises as ``entries_of`` does."""
+    """Yield the kernels asked for with their occupancy, seen by *gate*; raises as ``entries_of``."""
     from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
 
     residencies = Residencies(
@@ -147,7 +148,10 @@ def found_in(
         dynamic_smem=request.dynamic_smem,
     )
     for kernel in gatherer.kernels():
-        yield ListedKernel(kernel, residencies.of(kernel))
+        listed = ListedKernel(kernel, residencies.of(kernel))
+        if gate.set:
+            gate.see(listed)
+        yield listed
     refuse_nothing(gatherer)
 
 
@@ -165,9 +169,11 @@ def entry_listing(request: KernelsRequest, gatherer: Gatherer) -> Listing:
     return Listing(ENTRY, entries, blocks)
 
 
-def kernel_listing(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) -> Listing:
+def kernel_listing(
+    request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
+) -> Listing:
     """Return the kernels that were asked for, in order, with the advice and checks asked for."""
-    found = in_order(list(found_in(request, choice, gatherer)), request.sort)
+    found = in_order(list(found_in(request, choice, gatherer, gate)), request.sort)
     # A person reads one screen; making the fields of all kernels would double the time.
     screen = request.output.format in READ and not request.output.fields
     limit = _SCREEN if screen and request.limit is None else request.limit
@@ -214,22 +220,33 @@ def run(request: KernelsRequest) -> Exit:
         progress=Progress(streaming=streaming),
     )
     _refuse_rows(request)
+    gate = request.gate()
     if streaming:
-        return _streamed(request, choice, gatherer)
-    return emit(_answer(request, choice, gatherer), request.output)
+        return _streamed(request, choice, gatherer, gate)
+    return emit(_answer(request, choice, gatherer, gate), request.output)
 
 
-def _streamed(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) -> Exit:
+def _streamed(
+    request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
+) -> Exit:
     if request.entries_only:
         lines = _lines(ENTRY, entries_of(gatherer), request)
     else:
-        found = found_in(request, choice, gatherer)
-        lines = _lines(
-            KERNEL, in_order(list(found), request.sort) if request.sort else found, request
-        )
+        found = found_in(request, choice, gatherer, gate)
+        if request.sort or gate.set:  # --limit hides rows, not from the gate
+            found = iter(in_order(list(found), request.sort) if request.sort else list(found))
+        lines = _lines(KERNEL, found, request)
     stream(lines)
-    note(*(choice.notes if choice else ()), *notes(request, choice, gatherer))
-    return _exit(gatherer)
+    failed = _failures(request, choice, gatherer, gate)
+    note(*(choice.notes if choice else ()), *notes(request, choice, gatherer), *failed)
+    return _exit(gatherer, failed)
+
+
+def _failures(
+    request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
+) -> list[str]:
+    seen = gatherer.gathered
+    return gate.failures(None if seen.listed else why_nothing(request, choice, seen))
 
 
 def _lines(form: RowEncoder, listed: Iterable[object], request: KernelsRequest) -> Iterator[str]:
@@ -238,11 +255,14 @@ def _lines(form: RowEncoder, listed: Iterable[object], request: KernelsRequest) 
     return form.lines(islice(listed, request.limit or None), request.output.format)
 
 
-def _answer(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) -> Answer:
+def _answer(
+    request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
+) -> Answer:
     if request.entries_only:
         listing = entry_listing(request, gatherer)
     else:
-        listing = kernel_listing(request, choice, gatherer)
+        listing = kernel_listing(request, choice, gatherer, gate)
+    failed = _failures(request, choice, gatherer, gate)
     name = "entries" if request.entries_only else "kernels"
     # Only --get looks into records: making the JSON of each at once takes a fifth of the time.
     records = [*map(listing.form.record, listing.things)] if request.output.fields else []
@@ -263,7 +283,8 @@ def _answer(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) 
         not_evaluated=listing.advised.not_evaluated if listing.advised else (),
         notes=(*(choice.notes if choice else ()), *notes(request, choice, gatherer)),
         documents={Format.JSON: lambda: _json(answer, name, listing)},
-        exit=_exit(gatherer),
+        failed=failed,
+        exit=_exit(gatherer, failed),
     )
     return answer
 
@@ -295,8 +316,12 @@ def _echo(request: KernelsRequest) -> dict[str, Any]:
         "functions": request.functions,
         "advise": request.advise,
         "driver_check": request.driver_check,
+        "fail_under": request.fail_under,
+        "fail_on_spills": request.fail_on_spills,
     }
 
 
-def _exit(gatherer: Gatherer) -> Exit:
+def _exit(gatherer: Gatherer, failed: Sequence[str] = ()) -> Exit:
+    if failed:
+        return Exit.THRESHOLD
     return Exit.UNAVAILABLE if gatherer.gathered.damage else Exit.RAN

@@ -16,7 +16,8 @@ EXAMPLES = """\
   gpuadvise kernels torch.whl --list
   gpuadvise kernels kernel.cu --arch sm_90,sm_80 -I include -D TILE=16 -- --use_fast_math
   gpuadvise kernels app.cubin --gpu l4 --advise
-  gpuadvise kernels libfoo.so --filter gemm --format ndjson"""
+  gpuadvise kernels libfoo.so --filter gemm --format ndjson
+  gpuadvise kernels libfoo.so --fail-under 25% --baseline before.json"""
 
 
 def command(
@@ -45,6 +46,15 @@ def command(
     ] = False,
     sort: Annotated[Text, pick("sort")] = None,
     limit: Annotated[Text, pick("limit")] = None,
+    fail_under: Annotated[
+        Text, pick("fail_under", "Exit 1 when a kernel's occupancy is below: 50%.")
+    ] = None,
+    fail_on_spills: Annotated[
+        bool, pick("fail_on_spills", "Exit 1 when a kernel spills registers.")
+    ] = False,
+    baseline: Annotated[
+        Text, pick("baseline", "Saved JSON answer; gates excuse what it has.")
+    ] = None,
     jobs: Annotated[Text, pick("jobs")] = None,
     compiler: Annotated[str, pick("compiler")] = "nvrtc",
     include: Annotated[list[str] | None, pick("include")] = None,
@@ -79,6 +89,9 @@ def command(
             driver_check=driver_check,
             sort=read("sort", sort),
             limit=read("limit", limit),
+            fail_under=read("fail_under", fail_under),
+            fail_on_spills=fail_on_spills,
+            baseline=baseline,
             jobs=read("jobs", jobs) or 1,
             build=parse.parse_build(compiler, include or [], define or [], files),
             output=Output(format=format, fields=tuple(get or ())),

@@ -40,6 +40,13 @@ class GatheredItems:
     listed: int = 0  # kernels after it
     damage: list[Damage] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # of source files that were compiled
+    empty: list[str] = field(default_factory=list)  # files without device code
+    unfit: set[Capability] = field(default_factory=set)  # targets that the GPU cannot run
+
+    @property
+    def total(self) -> int:
+        """All that went by."""
+        return self.entries + self.kernels + len(self.damage)
 
     def count(self, item: Item | EntryTally) -> None:
         """Take note of *item*."""
@@ -88,9 +95,12 @@ class Gatherer:
                 items = read_stream(sys.stdin.buffer, "standard input", alone)
             else:
                 items = read(path, options)
+            before = self.gathered.total
             for item in shown(items, self.progress):
                 self.gathered.count(item)
                 yield item
+            if self.gathered.total == before:
+                self.gathered.empty.append(path)
 
     def _compiled(self, path: str) -> Iterator[Item]:
         """Yield what the source file *path* compiles to, target by target."""
@@ -134,7 +144,10 @@ class Gatherer:
         target = kernel.capability
         if target is None:
             return not self.request.targets
-        return self._matches_gpu(target) and (self.gpu is None or sass_fits(target, self.gpu))
+        if self.gpu is not None and not sass_fits(target, self.gpu):
+            self.gathered.unfit.add(target)
+            return False
+        return self._matches_gpu(target)
 
 
 def source_notes(source: CudaSource) -> list[str]:

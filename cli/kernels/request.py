@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.cli.formats import Output
+    from gpuadvise.cli.kernels.gate import KernelGate
 
 STDIN = "-"
 _LONGEST_FILTER = 1000
@@ -40,6 +41,9 @@ class KernelsRequest:
     jobs: int = 1
     sort: str | None
     limit: int | None
+    fail_under: float | None = None  # occupancy, 0 to 1
+    fail_on_spills: bool = False
+    baseline: str | None = None
     output: Output
     build: CompilerOptions = field(default_factory=CompilerOptions)
 
@@ -52,6 +56,22 @@ class KernelsRequest:
                 hint="Name it: --arch sm_90, or --gpu h100.",
             )
         return targets
+
+    def gate(self) -> KernelGate:
+        """Return the gate that was asked for; raises BadInput."""
+        from gpuadvise.cli.kernels.gate import KernelGate, read_baseline
+
+        gate = KernelGate(least=self.fail_under, spills=self.fail_on_spills)
+        if gate.set and self.entries_only:
+            raise BadInput("--list unpacks nothing: it has no kernels for a gate to judge.")
+        if self.baseline is not None:
+            if not gate.set:
+                raise BadInput(
+                    "--baseline excuses nothing by itself.",
+                    hint="Add --fail-under or --fail-on-spills.",
+                )
+            gate.baseline = read_baseline(self.baseline)
+        return gate
 
     def choice(self) -> Choice | None:
         """Return the GPU the user named; None: each kernel is answered for its own target."""

@@ -71,7 +71,18 @@ def _table(listed: list[Record]) -> Table:
         (*_kernel_row(record, name), Cell(_file(record))) if files else _kernel_row(record, name)
         for record, name in zip(listed, names, strict=True)
     )
-    return Table(columns=columns, rows=tuple(rows))
+    return Table(columns=columns, rows=_folded(rows))
+
+
+def _folded(rows: Iterable[tuple[Cell, ...]]) -> tuple[tuple[Cell, ...], ...]:
+    """Return *rows*, those that are the same in every column as one, with how many there are."""
+    name = [column.below for column in _KERNEL_COLUMNS].index(True)
+    return tuple(
+        row
+        if count == 1
+        else (*row[:name], Cell(f"{row[name].text} (x {count:,})"), *row[name + 1 :])
+        for row, count in Counter(rows).items()
+    )
 
 
 def _file(record: Record) -> str:
@@ -266,7 +277,11 @@ def why_nothing(request: KernelsRequest, choice: Choice | None, seen: GatheredIt
     options = [name for name, value in given.items() if value]
     if seen.kernels and options:
         verb = "leaves" if len(options) == 1 else "leave"
-        return f"{and_list(options)} {verb} none of {plural(seen.kernels, 'kernel')}."
+        why = ""
+        if seen.unfit and choice:
+            targets = and_list([target.target for target in sorted(seen.unfit)])
+            why = f": {choice.device.capability} cannot run {targets}"
+        return f"{and_list(options)} {verb} none of {plural(seen.kernels, 'kernel')}{why}."
     if seen.kernels:
         return f"No kernel, but {plural(seen.kernels, 'device function')}: --functions lists them."
     if seen.damage:
@@ -291,8 +306,9 @@ def notes(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) ->
     """Return what to say on stderr beside the answer."""
     seen = gatherer.gathered
     said = [*seen.notes, *damage_notes(seen.damage)]
+    said += [f"There is no device code in {quoted_path(path)}." for path in seen.empty]
     if not (seen.listed or request.entries_only or request.output.format in READ):
         said.append(why_nothing(request, choice, seen))
     if seen.kernels and not can_demangle():
-        said.append("Names stay mangled: install gpuadvise[binaries].")
+        said.append("Names stay mangled: the package pycxxfilt cannot be loaded.")
     return said

@@ -144,6 +144,7 @@ def answer(request: OccupancyRequest) -> Answer:
         result=fields,
         blocks=blocks,
         rows=[flat(fields)] if request.output.format == Format.CSV else None,
-        notes=(*choice.notes, *notes),
+        notes=choice.notes,
+        failed=notes,
         exit=code,
     )

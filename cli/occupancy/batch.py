@@ -15,7 +15,7 @@ from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.emit import complain, note, stream
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Format
+from gpuadvise.cli.formats import GITHUB, Format
 from gpuadvise.cli.occupancy.answer import flat
 from gpuadvise.cli.occupancy.batch_input import (
     arrivals,
@@ -26,6 +26,7 @@ from gpuadvise.cli.occupancy.batch_input import (
     text_of,
 )
 from gpuadvise.cli.occupancy.request import NEEDED, fields
+from gpuadvise.cli.render.github import annotation
 from gpuadvise.cli.render.json import compact
 from gpuadvise.cli.render.rows import PLAIN, Lines, cell
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 def writer(name: str) -> Writer:
     """Return what writes the lines of ``csv`` or ``ndjson``."""
+    if name == GITHUB:  # has the gate's annotation and no lines
+        return lambda _kept, _record: ""
     return _CsvLines().line if name == Format.CSV else _json_line
 
 
@@ -77,7 +80,7 @@ class _CsvLines:
         self._writer.writerow([cell(name) for name in (*self._kept, *names)])
 
 
-FORMATS = (Format.TEXT, Format.CSV, Format.NDJSON)
+FORMATS = (Format.TEXT, Format.CSV, Format.NDJSON, GITHUB)
 _NO_GRID = {"waves": None, "tail_efficiency": None}
 
 
@@ -109,7 +112,7 @@ class BatchSession:
         self._write: Writer
         self._engine = lru_cache(maxsize=256)(self._chosen)
         self._has_grid = request.texts["grid"] is not None
-        self._bad = self._below = 0
+        self._answers = self._bad = self._below = 0
 
     def answer(self, number: int, line: bytes | None) -> str:
         """Return the answer to *line*, or nothing; a bad line is reported at once.
@@ -129,16 +132,21 @@ class BatchSession:
                     f"--batch: line {number}: {error.message}", hint=error.hint
                 ) from None
             self._bad += 1
-            complain(f"line {number}: {error.message}")
-            return ""
+            bad = f"line {number}: {error.message}"
+            complain(bad)
+            github = self._asked.output.format == GITHUB
+            return annotation("error", "gpuadvise occupancy", bad) if github else ""
 
     def verdict(self) -> Exit:
-        """Return the exit code of the whole batch."""
-        if self._read is None:
-            note("--batch had no line to answer.")
+        """Return the exit code of the whole batch; raises BadInput when it was empty."""
+        if not self._answers and not self._bad:
+            raise BadInput("--batch had no line to answer.", hint="Did what writes the lines fail?")
         if self._below:
             least = show_share(self._threshold)
-            note(f"{plural(self._below, 'line')} below --fail-under {least}.")
+            below = f"{plural(self._below, 'line')} below --fail-under {least}."
+            note(below)
+            if self._asked.output.format == GITHUB:
+                stream([annotation("error", "gpuadvise occupancy", below)])
         if self._bad:
             return Exit.BAD_INPUT
         return Exit.THRESHOLD if self._below else Exit.RAN
@@ -176,6 +184,7 @@ class BatchSession:
         values = fields([*self._defaults, *row.launch], str)
         values.pop("min_blocks", None)
         record = engine[0].record(**values)
+        self._answers += 1
         if self._has_grid or "grid_dim" in values:
             record.update(_waves(record, values, engine[1]))
         if record["occupancy"] < self._threshold:

@@ -233,7 +233,7 @@ def chart(points: Sequence[Point], by: Axis, width: int) -> Drawing:
     except ImportError:
         raise Unavailable(
             "--show needs the package plotext, which is not installed.",
-            hint="Install it with: pip install 'gpuadvise[plot]'.",
+            hint="Install it with: pip install plotext.",
         ) from None
     plotext.clear_figure()
     plotext.theme("clear")
@@ -279,6 +279,6 @@ def all_cc_answer(request: OccupancyRequest) -> Answer:
         result={"sweep": table},
         blocks=lambda: capabilities(found),
         rows=[flat(row) for row in table] if request.output.format == Format.CSV else table,
-        notes=notes,
+        failed=notes,
         exit=code,
     )

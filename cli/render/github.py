@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.prose import inert
+from gpuadvise.cli.blocks import Block, Line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 LEVELS = {"high": "error", "medium": "warning", "low": "notice"}
 # What ends a message or a property early, and how the runner wants it written.
@@ -18,6 +19,17 @@ _PROPERTY = {**_MESSAGE, ":": "%3A", ",": "%2C"}
 def render(findings: Sequence[Mapping[str, Any]], source: str | None) -> str:
     """Return one line per finding; *source* is the file of findings that name none."""
     return "".join(f"{_line(finding, source)}\n" for finding in findings)
+
+
+def annotated(command: str, blocks: Iterable[Block]) -> str:
+    """Return the first line of an answer that has no findings as a notice."""
+    first = next((block.text for block in blocks if isinstance(block, Line)), "")
+    return annotation("notice", f"gpuadvise {command}", first) if first else ""
+
+
+def annotation(level: str, title: str, message: str) -> str:
+    """Return one workflow command; *level* is error, warning or notice."""
+    return f"::{level} title={_escaped(title, _PROPERTY)}::{_escaped(message, _MESSAGE)}\n"
 
 
 def _line(finding: Mapping[str, Any], source: str | None) -> str:

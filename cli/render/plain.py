@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.prose import inert
@@ -13,12 +14,16 @@ if TYPE_CHECKING:
 
 def render(blocks: Iterable[Block]) -> str:
     """Return *blocks* as text; each block ends its line."""
-    return "".join(f"{_harmless(line)}\n" for block in blocks for line in _lines(block))
+    return "".join(f"{harmless(line)}\n" for block in blocks for line in _lines(block))
 
 
-def _harmless(line: str) -> str:
+def harmless(line: str) -> str:
     """Return *line* so that no continuous-integration log takes it for a command (``::error``)."""
-    return line.replace("::", r"\x3a:", 1) if line.lstrip().startswith("::") else line
+    return _COMMAND.sub(r"\g<1>\\x3a:", line) if "::" in line else line
+
+
+# Colours may stand before it.
+_COMMAND = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*)::")
 
 
 def drawing_lines(drawing: Drawing) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from io import StringIO
 from typing import TYPE_CHECKING, assert_never
 
 from rich.cells import cell_len
@@ -23,7 +25,7 @@ from gpuadvise.cli.blocks import (
     Table,
     Tone,
 )
-from gpuadvise.cli.render.plain import drawing_lines
+from gpuadvise.cli.render.plain import drawing_lines, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,11 +52,26 @@ STYLES = {
 }
 
 
-def show(blocks: Iterable[Block]) -> None:
-    """Print *blocks* on the terminal."""
-    console = Console(highlight=False)
+def show(blocks: Iterable[Block], *, coloured: bool = True) -> None:
+    """Print *blocks* on the terminal; raises OSError."""
+    console = Console(highlight=False, no_color=not coloured, force_terminal=coloured or None)
     console.width = max(console.width, _NARROWEST)
-    console.print(render(blocks))
+    console.print(render(blocks), crop=False)
+
+
+# Logs of continuous integration and files have no width.
+_NO_WIDTH = 10_000
+
+
+def in_colour(blocks: Iterable[Block]) -> str:
+    """Return *blocks* with the colours of a terminal, for what is none."""
+    with StringIO() as text:
+        columns = os.environ.get("COLUMNS", "")
+        width = int(columns) if columns.isdecimal() else _NO_WIDTH
+        console = Console(file=text, force_terminal=True, color_system="standard", highlight=False)
+        console.width = max(width, _NARROWEST)
+        console.print(render(blocks), crop=False)
+        return "".join(f"{harmless(line.rstrip(' '))}\n" for line in text.getvalue().splitlines())
 
 
 def render(blocks: Iterable[Block]) -> RenderableType:
@@ -74,9 +91,24 @@ def _block(block: Block) -> RenderableType:
         case Table():
             return _TableGrid(block)
         case Drawing():
-            return Text("\n".join(drawing_lines(block)), no_wrap=True)
+            return _WholeLines(block)
         case other:
             assert_never(other)
+
+
+@dataclass(frozen=True)
+class _WholeLines:
+    """A drawing or code: what is wider than the terminal runs on, for it may be copied.
+
+    Rich crops what it is told not to wrap, and half a flag is a wrong flag.
+    """
+
+    drawing: Drawing
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in drawing_lines(self.drawing):
+            yield Segment(line)
+            yield Segment.line()
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,9 @@ def drawn(kernels: Sequence[Placed], title: str) -> Drawing:
     try:
         import plotext
     except ImportError:
-        raise Unavailable("--show needs the package plotext.", hint=_HINT) from None
+        raise Unavailable(
+            "--show needs the package plotext.", hint="Install it with: pip install plotext."
+        ) from None
     plotext.clear_figure()
     plotext.theme("clear")
     plotext.plot_size(_WIDTH, _HEIGHT)

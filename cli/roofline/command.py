@@ -86,7 +86,8 @@ def command(
         result=result(choice.device, kernels),
         rows=rows(kernels),
         blocks=lambda: _blocks(choice.device, kernels, show=show),
-        notes=(*choice.notes, *notes, *below),
+        notes=(*choice.notes, *notes),
+        failed=below,
         exit=code,
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))

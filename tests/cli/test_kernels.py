@@ -321,7 +321,10 @@ def test_a_log_for_another_gpu_and_device_functions_alone(cli, tmp_path: Path) -
         "ptxas info    : Compiling entry function 'k' for 'sm_80'\n"
         "ptxas info    : Used 40 registers\n"
     )
-    assert cli("kernels", str(log), "--cc", "9.0").out == "--cc leaves none of 1 kernel.\n"
+    assert (
+        cli("kernels", str(log), "--cc", "9.0").out
+        == "--cc leaves none of 1 kernel: 9.0 cannot run sm_80.\n"
+    )
     source = tmp_path / "f.ptx"
     source.write_text(".version 8.7\n.target sm_80\n.address_size 64\n.func helper() { ret; }\n")
     tool("ptxas", "-c", "-arch=sm_80", source, "-o", tmp_path / "f.cubin")
@@ -365,7 +368,7 @@ def test_files_that_hold_nothing(content: bytes, sentence: str, form: str, cli, 
         (("--jobs", "0"), "--jobs"),
         (("--gpu", "h100", "--cc", "9.0"), "two devices"),
         (("-", "-"), "only once"),
-        (("--format", "xml"), "Use text, json, csv, ndjson or markdown.\n"),
+        (("--format", "xml"), "Use text, json, csv, ndjson, markdown or github.\n"),
     ],
 )
 def test_mistakes(args: tuple[str, ...], sentence: str, cli, inside: Path) -> None:

@@ -106,7 +106,7 @@ def test_the_result_is_the_row_where_none_are_listed(capsys) -> None:
 def test_an_unknown_format_names_those_that_exist(answer: Answer) -> None:
     with pytest.raises(BadInput) as caught:
         emit.emit(answer, Output(format="xml"))
-    assert caught.value.hint == "Use text, json, csv, ndjson, markdown or sarif."
+    assert caught.value.hint == "Use text, json, csv, ndjson, markdown, sarif or github."
 
 
 @pytest.mark.parametrize("columns", ["0", "1", "-7", "wide"])
@@ -238,3 +238,13 @@ def test_an_indented_line_keeps_its_indent_when_it_wraps() -> None:
     assert lines == ["   one two", "   three", "   four"]
     assert plain.render([block]) == "   one two three four\n"
     assert markdown.render([block]) == "   one two three four\n"
+
+
+CODE = "  -gencode arch=compute_120,code=sm_120 -gencode arch=compute_120,code=compute_120 " * 2
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 200])
+def test_code_is_never_cropped(width: int, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    terminal.show([Drawing(CODE)], coloured=False)
+    assert capsys.readouterr().out == CODE.rstrip() + "\n"

@@ -97,13 +97,19 @@ def test_a_picture(cli, tmp_path: Path, toml: str, suffix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "module"), [(["--show"], "plotext"), (["--plot", "x.svg"], "matplotlib.figure")]
+    ("option", "module", "install"),
+    [
+        (["--show"], "plotext", "pip install plotext"),
+        (["--plot", "x.svg"], "matplotlib.figure", "pip install 'gpuadvise[plot]'"),
+    ],
 )
-def test_without_the_package(cli, monkeypatch, option: list[str], module: str) -> None:
+def test_without_the_package(
+    cli, monkeypatch, option: list[str], module: str, install: str
+) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     ran = cli("roofline", "--gpu", "h200", "--flops", "1", "--bytes", "1", *option)
     assert (ran.code, ran.out) == (3, "")
-    assert "pip install 'gpuadvise[plot]'" in ran.err
+    assert install in ran.err
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,24 @@ def read_containers(span: FileSpan, place: Place, options: ReadOptions) -> Itera
         yield from cast("Iterator[Item]", read_items)
 
 
+# Containers in a row of a file that is made of broken ones take a second for each 65,000.
+_MOST_BROKEN = 10_000
+
+
+def _broken(region: Region, before: int) -> int:
+    """Return how many containers are broken so far; raises Damaged for far too many."""
+    broken = before + bool(region.damage)
+    if broken > _MOST_BROKEN:
+        text = f"More than {_MOST_BROKEN:,} containers are broken; the rest is not searched."
+        raise Damaged(text, region.end)
+    return broken
+
+
+def _skipped(span: FileSpan, sections: Sections) -> list[tuple[int, int]]:
+    """Return where no container can be: sections of code, and holes of sparse files."""
+    return sorted([*sections.skipped(), *span.holes()])
+
+
 def _listing(
     span: FileSpan, place: Place, tally: TallyByHeader | None
 ) -> Iterator[Entry | EntryTally | Damage]:
@@ -190,13 +208,15 @@ def _listed(
     span: FileSpan, place: Place, sections: Sections, tally: TallyByHeader | None
 ) -> Iterator[Entry | Damage]:
     images = Images(span)
-    scan = Scan(span, sections.skipped())
+    scan = Scan(span, _skipped(span, sections))
+    broken = 0
     end = until = 0
     while (at := scan.next(end)) is not None:
         if at >= until:
             place = place._replace(section=sections.at(at))
             until = sections.until(at) or span.size
         region = read_region(span, at, place)
+        broken = _broken(region, broken)
         yield from region.damage
         for packed_entry in region.packed:
             yield images.with_stub_mark(packed_entry).entry
@@ -231,13 +251,15 @@ def _items(span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Entry
 
 def _regions(span: FileSpan, place: Place, sections: Sections) -> Iterator[Region]:
     images = Images(span)
-    scan = Scan(span, sections.skipped())
+    scan = Scan(span, _skipped(span, sections))
+    broken = 0
     end = 0
     while (at := scan.next(end)) is not None:
         section = sections.at(at)
         if section != place.section:
             place = place._replace(section=section)
         region = read_region(span, at, place)
+        broken = _broken(region, broken)
         region.packed = [images.with_stub_mark(packed_entry) for packed_entry in region.packed]
         yield region
         end = region.end

@@ -128,7 +128,10 @@ def _read_alone(item: Opened, *, instructions: bool) -> Iterator[Kernel | Damage
     if entry.content is Content.PTX:
         from gpuadvise.advisor.binaries.text.reader import read_program  # most files have none
 
-        yield from read_program(image.read(0, image.size), entry.place)
+        try:
+            yield from read_program(image.read(0, image.size), entry.place)
+        except Damaged as damage:
+            yield Damage(place=entry.place, message=damage.message)
         return
     yield from read_cubin(
         image,

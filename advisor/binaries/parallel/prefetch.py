@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Decompressed bytes that may wait: memory stays that of the largest image.
 _MAX_PENDING_BYTES = 1 << 27
+# With the next batch, which may be one huge image.
+_MAX_AT_ONCE = 1 << 29
 _MAX_THREADS = 4
 # Batches decompressed ahead of the one that is read: all threads share each batch.
 _MAX_BATCHES_AHEAD = 3
@@ -59,6 +61,8 @@ def decompressed_ahead(
     with _short_switch_interval(), ThreadPoolExecutor(threads) as pool:
         for batch in batches(items, images.size, first):
             if batch is not None:
+                while waiting and _pending(waiting) + batch.size > _MAX_AT_ONCE:
+                    yield from _finish(waiting.popleft(), buffers)
                 waiting.append(_start(batch, pool, images, buffers, threads))
             elif waiting:
                 yield from _finish(waiting.popleft(), buffers)
@@ -107,8 +111,12 @@ def _finish(
 
 def _enough(waiting: Sequence[_StartedBatch]) -> bool:
     """Return whether the batches *waiting* keep the threads busy, or fill the memory."""
-    size = sum(started.batch.size for started in waiting)
-    return len(waiting) > 1 and (size > _MAX_PENDING_BYTES or len(waiting) > _MAX_BATCHES_AHEAD)
+    full = _pending(waiting) > _MAX_PENDING_BYTES or len(waiting) > _MAX_BATCHES_AHEAD
+    return len(waiting) > 1 and full
+
+
+def _pending(waiting: Iterable[_StartedBatch]) -> int:
+    return sum(started.batch.size for started in waiting)
 
 
 @contextmanager

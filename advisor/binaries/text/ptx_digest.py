@@ -9,6 +9,7 @@ braces of functions on lines of their own; any other text is returned as it is.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 _OPEN = b"\n{\n"
 _CLOSE = b"\n}\n"
+_HEADER = re.compile(
+    rb"\n[ \t]*(?:\.(?:visible|extern|weak|common)[ \t]+)*\.(?:entry|func|section)\b"
+)
 _SHARED = b".shared "  # instructions have a further dot there
 _DECLARATION = re.compile(rb"\.(?:shared|func)\b[^\n]{0,8192}")
 _NAME = re.compile(rb"[A-Za-z_$%][\w$]*")
@@ -29,10 +33,12 @@ def digest(program: bytes) -> bytes:
     """Return *program* with the same functions, bounds and shared memory, but hardly any code."""
     program += b"\n"
     bodies = list(_bodies(program))
-    if not bodies or _OPEN in program[: bodies[0][0]]:
+    if not bodies:
         return program
     outside = _outside(program, bodies)
-    names = _declared(outside)
+    if any(_OPEN in part for part in outside):
+        return program
+    names = _Mentions(outside)
     parts = [outside[0]]
     for (start, end), after in zip(bodies, outside[1:], strict=True):
         parts += [_essence(program[start:end], names), after]
@@ -40,17 +46,21 @@ def digest(program: bytes) -> bytes:
 
 
 def _bodies(program: bytes) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each body; nothing at all when the layout is another."""
+    """Yield start and end of each body; nothing at all when the layout is another.
+
+    Programs without indents have braces of blocks and of inline assembly at the margin, too: a
+    body ends with the last of them before the next header.
+    """
+    headers = [header.start() for header in _HEADER.finditer(program)]
     bodies = []
-    start = program.find(_OPEN)
-    while start >= 0:
-        following = program.find(_OPEN, start + len(_OPEN) - 1)
-        # Inline assembly may close a brace at the margin, but only the function's is the last.
-        end = program.rfind(_CLOSE, start, following + 1 if following >= 0 else len(program))
+    for header, following in pairwise([*headers, len(program)]):
+        start = program.find(_OPEN, header, following)
+        if start < 0:
+            continue  # a declaration
+        end = program.rfind(_CLOSE, start, following + 1)
         if end < 0:
             return
         bodies.append((start + len(_OPEN) - 1, end))
-        start = following
     yield from bodies
 
 
@@ -60,19 +70,23 @@ def _outside(program: bytes, bodies: list[tuple[int, int]]) -> list[bytes]:
     return [program[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
-def _declared(outside: list[bytes]) -> list[tuple[bytes, re.Pattern[bytes]]]:
-    """Return the names that a body can mention: shared variables and functions of the module."""
-    lines = b"\n".join(line for part in outside for line in _DECLARATION.findall(part))
-    names = set(_NAME.findall(lines)) - _WORDS
-    return [
-        (name, re.compile(rb"(?<![\w$%])" + re.escape(name) + rb"(?![\w$])"))
-        for name in sorted(names)
-    ]
+class _Mentions:
+    """What a body can mention: shared variables and functions of the module."""
+
+    def __init__(self, outside: list[bytes]) -> None:
+        lines = b"\n".join(line for part in outside for line in _DECLARATION.findall(part))
+        self._names = set(_NAME.findall(lines)) - _WORDS
+        # Nearly all words of a body are instructions and registers, and far shorter than names.
+        least = min(map(len, self._names), default=1)
+        self._word = re.compile(rb"(?<![\w$%%])[A-Za-z_$%%][\w$]{%d,}" % (least - 1))
+
+    def of(self, body: bytes) -> list[bytes]:
+        """Return the names that *body* mentions, in one pass over it, however many there are."""
+        return sorted(self._names.intersection(self._word.findall(body))) if self._names else []
 
 
-def _essence(body: bytes, names: list[tuple[bytes, re.Pattern[bytes]]]) -> bytes:
-    mentions = [name for name, word in names if name in body and word.search(body)]
-    return b"\n".join((*_shared(body), b" ".join(mentions)))
+def _essence(body: bytes, names: _Mentions) -> bytes:
+    return b"\n".join((*_shared(body), b" ".join(names.of(body))))
 
 
 def _shared(body: bytes) -> Iterator[bytes]:

@@ -69,7 +69,7 @@ def test_hidden_kernels_are_compared_across_edits() -> None:
         ({"registers": 32}, {"registers": 64}, Status.WORSE),
         ({"registers": 64}, {"registers": 32}, Status.BETTER),
         ({"static_smem": 0}, {"static_smem": 1024}, Status.SAME_TIER),
-        ({"stack": 0}, {"stack": 16}, Status.SAME_TIER),
+        ({"stack": 0}, {"stack": 16}, Status.MORE_STACK),
         ({"stack": None}, {"stack": 16}, Status.UNCHANGED),  # one side does not tell
         ({"registers": None}, {"registers": 40}, Status.UNKNOWN),
         (

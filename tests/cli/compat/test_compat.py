@@ -160,9 +160,17 @@ def test_a_wheel_of_many_libraries_is_cut_for_people(cli, fatbin, tmp_path: Path
     assert "and 10 more" in cli("compat", str(wheel), "--cc", "9.0").out
 
 
-def test_several_files_give_one_answer(cli, fatbin) -> None:
+def test_of_several_files_the_worst_decides(cli, fatbin) -> None:
     paths = (fatbin("sass:80", "a.fatbin"), fatbin("sass:90", "b.fatbin"))
-    assert cli("compat", *paths, "--cc", "9.0").out.startswith("The code of 2 files runs on")
+    ran = cli("compat", *paths, "--cc", "9.0", "--fail-on", "fails", "--format", "json")
+    SCHEMA.validate(json.loads(ran.out))
+    result = json.loads(ran.out)["result"]
+    assert (ran.code, result["verdict"], result["complete"]) == (1, "fails", False)
+    assert [each["verdict"] for each in result["answers"]] == ["fails", "runs"]
+    assert ran.err == f"note: --fail-on fails: {paths[0]} (fails).\n"
+    text = cli("compat", *paths, "--cc", "9.0").out
+    assert text.startswith("Of 2 files on compute capability 9.0: 1 not at all and 1 as they are.")
+    assert cli("compat", *paths, "--matrix", "--fail-on", "fails").code == 0  # each runs somewhere
 
 
 def test_ptx_from_a_pipe(cli, monkeypatch) -> None:
@@ -221,7 +229,12 @@ def test_files_without_device_code(cli, tmp_path: Path) -> None:
     empty = tmp_path / "data.bin"
     empty.write_bytes(bytes(500))
     ran = cli("compat", str(empty), "--cc", "9.0")
-    assert (ran.code, ran.err.splitlines()[0]) == (2, 'error: "data.bin" holds no device code.')
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("data.bin holds no device code: there is nothing in it for a driver")
+    ran = cli("compat", str(empty), "--cc", "9.0", "--format", "json")
+    SCHEMA.validate(json.loads(ran.out))
+    assert json.loads(ran.out)["result"]["verdict"] == "none"
+    assert cli("compat", str(empty), "--matrix", "--get", "verdict").out == "none\n"
     ran = cli("compat", str(DATA / "ptxas-11.8-sm_75.log"), "--cc", "9.0")
     assert ran.code == 2
     assert "names kernels but holds no device code" in ran.err
@@ -255,3 +268,16 @@ def test_a_listing_imports_nothing_that_reads_kernels(fatbin, command: str) -> N
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("gpu", "code", "said"),
+    [
+        ("gtx1080", "sass:61 ptx:61@8.0", "to 580, the last for this GPU"),
+        ("h100-sxm", "sass:90", "any recent one"),
+    ],
+)
+def test_the_newest_driver_that_a_gpu_still_has(
+    cli, fatbin, gpu: str, code: str, said: str
+) -> None:
+    assert said in cli("compat", fatbin(code), "--gpu", gpu).out

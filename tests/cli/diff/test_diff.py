@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,7 @@ def test_builds_without_a_common_target_say_so(cli, tmp_path: Path) -> None:
     assert "no target in common (sm_80; sm_90)" in ran.err
     newer = log(tmp_path, "newer.log", {"k": (128, 0, 0)}, "sm_86")
     ran = cli("diff", old, newer, "--gpu", "l4", "--fail-on-regression")
-    assert (ran.code, ran.err) == (1, "")
+    assert (ran.code, ran.err) == (1, "note: 1 kernel lost occupancy (--fail-on-regression).\n")
 
 
 def test_of_several_targets_the_nearest_counts(cli, tmp_path: Path) -> None:
@@ -184,7 +185,111 @@ def test_ptx_has_no_occupancy_to_compare(cli, tmp_path: Path) -> None:
     text = (DATA / "nvrtc-12.9-compute_90a.ptx").read_text()
     new = tmp_path / "new.ptx"
     new.write_text(text.replace(".maxntid 128", ".maxntid 64"))
-    ran = cli("diff", str(DATA / "nvrtc-12.9-compute_90a.ptx"), str(new), "--fail-on-regression")
+    ran = cli("diff", str(DATA / "nvrtc-12.9-compute_90a.ptx"), str(new))
     assert ran.code == 0
     assert "1 changed without an occupancy to compare and 6 unchanged" in ran.out
     assert ran.out.splitlines()[2].split()[:2] == ["unknown", "-"]
+
+
+def statuses(ran) -> dict[str, str]:
+    return {r["name"]: r["status"] for r in json.loads(ran.out)["result"]["kernels"]}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status", "regression", "spills"),
+    [
+        ((64, 0, 0), (32, 0, 64), "trade-off", 0, 1),  # more spills are never "better"
+        ((32, 0, 400), (64, 0, 0), "trade-off", 0, 0),  # a tier for all spills is no regression
+        ((32, 0, 400), (64, 0, 396), "worse", 1, 0),
+        ((32, 0, 8), (32, 0, 16), "spills more", 0, 1),
+        ((64, 0, 0), (32, 0, 0), "better", 0, 0),
+    ],
+)
+def test_occupancy_against_spills(
+    cli, tmp_path: Path, old, new, status: str, regression: int, spills: int
+) -> None:
+    builds = log(tmp_path, "old.log", {"k": old}), log(tmp_path, "new.log", {"k": new})
+    assert statuses(cli("diff", *builds, "--format", "json")) == {"k": status}
+    assert cli("diff", *builds, "--fail-on-regression").code == regression
+    failing = cli("diff", *builds, "--fail-on-spills", "--format", "github")
+    assert failing.code == spills
+    assert failing.out.startswith("::error ") is bool(spills)
+
+
+def test_a_renamed_kernel_is_compared_and_said(cli, tmp_path: Path) -> None:
+    old = log(tmp_path, "old.log", {"gemm_tiled_v1": (32, 0, 0), "other": (8, 0, 0)})
+    new = log(tmp_path, "new.log", {"gemm_tiled_v2": (168, 0, 0), "other": (8, 0, 0)})
+    ran = cli("diff", old, new, "--fail-on-regression")
+    assert ran.code == 1
+    assert "gemm_tiled_v2 (was gemm_tiled_v1)" in ran.out
+
+
+def test_a_target_that_the_new_build_lost_is_said(cli, tmp_path: Path) -> None:
+    old = Path(log(tmp_path, "old.log", {"k": (32, 0, 0)}, "sm_80"))
+    new = log(tmp_path, "new.log", {"k": (32, 0, 0)}, "sm_90")
+    both = tmp_path / "both.log"
+    both.write_text(old.read_text() + Path(new).read_text())
+    ran = cli("diff", str(both), new, "--fail-on-regression")
+    assert ran.code == 2
+    assert "has no kernel for sm_80, which the old one has" in ran.err
+    assert cli("diff", str(both), new, "--fail-on-regression", "--arch", "90").code == 0
+    ran = cli("diff", str(old), new, "--gpu", "a100", "--fail-on-regression")
+    assert ran.code == 2
+    assert "no kernel of the new build is left on NVIDIA A100" in ran.err
+
+
+def wheel(tmp_path: Path, name: str, members: dict[str, int]) -> str:
+    """Write a wheel; its members are logs of one kernel with these registers."""
+    with zipfile.ZipFile(tmp_path / name, "w") as file:
+        for member, registers in members.items():
+            file.write(log(tmp_path, "member.log", {"k": (registers, 0, 0)}), member)
+    return str(tmp_path / name)
+
+
+def test_kernels_are_paired_within_their_member(cli, tmp_path: Path) -> None:
+    old = wheel(tmp_path, "o.whl", {"a/lib_cuda120.so.1.2": 40, "a/lib_cuda128.so": 47})
+    new = wheel(tmp_path, "n.whl", {"a/lib_cuda132.so.2.0": 64, "a/lib_cuda128.so": 47})
+    ran = cli("diff", old, new, "--all", "--fail-on-regression", "--format", "json")
+    assert ran.code == 0
+    SCHEMA.validate(json.loads(ran.out))
+    result = json.loads(ran.out)["result"]
+    assert result["members"] == {"old": ["a/lib_cuda120.so.1.2"], "new": ["a/lib_cuda132.so.2.0"]}
+    assert {(r["member"], r["status"]) for r in result["kernels"]} == {
+        ("a/lib_cuda120.so.1.2", "removed"),
+        ("a/lib_cuda132.so.2.0", "new"),
+        ("a/lib_cuda128.so", "unchanged"),
+    }
+    for name in ("text", "csv", "markdown"):
+        assert "a/lib_cuda132.so.2.0" in cli("diff", old, new, "--format", name).out.replace(
+            "\\_", "_"
+        )
+    assert "only in the old build: a/lib_cuda120.so.1.2" in cli("diff", old, new).out
+
+
+def test_a_worse_kernel_says_its_member(cli, tmp_path: Path) -> None:
+    old = wheel(tmp_path, "o.whl", {"a/x.so": 32, "a/y.so": 32})
+    new = wheel(tmp_path, "n.whl", {"a/x.so": 32, "a/y.so": 64})
+    ran = cli("diff", old, new, "--format", "github", "--fail-on-regression")
+    assert (ran.code, ran.out.count("::error")) == (1, 2)
+    assert "k (sm_90, a/y.so): occupancy 100 %25 → 50 %25" in ran.out
+
+
+def test_a_kernel_that_moved_between_members_is_the_same(cli, tmp_path: Path) -> None:
+    old = wheel(tmp_path, "o.whl", {"a/x.so": 32, "a/y.so": 33})
+    with zipfile.ZipFile(tmp_path / "n.whl", "w") as file:
+        file.write(log(tmp_path, "m.log", {"k": (32, 0, 0), "other": (8, 0, 0)}), "a/x.so")
+        file.write(log(tmp_path, "m.log", {"z": (8, 0, 0)}), "a/y.so")
+        file.write(log(tmp_path, "m.log", {"k": (168, 0, 0)}), "a/new.so")
+    result = json.loads(cli("diff", old, str(tmp_path / "n.whl"), "--format", "json").out)["result"]
+    assert [(r["member"], r["status"]) for r in result["kernels"] if r["name"] == "k"] == [
+        ("a/new.so", "new"),
+        ("a/y.so", "removed"),
+    ]
+
+
+def test_a_new_version_of_a_library_is_the_same_member(cli, tmp_path: Path) -> None:
+    old = wheel(tmp_path, "o.whl", {"f-1.2.data/libf.so.12.4": 32, "g64_11.dll": 40})
+    new = wheel(tmp_path, "n.whl", {"f-1.3.data/libf.so.13": 32, "g64_12.dll": 40})
+    result = json.loads(cli("diff", old, new, "--all", "--format", "json").out)["result"]
+    assert result["members"] == {"old": [], "new": []}
+    assert {r["status"] for r in result["kernels"]} == {"unchanged"}

@@ -36,7 +36,7 @@ def test_what_was_packed_comes_back(compression: Compression, payload: bytes) ->
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (ModuleNotFoundError("no such module"), ("is not installed.", "gpuadvise[binaries]")),
+        (ModuleNotFoundError("no such module"), ("is not installed.", "pip install ")),
         (ImportError("no such ABI"), ("cannot be loaded: no such ABI.", "again, or give it more")),
     ],
 )

@@ -51,6 +51,10 @@ def test_a_compiled_program_says_the_same(ptx_source: str) -> None:
         HEAD + b".visible .entry k()\n{ .shared .b8 x[4]; ret; }\n",
         HEAD + function("k", "\t{\n{\n\tret;\n\t}}"),
         HEAD + b".visible .entry k()\n{\n\tret;\n",
+        HEAD
+        + function("k", "{\n.reg .b32 t;\n}\n.shared .b8 late[64];\n{\nret;\n}")
+        + function("l", "ret;"),
+        HEAD + function("k", "ret;") + b".section .debug_str\n{\n.b8 1\n}\n.shared .b8 z[4];\n",
         b"",
         HEAD,
     ],
@@ -64,3 +68,20 @@ def test_lines_of_megabytes_take_no_longer() -> None:
     start = time.process_time()
     assert facts(digest(HEAD + table + function("k", "ret;")))
     assert time.process_time() - start < 5
+
+
+def test_many_names_in_many_bodies_take_one_pass() -> None:
+    names = [f"_ZN6kernel{number:05}_shared" for number in range(4000)]
+    shared = "".join(f".shared .align 4 .b8 {name}[16];\n" for name in names).encode()
+    bodies = b"".join(
+        function(
+            f"k{number}",
+            "\n".join([f"mov.u32 %r1, {names[number]};"] + ["add.s32 %r1, %r2, %r3;"] * 200),
+        )
+        for number in range(4000)
+    )
+    start = time.process_time()
+    short = digest(HEAD + shared + bodies)
+    assert time.process_time() - start < 10  # 4000 x 4000 searches took minutes
+    assert len(short) < len(bodies) / 10
+    assert {row[3] for row in facts(short)} == {16}

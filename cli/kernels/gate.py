@@ -1,0 +1,138 @@
+"""The gates of ``kernels``: least occupancy and no spills, new ones only with a baseline."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.binaries.names import demangle
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.resource_diff.pairs import stable_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpuadvise.advisor.binaries.model import Kernel
+    from gpuadvise.cli.kernels.order import ListedKernel
+
+_LARGEST_BASELINE = 256 * 2**20
+_NAMED = 3
+Key = tuple[str, str | None]  # name and target: a library moves between wheels
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The worst that a baseline says of one kernel; None: it does not tell."""
+
+    occupancy: float | None
+    spilled: int | None
+
+
+@dataclass(slots=True, kw_only=True)
+class KernelGate:
+    """What makes the exit code say no, and what it saw; *baseline* is a saved answer."""
+
+    least: float | None = None  # occupancy, 0 to 1
+    spills: bool = False
+    baseline: Mapping[Key, Known] = field(default_factory=dict)
+    low: list[str] = field(default_factory=list)
+    spilling: list[str] = field(default_factory=list)
+    occupancies: int = 0  # kernels whose occupancy is known
+    tell_spills: int = 0  # kernels whose spills are known, or bounded
+
+    @property
+    def set(self) -> bool:
+        """Whether there is a threshold at all."""
+        return self.least is not None or self.spills
+
+    def see(self, listed: ListedKernel) -> None:
+        """Judge one kernel; a baseline excuses what it says is as bad."""
+        kernel, known = listed.kernel, self._known(listed.kernel)
+        share = 0.0 if listed.residency.stuck else listed.residency.share
+        if self.least is not None and share is not None:
+            self.occupancies += 1
+            before = known.occupancy if known else None
+            if share < self.least and (before is None or share < before):
+                self.low.append(kernel.name)
+        if self.spills and kernel.spill_stores is not None:
+            self.tell_spills += 1
+            if listed.spilled > ((known.spilled or 0) if known else 0):
+                self.spilling.append(kernel.name)
+
+    def _known(self, kernel: Kernel) -> Known | None:
+        if not self.baseline:
+            return None
+        target = kernel.capability.target if kernel.capability else None
+        return self.baseline.get(_key(kernel.name, target))
+
+    def failures(self, nothing: str | None) -> list[str]:
+        """Return why the exit code is 1, in sentences; none: the gate passes.
+
+        *nothing* says why no kernel is listed. Raises BadInput where nothing was compared.
+        """
+        held = {
+            "--fail-under": (self.least is not None, self.occupancies, "no kernel's occupancy"),
+            "--fail-on-spills": (self.spills, self.tell_spills, "no kernel's spills"),
+        }
+        failures = []
+        if self.low and self.least is not None:
+            count = plural(len(self.low), "kernel")
+            failures.append(
+                f"{count} below --fail-under {show_share(self.least)}: {_some(self.low)}."
+            )
+        if self.spilling:
+            count = plural(len(self.spilling), "kernel")
+            failures.append(f"{count} spilling (--fail-on-spills): {_some(self.spilling)}.")
+        for option, (wanted, compared, what) in held.items():
+            if wanted and not compared and not failures:
+                why = nothing or f"{what} can be told from these files (PTX has no registers yet)."
+                raise BadInput(f"{option} has nothing to compare: {why[0].lower()}{why[1:]}")
+        return failures
+
+
+def _some(names: list[str]) -> str:
+    shown = [inert(demangle(name) or name) for name in dict.fromkeys(names)]
+    rest = [f"{len(shown) - _NAMED:,} more"] if len(shown) > _NAMED else []
+    return and_list([*shown[:_NAMED], *rest])
+
+
+def _key(name: str, target: str | None) -> Key:
+    return stable_name(name), target
+
+
+def read_baseline(path: str) -> dict[Key, Known]:
+    """Return what the saved answer *path* says of each kernel; raises BadInput."""
+    try:
+        with open(path, "rb") as file:
+            answer = json.loads(file.read(_LARGEST_BASELINE))
+        known: dict[Key, Known] = {}
+        for record in answer["result"]["kernels"]:
+            key = _key(str(record["name"]), record["arch"])
+            known[key] = _worse(known.get(key), _of(record))
+    except OSError as error:
+        raise BadInput(f"--baseline: {quoted(path)}: {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise BadInput(
+            f"--baseline: {quoted(path)} is no answer of `gpuadvise kernels --format json`."
+        ) from None
+    return known
+
+
+def _of(record: Mapping[str, Any]) -> Known:
+    occupancy = 0.0 if record["launchable"] is False else record["occupancy"]
+    stores = record["spill_stores"]
+    return Known(
+        None if occupancy is None else float(occupancy),
+        None if stores is None else int(stores) + int(record["spill_loads"] or 0),
+    )
+
+
+def _worse(one: Known | None, other: Known) -> Known:
+    if one is None:
+        return other
+    shares = [k.occupancy for k in (one, other) if k.occupancy is not None]
+    spilled = [k.spilled for k in (one, other) if k.spilled is not None]
+    return Known(min(shares, default=None), max(spilled, default=None))

@@ -1,0 +1,261 @@
+"""Every gate in every situation and format; docs/exit-codes.md shows the same table."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from made_fatbins import fatbin_of
+
+DOCS = Path(__file__).parents[2] / "docs" / "exit-codes.md"
+DATA = Path(__file__).parents[1] / "advisor" / "binaries" / "data"
+PTX = DATA / "nvrtc-12.9-compute_90a.ptx"
+SITUATIONS = ("passes", "fails", "nothing to compare", "unreadable", "several inputs")
+FORMATS = ("text", "json", "github")
+PLAIN_LOG = """\
+ptxas info    : Compiling entry function '{name}' for 'sm_90'
+ptxas info    : Function properties for {name}
+    {spills} bytes stack frame, {spills} bytes spill stores, {spills} bytes spill loads
+ptxas info    : Used {registers} registers, used 1 barriers, 0 bytes smem
+"""
+
+
+def log(name: str = "k", registers: int = 32, spills: int = 0) -> str:
+    return PLAIN_LOG.format(name=name, registers=registers, spills=spills)
+
+
+BATCH = "occupancy --cc 9.0 --fail-under 50% --batch"
+KERNELS_LOW = "kernels --fail-under 50%"
+KERNELS_SPILL = "kernels --fail-on-spills"
+COMPAT = "compat --cc 9.0 --fail-on fails"
+REGRESSION = "diff --fail-on-regression"
+SPILLS = "diff --fail-on-spills"
+ADVISE = "advise --gpu h200 --fail-on medium"
+# What each gate is given: {name} is a file below. Codes in the order of the situations.
+GATES: dict[str, tuple[tuple[str, int], ...]] = {
+    "compat --fail-on": (
+        (f"{COMPAT} {{runs}}", 0),
+        (f"{COMPAT} {{other_gpu}}", 1),
+        (f"{COMPAT} {{pure_wheel}}", 2),
+        (f"{COMPAT} {{broken}}", 2),
+        (f"{COMPAT} {{runs}} {{other_gpu}} {{pure_wheel}}", 1),
+    ),
+    "kernels --fail-under": (
+        (f"{KERNELS_LOW} {{good}}", 0),
+        (f"{KERNELS_LOW} {{low}}", 1),
+        (f"{KERNELS_LOW} {{ptx}}", 2),
+        (f"{KERNELS_LOW} {{broken}}", 2),
+        (f"{KERNELS_LOW} {{good}} {{low}}", 1),
+    ),
+    "kernels --fail-on-spills": (
+        (f"{KERNELS_SPILL} {{good}}", 0),
+        (f"{KERNELS_SPILL} {{spilling}}", 1),
+        (f"{KERNELS_SPILL} {{good}} --filter zzz", 2),
+        (f"{KERNELS_SPILL} {{broken}}", 2),
+        (f"{KERNELS_SPILL} {{good}} {{spilling}}", 1),
+    ),
+    "diff --fail-on-regression": (
+        (f"{REGRESSION} {{good}} {{good}}", 0),
+        (f"{REGRESSION} {{good}} {{low}}", 1),
+        (f"{REGRESSION} {{good}} {{low}} --filter zzz", 2),
+        (f"{REGRESSION} {{good}} {{broken}}", 2),
+        (f"{REGRESSION} {{two_members}} {{two_members_one_low}}", 1),
+    ),
+    "diff --fail-on-spills": (
+        (f"{SPILLS} {{good}} {{good}}", 0),
+        (f"{SPILLS} {{good}} {{spilling}}", 1),
+        (f"{SPILLS} {{ptx}} {{ptx}}", 2),
+        (f"{SPILLS} {{broken}} {{good}}", 2),
+        (f"{SPILLS} {{two_members}} {{two_members_one_spilling}}", 1),
+    ),
+    "advise --fail-on": (
+        ("advise --gpu h200 --fail-on low --regs 32 --block 256 --select partial-warp", 0),
+        (f"{ADVISE} --regs 32 --block 100", 1),
+        (f"{ADVISE} --regs 32 --block 256 --select low-effective-bandwidth", 2),
+        (f"{ADVISE} {{broken_toml}}", 2),
+        (f"{ADVISE} {{good_toml}} {{bad_toml}}", 1),
+    ),
+    "occupancy --fail-under": (
+        ("occupancy --cc 9.0 --regs 32 --block 256 --fail-under 50%", 0),
+        ("occupancy --cc 9.0 --regs 128 --block 256 --fail-under 50%", 1),
+        (f"{BATCH} {{empty}}", 2),
+        ("occupancy --cc 9.0 --regs none --block 256 --fail-under 50%", 2),
+        ("occupancy --all-cc --regs 64 --block 256 --fail-under 100%", 1),
+    ),
+    "occupancy --batch --fail-under": (
+        (f"{BATCH} {{good_batch}}", 0),
+        (f"{BATCH} {{low_batch}}", 1),
+        (f"{BATCH} {{header_only}}", 2),
+        (f"{BATCH} {{broken_batch}}", 2),
+        (f"{BATCH} {{mixed_batch}}", 1),
+    ),
+    "bandwidth --fail-under": (
+        ("bandwidth --gpu h200 --read 4GB --time 1ms --fail-under 50%", 0),
+        ("bandwidth --gpu h200 --read 4GB --time 1s --fail-under 50%", 1),
+        ("bandwidth --gpu h200 --fail-under 50%", 2),
+        ("bandwidth --gpu h200 --read 4GB --time soon --fail-under 50%", 2),
+    ),
+    "access --fail-under": (
+        ("access --gpu h200 --fail-under 50%", 0),
+        ("access --gpu h200 --stride 32 --fail-under 50%", 1),
+        ("access --gpu h200 --mask 0 --fail-under 50%", 2),
+        ("access --gpu h200 --indices {broken} --fail-under 50%", 2),
+    ),
+    "roofline --fail-under": (
+        ("roofline --gpu h200 --flops 1G --bytes 4GB --time 1ms --fail-under 50%", 0),
+        ("roofline --gpu h200 --flops 1G --bytes 4GB --time 1s --fail-under 50%", 1),
+        ("roofline --gpu h200 --flops 1G --bytes 4GB --fail-under 50%", 2),
+        ("roofline --gpu h200 --ncu {broken} --fail-under 50%", 2),
+    ),
+}
+
+
+class Case(NamedTuple):
+    gate: str
+    situation: str
+    line: str
+    code: int
+
+
+CASES = [
+    Case(gate, situation, *case)
+    for gate, cases in GATES.items()
+    for situation, case in zip(SITUATIONS, cases, strict=False)
+]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """Return a file of each kind that the table names."""
+    texts = {
+        "good": log(),
+        "low": log(registers=168),
+        "spilling": log(spills=64),
+        "ptx": PTX.read_text(),
+        "empty": "",
+        "header_only": "regs,block\n",
+        "good_batch": "regs,block\n32,256\n",
+        "low_batch": "regs,block\n128,256\n",
+        "mixed_batch": "regs,block\n32,256\n128,256\n",
+        "broken_batch": "regs,block\n32,256\nx,256\n",
+        "broken_toml": "[[kernel",
+        "good_toml": '[[kernel]]\nname = "good"\nregs = 32\nblock = 256\n',
+        "bad_toml": '[[kernel]]\nname = "bad"\nregs = 32\nblock = 100\n',
+    }
+    suffix = {"broken_toml": ".toml", "good_toml": ".toml", "bad_toml": ".toml", "ptx": ".ptx"}
+    paths = {name: tmp_path / f"{name}{suffix.get(name, '.txt')}" for name in texts}
+    for name, text in texts.items():
+        paths[name].write_text(text)
+    binaries = {
+        "runs": fatbin_of("sass:90"),
+        "other_gpu": fatbin_of("sass:80"),
+        "broken": b"\x7fELF\x02\x01\x01" + bytes(11) + b"\xbe\0" + bytes(44),
+    }
+    for name, content in binaries.items():
+        paths[name] = tmp_path / f"{name}.bin"
+        paths[name].write_bytes(content)
+    wheels = {
+        "pure_wheel": {"a.py": "print()"},
+        "two_members": {"a.so": log(), "b.so": log()},
+        "two_members_one_low": {"a.so": log(), "b.so": log(registers=168)},
+        "two_members_one_spilling": {"a.so": log(), "b.so": log(spills=8)},
+    }
+    for name, members in wheels.items():
+        paths[name] = tmp_path / f"{name}.whl"
+        with zipfile.ZipFile(paths[name], "w") as file:
+            for member, text in members.items():
+                file.writestr(member, text)
+    return paths
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.gate}, {case.situation}")
+def test_a_gate(cli, files: dict[str, Path], case: Case, form: str) -> None:
+    batch = "--batch" in case.line
+    args = case.line.format(**files).split()
+    ran = cli(*args, "--format", "ndjson" if batch and form == "json" else form)
+    assert ran.code == case.code
+    assert "Traceback" not in ran.err
+    if ran.code == 2:
+        assert ran.err.startswith("error: ")
+    if ran.code == 1:
+        assert ran.err.startswith("note: ") or "\nnote: " in ran.err
+    if form == "github":
+        assert bool(re.search(r"^::error ", ran.out, re.M)) is (ran.code != 0)
+    elif form == "json" and not batch and ran.code < 2:
+        assert json.loads(ran.out)["result"] is not None
+
+
+def test_the_page_has_this_table() -> None:
+    rows = re.findall(r"^\| `([^`]+)` \|(.*)\|$", DOCS.read_text(encoding="utf-8"), re.M)
+    shown = {gate: [cell.strip() for cell in cells.split("|")] for gate, cells in rows}
+    missing = ["-"] * len(SITUATIONS)
+    assert shown == {
+        gate: [*(str(code) for _, code in cases), *missing][: len(SITUATIONS)]
+        for gate, cases in GATES.items()
+    }
+
+
+def test_a_baseline_excuses_what_it_has(cli, files: dict[str, Path], tmp_path: Path) -> None:
+    saved = tmp_path / "before.json"
+    saved.write_text(cli("kernels", str(files["low"]), "--format", "json").out)
+    gate = ("--fail-under", "50%", "--baseline", str(saved))
+    assert cli("kernels", str(files["low"]), *gate).code == 0
+    worse = tmp_path / "worse.log"
+    worse.write_text(log(registers=255))
+    assert cli("kernels", str(worse), *gate).code == 1
+    new = tmp_path / "new.log"
+    new.write_text(log(name="fresh", registers=168))
+    ran = cli("kernels", str(new), *gate)
+    assert (ran.code, ran.err) == (1, "note: 1 kernel below --fail-under 50 %: fresh.\n")
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "ndjson"])
+def test_a_limit_hides_nothing_from_a_gate(cli, files: dict[str, Path], form: str) -> None:
+    line = ["--limit", "1", "--fail-under", "50%", "--format", form]
+    assert cli("kernels", str(files["good"]), str(files["low"]), *line).code == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["--baseline", "x.json"], "--baseline excuses nothing by itself."),
+        (["--fail-under", "80"], "--fail-under"),
+        (["--fail-on-spills", "--baseline", "no.json"], "--baseline"),
+        (["--list", "--fail-on-spills"], "--list unpacks nothing"),
+    ],
+)
+def test_gates_of_kernels_that_say_nothing(cli, files, args: list[str], sentence: str) -> None:
+    ran = cli("kernels", str(files["good"]), *args)
+    assert ran.code == 2
+    assert sentence in ran.err
+
+
+def test_what_is_no_answer_is_no_baseline(cli, files: dict[str, Path]) -> None:
+    ran = cli("kernels", str(files["good"]), "--fail-on-spills", "--baseline", str(files["good"]))
+    assert ran.code == 2
+    assert "is no answer of `gpuadvise kernels --format json`" in ran.err
+
+
+def test_why_nothing_is_left_names_the_target(cli, files: dict[str, Path]) -> None:
+    ran = cli("kernels", str(files["good"]), "--gpu", "a100", "--fail-under", "50%")
+    assert ran.code == 2
+    assert "--gpu leaves none of 1 kernel: 8.0 cannot run sm_90." in ran.err
+
+
+def test_equal_rows_are_folded_and_names_whole(cli, tmp_path: Path) -> None:
+    name = "a_name_longer_than_any_line_" * 5
+    members = {f"{letter}.so": log(name=name) for letter in "abc"}
+    with zipfile.ZipFile(tmp_path / "w.whl", "w") as file:
+        for member, text in members.items():
+            file.writestr(member, text)
+    ran = cli("kernels", str(tmp_path / "w.whl"))
+    assert ran.out.count(name) == 3  # in three members
+    twice = tmp_path / "twice.log"
+    twice.write_text(log(name=name))
+    ran = cli("kernels", str(twice), str(twice))
+    assert f"{name} (x 2)" in ran.out
