@@ -125,7 +125,7 @@ class _Shown:
 
     drawing = ""
 
-    def show(self, blocks: Any) -> None:
+    def show(self, blocks: Any, **how: Any) -> None:
         from gpuadvise.cli.blocks import Drawing
 
         (_Shown.drawing,) = [block.text for block in blocks if isinstance(block, Drawing)]
