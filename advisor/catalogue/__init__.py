@@ -6,7 +6,12 @@ from gpuadvise.advisor.catalogue.capabilities import (
     nearest_documented,
     throughput_of,
 )
-from gpuadvise.advisor.catalogue.entries import Entry, by_capability, entries, with_capability
+from gpuadvise.advisor.catalogue.entries import (
+    CatalogueEntry,
+    by_capability,
+    entries,
+    with_capability,
+)
 from gpuadvise.advisor.catalogue.lookup import (
     DEFAULT_GPU,
     candidates,
@@ -18,7 +23,7 @@ from gpuadvise.advisor.catalogue.lookup import (
 
 __all__ = [
     "DEFAULT_GPU",
-    "Entry",
+    "CatalogueEntry",
     "by_capability",
     "candidates",
     "entries",

@@ -29,7 +29,7 @@ _SLICE_PEAKS = "derived: the whole GPU's peak x share of its SMs"
 _SLICE_SOURCE = "catalogue: NVIDIA's MIG user guide, supported profiles; nvidia-smi mig -lgip"
 
 
-class Entry(NamedTuple):
+class CatalogueEntry(NamedTuple):
     """One GPU of the catalogue: its facts, and every name it is known by."""
 
     device: Device
@@ -38,13 +38,13 @@ class Entry(NamedTuple):
     driver_names: tuple[str, ...]
 
 
-def entry(id: str) -> Entry:
+def entry(id: str) -> CatalogueEntry:
     """Return the entry whose catalogue id is *id*; raises KeyError."""
     return _entry(id, line_of(_FILE, id))
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[CatalogueEntry, ...]:
     """Return every GPU of the catalogue, data-centre parts first, newest first in each file."""
     return tuple(_entry(id, record) for id, record in json.loads(text_of(_FILE)).items())
 
@@ -66,7 +66,7 @@ def by_capability(capability: Capability) -> Device:
     )
 
 
-def with_capability(capability: Capability) -> tuple[Entry, ...]:
+def with_capability(capability: Capability) -> tuple[CatalogueEntry, ...]:
     """Return every GPU of the catalogue that has *capability*, in its order."""
     asked = str(capability)
     return tuple(each for each in entries() if str(each.device.capability) == asked)
@@ -113,12 +113,12 @@ def _share(size: int | None, share: float) -> int | None:
     return None if size is None else int(size * share)
 
 
-def names_of(each: Entry) -> tuple[str, ...]:
+def names_of(each: CatalogueEntry) -> tuple[str, ...]:
     """Return every name that *each* is known by."""
     return (each.id, each.device.name, *each.aliases, *each.driver_names)
 
 
-def _entry(id: str, record: dict[str, Any]) -> Entry:
+def _entry(id: str, record: dict[str, Any]) -> CatalogueEntry:
     names = {key: tuple(record.pop(key)) for key in ("aliases", "driver_names")}
     capability = parse_capability(record.pop("capability"))
     sources = record.pop("sources").items()
@@ -132,4 +132,4 @@ def _entry(id: str, record: dict[str, Any]) -> Entry:
         sources={field: sentence for sentence, fields in sources for field in fields},
         **record,
     )
-    return Entry(device=device, id=id, **names)
+    return CatalogueEntry(device=device, id=id, **names)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.catalogue.entries import (
-    Entry,
+    CatalogueEntry,
     by_capability,
     entries,
     entry,
@@ -76,7 +76,7 @@ def _find_slice(name: str, slice: re.Match[str]) -> Device:
     return slice_of(find(whole), slice[1].lower())
 
 
-def candidates(name: str) -> tuple[Entry, ...]:
+def candidates(name: str) -> tuple[CatalogueEntry, ...]:
     """Return the GPUs that *name* may mean: one, several, or none."""
     name = _name_in(name)
     if len(name) > LONGEST or not (wanted := words(name)):
@@ -105,7 +105,7 @@ def _in_cloud(name: str) -> str | None:
     return None
 
 
-def _with_memory(name: str, wanted: tuple[str, ...]) -> tuple[Entry, ...]:
+def _with_memory(name: str, wanted: tuple[str, ...]) -> tuple[CatalogueEntry, ...]:
     """Return the GPUs of the name without its memory, where they have just that memory."""
     said = sizes(name) | {word for word in wanted if word in _memory_types()}
     rest = "".join(word for word in wanted if word not in said)
@@ -118,13 +118,13 @@ def _memory_types() -> set[str]:
     return {each.device.memory_type.lower() for each in entries() if each.device.memory_type}
 
 
-def _memory_words(each: Entry) -> set[str]:
+def _memory_words(each: CatalogueEntry) -> set[str]:
     device = each.device
     size = str(device.memory_bytes >> 30) if device.memory_bytes else ""
     return {size, (device.memory_type or "").lower()}
 
 
-def _of_words(wanted: set[str]) -> tuple[Entry, ...]:
+def _of_words(wanted: set[str]) -> tuple[CatalogueEntry, ...]:
     """Return the GPUs whose names have all *wanted* words.
 
     A single one is meant only if a name of it has no other word but its memory: what tells
@@ -205,7 +205,7 @@ def nearest(name: str) -> str:
     return f"Nearest: {and_list(ids[:4], 'or')}; {listing}" if ids else listing
 
 
-def search(text: str) -> tuple[Entry, ...]:
+def search(text: str) -> tuple[CatalogueEntry, ...]:
     """Return the GPUs that *text* describes, in the catalogue's order; none is an empty answer.
 
     All its words must be among an entry's names, memory size and type, class, architecture
@@ -227,7 +227,7 @@ def _described(id: str) -> set[str]:
     return {word for text in every for word in all_words(text)} | _memory_words(entry(id))
 
 
-def _with_text_capability(text: str) -> tuple[Entry, ...]:
+def _with_text_capability(text: str) -> tuple[CatalogueEntry, ...]:
     try:
         return with_capability(parse_capability(text))
     except BadInput:

@@ -435,7 +435,7 @@ STAGE = KeyTable(
     app.Stage,
     {
         "name": Key("name", v.text),
-        "on": Key("place", v.word(app.Place)),
+        "on": Key("place", v.word(app.StagePlace)),
         "in": Key("input_bytes", v.size),
         "out": Key("output_bytes", v.size),
         "host_needed": Key("host_needed", v.flag),

@@ -9,7 +9,7 @@ from enum import StrEnum
 BULK_BYTES = 16
 
 
-class Place(StrEnum):
+class StagePlace(StrEnum):
     """Where a stage of the program runs."""
 
     HOST = "host"
@@ -50,7 +50,7 @@ class Stage:
     """One step of a pipeline; *input_bytes* are what it reads from the step before."""
 
     name: str
-    place: Place
+    place: StagePlace
     input_bytes: int
     output_bytes: int
     host_needed: bool = False  # must run on the host: file, network, user

@@ -12,9 +12,8 @@ from gpuadvise.advisor.source.scopes import (
     INTEGERS,
     NARROW,
     UNKNOWN,
-    Function,
     Names,
-    Place,
+    SourceFunction,
     Variable,
     functions_of,
     named_type,
@@ -147,9 +146,9 @@ class CudaFile:
     preprocessed: Preprocessed
     tree: Tree
     names: Names
-    functions: list[Function]
+    functions: list[SourceFunction]
     _bounds: dict[str, int | None] | None = None
-    _callers: dict[str, list[tuple[Function, Node]]] | None = None
+    _callers: dict[str, list[tuple[SourceFunction, Node]]] | None = None
 
     @property
     def launch_bounds(self) -> dict[str, int | None]:
@@ -163,7 +162,7 @@ class CudaFile:
                     self._bounds[function.name] = value if known == value else None
         return self._bounds
 
-    def callers(self, name: str) -> list[tuple[Function, Node]]:
+    def callers(self, name: str) -> list[tuple[SourceFunction, Node]]:
         """Return the calls of *name* in this file, each with the function around it."""
         if self._callers is None:
             self._callers = {}
@@ -192,7 +191,7 @@ class CudaFile:
             return (before + after).strip()
         return ""
 
-    def variable(self, name: str, at: Node, function: Function | None) -> Variable | None:
+    def variable(self, name: str, at: Node, function: SourceFunction | None) -> Variable | None:
         """Return the innermost variable called *name* that is visible at *at*."""
         known = function.variables.get(name) if function else None
         if not known:
@@ -225,12 +224,14 @@ class CudaFile:
         last = call.children[-1] if call.children else None
         return last.children if last is not None and last.kind == "argument_list" else []
 
-    def constant(self, node: Node, function: Function | None, depth: int = 0) -> int | None:
+    def constant(self, node: Node, function: SourceFunction | None, depth: int = 0) -> int | None:
         """Return the integer that *node* is known to be, None where it is not."""
         value = self.number(node, function, depth)
         return int(value) if value is not None and value.denominator == 1 else None
 
-    def number(self, node: Node, function: Function | None, depth: int = 0) -> Fraction | None:
+    def number(
+        self, node: Node, function: SourceFunction | None, depth: int = 0
+    ) -> Fraction | None:
         """Return the exact value of a constant expression of integers, None for others."""
         if depth > _DEEPEST:
             return None
@@ -268,7 +269,9 @@ class CudaFile:
             )
         return None
 
-    def _named_number(self, node: Node, function: Function | None, depth: int) -> Fraction | None:
+    def _named_number(
+        self, node: Node, function: SourceFunction | None, depth: int
+    ) -> Fraction | None:
         name = self.at(node)
         if name == "warpSize":
             return Fraction(32)
@@ -304,7 +307,7 @@ class CudaFile:
             body = self.preprocessed.macros.get(body)
         return None
 
-    def is_constant(self, node: Node, function: Function | None, depth: int = 0) -> bool:
+    def is_constant(self, node: Node, function: SourceFunction | None, depth: int = 0) -> bool:
         """Whether the compiler knows the value of *node*, though this tool may not."""
         if depth > _DEEPEST:
             return False
@@ -343,17 +346,17 @@ class CudaFile:
             self.is_constant(c, function, depth + 1) for c in node.children
         )
 
-    def type_of(self, node: Node, function: Function | None, depth: int = 0) -> str:
+    def type_of(self, node: Node, function: SourceFunction | None, depth: int = 0) -> str:
         """Return the type of an expression, UNKNOWN where the file does not say."""
         if depth > _DEEPEST:
             return UNKNOWN
         handler = _TYPES.get(node.kind)
         return handler(self, node, function, depth + 1) if handler else UNKNOWN
 
-    def _type_of_literal(self, node: Node, _function: Function | None, _depth: int) -> str:
+    def _type_of_literal(self, node: Node, _function: SourceFunction | None, _depth: int) -> str:
         return literal_type(self.at(node))
 
-    def _type_of_name(self, node: Node, function: Function | None, depth: int) -> str:
+    def _type_of_name(self, node: Node, function: SourceFunction | None, depth: int) -> str:
         name = self.at(node)
         if name == "warpSize":
             return "int"
@@ -374,7 +377,7 @@ class CudaFile:
         shadow = function.variables.get(base) if function else None
         return UNKNOWN if shadow and shadow[0].type == "type" else variable.type
 
-    def _type_of_binary(self, node: Node, function: Function | None, depth: int) -> str:
+    def _type_of_binary(self, node: Node, function: SourceFunction | None, depth: int) -> str:
         if len(node.children) != 2:
             return UNKNOWN
         operator = self.operator(node)
@@ -388,41 +391,41 @@ class CudaFile:
             return left
         return common_type(left, right)
 
-    def _type_of_inner(self, node: Node, function: Function | None, depth: int) -> str:
+    def _type_of_inner(self, node: Node, function: SourceFunction | None, depth: int) -> str:
         return self.type_of(node.children[0], function, depth) if node.children else UNKNOWN
 
-    def _type_of_unary(self, node: Node, function: Function | None, depth: int) -> str:
+    def _type_of_unary(self, node: Node, function: SourceFunction | None, depth: int) -> str:
         operator = self.operator(node)
         inner = self._type_of_inner(node, function, depth)
         return "bool" if operator == "!" else _promoted(inner) if operator in "-+~" else UNKNOWN
 
-    def _type_of_pointer(self, node: Node, function: Function | None, depth: int) -> str:
+    def _type_of_pointer(self, node: Node, function: SourceFunction | None, depth: int) -> str:
         inner = self._type_of_inner(node, function, depth)
         if self.operator(node) == "&":
             return inner + "*" if inner != UNKNOWN else UNKNOWN
         return inner[:-1] if inner.endswith("*") else UNKNOWN
 
-    def _type_of_subscript(self, node: Node, function: Function | None, depth: int) -> str:
+    def _type_of_subscript(self, node: Node, function: SourceFunction | None, depth: int) -> str:
         inner = self._type_of_inner(node, function, depth)
         return inner[:-1] if inner.endswith("*") else UNKNOWN
 
-    def _type_of_cast(self, node: Node, function: Function | None, _depth: int) -> str:
+    def _type_of_cast(self, node: Node, function: SourceFunction | None, _depth: int) -> str:
         return self.written_type(node.children[0], function) if node.children else UNKNOWN
 
-    def written_type(self, node: Node, function: Function | None) -> str:
+    def written_type(self, node: Node, function: SourceFunction | None) -> str:
         """Return the type that a type descriptor names."""
         words = self.at(node)
         base = words.replace("*", "").replace("const", "").strip()
         shadow = function.variables.get(base) if function else None
         return UNKNOWN if shadow and shadow[0].type == "type" else named_type(words, self.names)
 
-    def _type_of_conditional(self, node: Node, function: Function | None, depth: int) -> str:
+    def _type_of_conditional(self, node: Node, function: SourceFunction | None, depth: int) -> str:
         if len(node.children) != 3:
             return UNKNOWN
         first, second = (self.type_of(c, function, depth) for c in node.children[1:])
         return first if first == second else common_type(first, second)
 
-    def _type_of_field(self, node: Node, function: Function | None, depth: int) -> str:
+    def _type_of_field(self, node: Node, function: SourceFunction | None, depth: int) -> str:
         if len(node.children) != 2:
             return UNKNOWN
         base, member = node.children
@@ -434,7 +437,7 @@ class CudaFile:
             return owner.split(".")[0]
         return self.names.structs.get(owner, {}).get(name, UNKNOWN)
 
-    def _type_of_call(self, node: Node, function: Function | None, depth: int) -> str:
+    def _type_of_call(self, node: Node, function: SourceFunction | None, depth: int) -> str:
         name = self.callee(node)
         first = node.children[0]
         if first.kind == "template_function" and name in _CASTS:
@@ -548,4 +551,11 @@ def read_cuda(text: SourceText) -> CudaFile:
     return CudaFile(text=text, preprocessed=plain, tree=tree, names=names, functions=functions)
 
 
-__all__ = ["INTEGERS", "UNKNOWN", "CudaFile", "Place", "common_type", "literal_type", "read_cuda"]
+__all__ = [
+    "INTEGERS",
+    "UNKNOWN",
+    "CudaFile",
+    "common_type",
+    "literal_type",
+    "read_cuda",
+]

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.cuda_file import read_cuda
-from gpuadvise.advisor.source.scopes import Place
+from gpuadvise.advisor.source.scopes import ExecutionSpace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from gpuadvise.advisor.source.cuda_file import CudaFile
-    from gpuadvise.advisor.source.scopes import Function
+    from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.text import SourceText
     from gpuadvise.advisor.source.tree import Node
 
@@ -113,8 +113,8 @@ def includes_of(text: bytes) -> Iterator[tuple[str, bool]]:
         yield name.decode("utf-8", "replace"), match[1] is not None
 
 
-def _is_host(function: Function) -> bool:
-    return function.place is Place.HOST and "constexpr" not in function.header
+def _is_host(function: SourceFunction) -> bool:
+    return function.place is ExecutionSpace.HOST and "constexpr" not in function.header
 
 
 def _foreign(file: CudaFile, host: Collection[int]) -> Iterator[Node]:
@@ -175,7 +175,7 @@ def _kernels(file: CudaFile) -> Iterator[KernelSource]:
             if call is not None and (arguments := _template_arguments(file, function, call)):
                 instances.setdefault(file.callee(call), {})[arguments] = None
     for function in file.functions:
-        if function.place is not Place.KERNEL:
+        if function.place is not ExecutionSpace.KERNEL:
             continue
         name = _name_of(function)
         if name is None:
@@ -193,12 +193,12 @@ def _kernels(file: CudaFile) -> Iterator[KernelSource]:
         )
 
 
-def _name_of(function: Function) -> Node | None:
+def _name_of(function: SourceFunction) -> Node | None:
     declarator = function.node.child("function_declarator")
     return declarator.children[0] if declarator is not None and declarator.children else None
 
 
-def _qualified(file: CudaFile, function: Function) -> str:
+def _qualified(file: CudaFile, function: SourceFunction) -> str:
     names = [function.name]
     for above in function.node.ancestors():
         if above.kind == "namespace_definition":
@@ -208,7 +208,7 @@ def _qualified(file: CudaFile, function: Function) -> str:
     return "::".join(reversed(names))
 
 
-def _template_arguments(file: CudaFile, function: Function, call: Node) -> str | None:
+def _template_arguments(file: CudaFile, function: SourceFunction, call: Node) -> str | None:
     """Return the template arguments of a launch, None where they depend on its surroundings."""
     lists = [n for n in file.tree.below(call.children[0]) if n.kind == "template_argument_list"]
     if not lists:

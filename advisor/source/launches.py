@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.source.cuda_file import CudaFile
-    from gpuadvise.advisor.source.scopes import Function
+    from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
 
 _DEFAULT_STREAMS = frozenset(("0", "NULL", "nullptr", "cudaStreamDefault", "cudaStreamLegacy"))
@@ -39,7 +39,7 @@ class Launches:
         self._known: dict[int, list[SourceLaunch]] = {}
         self._aliased: frozenset[str] | None = None
 
-    def of(self, function: Function) -> list[SourceLaunch]:
+    def of(self, function: SourceFunction) -> list[SourceLaunch]:
         """Return the launches in *function*, in order."""
         known = self._known.get(function.node.index)
         if known is None:
@@ -59,7 +59,7 @@ class Launches:
         return len(set(words)) < len(words)
 
 
-def _launches(file: CudaFile, function: Function) -> list[SourceLaunch]:
+def _launches(file: CudaFile, function: SourceFunction) -> list[SourceLaunch]:
     launches = []
     for syntax in function.nodes("kernel_call_syntax"):
         call = syntax.parent
@@ -81,7 +81,7 @@ def _launches(file: CudaFile, function: Function) -> list[SourceLaunch]:
     return launches
 
 
-def threads_of(file: CudaFile, function: Function, block: Node) -> int | None:
+def threads_of(file: CudaFile, function: SourceFunction, block: Node) -> int | None:
     """Return the threads of a block size as it is written, None where the file does not say."""
     sides = block_sides(file, function, block)
     if sides is None:
@@ -92,7 +92,7 @@ def threads_of(file: CudaFile, function: Function, block: Node) -> int | None:
     return threads
 
 
-def block_sides(file: CudaFile, function: Function, block: Node) -> tuple[int, ...] | None:
+def block_sides(file: CudaFile, function: SourceFunction, block: Node) -> tuple[int, ...] | None:
     """Return the sides of a block that a number, a dim3, or a variable of either gives."""
     block = bare(block)
     value = file.constant(block, function)
@@ -124,13 +124,13 @@ def block_sides(file: CudaFile, function: Function, block: Node) -> tuple[int, .
     return (number,) if number is not None and inner.kind != "identifier" else None
 
 
-def _sides(file: CudaFile, function: Function, nodes: list[Node]) -> tuple[int, ...] | None:
+def _sides(file: CudaFile, function: SourceFunction, nodes: list[Node]) -> tuple[int, ...] | None:
     sides = tuple(_side(file, function, node) for node in nodes)
     known = tuple(side for side in sides if side is not None)
     return known if known and len(known) == len(sides) else None
 
 
-def _side(file: CudaFile, function: Function, node: Node) -> int | None:
+def _side(file: CudaFile, function: SourceFunction, node: Node) -> int | None:
     value = file.constant(node, function)
     if value is None and node.kind == "identifier":
         variable = file.variable(file.at(node), node, function)
@@ -141,14 +141,14 @@ def _side(file: CudaFile, function: Function, node: Node) -> int | None:
     return value
 
 
-def _changed(file: CudaFile, function: Function, name: str) -> bool:
+def _changed(file: CudaFile, function: SourceFunction, name: str) -> bool:
     """Whether *name*, or a field of it, is assigned or handed out by address."""
     if function.changed is None:
         function.changed = frozenset(_changes(file, function))
     return name in function.changed
 
 
-def _changes(file: CudaFile, function: Function) -> Iterator[str]:
+def _changes(file: CudaFile, function: SourceFunction) -> Iterator[str]:
     for node in function.nodes("assignment_expression", "update_expression", "pointer_expression"):
         target = node.children[0] if node.children else node
         if node.kind == "pointer_expression" and file.operator(node) != "&":

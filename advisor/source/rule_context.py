@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.cuda_file import CudaFile
     from gpuadvise.advisor.source.launches import Launches
-    from gpuadvise.advisor.source.scopes import Function
+    from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
 
     SourceCheck: TypeAlias = Callable[["RuleContext"], Iterator[Diagnostic]]
@@ -40,7 +40,7 @@ class RuleContext:
     """One function of one file."""
 
     file: CudaFile
-    function: Function
+    function: SourceFunction
     launches: Launches
     _variances: Variances | None = field(default=None)
     _calls: dict[str, list[Node]] | None = field(default=None)

@@ -59,7 +59,7 @@ INTEGERS = frozenset(("bool", "char", "uchar", "short", "ushort", "int", "uint",
 NARROW = frozenset(("char", "uchar", "short", "ushort"))
 
 
-class Place(StrEnum):
+class ExecutionSpace(StrEnum):
     """Where a function runs."""
 
     KERNEL = "kernel"
@@ -94,11 +94,11 @@ def _index(node: Node) -> int:
 
 
 @dataclass(slots=True, kw_only=True)
-class Function:
+class SourceFunction:
     """One function or lambda: its body and the nodes below it by their kind."""
 
     name: str
-    place: Place
+    place: ExecutionSpace
     node: Node
     body: Node
     header: str
@@ -113,7 +113,7 @@ class Function:
     @property
     def on_device(self) -> bool:
         """Whether the body runs on the GPU, or may."""
-        return self.place is not Place.HOST
+        return self.place is not ExecutionSpace.HOST
 
     def inside(self, node: Node, kind: str) -> list[Node]:
         """Return the nodes of *kind* below *node*, in order."""
@@ -139,9 +139,9 @@ class Names:
     returns: dict[str, str] = field(default_factory=dict)
 
 
-def functions_of(tree: Tree, text: SourceText, names: Names) -> list[Function]:
+def functions_of(tree: Tree, text: SourceText, names: Names) -> list[SourceFunction]:
     """Return the functions and lambdas of *tree*, and fill *names* with what stands outside."""
-    functions: list[Function] = []
+    functions: list[SourceFunction] = []
     inside_until = -1
     for node in tree.nodes:
         kind = node.kind
@@ -169,7 +169,7 @@ def functions_of(tree: Tree, text: SourceText, names: Names) -> list[Function]:
     return functions
 
 
-def _function(node: Node, text: SourceText, names: Names) -> Function | None:
+def _function(node: Node, text: SourceText, names: Names) -> SourceFunction | None:
     body, declarator = node.child("compound_statement"), _declarator(node)
     if body is None or declarator is None:
         return None
@@ -178,7 +178,7 @@ def _function(node: Node, text: SourceText, names: Names) -> Function | None:
     bounds = node.child("launch_bounds")
     kind = next((c for c in node.children if c.kind in _TYPE_NODES), None)
     place = _place(header, text, node)
-    function = Function(
+    function = SourceFunction(
         name=text[name_node.start : name_node.end],
         place=place,
         node=node,
@@ -208,14 +208,14 @@ def _declarator(node: Node) -> Node | None:
     return None
 
 
-def _place(header: str, text: SourceText, node: Node) -> Place:
+def _place(header: str, text: SourceText, node: Node) -> ExecutionSpace:
     head = header.split("(", 1)[0] if "__launch_bounds__" not in header else header
     if "__global__" in head:
-        return Place.KERNEL
+        return ExecutionSpace.KERNEL
     if "__device__" in head or _DEVICE_MACRO.search(head):
         both = "__host__" in head or "HOST" in head
-        return Place.BOTH if both else Place.DEVICE
-    return Place.HOST
+        return ExecutionSpace.BOTH if both else ExecutionSpace.DEVICE
+    return ExecutionSpace.HOST
 
 
 def _template_parameters(node: Node, text: SourceText, names: Names) -> Iterator[Variable]:
@@ -250,7 +250,7 @@ def _parameters(declarator: Node, text: SourceText, names: Names, node: Node) ->
                 )  # fmt: skip
 
 
-def _collect(function: Function, tree: Tree, text: SourceText, names: Names) -> None:
+def _collect(function: SourceFunction, tree: Tree, text: SourceText, names: Names) -> None:
     """File the nodes of the body by kind, and its declarations by name."""
     by_kind = function.by_kind
     for node in tree.whole(function.body):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.scopes import Place
+from gpuadvise.advisor.source.scopes import ExecutionSpace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gpuadvise.advisor.source.cuda_file import CudaFile
-    from gpuadvise.advisor.source.scopes import Function
+    from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
 
 _DEEPEST = 40
@@ -48,12 +48,12 @@ class Variance(IntEnum):
 class Variances:
     """The variance of every value in one function of device code."""
 
-    def __init__(self, file: CudaFile, function: Function) -> None:
+    def __init__(self, file: CudaFile, function: SourceFunction) -> None:
         self._file = file
         self._function = function
         self._known: dict[str, Variance] = {}
         self._seen: set[str] = set()
-        uniform = function.place is Place.KERNEL
+        uniform = function.place is ExecutionSpace.KERNEL
         for parameter in function.parameters:
             start = Variance.UNIFORM if uniform else Variance.UNKNOWN
             self._known[parameter.name] = start
@@ -193,7 +193,7 @@ class Variances:
         return base is not None and is_block_group(self._file, self._function, base)
 
 
-def is_block_group(file: CudaFile, function: Function, node: Node) -> bool:
+def is_block_group(file: CudaFile, function: SourceFunction, node: Node) -> bool:
     """Whether *node* names the cooperative group of all threads of a block."""
     if node.kind != "identifier":
         return False

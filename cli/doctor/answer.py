@@ -20,7 +20,7 @@ from gpuadvise.cli.blocks import (
     Table,
     Tone,
 )
-from gpuadvise.cli.doctor.evaluate import Check, Status
+from gpuadvise.cli.doctor.evaluate import CheckStatus, DoctorCheck
 from gpuadvise.cli.exits import Exit
 from gpuadvise.rules.model import Priority
 from gpuadvise.rules.report import finding_object
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from gpuadvise.rules.report import Finding
 
 _TONES = {
-    Status.OK: Tone.GOOD,
-    Status.FINDING: Tone.BAD,
-    Status.IDLE: Tone.FAINT,
-    Status.UNAVAILABLE: Tone.FAINT,
+    CheckStatus.OK: Tone.GOOD,
+    CheckStatus.FINDING: Tone.BAD,
+    CheckStatus.IDLE: Tone.FAINT,
+    CheckStatus.UNAVAILABLE: Tone.FAINT,
 }
 ROW_COLUMNS = ("gpu", "check", "status", "priority", "message", "action", "reason")
 
@@ -44,7 +44,7 @@ ROW_COLUMNS = ("gpu", "check", "status", "priority", "message", "action", "reaso
 def answer(
     machine: Machine,
     software: Software | None,
-    checks: Sequence[Check],
+    checks: Sequence[DoctorCheck],
     inputs: Mapping[str, Any],
     *,
     limit: Priority | None,
@@ -59,7 +59,7 @@ def answer(
     findings.sort(key=lambda finding: finding.rank())
     result = {
         "verdict": _verdict(machine, findings),
-        "counts": {str(status): _count(checks, status) for status in Status},
+        "counts": {str(status): _count(checks, status) for status in CheckStatus},
         "gpus": [_gpu_record(gpu, number, with_ids) for number, gpu in enumerate(machine.gpus)],
         "driver_version": machine.driver_version,
         "cuda_version": machine.cuda_version,
@@ -105,7 +105,7 @@ def priority_named(word: str | None) -> Priority | None:
     return Priority(word)
 
 
-def _count(checks: Sequence[Check], status: Status) -> int:
+def _count(checks: Sequence[DoctorCheck], status: CheckStatus) -> int:
     return sum(check.status is status for check in checks)
 
 
@@ -120,7 +120,7 @@ def _gpu_record(gpu: Gpu, number: int, with_ids: bool) -> dict[str, Any]:
     }
 
 
-def _check_record(check: Check) -> dict[str, Any]:
+def _check_record(check: DoctorCheck) -> dict[str, Any]:
     return {
         "check": check.rule.id,
         "gpu": check.gpu,
@@ -129,7 +129,7 @@ def _check_record(check: Check) -> dict[str, Any]:
     }
 
 
-def _row(check: Check) -> dict[str, Any]:
+def _row(check: DoctorCheck) -> dict[str, Any]:
     finding = check.findings[0] if check.findings else None
     return {
         "gpu": check.gpu,
@@ -143,7 +143,7 @@ def _row(check: Check) -> dict[str, Any]:
 
 
 def blocks(
-    machine: Machine, software: Software | None, checks: Sequence[Check], *, full: bool
+    machine: Machine, software: Software | None, checks: Sequence[DoctorCheck], *, full: bool
 ) -> list[Block]:
     """Return the page: the verdict, one line per GPU, the findings, then what was not judged."""
     page: list[Block] = [Line(headline(machine, checks), Tone.STRONG)]
@@ -159,7 +159,7 @@ def blocks(
     return page
 
 
-def headline(machine: Machine, checks: Sequence[Check]) -> str:
+def headline(machine: Machine, checks: Sequence[DoctorCheck]) -> str:
     """Return the verdict in one sentence."""
     if not machine.gpus:
         return "No GPU of this machine answers."
@@ -167,11 +167,11 @@ def headline(machine: Machine, checks: Sequence[Check]) -> str:
     cuda = f" (CUDA {machine.cuda_version} or older)" if machine.cuda_version else ""
     counts = [
         plural(sum(len(check.findings) for check in checks), "finding"),
-        f"{plural(_count(checks, Status.OK), 'check')} passed",
+        f"{plural(_count(checks, CheckStatus.OK), 'check')} passed",
     ]
-    if idle := _count(checks, Status.IDLE):
+    if idle := _count(checks, CheckStatus.IDLE):
         counts.append(f"{idle} not judged because the GPU is idle")
-    if missing := _count(checks, Status.UNAVAILABLE):
+    if missing := _count(checks, CheckStatus.UNAVAILABLE):
         counts.append(f"{missing} not available")
     return f"{plural(len(machine.gpus), 'GPU')}{driver}{cuda}: {', '.join(counts)}."
 
@@ -194,7 +194,7 @@ def _gpu_line(gpu: Gpu, number: int) -> str:
     return "  ".join(said)
 
 
-def _findings(checks: Sequence[Check]) -> list[Block]:
+def _findings(checks: Sequence[DoctorCheck]) -> list[Block]:
     """Return the findings, most urgent first; what several GPUs share is said once."""
     places: dict[tuple[str, str], list[str]] = {}
     shared: dict[tuple[str, str], Finding] = {}
@@ -218,10 +218,13 @@ def _findings(checks: Sequence[Check]) -> list[Block]:
     return page
 
 
-def _silent(checks: Sequence[Check]) -> list[Block]:
+def _silent(checks: Sequence[DoctorCheck]) -> list[Block]:
     """Return one line for what was not judged and one for what could not be."""
     page: list[Block] = []
-    for status, label in ((Status.IDLE, "Not judged"), (Status.UNAVAILABLE, "Not available")):
+    for status, label in (
+        (CheckStatus.IDLE, "Not judged"),
+        (CheckStatus.UNAVAILABLE, "Not available"),
+    ):
         reasons: dict[str, list[str]] = {}
         for check in checks:
             if check.status is status and check.rule.id not in reasons.get(check.reason, ()):
@@ -233,7 +236,7 @@ def _silent(checks: Sequence[Check]) -> list[Block]:
     return page
 
 
-def _all_checks(checks: Sequence[Check]) -> list[Block]:
+def _all_checks(checks: Sequence[DoctorCheck]) -> list[Block]:
     columns = (Column("GPU", right=True), Column("check"), Column("status"), Column("reason"))
     rows = tuple(
         (

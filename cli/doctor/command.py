@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.gpu import Machine
     from gpuadvise.advisor.software import Software
     from gpuadvise.cli.answer import Answer
-    from gpuadvise.cli.doctor.evaluate import Check
+    from gpuadvise.cli.doctor.evaluate import DoctorCheck
 
 EXAMPLES = """\
   gpuadvise doctor
@@ -94,7 +94,7 @@ def _wait(seconds: float) -> None:
 
 def _gathered(
     machine: Machine, *, here: bool, with_ids: bool
-) -> tuple[tuple[Check, ...], Software | None]:
+) -> tuple[tuple[DoctorCheck, ...], Software | None]:
     from gpuadvise.cli.doctor.evaluate import checks
 
     environment = {k: v for k, v in os.environ.items() if k.startswith(("CUDA_", "NVIDIA_"))}

@@ -38,7 +38,7 @@ _OF_A_MACHINE = frozenset({"environment", "devices"})
 _KINDS = frozenset({Kind.DEVICE, Kind.NVML, Kind.BINARY})
 
 
-class Status(StrEnum):
+class CheckStatus(StrEnum):
     """What came of one check."""
 
     OK = "ok"
@@ -47,17 +47,17 @@ class Status(StrEnum):
     UNAVAILABLE = "not available"
 
 
-class Check(NamedTuple):
+class DoctorCheck(NamedTuple):
     """One rule on one GPU, or on the machine where *gpu* is None."""
 
     rule: Rule
     gpu: int | None
-    status: Status
+    status: CheckStatus
     findings: tuple[Finding, ...] = ()
     reason: str = ""
 
 
-def checks(machine: Machine, environment: Mapping[str, str] | None) -> tuple[Check, ...]:
+def checks(machine: Machine, environment: Mapping[str, str] | None) -> tuple[DoctorCheck, ...]:
     """Return each check of *machine*; *environment* is None where another machine was recorded."""
     from gpuadvise.rules.guide import RULES
 
@@ -99,7 +99,7 @@ def _gpu_facts(gpu: Gpu, machine: Machine) -> Facts:
 
 def _judged(
     rules: tuple[Rule, ...], facts: Facts, gpu: Gpu | None, number: int | None
-) -> Iterator[Check]:
+) -> Iterator[DoctorCheck]:
     report = run(rules, facts)
     outcomes = {line.rule.id: line.outcome for line in report.lines}
     advice: dict[str, list[Finding]] = {}
@@ -108,11 +108,11 @@ def _judged(
     for rule in rules:
         outcome = outcomes.get(rule.id)
         if isinstance(outcome, Advice) or rule.id in advice:
-            yield Check(rule, number, Status.FINDING, tuple(advice[rule.id]))
+            yield DoctorCheck(rule, number, CheckStatus.FINDING, tuple(advice[rule.id]))
         elif outcome is None or isinstance(outcome, Skipped):
-            yield Check(rule, number, Status.UNAVAILABLE, reason=_why_not(rule, facts))
+            yield DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason=_why_not(rule, facts))
         elif isinstance(outcome, Failed):
-            yield Check(rule, number, Status.UNAVAILABLE, reason=outcome.error)
+            yield DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason=outcome.error)
         else:
             yield _passed(rule, gpu, number)
 
@@ -127,18 +127,20 @@ def _why_not(rule: Rule, facts: Facts) -> str:
     return "no GPU answers"
 
 
-def _passed(rule: Rule, gpu: Gpu | None, number: int | None) -> Check:
+def _passed(rule: Rule, gpu: Gpu | None, number: int | None) -> DoctorCheck:
     """Return the check of a rule that saw nothing wrong, unless it could not have seen it."""
     telemetry = gpu.telemetry if gpu else None
     if telemetry is None:
-        return Check(rule, number, Status.OK)
+        return DoctorCheck(rule, number, CheckStatus.OK)
     unread = [name for name in READINGS.get(rule.id, ()) if getattr(telemetry, name) is None]
     if unread and len(unread) == len(READINGS[rule.id]):
         reason = telemetry.reasons.get(unread[0], "NVML does not say")
-        return Check(rule, number, Status.UNAVAILABLE, reason=reason)
+        return DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason=reason)
     if rule.id in AT_WORK and is_idle(telemetry):
-        return Check(rule, number, Status.IDLE, reason="--load puts the GPU to work for it")
-    return Check(rule, number, Status.OK)
+        return DoctorCheck(
+            rule, number, CheckStatus.IDLE, reason="--load puts the GPU to work for it"
+        )
+    return DoctorCheck(rule, number, CheckStatus.OK)
 
 
 def is_idle(telemetry: Telemetry) -> bool:

@@ -16,7 +16,7 @@ from gpuadvise.cli.options import FormatName, Get
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gpuadvise.advisor.catalogue import Entry
+    from gpuadvise.advisor.catalogue import CatalogueEntry
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.gpus.request import Chosen
 
@@ -53,7 +53,7 @@ def command(
     return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
-def _record(each: Entry) -> dict[str, Any]:
+def _record(each: CatalogueEntry) -> dict[str, Any]:
     from gpuadvise.advisor.snapshot import device_record
 
     names = {"aliases": list(each.aliases), "driver_names": list(each.driver_names)}

@@ -12,7 +12,7 @@ from gpuadvise.advisor.prose import quoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpuadvise.advisor.catalogue import Entry
+    from gpuadvise.advisor.catalogue import CatalogueEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Chosen:
     describe more than one.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[CatalogueEntry, ...]
     compared: bool = False
     note: str | None = None
 
@@ -47,7 +47,7 @@ def chosen(query: Sequence[str]) -> Chosen:
     return Chosen(entries=tuple(unique.values()), compared=compared)
 
 
-def _of_word(word: str) -> tuple[Entry, ...]:
+def _of_word(word: str) -> tuple[CatalogueEntry, ...]:
     matches = candidates(word)
     if len(matches) != 1:
         matches = search(word)
@@ -56,7 +56,7 @@ def _of_word(word: str) -> tuple[Entry, ...]:
     return matches
 
 
-def _what_gpu_takes(text: str, entries: tuple[Entry, ...]) -> str | None:
+def _what_gpu_takes(text: str, entries: tuple[CatalogueEntry, ...]) -> str | None:
     exact = candidates(text)
     if len(entries) == 1 or len(exact) != 1:
         return None

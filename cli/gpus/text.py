@@ -12,7 +12,7 @@ from gpuadvise.cli.device import facts
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gpuadvise.advisor.catalogue import Entry
+    from gpuadvise.advisor.catalogue import CatalogueEntry
     from gpuadvise.advisor.device import Device
     from gpuadvise.cli.gpus.request import Chosen
 
@@ -44,7 +44,7 @@ def blocks(selection: Chosen) -> list[Block]:
     return [*page, Line(selection.note)] if selection.note else page
 
 
-def _one(each: Entry) -> list[Block]:
+def _one(each: CatalogueEntry) -> list[Block]:
     names = and_list([f'"{name}"' for name in each.driver_names], "or")
     about: list[Block] = [Line(each.device.name, Tone.STRONG), facts.facts(each.device)]
     about.append(Line(f"--gpu takes {and_list([each.id, *each.aliases], 'or')}."))
@@ -53,11 +53,11 @@ def _one(each: Entry) -> list[Block]:
     return [*about, *map(Line, each.device.notes)]
 
 
-def _notes(gpus: Iterable[Entry]) -> list[Block]:
+def _notes(gpus: Iterable[CatalogueEntry]) -> list[Block]:
     return [Line(f"{each.id}: {note}") for each in gpus for note in each.device.notes]
 
 
-def _list(gpus: Iterable[Entry]) -> Table:
+def _list(gpus: Iterable[CatalogueEntry]) -> Table:
     return Table(columns=_LIST, rows=tuple(_listed(each.id, each.device) for each in gpus))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange
     from gpuadvise.cli.blocks import Block
-    from gpuadvise.cli.lint.gather import Source
+    from gpuadvise.cli.lint.gather import SourceFile
 
 LINT_RULES: dict[str, Rule] = {rule.id: rule for rule in RULES}
 COLUMNS = ("file", "line", "column", "rule", "priority", "kernel", "message", "action", "fixable")
@@ -26,7 +26,10 @@ _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Ton
 
 
 def answer(
-    read: Sequence[Source], inputs: Mapping[str, Any], limit: Priority | None, notes: Sequence[str]
+    read: Sequence[SourceFile],
+    inputs: Mapping[str, Any],
+    limit: Priority | None,
+    notes: Sequence[str],
 ) -> Answer:
     """Return the answer of ``lint``; findings stand in the order of files and lines."""
     from gpuadvise.cli.render import github, sarif
@@ -82,7 +85,7 @@ def _row(seen: Diagnostic) -> dict[str, Any]:
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def _result(read: Sequence[Source], seen: Sequence[Diagnostic]) -> dict[str, Any]:
+def _result(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> dict[str, Any]:
     priorities = [LINT_RULES[d.rule].priority for d in seen]
     return {
         "files": len(read),
@@ -118,7 +121,7 @@ def _excerpt(lines: Sequence[str], where: SourceRange) -> str:
     return f"{number} | {inert(shown)}\n{' ' * len(number)} | {under}"
 
 
-def _blocks(read: Sequence[Source], seen: Sequence[Diagnostic]) -> Iterator[Block]:
+def _blocks(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> Iterator[Block]:
     for source in read:
         lines = source.lines() if source.linted.diagnostics else []
         for diagnostic in source.linted.diagnostics:

@@ -18,7 +18,7 @@ from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.lint.answer import answer
-from gpuadvise.cli.lint.gather import Source, linted_source, sources
+from gpuadvise.cli.lint.gather import SourceFile, linted_source, sources
 from gpuadvise.cli.options import Get, Text, pick
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import both, selected
@@ -89,7 +89,7 @@ def _rules(select: list[str], ignore: list[str], settings: Settings) -> frozense
     return asked
 
 
-def _mend(read: list[Source], rules: frozenset[str], *, write: bool, notes: list[str]) -> Exit:
+def _mend(read: list[SourceFile], rules: frozenset[str], *, write: bool, notes: list[str]) -> Exit:
     fixed = 0
     for source in read:
         data, count = _mended(source, rules)
@@ -104,7 +104,7 @@ def _mend(read: list[Source], rules: frozenset[str], *, write: bool, notes: list
     return Exit.RAN
 
 
-def _mended(source: Source, rules: frozenset[str]) -> tuple[bytes, int]:
+def _mended(source: SourceFile, rules: frozenset[str]) -> tuple[bytes, int]:
     """Return the file after its fixes and how many there were; one fix may uncover another."""
     count = 0
     for _ in range(_MOST_ROUNDS):
@@ -125,7 +125,7 @@ def _write(path: str, data: bytes) -> None:
         raise Unavailable(f"{quoted_path(path)}: {error.strerror}.") from None
 
 
-def _difference(source: Source, data: bytes) -> list[str]:
+def _difference(source: SourceFile, data: bytes) -> list[str]:
     from difflib import unified_diff
 
     before, after = (

@@ -24,7 +24,7 @@ _SKIPPED = frozenset((".git", ".hg", "__pycache__", "node_modules", ".venv", "ve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class SourceFile:
     """One file as it was read, and what was seen in it."""
 
     path: str
@@ -44,7 +44,7 @@ class Source:
 
 def sources(
     files: list[str], *, select: Collection[str], exclude: Collection[str], notes: list[str]
-) -> Iterator[Source]:
+) -> Iterator[SourceFile]:
     """Yield the files that *files* name, folders searched for SUFFIXES in order of their names.
 
     A file that cannot be read is an error when it was named, and a note when a folder held it.
@@ -87,7 +87,7 @@ def _read(path: str) -> bytes:
         raise Unavailable(f"{quoted_path(path)}: {error.strerror}.") from None
 
 
-def linted_source(path: str, data: bytes, select: Collection[str]) -> Source:
+def linted_source(path: str, data: bytes, select: Collection[str]) -> SourceFile:
     """Return what *data*, the content of *path*, shows of the rules *select*."""
     lint = lint_python if path.endswith(".py") else lint_cuda
-    return Source(path=path, data=data, linted=lint(data, path, select=select))
+    return SourceFile(path=path, data=data, linted=lint(data, path, select=select))

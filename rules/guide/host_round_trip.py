@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.application import Place
+from gpuadvise.advisor.facts.application import StagePlace
 from gpuadvise.advisor.quantity import show_bytes, show_seconds
 from gpuadvise.advisor.transfers.copies import Direction, copy_seconds
 from gpuadvise.rules.evidence import derived, given
@@ -21,7 +21,9 @@ def check(stages: tuple[Stage, ...], link: LinkModel) -> Verdict:
     return tuple(
         _advice(stage, link)
         for before, stage, after in zip(stages, stages[1:], stages[2:], strict=False)
-        if before.place is Place.DEVICE and after.place is Place.DEVICE and _avoidable(stage, link)
+        if before.place is StagePlace.DEVICE
+        and after.place is StagePlace.DEVICE
+        and _avoidable(stage, link)
     )
 
 
@@ -31,7 +33,7 @@ def _copies(stage: Stage, link: LinkModel) -> float:
 
 
 def _avoidable(stage: Stage, link: LinkModel) -> bool:
-    if stage.place is not Place.HOST or stage.host_needed:
+    if stage.place is not StagePlace.HOST or stage.host_needed:
         return False
     there = stage.device_seconds or stage.seconds or 0.0
     return there < _copies(stage, link) + (stage.seconds or 0.0)

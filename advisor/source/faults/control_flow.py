@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.rule_context import LOOPS
-from gpuadvise.advisor.source.scopes import Place
+from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.source.variance import Variance, is_block_group
 
@@ -246,7 +246,7 @@ def _size(body: Node) -> int:
 
 def rolled_loops(context: RuleContext) -> Iterator[Diagnostic]:
     """Short loops of a known count that are kept rolled, or are not marked for unrolling."""
-    if context.function.place is not Place.KERNEL:
+    if context.function.place is not ExecutionSpace.KERNEL:
         return
     for node in context.function.nodes("for_statement"):
         trips = _trips(context, node)

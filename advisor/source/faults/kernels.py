@@ -9,7 +9,7 @@ from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.source.diagnostic import TextEdit
 from gpuadvise.advisor.source.launches import block_sides
 from gpuadvise.advisor.source.rule_context import LOOPS
-from gpuadvise.advisor.source.scopes import Place
+from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.source.variance import Variance
 
@@ -74,7 +74,7 @@ def legacy_warp_intrinsics(context: RuleContext) -> Iterator[Diagnostic]:
 
 def _converged(context: RuleContext, call: Node) -> bool:
     """Whether all lanes of a warp surely reach *call* together."""
-    if context.function.place is not Place.KERNEL:
+    if context.function.place is not ExecutionSpace.KERNEL:
         return False
     if any(n.start < call.start for n in context.function.nodes("return_statement")):
         return False
@@ -146,7 +146,7 @@ def _block_words(sides: tuple[int, ...]) -> str:
 
 def unrestricted_pointers(context: RuleContext) -> Iterator[Diagnostic]:
     """Pointers that a kernel only reads, without const and __restrict__; one per kernel."""
-    if context.function.place is not Place.KERNEL:
+    if context.function.place is not ExecutionSpace.KERNEL:
         return
     pointers = [p for p in context.function.parameters if p.type.endswith("*") and p.type != "?*"]
     if len(pointers) < 2 or any(p.restrict for p in pointers):
@@ -216,7 +216,7 @@ def _launched_with_aliases(context: RuleContext) -> bool:
 
 def scalar_half_arithmetic(context: RuleContext) -> Iterator[Diagnostic]:
     """Elementwise half arithmetic, one element per thread; one per kernel."""
-    if context.function.place is not Place.KERNEL:
+    if context.function.place is not ExecutionSpace.KERNEL:
         return
     for node in context.function.nodes("assignment_expression"):
         if len(node.children) != 2 or node.children[0].kind != "subscript_expression":
@@ -248,7 +248,7 @@ def scalar_half_arithmetic(context: RuleContext) -> Iterator[Diagnostic]:
 
 def narrow_loads(context: RuleContext) -> Iterator[Diagnostic]:
     """Kernels in which each thread moves one element of one or two bytes; one per kernel."""
-    if context.function.place is not Place.KERNEL:
+    if context.function.place is not ExecutionSpace.KERNEL:
         return
     for node in context.function.nodes("assignment_expression"):
         if len(node.children) != 2 or node.children[0].kind != "subscript_expression":
@@ -306,7 +306,7 @@ def _is_thread_index(context: RuleContext, subscript: Node) -> bool:
 
 def synchronous_staging(context: RuleContext) -> Iterator[Diagnostic]:
     """Tiles that go from global to shared memory through registers, in a loop; one per kernel."""
-    if context.function.place is not Place.KERNEL:
+    if context.function.place is not ExecutionSpace.KERNEL:
         return
     shared = {v.name for vs in context.function.variables.values() for v in vs if v.shared}
     pointers = {
@@ -337,7 +337,7 @@ def synchronous_staging(context: RuleContext) -> Iterator[Diagnostic]:
 
 def unaligned_words(context: RuleContext) -> Iterator[Diagnostic]:
     """Structures of 8 or 16 bytes that a kernel loads whole without promised alignment."""
-    if context.function.place is not Place.KERNEL:
+    if context.function.place is not ExecutionSpace.KERNEL:
         return
     for parameter in context.function.parameters:
         name = parameter.type[:-1]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.exponents import exponent_of, power_of
 from gpuadvise.advisor.source.rule_context import replaced
-from gpuadvise.advisor.source.scopes import INTEGERS, Place
+from gpuadvise.advisor.source.scopes import INTEGERS, ExecutionSpace
 from gpuadvise.advisor.source.tree import bare
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def _between_changes(context: RuleContext, first: Node, second: Node, argument: 
 
 def slow_math(context: RuleContext) -> Iterator[Diagnostic]:
     """Accurate single-precision functions that a kernel calls in a loop; once per function."""
-    if context.function.place is not Place.KERNEL:
+    if context.function.place is not ExecutionSpace.KERNEL:
         return
     calls: dict[str, list[Node]] = {}
     for call in context.calls(*_INTRINSICS):

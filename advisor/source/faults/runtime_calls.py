@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.rule_context import LOOPS
-from gpuadvise.advisor.source.scopes import Place
+from gpuadvise.advisor.source.scopes import ExecutionSpace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.launches import SourceLaunch
     from gpuadvise.advisor.source.rule_context import RuleContext
-    from gpuadvise.advisor.source.scopes import Function
+    from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
 
 # Runtime calls whose failure changes what follows; not those at the end of a life.
@@ -81,7 +81,7 @@ _STREAM_POSITION = {"cudaMemcpyAsync": 4, "cudaMemsetAsync": 3, "cudaMemcpy2DAsy
 
 def unchecked_errors(context: RuleContext) -> Iterator[Diagnostic]:
     """Runtime calls and launches of a host function whose errors nobody sees; one per function."""
-    if context.function.place is not Place.HOST:
+    if context.function.place is not ExecutionSpace.HOST:
         return
     dropped = [c for c in context.calls() if _is_dropped(context, c)]
     if dropped:
@@ -138,7 +138,7 @@ def _checks_others(context: RuleContext, launch: Node) -> bool:
     )
 
 
-def _reaches_main(context: RuleContext, function: Function, depth: int) -> bool:
+def _reaches_main(context: RuleContext, function: SourceFunction, depth: int) -> bool:
     """Whether *function* is main, or is called from it with no look at the error on the way."""
     if function.name == "main":
         return True
@@ -154,7 +154,7 @@ def _reaches_main(context: RuleContext, function: Function, depth: int) -> bool:
     return False
 
 
-def _asked_after(context: RuleContext, function: Function, node: Node) -> bool:
+def _asked_after(context: RuleContext, function: SourceFunction, node: Node) -> bool:
     """Whether *function* asks for the last error after *node*."""
     if function.last_check is None:
         text = context.file.text.content[function.node.start : function.node.end]
@@ -177,7 +177,7 @@ def _waits_checked(context: RuleContext, launch: Node) -> bool:
 
 def unsynchronized_timers(context: RuleContext) -> Iterator[Diagnostic]:
     """CPU timers that are read after a launch without waiting for it."""
-    if context.function.place is not Place.HOST:
+    if context.function.place is not ExecutionSpace.HOST:
         return
     if next(iter(context.calls("cudaEventElapsedTime")), None) is not None:
         # Events time the work; what the CPU timer measures is the calls.
@@ -231,7 +231,7 @@ def _timeline(context: RuleContext) -> list[tuple[str, Node]]:
 
 def misplaced_events(context: RuleContext) -> Iterator[Diagnostic]:
     """Events in a stream other than that of the work between them."""
-    if context.function.place is not Place.HOST:
+    if context.function.place is not ExecutionSpace.HOST:
         return
     records: dict[str, list[tuple[Node, str]]] = {}
     for call in context.calls("cudaEventRecord"):
@@ -287,7 +287,7 @@ def _streamed_work(context: RuleContext) -> list[tuple[Node, str | None]]:
 
 def default_stream_work(context: RuleContext) -> Iterator[Diagnostic]:
     """Find launches, and blocking copies, in the default stream among work in several streams."""
-    if context.function.place is not Place.HOST:
+    if context.function.place is not ExecutionSpace.HOST:
         return
     work = _streamed_work(context)
     for loop in context.function.nodes(*LOOPS):
@@ -316,7 +316,7 @@ def default_stream_work(context: RuleContext) -> Iterator[Diagnostic]:
 
 def repeated_allocations(context: RuleContext) -> Iterator[Diagnostic]:
     """Device memory that a loop allocates and frees again in every iteration."""
-    if context.function.place is not Place.HOST:
+    if context.function.place is not ExecutionSpace.HOST:
         return
     frees = [*context.calls("cudaFree", "cudaFreeHost")]
     for call in context.calls(*_ALLOCATIONS):
@@ -365,7 +365,7 @@ def _pointer_name(context: RuleContext, node: Node) -> str:
 
 def unprefetched_managed_memory(context: RuleContext) -> Iterator[Diagnostic]:
     """Find managed memory that a kernel gets with neither prefetch nor advice in the file."""
-    if context.function.place is not Place.HOST:
+    if context.function.place is not ExecutionSpace.HOST:
         return
     launches = context.launches.of(context.function)
     allocations = list(context.calls("cudaMallocManaged"))

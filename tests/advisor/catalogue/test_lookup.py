@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue import (
     DEFAULT_GPU,
-    Entry,
+    CatalogueEntry,
     by_capability,
     candidates,
     entries,
@@ -173,7 +173,7 @@ def test_the_default_is_in_the_catalogue() -> None:
 
 
 @pytest.mark.parametrize("each", entries(), ids=lambda each: each.id)
-def test_every_own_name_finds_its_gpu(each: Entry) -> None:
+def test_every_own_name_finds_its_gpu(each: CatalogueEntry) -> None:
     for name in (each.id, *each.aliases):
         assert find(name) == each.device
     assert each in candidates(each.device.name)
@@ -189,7 +189,7 @@ def test_every_own_name_finds_its_gpu(each: Entry) -> None:
     st.sampled_from(["", " ", " GPU", " graphics card"]),
 )
 def test_case_spacing_and_vendor_words_do_not_matter(
-    each: Entry, prefix: str, gap: str, upper: bool, suffix: str
+    each: CatalogueEntry, prefix: str, gap: str, upper: bool, suffix: str
 ) -> None:
     name = each.id.replace("-", gap)
     assert find(prefix + (name.upper() if upper else name) + suffix) == each.device
