@@ -5,16 +5,20 @@ from __future__ import annotations
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 def _truth() -> ModuleType:
     """Return benchmarks/truth.py, which is no package's: it scores what these tests hold."""
     path = Path(__file__).parents[2] / "benchmarks" / "truth.py"
     spec = spec_from_file_location("truth", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = module_from_spec(spec)
     sys.modules["truth"] = module  # its dataclasses look themselves up
     spec.loader.exec_module(module)
