@@ -20,6 +20,7 @@ from gpuadvise.advisor.backends.nvrtc import (
     library,
     supported_targets,
 )
+from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import and_list, quoted, quoted_path
 from gpuadvise.advisor.source.device_code import DeviceCode, device_code, includes_of
@@ -63,7 +64,7 @@ class CudaSource:
 def read_cuda_source(path: str, options: CompilerOptions) -> CudaSource:
     """Return the file at *path* ready to be compiled.
 
-    Raises BadInput for what is no text, Unavailable for a file that cannot be read.
+    Raises BadInput for a file that cannot be read or is not text.
     """
     code = device_code(source_text(_content(path), path))
     headers = dict(HOST_HEADERS)
@@ -77,7 +78,7 @@ def _content(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read(LARGEST + 1)
     except OSError as error:
-        raise Unavailable(f"{quoted_path(path)}: {error.strerror}.") from None
+        raise unreadable(error, quoted_path(path)) from None
 
 
 def _add_headers(

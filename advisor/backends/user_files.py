@@ -117,6 +117,9 @@ def read_snapshot(path: str) -> Machine:
             return machine_from_xml(content)
         return read_machine(json.loads(content))
     except (ValueError, RecursionError):
-        raise BadInput(f"--from: {quoted(path)} is not JSON.") from None
+        raise BadInput(
+            f"--from: {quoted(path)} is not JSON.",
+            hint="Save `gpuadvise device --all --telemetry --format json`, or `nvidia-smi -q -x`.",
+        ) from None
     except BadInput as error:
         raise BadInput(f"--from: {quoted(path)}: {error.message}", hint=error.hint) from None

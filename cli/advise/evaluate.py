@@ -212,6 +212,11 @@ def _whole(
         reports.append(judge.report(kernel))
         own = kernel.facts.profile.rules if kernel.facts.profile else ()
         profiler += [(kernel.facts.kernel, rule) for rule in own if rule.kind in _ASKING]
+    if not reports:
+        raise BadInput(
+            "The files hold no kernel to advise on.",
+            hint="gpuadvise kernels FILE says what is in a binary.",
+        )
     check_threshold_reachable(reports, limit)
     advised = AdviceReports(
         rules=judge.rules,

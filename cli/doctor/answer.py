@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.json_records import plain
-from gpuadvise.advisor.prose import and_list, plural, quoted
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import (
@@ -91,18 +90,6 @@ def _exit(machine: Machine, findings: Sequence[Finding], limit: Priority | None)
         return Exit.UNAVAILABLE
     met = limit and any(finding.rule.priority.rank <= limit.rank for finding in findings)
     return Exit.THRESHOLD if met else Exit.RAN
-
-
-def priority_named(word: str | None) -> Priority | None:
-    """Return the priority of ``--fail-on``; raises BadInput."""
-    if word is None:
-        return None
-    if word not in [*Priority]:
-        raise BadInput(
-            f"--fail-on: {quoted(word)} is not a priority.",
-            hint=f"Use {and_list([*Priority], 'or')}.",
-        )
-    return Priority(word)
 
 
 def _count(checks: Sequence[DoctorCheck], status: CheckStatus) -> int:

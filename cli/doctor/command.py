@@ -44,13 +44,13 @@ def command(
     get: Get = None,
 ) -> Exit:
     """Judge the GPUs of this machine, their links, the driver, and what is set around them."""
-    from gpuadvise.cli.doctor.answer import priority_named
+    from gpuadvise.cli.advise.judge import threshold
 
     if load and from_file is not None:
         raise BadInput("--load needs this machine's GPUs; --from reads a saved answer.")
     interval = _interval(watch)
     output = Output(format=read("report", report) or format, fields=tuple(get or ()))
-    limit = priority_named(fail_on)
+    limit = threshold("--fail-on", fail_on)
 
     def examined() -> Answer:
         from gpuadvise.cli.doctor.answer import answer

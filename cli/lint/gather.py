@@ -9,7 +9,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.backends.user_files import unreadable
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.lint import LintedFile, lint_cuda
 from gpuadvise.advisor.source.observations import SUFFIXES
@@ -84,7 +85,7 @@ def _read(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read(LARGEST + 1)
     except OSError as error:
-        raise Unavailable(f"{quoted_path(path)}: {error.strerror}.") from None
+        raise unreadable(error, quoted_path(path)) from None
 
 
 def linted_source(path: str, data: bytes, select: Collection[str]) -> SourceFile:

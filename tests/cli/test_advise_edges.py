@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -190,3 +191,9 @@ def test_a_narrower_name_of_a_type(cli, tmp_path: Path) -> None:
     work["dtype"] = "fp16_tensor"
     found = advised(cli, {"gpu": "h200", "work": work}, tmp_path)
     assert "peak (fp16_tensor)" in found["memory-bound"]["message"]
+
+
+def test_a_file_without_kernels_is_no_clean_bill(cli) -> None:
+    ran = cli("advise", sys.executable)
+    assert (ran.code, ran.out) == (2, "")
+    assert "no kernel to advise on" in ran.err

@@ -187,7 +187,7 @@ def test_the_short_form(source: Path, cli) -> None:
         (["k.cu", "--arch", "sm_90", "--kernel", "nothing"], "no kernel"),
         (["k.ptx", "--arch", "sm_90"], "PTX is compiled by drivers alone"),
         (["k.cu", "--arch", "sm_90", "--block", "0"], "--block"),
-        (["none.cu", "--arch", "sm_90"], "No such file"),
+        (["none.cu", "--arch", "sm_90"], "there is no such file"),
     ],
 )
 def test_questions_that_cannot_be_answered(args: list[str], words: str, source: Path, cli) -> None:
