@@ -34,7 +34,7 @@ def run() -> int:
     except Exception as fault:  # ours, or the system's: one sentence, and no threshold's exit code
         if os.environ.get(_SHOW_FAULTS):
             raise
-        complain(_told(fault), f"{_SHOW_FAULTS}=1 shows where; please report it.")
+        complain(_fault_message(fault), f"{_SHOW_FAULTS}=1 shows where; please report it.")
         return Exit.UNAVAILABLE
     finally:
         gc.freeze()
@@ -95,7 +95,7 @@ def _run(args: list[str]) -> int:
     return int(code or Exit.RAN)
 
 
-def _told(fault: Exception) -> str:
+def _fault_message(fault: Exception) -> str:
     if isinstance(fault, OSError):
         return _shortened(f"The system refused: {fault.strerror or fault}.")
     return _shortened(f"gpuadvise itself failed ({type(fault).__name__}: {fault}).")

@@ -89,7 +89,7 @@ def bounded(advice: Advice, rule: Rule, profile: KernelProfile | None) -> Advice
     shares = unit_shares(profile)
     if not shares:
         return advice
-    unit, share = _left(shares, advice.relief or {})
+    unit, share = _busiest_after(shares, advice.relief or {})
     most = min(_MOST, 1 / max(share, 1 / _MOST))
     left = f"{unit} stays {show_share(share)} busy: 1 / {show_number(share)}"
     if advice.gain is None:
@@ -100,7 +100,7 @@ def bounded(advice: Advice, rule: Rule, profile: KernelProfile | None) -> Advice
     return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=left))
 
 
-def _left(shares: Mapping[str, float], relief: Mapping[str, float]) -> tuple[str, float]:
+def _busiest_after(shares: Mapping[str, float], relief: Mapping[str, float]) -> tuple[str, float]:
     after = {unit: relief.get(unit, share) for unit, share in shares.items()}
     return max(after.items(), key=lambda item: item[1])
 

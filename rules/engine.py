@@ -227,7 +227,7 @@ def _joined(line: RuleLine, second: RuleLine, decide: str) -> RuleLine:
 
 def run(rules: Iterable[Rule], facts: Facts) -> Report:
     """Return what *rules* say about *facts*: findings in order, and what was not evaluated."""
-    known = _known(facts)
+    known = _known_facts(facts)
     able, skipped = able_and_lacking(tuple(rules), frozenset(known))
     lines: list[RuleLine] = []
     for rule in able:
@@ -265,13 +265,13 @@ def _weighed(rule: Rule, outcome: Outcome, facts: Facts) -> Outcome:
 
 def judge(rule: Rule, facts: Facts) -> tuple[Outcome, ...]:
     """Return the outcomes of one rule; a rule that breaks becomes Failed, never an exception."""
-    known = _known(facts)
+    known = _known_facts(facts)
     if lacks(rule, known):
         return (Skipped(missing=missing(rule, known)),)
     return tuple(_outcomes(rule, known))
 
 
-def _known(facts: Facts) -> dict[str, Any]:
+def _known_facts(facts: Facts) -> dict[str, Any]:
     values = ((name, getattr(facts, name)) for name in HOW)
     return {name: value for name, value in values if value is not None}
 

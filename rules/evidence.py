@@ -35,7 +35,9 @@ def measured(label: str, value: float | str, unit: str = "") -> Evidence:
     return Evidence(label=label, value=value, unit=unit, source="NVML")
 
 
-def told(device: Device, field: str, label: str, value: float | str, unit: str = "") -> Evidence:
+def of_device(
+    device: Device, field: str, label: str, value: float | str, unit: str = ""
+) -> Evidence:
     """Return evidence about *device*, with the source that the device names for *field*."""
     source = device.sources.get(field, str(device.origin))
     return Evidence(label=label, value=value, unit=unit, source=source)

@@ -13,7 +13,7 @@ from gpuadvise.rules.engine import run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from gpuadvise.rules.model import Given, Rule
+    from gpuadvise.rules.model import Description, Rule
     from gpuadvise.rules.report import Finding
 
 
@@ -46,17 +46,17 @@ def explain(rule: Rule) -> Explanation:
     )
 
 
-def _shown(rule: Rule, options: Given) -> Shown:
+def _shown(rule: Rule, options: Description) -> Shown:
     facts = described(dict(options), from_catalogue).facts
     return Shown(description=as_toml(options), findings=run([rule], facts).findings)
 
 
-def as_toml(options: Given) -> str:
+def as_toml(options: Description) -> str:
     """Return a kernel description as the lines of ``kernel.toml`` below ``[[kernel]]``."""
     return "\n".join(_lines(options))
 
 
-def _lines(options: Given) -> Iterator[str]:
+def _lines(options: Description) -> Iterator[str]:
     for key, value in options.items():
         yield f"{key} = {_value(value)}"
 

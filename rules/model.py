@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import CodeType
 
-Given: TypeAlias = "Mapping[str, object]"  # a kernel description, as in kernel.toml
+Description: TypeAlias = "Mapping[str, object]"  # a kernel description, as in kernel.toml
 
 
 class Priority(StrEnum):
@@ -189,9 +189,9 @@ class Threshold:
 class Examples:
     """Kernel descriptions that show a rule at work; *edges* are just inside and just outside."""
 
-    fires: Given
-    quiet: Given
-    edges: tuple[Given, Given] | None = None
+    fires: Description
+    quiet: Description
+    edges: tuple[Description, Description] | None = None
 
 
 # Compared and hashed by identity: the engine keeps answers by rule, kernel after kernel.

@@ -126,7 +126,7 @@ def step_list(steps: Sequence[NextStep]) -> str:
     return " Or: ".join(_sentence(step) for step in steps)
 
 
-def together(step: NextStep) -> str:
+def also_needed(step: NextStep) -> str:
     """Return what else must give way for *step*, as the end of a sentence."""
     if not step.together_with:
         return ""

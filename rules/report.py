@@ -48,11 +48,11 @@ def able_and_lacking(
 def missing(rule: Rule, known: Collection[str]) -> tuple[Missing, ...]:
     """Return what *rule* lacks, in the order of its parameters, then its alternatives."""
     either = () if any(name in known for name in rule.either) else rule.either
-    return _told(tuple(name for name in rule.needs if name not in known), either)
+    return _missing(tuple(name for name in rule.needs if name not in known), either)
 
 
 @cache
-def _told(needed: tuple[str, ...], either: tuple[str, ...]) -> tuple[Missing, ...]:
+def _missing(needed: tuple[str, ...], either: tuple[str, ...]) -> tuple[Missing, ...]:
     alone = (Missing(fact=name, how=HOW[name]) for name in needed)
     others = (Missing(fact=name, how=HOW[name], alternative=True) for name in either)
     return (*alone, *others)

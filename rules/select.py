@@ -32,7 +32,7 @@ def selected(
     return tuple(rule for rule in rules if rule.id in chosen and rule.id not in unwanted)
 
 
-def both(rules: Sequence[Rule], extra: Sequence[Rule]) -> tuple[Rule, ...]:
+def among(rules: Sequence[Rule], extra: Sequence[Rule]) -> tuple[Rule, ...]:
     """Return those of *rules* that are among *extra* as well."""
     kept = {rule.id for rule in extra}
     return tuple(rule for rule in rules if rule.id in kept)

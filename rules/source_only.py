@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.rules.model import Citation, Examples, Given, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.model import (
+    Citation,
+    Description,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+)
 from gpuadvise.rules.observed import advised
-from gpuadvise.rules.sources import guide, other, programming_guide
+from gpuadvise.rules.sources import cited, guide, programming_guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation
@@ -14,7 +23,7 @@ if TYPE_CHECKING:
 
 def _pytorch(section: str, page: str) -> tuple[Citation, ...]:
     url = f"https://docs.pytorch.org/{page}"
-    return (other("PyTorch documentation", section, url),)
+    return (cited("PyTorch documentation", section, url),)
 
 
 _TUNING = _pytorch("Performance Tuning Guide", "tutorials/recipes/recipes/tuning_guide.html")
@@ -38,7 +47,7 @@ def _rule(
     )  # fmt: skip
 
 
-def _example(fault: str, seen: str) -> Given:
+def _example(fault: str, seen: str) -> Description:
     file = "train.py" if any(w in seen for w in ("torch", "loss", "images", "time.")) else "blur.cu"
     place = {"fault": fault, "file": file, "line": 12, "column": 5, "seen": seen}
     return {"observations": [place]}

@@ -30,12 +30,12 @@ def programming_guide(section: str) -> Citation:
     return Citation(document=PROGRAMMING, section=section, url=f"{_ROOT}cuda-c-programming-guide/")
 
 
-def other(document: str, section: str, url: str) -> Citation:
+def cited(document: str, section: str, url: str) -> Citation:
     """Return the citation of a document without a short form here."""
     return Citation(document=document, section=section, url=url)
 
 
-ROOFLINE = other(
+ROOFLINE = cited(
     "Roofline: An Insightful Visual Performance Model",
     "Communications of the ACM 52(4), 2009",
     "https://doi.org/10.1145/1498765.1498785",

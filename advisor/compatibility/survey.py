@@ -67,7 +67,7 @@ def _by_module(entries: Iterable[Entry | EntryTally]) -> Iterator[tuple[list[Ent
     """Yield modules and how many there are; the sizes are those of all of them together."""
     module: list[Entry] = []
     for entry in entries:
-        if module and (isinstance(entry, EntryTally) or not _together(module[0], entry)):
+        if module and (isinstance(entry, EntryTally) or not _same_module(module[0], entry)):
             yield module, 1
             module = []
         if isinstance(entry, EntryTally):
@@ -78,7 +78,7 @@ def _by_module(entries: Iterable[Entry | EntryTally]) -> Iterator[tuple[list[Ent
         yield module, 1
 
 
-def _together(first: Entry, second: Entry) -> bool:
+def _same_module(first: Entry, second: Entry) -> bool:
     """Return whether both entries are of one module."""
     if first.module is None or first.module != second.module:
         return False

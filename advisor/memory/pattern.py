@@ -51,7 +51,7 @@ def strided(
     starts = tuple(
         offset_bytes + lane % width * step + lane // width * pitch_bytes for lane in range(threads)
     )
-    return _checked(element_bytes, starts, alignment, apart=step)
+    return _checked(element_bytes, starts, alignment, spacing=step)
 
 
 def gathered(
@@ -61,7 +61,7 @@ def gathered(
     if not 1 <= len(indices) <= WARP_SIZE:
         raise BadInput(f"A warp reads 1 to {WARP_SIZE} elements, not {len(indices)}.")
     starts = tuple(index * element_bytes for index in indices)
-    return _checked(element_bytes, starts, alignment, apart=element_bytes)
+    return _checked(element_bytes, starts, alignment, spacing=element_bytes)
 
 
 def only_lanes(pattern: Pattern, mask: int) -> Pattern:
@@ -82,13 +82,13 @@ def only_lanes(pattern: Pattern, mask: int) -> Pattern:
 
 
 def _checked(
-    element_bytes: int, starts: tuple[int, ...], alignment: int | None, *, apart: int
+    element_bytes: int, starts: tuple[int, ...], alignment: int | None, *, spacing: int
 ) -> Pattern:
     natural = natural_alignment(element_bytes)
     if alignment is not None and alignment not in WORD_SIZES:
         raise BadInput(f"An alignment is 1, 2, 4, 8 or 16 bytes, not {alignment}.")
-    if alignment is not None and apart % alignment:
-        raise BadInput(f"Elements {apart} bytes apart cannot all be aligned to {alignment}.")
+    if alignment is not None and spacing % alignment:
+        raise BadInput(f"Elements {spacing} bytes apart cannot all be aligned to {alignment}.")
     if min(starts) < 0 or max(starts) >= LARGEST_ADDRESS:
         raise BadInput("The warp reaches outside the address space.")
     return Pattern(

@@ -170,7 +170,7 @@ class LaunchFix:
 def fixes(limits: Limits, launch: Launch, fault: LaunchFault) -> tuple[LaunchFix, ...]:
     """Return changes that rid *launch* of *fault* and all others, the smallest first."""
     found = {
-        _said(launch, fixed): fixed
+        _sentence(launch, fixed): fixed
         for mended in repairs(limits, launch, fault)
         for fixed in _repaired(limits, mended)
     }
@@ -193,7 +193,7 @@ def _changed(before: Launch, after: Launch) -> list[str]:
     return [name for name in names if getattr(before, name) != getattr(after, name)]
 
 
-def _said(before: Launch, after: Launch) -> str:
+def _sentence(before: Launch, after: Launch) -> str:
     changed = _changed(before, after)
     if "block_dim" in changed and after.block_dim:
         changed.remove("threads")

@@ -264,17 +264,17 @@ def _joint(result: Occupancy, changes: Sequence[ResourceChange]) -> list[NextSte
         [change, *(other for other in per_resource if other is not change)]
         for change in per_resource
     ]
-    return [step for together in rotated if (step := _step(result, together))]
+    return [step for changes in rotated if (step := _step(result, changes))]
 
 
-def _step(result: Occupancy, together: Sequence[ResourceChange]) -> NextStep | None:
+def _step(result: Occupancy, changes: Sequence[ResourceChange]) -> NextStep | None:
     launch = result.launch
-    for change in together:
+    for change in changes:
         launch = change.apply(launch)
     after = occupancy(result.hardware, launch)
     if after.warps_per_sm <= result.warps_per_sm:
         return None
-    first, *others = together
+    first, *others = changes
     return NextStep(
         resource=first.resource,
         knob=first.knob,

@@ -128,7 +128,7 @@ def _without_targets(alone: list[Pair]) -> Iterator[Pair]:
     )
 
 
-# Less alike, and a lone kernel that went and one that came have nothing to do with each other.
+# Less alike, and a single kernel that went and one that came have nothing to do with each other.
 _ALIKE = 0.6
 _LONGEST_COMPARED = 2000
 
@@ -138,13 +138,13 @@ def _renamed(pairs: list[Pair]) -> Iterator[Pair]:
     places = [None if None not in pair else _place(pair) for pair in pairs]
     gone = Counter(p for p, (_, new) in zip(places, pairs, strict=True) if p and new is None)
     came = Counter(p for p, (old, _) in zip(places, pairs, strict=True) if p and old is None)
-    lone: dict[object, dict[bool, Kernel]] = {}
+    unpaired: dict[object, dict[bool, Kernel]] = {}
     for place, pair in zip(places, pairs, strict=True):
         if place is None or not gone[place] == came[place] == 1:
             yield pair
         else:
-            lone.setdefault(place, {})[pair[0] is None] = _only(pair)
-    for both in lone.values():
+            unpaired.setdefault(place, {})[pair[0] is None] = _only(pair)
+    for both in unpaired.values():
         if _alike(both[False].name, both[True].name):
             yield both[False], both[True]
         else:

@@ -120,7 +120,7 @@ class LintedFile:
     dropped: tuple[SourceRange, ...] = ()
 
 
-def rules_asked(
+def selected_rules(
     rules: Iterable[SourceRule], select: Collection[str], ignore: Collection[str]
 ) -> frozenset[str]:
     """Return the ids to check: *select*, or all that are not opt-in, less those to *ignore*."""
@@ -136,15 +136,15 @@ def lint_cuda(
     Raises BadInput when *data* is no text, or larger than lint reads.
     """
     text = source_text(data, file)
-    asked = rules_asked(CUDA_RULES, select, ignore)
+    selected = selected_rules(CUDA_RULES, select, ignore)
     with _no_collection():
         facts = read_cuda(text)
-        found = {(d.rule, d.where.start): d for d in _diagnostics(facts, asked)}
+        diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected)}
         facts.tree.release()
     return linted(
         text,
-        found.values(),
-        asked,
+        diagnostics.values(),
+        selected,
         unparsed=facts.tree.unparsed,
         dropped=facts.preprocessed.dropped,
     )
@@ -152,15 +152,15 @@ def lint_cuda(
 
 def linted(
     text: SourceText,
-    found: Iterable[Diagnostic],
-    asked: frozenset[str],
+    diagnostics: Iterable[Diagnostic],
+    selected: frozenset[str],
     *,
     unparsed: tuple[tuple[int, int], ...] = (),
     dropped: tuple[tuple[int, int], ...] = (),
 ) -> LintedFile:
-    """Return *found* in order, less what comments accept."""
-    ordered = sorted(found, key=lambda d: (d.where.start, d.rule))
-    judged = suppressed(ordered, suppressions_in(text), asked)
+    """Return *diagnostics* in order, less what comments accept."""
+    ordered = sorted(diagnostics, key=lambda d: (d.where.start, d.rule))
+    judged = suppressed(ordered, suppressions_in(text), selected)
     return LintedFile(
         file=text.file,
         diagnostics=judged.diagnostics,
@@ -171,14 +171,14 @@ def linted(
     )
 
 
-def _diagnostics(facts: CudaFile, asked: frozenset[str]) -> Iterator[Diagnostic]:
-    rules = [rule for rule in CUDA_RULES if not asked.isdisjoint(rule.rules)]
+def _diagnostics(facts: CudaFile, selected: frozenset[str]) -> Iterator[Diagnostic]:
+    rules = [rule for rule in CUDA_RULES if not selected.isdisjoint(rule.rules)]
     launches = Launches(facts)
     for function in facts.functions:
         context = RuleContext(facts, function, launches)
         for rule in rules:
             if rule.on_device is None or rule.on_device is function.on_device:
-                yield from (d for d in rule.check(context) if d.rule in asked)
+                yield from (d for d in rule.check(context) if d.rule in selected)
 
 
 @contextmanager

@@ -130,9 +130,9 @@ def _calls(recording: Recording, name: str) -> Intervals:
     return recording.calls.setdefault(name, Intervals())
 
 
-def _new_shape(activities: Activities, key: tuple[int, str, str], known: int) -> KernelRuns:
+def _new_shape(activities: Activities, key: tuple[int, str, str], shapes: int) -> KernelRuns:
     _, name, words = key
-    if known >= MOST_SHAPES:
+    if shapes >= MOST_SHAPES:
         raise _Unusable(f"there are more than {MOST_SHAPES:,} kernels and launch shapes")
     match = _KERNEL.search(words[:LONGEST_NAME])
     shape = KernelShape(name=name)

@@ -74,7 +74,7 @@ def command(
     answer = Answer(
         command="access",
         device=device_block(case.device),
-        input=_asked(words, case),
+        input=_input(words, case),
         result=result(case),
         rows=rows(case),
         blocks=lambda: blocks(case),
@@ -102,18 +102,20 @@ def _case(
     )
 
 
-def _sweep(device: Device, words: Words, path: CachePath | None, what: str) -> list[dict[str, Any]]:
-    if what not in SWEEPS:
-        raise BadInput(f"--sweep: {quoted(what)} is not {and_list(SWEEPS, 'or')}.")
+def _sweep(
+    device: Device, words: Words, path: CachePath | None, varied: str
+) -> list[dict[str, Any]]:
+    if varied not in SWEEPS:
+        raise BadInput(f"--sweep: {quoted(varied)} is not {and_list(SWEEPS, 'or')}.")
     swept = []
-    for number in range(1 if what == "stride" else 0, 33):
-        changed = replace(words, **{what: str(number)})
+    for number in range(1 if varied == "stride" else 0, 33):
+        changed = replace(words, **{varied: str(number)})
         access = coalesce(patterns(changed)[0], device.capability, path)
-        swept.append({what: number, **measures(access)})
+        swept.append({varied: number, **measures(access)})
     return swept
 
 
-def _asked(words: Words, case: AccessCase) -> dict[str, Any]:
+def _input(words: Words, case: AccessCase) -> dict[str, Any]:
     first = case.patterns[0]
     return {
         "word": first.element_bytes,

@@ -207,12 +207,12 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
 def _limits(advised: AdviceReports) -> Iterator[Block]:
     """Yield what limits each kernel, those that take the most time first."""
     parts = shares(advised.reports)
-    told = sorted(
+    limited = sorted(
         zip(advised.reports, parts, strict=True),
         key=lambda entry: -(entry[1] or 0.0),
     )
-    told = [entry for entry in told if entry[0].limiter is not None]
-    kept = told if advised.everything else told[:TOP]
+    limited = [entry for entry in limited if entry[0].limiter is not None]
+    kept = limited if advised.everything else limited[:TOP]
     for report, part in kept:
         many = len(advised.reports) > 1
         times = f" x {report.launches:,} launches" if report.launches > 1 else ""

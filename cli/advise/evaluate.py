@@ -32,7 +32,7 @@ from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.select import both, selected
+from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -167,7 +167,7 @@ class Call:
         select, place = self.many("select"), f"{settings.file}: "
         chosen = selected(rules, select, self.many("ignore"))
         theirs = selected(rules, () if select else settings.select, settings.ignore, place=place)
-        left = both(chosen, theirs)
+        left = among(chosen, theirs)
         if not left:
             raise BadInput(
                 "No rule is left to run.",
@@ -225,7 +225,7 @@ def _whole(
         everything=bool(call.given.get("all_findings")),
         with_profiler_rules=bool(call.given.get("with_ncu_rules")),
         profiler_rules=tuple(
-            sorted(profiler, key=lambda told: -(told[1].estimated_speedup or 0.0))
+            sorted(profiler, key=lambda text: -(text[1].estimated_speedup or 0.0))
         ),
     )
     files = (*evidence.files, *evidence.profiles)

@@ -88,7 +88,7 @@ def _short(kernel: str) -> str:
 
 def _joined(first: ProfiledLaunch, second: ProfiledLaunch) -> ProfiledLaunch:
     """Return what both pages say; the one that says more leads."""
-    lead, other = sorted((first.profile, second.profile), key=_known, reverse=True)
+    lead, other = sorted((first.profile, second.profile), key=_known_fields, reverse=True)
     missing = {
         field.name: getattr(other, field.name)
         for field in fields(KernelProfile)
@@ -97,7 +97,7 @@ def _joined(first: ProfiledLaunch, second: ProfiledLaunch) -> ProfiledLaunch:
     return ProfiledLaunch(profile=replace(lead, **missing), code=first.code or second.code)
 
 
-def _known(profile: KernelProfile) -> int:
+def _known_fields(profile: KernelProfile) -> int:
     return sum(not _empty(getattr(profile, field.name)) for field in fields(KernelProfile))
 
 

@@ -12,7 +12,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.model import Priority
-from gpuadvise.rules.select import both, selected
+from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -105,7 +105,7 @@ class Judge:
         """Return what the rules say about *kernel*, its own selection applied."""
         rules = self.rules
         if kernel.select or kernel.ignore:
-            rules = both(rules, self._wanted_by(kernel))
+            rules = among(rules, self._wanted_by(kernel))
         return run(rules, kernel.facts)
 
     def _wanted_by(self, kernel: Described) -> tuple[Rule, ...]:

@@ -122,7 +122,7 @@ class BandwidthCase:
         return [link for link in (host, peers) if link]
 
 
-def asked(case: BandwidthCase) -> dict[str, Any]:
+def input_record(case: BandwidthCase) -> dict[str, Any]:
     """Return the ``input`` of the JSON document."""
     traffic = case.traffic
     return {

@@ -8,7 +8,7 @@ from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli import options
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.bandwidth.answer import BandwidthCase, asked, blocks, result
+from gpuadvise.cli.bandwidth.answer import BandwidthCase, blocks, input_record, result
 from gpuadvise.cli.bandwidth.request import device_peak, traffic, typed_peak
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
@@ -72,7 +72,7 @@ def command(
     answer = Answer(
         command="bandwidth",
         device=device_block(case.device) if case.device else None,
-        input=asked(case),
+        input=input_record(case),
         result=result(case),
         blocks=lambda: blocks(case),
         notes=notes,

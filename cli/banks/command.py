@@ -56,7 +56,7 @@ def command(
     answer = Answer(
         command="banks",
         device=device_block(case.device),
-        input=_asked(case),
+        input=_input(case),
         result=result(case),
         blocks=lambda: blocks(replace(case, show=show)),
         notes=choice.notes,
@@ -64,7 +64,7 @@ def command(
     return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
-def _asked(case: BanksCase) -> dict[str, Any]:
+def _input(case: BanksCase) -> dict[str, Any]:
     pattern = case.pattern
     return {
         "word": pattern.element_bytes,

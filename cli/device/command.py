@@ -38,10 +38,10 @@ def command(
     get: Get = None,
 ) -> Exit:
     """Print what one GPU, or every GPU of this machine, is and does."""
-    asked = {"gpu": gpu, "cc": cc, "device": device, "from": from_file}
-    _refuse(asked, all_gpus=all_gpus, telemetry=telemetry)
-    given = {**asked, "all": all_gpus, "telemetry": telemetry}
-    answer = _every(given) if all_gpus else _one(given)
+    sources = {"gpu": gpu, "cc": cc, "device": device, "from": from_file}
+    _refuse(sources, all_gpus=all_gpus, telemetry=telemetry)
+    options = {**sources, "all": all_gpus, "telemetry": telemetry}
+    answer = _all_gpus(options) if all_gpus else _one_gpu(options)
     return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
@@ -53,7 +53,7 @@ def _refuse(options: dict[str, str | None], *, all_gpus: bool, telemetry: bool) 
         raise BadInput(f"--telemetry needs a live GPU; {fixed[0]} names none.")
 
 
-def _one(options: dict[str, Any]) -> Answer:
+def _one_gpu(options: dict[str, Any]) -> Answer:
     from gpuadvise.advisor.backends.choose import Depth, choose
     from gpuadvise.advisor.gpu import Gpu, Identity
     from gpuadvise.advisor.snapshot import gpu_record
@@ -98,7 +98,7 @@ def _about(choice: Choice) -> dict[str, Any]:
     }
 
 
-def _every(options: dict[str, Any]) -> Answer:
+def _all_gpus(options: dict[str, Any]) -> Answer:
     from gpuadvise.advisor.snapshot import machine_record
 
     machine = _machine(options["from"], telemetry=options["telemetry"])

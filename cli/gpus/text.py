@@ -33,7 +33,7 @@ _LIST = (
 def blocks(selection: Chosen) -> list[Block]:
     """Return the page for *selection*."""
     if len(selection.entries) == 1:
-        return _one(selection.entries[0])
+        return _one_gpu(selection.entries[0])
     if selection.compared:
         return [
             _side_by_side([each.device for each in selection.entries]),
@@ -44,7 +44,7 @@ def blocks(selection: Chosen) -> list[Block]:
     return [*page, Line(selection.note)] if selection.note else page
 
 
-def _one(each: CatalogueEntry) -> list[Block]:
+def _one_gpu(each: CatalogueEntry) -> list[Block]:
     names = and_list([f'"{name}"' for name in each.driver_names], "or")
     about: list[Block] = [Line(each.device.name, Tone.STRONG), facts.facts(each.device)]
     about.append(Line(f"--gpu takes {and_list([each.id, *each.aliases], 'or')}."))

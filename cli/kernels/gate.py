@@ -24,7 +24,7 @@ Key = tuple[str, str | None]  # name and target: a library moves between wheels
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class BaselineKernel:
     """The worst that a baseline says of one kernel; None: it does not tell."""
 
     occupancy: float | None
@@ -37,7 +37,7 @@ class KernelGate:
 
     least: float | None = None  # occupancy, 0 to 1
     spills: bool = False
-    baseline: Mapping[Key, Known] = field(default_factory=dict)
+    baseline: Mapping[Key, BaselineKernel] = field(default_factory=dict)
     low: list[str] = field(default_factory=list)
     spilling: list[str] = field(default_factory=list)
     occupancies: int = 0  # kernels whose occupancy is known
@@ -50,7 +50,7 @@ class KernelGate:
 
     def see(self, listed: ListedKernel) -> None:
         """Judge one kernel; a baseline excuses what it says is as bad."""
-        kernel, known = listed.kernel, self._known(listed.kernel)
+        kernel, known = listed.kernel, self._in_baseline(listed.kernel)
         share = 0.0 if listed.residency.stuck else listed.residency.share
         if self.least is not None and share is not None:
             self.occupancies += 1
@@ -62,7 +62,7 @@ class KernelGate:
             if listed.spilled > ((known.spilled or 0) if known else 0):
                 self.spilling.append(kernel.name)
 
-    def _known(self, kernel: Kernel) -> Known | None:
+    def _in_baseline(self, kernel: Kernel) -> BaselineKernel | None:
         if not self.baseline:
             return None
         target = kernel.capability.target if kernel.capability else None
@@ -103,12 +103,12 @@ def _key(name: str, target: str | None) -> Key:
     return stable_name(name), target
 
 
-def read_baseline(path: str) -> dict[Key, Known]:
+def read_baseline(path: str) -> dict[Key, BaselineKernel]:
     """Return what the saved answer *path* says of each kernel; raises BadInput."""
     try:
         with open(path, "rb") as file:
             answer = json.loads(file.read(_LARGEST_BASELINE))
-        known: dict[Key, Known] = {}
+        known: dict[Key, BaselineKernel] = {}
         for record in answer["result"]["kernels"]:
             key = _key(str(record["name"]), record["arch"])
             known[key] = _worse(known.get(key), _of(record))
@@ -121,18 +121,18 @@ def read_baseline(path: str) -> dict[Key, Known]:
     return known
 
 
-def _of(record: Mapping[str, Any]) -> Known:
+def _of(record: Mapping[str, Any]) -> BaselineKernel:
     occupancy = 0.0 if record["launchable"] is False else record["occupancy"]
     stores = record["spill_stores"]
-    return Known(
+    return BaselineKernel(
         None if occupancy is None else float(occupancy),
         None if stores is None else int(stores) + int(record["spill_loads"] or 0),
     )
 
 
-def _worse(one: Known | None, other: Known) -> Known:
-    if one is None:
-        return other
-    shares = [k.occupancy for k in (one, other) if k.occupancy is not None]
-    spilled = [k.spilled for k in (one, other) if k.spilled is not None]
-    return Known(min(shares, default=None), max(spilled, default=None))
+def _worse(first: BaselineKernel | None, second: BaselineKernel) -> BaselineKernel:
+    if first is None:
+        return second
+    shares = [k.occupancy for k in (first, second) if k.occupancy is not None]
+    spilled = [k.spilled for k in (first, second) if k.spilled is not None]
+    return BaselineKernel(min(shares, default=None), max(spilled, default=None))

@@ -21,7 +21,7 @@ from gpuadvise.cli.lint.answer import answer
 from gpuadvise.cli.lint.gather import SourceFile, linted_source, sources
 from gpuadvise.cli.options import Get, Text, pick
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.select import both, selected
+from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.backends.settings_file import Settings
@@ -78,7 +78,7 @@ def _rules(select: list[str], ignore: list[str], settings: Settings) -> frozense
     """
     place = f"{settings.file}: "
     theirs = selected(RULES, () if select else settings.select, settings.ignore, place=place)
-    left = {rule.id for rule in both(selected(RULES, select, ignore), theirs)}
+    left = {rule.id for rule in among(selected(RULES, select, ignore), theirs)}
     named = frozenset(select or settings.select)
     asked = frozenset(i for i in left if i in CHECKED and (i not in OPT_IN or i in named))
     if not asked:

@@ -51,7 +51,7 @@ def command(
         collected = _collected(chosen, session, quick)
         if not collected.items:
             return _nothing(session, collected)
-        found, collected = _found(chosen, session, gpu, collected, quick)
+        found, collected = _calibrated(chosen, session, gpu, collected, quick)
     stopped = _stopped(collected)
     answer = Answer(
         command="measure",
@@ -123,7 +123,7 @@ def _collected(subject: Subject, session: Session, quick: bool) -> Collected[Any
         return collect(subject.run(session, quick), lambda item: step(subject.label(item)))
 
 
-def _found(
+def _calibrated(
     subject: Subject, session: Session, gpu: Gpu, collected: Collected[Any], quick: bool
 ) -> tuple[Measured, Collected[Any]]:
     """Return the answer; without a calibration once the device failed or the user has enough."""

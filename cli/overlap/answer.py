@@ -109,10 +109,9 @@ def _link(work: StagedWork, model: LinkModel) -> Fact:
 
 def _limiter(case: OverlapCase) -> str:
     work, overlap = case.work, case.overlap
-    both = (work.h2d_bytes or work.h2d_seconds) and (work.d2h_bytes or work.d2h_seconds)
     if work.pageable or case.model.engines == 0:
         return "copies and kernel in turn"
-    if both and overlap.limiter is not Engine.KERNEL:
+    if _copies_both_ways(work) and overlap.limiter is not Engine.KERNEL:
         return "the copies both ways"
     return _ENGINES[overlap.limiter]
 
@@ -125,10 +124,10 @@ def _traced_remarks(case: OverlapCase) -> Iterator[str]:
     if staging.pageable:
         yield "The copies were of pageable memory; the prediction is for pinned memory."
     if staging.passes > 1:
-        together = show_seconds(case.overlap.floor * staging.passes)
+        all_passes = show_seconds(case.overlap.floor * staging.passes)
         yield (
             f"If a pass need not wait for the one before, its copies can also run beside that "
-            f"one's kernels: all {staging.passes:,} then take {together} or more."
+            f"one's kernels: all {staging.passes:,} then take {all_passes} or more."
         )
 
 
@@ -157,7 +156,7 @@ def _obstacles(work: StagedWork, model: LinkModel) -> Iterator[str]:
         yield "Pageable copies block the host and overlap with nothing: allocate pinned memory."
     elif model.engines == 0:
         yield "This device has no engine that copies while kernels run (asyncEngineCount 0)."
-    elif model.engines == 1 and _both(work):
+    elif model.engines == 1 and _copies_both_ways(work):
         yield "One engine copies both ways in turn (asyncEngineCount 1)."
 
 
@@ -168,7 +167,7 @@ def _gain(overlap: Overlap) -> Iterator[str]:
         yield "Staging saves less than 5 %: it is not worth the code."
 
 
-def _both(work: StagedWork) -> bool:
+def _copies_both_ways(work: StagedWork) -> bool:
     h2d, d2h = work.h2d_bytes or work.h2d_seconds, work.d2h_bytes or work.d2h_seconds
     return bool(h2d and d2h)
 

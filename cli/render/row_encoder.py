@@ -54,19 +54,19 @@ class RowEncoder:
         self._keys = attrgetter(*[group.attribute for group in fields])
         self.names = tuple(chain.from_iterable(group.names for group in fields))
 
-    def record(self, thing: Any) -> dict[str, Any]:
-        """Return *thing* as JSON values by name."""
+    def record(self, item: Any) -> dict[str, Any]:
+        """Return *item* as JSON values by name."""
         values: list[Any] = []
-        for group, key in zip(self._fields, self._keys(thing), strict=True):
+        for group, key in zip(self._fields, self._keys(item), strict=True):
             values += group.values(key)
         return dict(zip(self.names, values, strict=True))
 
-    def lines(self, things: Iterable[Any], name: str) -> Iterator[str]:
-        """Yield what ``rows.render`` makes of the records of *things*.
+    def lines(self, records: Iterable[Any], name: str) -> Iterator[str]:
+        """Yield what ``rows.render`` makes of *records*.
 
         The header of ``csv`` comes without any, too, but not before the first is looked for.
         """
-        left = iter(things)
+        left = iter(records)
         first = list(islice(left, 1))
         if name == Format.CSV:
             yield ",".join(self.names) + "\n"
@@ -74,13 +74,13 @@ class RowEncoder:
         yield from islice(lines, 1)
         yield from _joined(lines)
 
-    def texts(self, things: Iterable[Any], name: str) -> Iterator[str]:
+    def texts(self, records: Iterable[Any], name: str) -> Iterator[str]:
         """Yield each record as a line of ``csv`` or ``ndjson``, or an object inside of ``json``."""
         style = _STYLES[name]
         texts = [_Texts(group, style) for group in self._fields]
         keys, join = self._keys, style.between.join
-        for thing in things:
-            yield style.before + join(map(getitem, texts, keys(thing))) + style.after
+        for item in records:
+            yield style.before + join(map(getitem, texts, keys(item))) + style.after
 
 
 def _joined(lines: Iterator[str]) -> Iterator[str]:

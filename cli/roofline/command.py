@@ -82,7 +82,7 @@ def command(
     answer = Answer(
         command="roofline",
         device=device_block(choice.device),
-        input=_asked(kernels[0]),
+        input=_input(kernels[0]),
         result=result(choice.device, kernels),
         rows=rows(kernels),
         blocks=lambda: _blocks(choice.device, kernels, show=show),
@@ -126,7 +126,7 @@ def _blocks(device: Device, kernels: list[Placed], *, show: bool) -> list[Block]
     return found
 
 
-def _asked(kernel: Placed) -> dict[str, Any]:
+def _input(kernel: Placed) -> dict[str, Any]:
     work = kernel.workload
     return {
         "flops": work.flops,

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _NS = 1e9
 
 
-def answer(request: TimelineRequest, found: Sequence[TimelineCase]) -> Answer:
+def answer(request: TimelineRequest, timelines: Sequence[TimelineCase]) -> Answer:
     """Return the answer: the timeline with the longest span in full, the others beside it."""
-    cases = sorted(found, key=lambda case: -case.timeline.span_ns)
+    cases = sorted(timelines, key=lambda case: -case.timeline.span_ns)
     first = cases[0]
     device = first.timeline.device
     kernels = [kernel_record(kernel, first.timeline) for kernel in first.timeline.kernels]

@@ -9,7 +9,7 @@ from gpuadvise.advisor.peaks import other_peaks, peak
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_flops, show_number
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound, narrowed
-from gpuadvise.rules.evidence import derived, told
+from gpuadvise.rules.evidence import derived, of_device
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -62,7 +62,7 @@ def check(
         evidence=(
             derived("arithmetic intensity", roofline.intensity, "FLOP/byte"),
             derived("ridge point", roofline.ridge, "FLOP/byte"),
-            told(device, "peaks", f"peak, {work.dtype}", roofline.peak, "FLOP/s"),
+            of_device(device, "peaks", f"peak, {work.dtype}", roofline.peak, "FLOP/s"),
         ),
         gain=_gain(faster, min(1.0, share or 1.0)),
         priority=None if ordinary and faster and (share or 0.0) < AT_ROOF else Priority.LOW,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.bandwidth import ECC_FACTOR_GDDR, is_gddr
 from gpuadvise.advisor.quantity import show_rate
-from gpuadvise.rules.evidence import measured, told
+from gpuadvise.rules.evidence import measured, of_device
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -41,7 +41,9 @@ def check(device: Device, telemetry: Telemetry, memory_bandwidth: float) -> Verd
         ),
         evidence=(
             measured("ECC enabled", "yes"),
-            told(device, "memory_bandwidth", "theoretical bandwidth", memory_bandwidth, "bytes/s"),
+            of_device(
+                device, "memory_bandwidth", "theoretical bandwidth", memory_bandwidth, "bytes/s"
+            ),
         ),
         gain=Gain(kind="bandwidth", upper_bound=1 / ECC_FACTOR_GDDR, how="1 / (1 - 20 %)"),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
-from gpuadvise.rules.sources import other
+from gpuadvise.rules.sources import cited
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
@@ -39,7 +39,7 @@ RULE = Rule(
     why="Advice about kernels needs to see them, and Nsight Systems leaves those of graphs out by default.",
     when="A recorded run launches graphs, and no kernel in it belongs to one.",
     citations=(
-        other(
+        cited(
             "Nsight Systems User Guide",
             "CLI Profile Command Switch Options, --cuda-graph-trace",
             "https://docs.nvidia.com/nsight-systems/UserGuide/index.html",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.fault import Cause
 from gpuadvise.advisor.occupancy.fixes import fixes
-from gpuadvise.rules.evidence import given, told
+from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.occupancy_words import refusal
 from gpuadvise.rules.sources import guide
@@ -31,7 +31,7 @@ def check(device: Device, launch: Launch, launched: Occupancy) -> Verdict:
         action=ways[0].how if ways else "No change of a single figure mends it: shrink the block.",
         evidence=(
             given(str(fault.cause).replace("_", " "), fault.requested),
-            told(device, "limits", "most allowed", fault.allowed),
+            of_device(device, "limits", "most allowed", fault.allowed),
         ),
     )
 

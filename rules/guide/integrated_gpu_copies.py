@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.timing import HostMemory
 from gpuadvise.advisor.quantity import show_bytes
-from gpuadvise.rules.evidence import given, told
+from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
@@ -33,7 +33,7 @@ def check(device: Device, transfers: tuple[Transfer, ...]) -> Verdict:
         ),
         evidence=(
             given("bytes copied", copied, "bytes"),
-            told(device, "integrated", "integrated GPU", "yes"),
+            of_device(device, "integrated", "integrated GPU", "yes"),
         ),
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.memory.bandwidth import attainable_with_ecc
 from gpuadvise.advisor.quantity import show_number, show_rate, show_seconds, show_share
-from gpuadvise.rules.evidence import derived, told
+from gpuadvise.rules.evidence import derived, of_device
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -60,7 +60,9 @@ def check(
         ),
         evidence=(
             derived("effective bandwidth", traffic.rate, "bytes/s"),
-            told(device, "memory_bandwidth", "theoretical bandwidth", memory_bandwidth, "bytes/s"),
+            of_device(
+                device, "memory_bandwidth", "theoretical bandwidth", memory_bandwidth, "bytes/s"
+            ),
             derived("effective / attainable", ratio, "share"),
         ),
         gain=Gain(

@@ -9,7 +9,7 @@ from gpuadvise.advisor.compatibility.fit import Outcome
 from gpuadvise.advisor.compatibility.gencode import fix_for
 from gpuadvise.advisor.compatibility.verdict import judge
 from gpuadvise.advisor.facts.code import entries_of
-from gpuadvise.rules.evidence import given, told
+from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
@@ -30,7 +30,7 @@ def check(device: Device, code: Survey, driver: Driver | None = None) -> Verdict
         action=f"Build with {' '.join(fix_for(device.capability).gencode)}.",
         evidence=(
             given("device code", carried(entries_of(code))),
-            told(device, "capability", "compute capability", str(device.capability)),
+            of_device(device, "capability", "compute capability", str(device.capability)),
         ),
     )
 

@@ -19,7 +19,7 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.sources import other
+from gpuadvise.rules.sources import cited
 from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ RULE = Rule(
         Threshold(name="share of the span", value=NOTICEABLE, unit="share", source="our judgement"),
     ),
     citations=(
-        other(
+        cited(
             "cuBLAS Library",
             "Tensor Core Usage",
             "https://docs.nvidia.com/cuda/cublas/index.html#tensor-core-usage",

@@ -8,7 +8,7 @@ from gpuadvise.advisor.compatibility.drivers import why_unsupported
 from gpuadvise.advisor.compatibility.fit import why_ptx_is_too_new
 from gpuadvise.advisor.compatibility.releases import FIRST_CUDA, show_driver
 from gpuadvise.advisor.facts.code import entries_of
-from gpuadvise.rules.evidence import given, told
+from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
@@ -36,7 +36,7 @@ def check(device: Device, driver: Driver, code: Survey | None = None) -> Verdict
         ),
         evidence=(
             given("driver", str(driver)),
-            told(device, "capability", "compute capability", str(device.capability)),
+            of_device(device, "capability", "compute capability", str(device.capability)),
         ),
     )
 

@@ -24,10 +24,10 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.occupancy_words import (
     LOW,
+    also_needed,
     costs_independence,
     filled_by_grid,
     steps_of,
-    together,
     too_few_in_flight,
     wants_warps,
     warps_gain,
@@ -72,7 +72,7 @@ def check(
             f"{registers} registers x {plural(threads, 'thread')} let an SM hold "
             f"{plural(occupancy.blocks_per_sm, 'block')} ({show_share(occupancy.occupancy)} "
             f"occupancy); with {step.to} registers it holds {blocks} "
-            f"({show_share(step.after.occupancy)}){together(step)}."
+            f"({show_share(step.after.occupancy)}){also_needed(step)}."
         ),
         action=(
             f"{_capped(threads, blocks, step.to, launch_bounds)} Unlikely to pay: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.evidence import derived, told
+from gpuadvise.rules.evidence import derived, of_device
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -51,7 +51,7 @@ def check(
         ),
         evidence=(
             derived("FP64 instructions", fp64_share, "share"),
-            told(device, "peaks", "FP64 / FP32 peak", fp64_ratio, "share"),
+            of_device(device, "peaks", "FP64 / FP32 peak", fp64_ratio, "share"),
         ),
         gain=Gain(
             kind="arithmetic time",

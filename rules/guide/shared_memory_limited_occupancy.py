@@ -24,10 +24,10 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.occupancy_words import (
     LOW,
+    also_needed,
     filled_by_grid,
     residency_priority,
     steps_of,
-    together,
     too_few_in_flight,
     wants_warps,
     warps_gain,
@@ -71,7 +71,7 @@ def check(
             f"{step.start:,} bytes of shared memory per block let an SM hold "
             f"{plural(occupancy.blocks_per_sm, 'block')} ({show_share(occupancy.occupancy)} "
             f"occupancy); with {step.to:,} bytes it holds {step.after.blocks_per_sm} "
-            f"({show_share(step.after.occupancy)}){together(step)}."
+            f"({show_share(step.after.occupancy)}){also_needed(step)}."
         ),
         action=(
             f"Cut {plural(step.start - step.to, 'byte')} per block: a smaller tile, a narrower type, or "

@@ -173,13 +173,13 @@ def _hit(profile: KernelProfile) -> float:
 
 
 def _split(ways: list[tuple[str, WarpRequests]]) -> str:
-    told = [
+    sentences = [
         f"{way} move {show_number(asked.sectors_per_request)} per request"
         if asked.sectors_per_request
         else f"{way} use {show_number(asked.used_bytes or 0)} of a sector's {SECTOR} bytes"
         for way, asked in ways
     ]
-    return f": {and_list(told)}" if told else ""
+    return f": {and_list(sentences)}" if sentences else ""
 
 
 def _relief(profile: KernelProfile, factor: float, efficiency: float) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.evidence import given, profiled, told
+from gpuadvise.rules.evidence import given, of_device, profiled
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -59,7 +59,7 @@ def check(
         action=_batch(elements, occupancy, sm_count) or _more(sm_count, occupancy),
         evidence=(
             given("blocks in the grid", blocks, "blocks"),
-            told(device, "sm_count", "SMs", sm_count, "SMs")
+            of_device(device, "sm_count", "SMs", sm_count, "SMs")
             if device
             else profiled("SMs", sm_count, "SMs"),
         ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.latency import hide_arithmetic
 from gpuadvise.advisor.prose import plural
-from gpuadvise.rules.evidence import derived, given, told
+from gpuadvise.rules.evidence import derived, given, of_device
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -76,7 +76,7 @@ def check(
             derived("resident warps per SM", resident, "warps"),
             derived("needed warps per SM", needed.warps, "warps"),
             _independent(independent_instructions),
-            told(device, "limits", "arithmetic latency", arithmetic_latency, "cycles"),
+            of_device(device, "limits", "arithmetic latency", arithmetic_latency, "cycles"),
         ),
         gain=_gain(needed.warps, resident),
         priority=Priority.LOW if independent_instructions is None else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes
-from gpuadvise.rules.evidence import given, told
+from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -49,7 +49,7 @@ def check(device: Device, hot_region: HotRegion, persisting_l2: int) -> Verdict:
         evidence=(
             given("region", hot_region.bytes, "bytes"),
             given("passes", hot_region.passes, "passes"),
-            told(device, "persisting_l2_bytes", "persisting L2", persisting_l2, "bytes"),
+            of_device(device, "persisting_l2_bytes", "persisting L2", persisting_l2, "bytes"),
         ),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes
-from gpuadvise.rules.evidence import given, told, traced
+from gpuadvise.rules.evidence import given, of_device, traced
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -96,7 +96,7 @@ def _oversubscribed(managed: Managed, device: Device, memory: int) -> Advice:
         ),
         evidence=(
             given("managed memory", managed.bytes, "bytes"),
-            told(device, "memory_bytes", "device memory", memory, "bytes"),
+            of_device(device, "memory_bytes", "device memory", memory, "bytes"),
         ),
     )
 

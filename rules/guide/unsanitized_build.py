@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuadvise.rules.evidence import given
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
-from gpuadvise.rules.sources import guide, other
+from gpuadvise.rules.sources import cited, guide
 
 
 def check(sanitized: bool) -> Verdict:
@@ -31,7 +31,7 @@ RULE = Rule(
     when="The user says that no sanitizer was run, or asks for reminders with --all.",
     citations=(
         *guide("7.2"),
-        other(
+        cited(
             "Compute Sanitizer",
             "Command Line Options",
             "https://docs.nvidia.com/compute-sanitizer/",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.fault import Cause
 from gpuadvise.advisor.occupancy.fixes import fixes
-from gpuadvise.rules.evidence import given, told
+from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -51,7 +51,7 @@ def check(device: Device, launch: Launch, launched: Occupancy) -> Verdict:
         action=_without(ways) + note,
         evidence=(
             given("blocks per cluster", launch.cluster_size, "blocks"),
-            told(device, "limits", "most allowed", fault.allowed),
+            of_device(device, "limits", "most allowed", fault.allowed),
         ),
     )
 

@@ -20,7 +20,7 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.sources import guide, other, programming_guide
+from gpuadvise.rules.sources import cited, guide, programming_guide
 from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ RULE = Rule(
     citations=(
         *guide("12.1"),
         programming_guide("Warp Matrix Functions"),
-        other(
+        cited(
             "cuBLAS Library",
             "Tensor Core Usage",
             "https://docs.nvidia.com/cuda/cublas/index.html#tensor-core-usage",

@@ -21,7 +21,7 @@ from gpuadvise.rules.source_only import SOURCE_ONLY
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpuadvise.rules.model import Given, Outcome, Rule
+    from gpuadvise.rules.model import Description, Outcome, Rule
 
 FOLDER = Path(guide.__file__).parent
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
@@ -31,17 +31,17 @@ BAD_PROSE = re.compile(
 )
 
 
-def outcomes(rule: Rule, given: Given) -> list[Outcome]:
+def outcomes(rule: Rule, given: Description) -> list[Outcome]:
     return list(judge(rule, described(dict(given), from_catalogue).facts))
 
 
-def firing(rule: Rule) -> Iterator[Given]:
+def firing(rule: Rule) -> Iterator[Description]:
     yield rule.examples.fires
     if rule.examples.edges:
         yield rule.examples.edges[0]
 
 
-def quiet(rule: Rule) -> Iterator[Given]:
+def quiet(rule: Rule) -> Iterator[Description]:
     yield rule.examples.quiet
     if rule.examples.edges:
         yield rule.examples.edges[1]

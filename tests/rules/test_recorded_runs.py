@@ -141,8 +141,8 @@ def test_pinned_copies_take_what_bytes_and_link_tell(
     for kind in ("torch", "nsys"):
         for way in ("h2d", "d2h"):
             slow, fast = lines[kind, f"{way}_pageable"], lines[kind, f"{way}_pinned"]
-            told = least_ns(slow.copies[0], default_link_model(slow.device))
-            assert told == pytest.approx(fast.copies[0].total_ns, rel=0.1)
+            least = least_ns(slow.copies[0], default_link_model(slow.device))
+            assert least == pytest.approx(fast.copies[0].total_ns, rel=0.1)
 
 
 def test_occupancy_is_the_drivers(lines: dict[tuple[str, str], Timeline]) -> None:

@@ -28,9 +28,9 @@ def in_turns(trials: Sequence[Trial], repeats: int) -> list[tuple[Sample, ...]]:
     rounds: list[list[tuple[float, ...]]] = [[] for _ in trials]
     with undisturbed():
         for _ in range(WARM_UPS + repeats):
-            for told, trial in zip(rounds, trials, strict=True):
-                told.append(trial())
-    return [tuple(map(sample, zip(*told[WARM_UPS:], strict=True))) for told in rounds]
+            for readings, trial in zip(rounds, trials, strict=True):
+                readings.append(trial())
+    return [tuple(map(sample, zip(*readings[WARM_UPS:], strict=True))) for readings in rounds]
 
 
 def by_clock(work: Callable[[], None]) -> Trial:

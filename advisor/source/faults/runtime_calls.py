@@ -251,14 +251,16 @@ def misplaced_events(context: RuleContext) -> Iterator[Diagnostic]:
         between = [s for node, s in work if first.end <= node.start < second.start]
         if not between or _waits_between(context, first, second):
             continue
-        if all(_apart(context, s, begun) and _apart(context, s, ended) for s in between):
+        if all(
+            _are_unordered(context, s, begun) and _are_unordered(context, s, ended) for s in between
+        ):
             yield context.found(
                 "misplaced-events", second, f"The event is recorded in stream {ended}, but the work that it times runs in {between[-1]}.",
                 "Record both events in the stream of the work.",
             )  # fmt: skip
 
 
-def _apart(context: RuleContext, work: str | None, event: str) -> bool:
+def _are_unordered(context: RuleContext, work: str | None, event: str) -> bool:
     """Whether two streams are surely different and do not wait for each other."""
     if work is None or "[" in work or "[" in event:
         return False

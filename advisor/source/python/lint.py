@@ -43,10 +43,10 @@ def lint_python(
     """
     text = source_text(data.removeprefix(b"\xef\xbb\xbf"), file)
     wanted = select or PYTHON_RULES.keys() - PYTHON_OPT_IN
-    asked = frozenset(PYTHON_RULES).intersection(wanted).difference(ignore)
+    selected = frozenset(PYTHON_RULES).intersection(wanted).difference(ignore)
     if not any(name in text.content for name in _LIBRARIES):
-        return linted(text, (), asked)
+        return linted(text, (), selected)
     module = read_python(text)
-    found = [d for rule in PYTHON_RULES if rule in asked for d in PYTHON_RULES[rule](module)]
+    found = [d for rule in PYTHON_RULES if rule in selected for d in PYTHON_RULES[rule](module)]
     unique = {(d.rule, d.where.start): d for d in found}
-    return linted(text, unique.values(), asked)
+    return linted(text, unique.values(), selected)
