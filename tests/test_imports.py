@@ -123,3 +123,18 @@ def test_occupancy_in_json_loads_only_what_it_needs() -> None:
     run = f"from gpuadvise.cli.main import main; main({args!r})"
     assert loaded(run) == set()
     assert loaded(f"{run}\nimport sys; assert 'csv' not in sys.modules") == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "advise --regs 72 --block 100 --grid 96 --gpu h200",
+        "overlap --gpu h200 --h2d 64MiB --kernel 1ms",
+        "device --gpu h100",
+    ],
+)
+def test_without_a_file_no_reader_of_files_is_loaded(line: str) -> None:
+    run = f"from gpuadvise.cli.main import main; main({[*line.split(), '--format', 'json']!r})"
+    readers = "('gpuadvise.advisor.timelines', 'gpuadvise.advisor.profiles.ncu')"
+    modules = f"[m for m in sys.modules if m.startswith({readers})]"
+    assert loaded(f"{run}\nimport sys; assert not {modules}, {modules}") == set()

@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.user_files import opened
-from gpuadvise.advisor.binaries.file_type import FileType, file_type_of
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ def evidence_kind(path: str) -> EvidenceKind:
     """Return what the file *path* holds (``-``: a description); raises BadInput."""
     if path == "-" or path.endswith(_DESCRIBED):
         return EvidenceKind.DESCRIPTION
+    from gpuadvise.advisor.binaries.file_type import FileType, file_type_of
+
     with opened(path) as file:
         head = file.read(_SNIFFED)
     match file_type_of(head):

@@ -62,6 +62,8 @@ class GatheredEvidence:
     @cached_property
     def _timelines(self) -> tuple[Timeline, ...]:
         """The timelines among the files, told by their content."""
+        if not self.files:
+            return ()
         from gpuadvise.advisor.timelines.read import is_timeline
 
         paths = tuple(path for path in self.files if is_timeline(path))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.advisor.timelines.staging import traced_staging
 from gpuadvise.advisor.transfers.links import (
     PAGEABLE_D2H_RATE,
     PAGEABLE_H2D_RATE,
@@ -98,6 +97,8 @@ def timeline_of_copies(path: str, typed: Mapping[str, object]) -> Timeline:
 
 def staged_as_traced(timeline: Timeline, link: LinkModel) -> TracedStaging:
     """Return the copies and kernels of *timeline* as work to stage; raises BadInput without both."""
+    from gpuadvise.advisor.timelines.staging import traced_staging
+
     staging = traced_staging(timeline, link)
     if staging is None:
         raise BadInput("--from-timeline: kernels, or copies between host and GPU, are missing.")
