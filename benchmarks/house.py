@@ -91,7 +91,7 @@ def circles(graph: grimp.ImportGraph) -> list[list[str]]:
     return sorted(map(sorted, groups))
 
 
-def lone_importers(graph: grimp.ImportGraph) -> list[tuple[str, str]]:
+def single_importers(graph: grimp.ImportGraph) -> list[tuple[str, str]]:
     """Return modules that exactly one module imports, and that lies in the same folder."""
     pairs = []
     for name in sorted(graph.modules):
@@ -179,13 +179,17 @@ def report(checkout: Path) -> Iterator[str]:
     files = sources(checkout)
     lengths = [len(file.read_text(encoding="utf-8").splitlines()) for file in files.values()]
     graph = import_graph(checkout)
-    groups, lone, shared = circles(graph), lone_importers(graph), shared_class_names(files)
+    groups, neighbours, shared = circles(graph), single_importers(graph), shared_class_names(files)
     outside = sum("rules.guide." not in name for name in files)
     yield f"modules                                        {len(files)} ({outside} outside rules/guide)"
     yield f"lines                                          {sum(lengths):,}"
     yield f"median lines of a module, most                 {statistics.median(lengths):g}, {max(lengths)}"
     yield f"modules of at most {SMALL} lines                   {sum(n <= SMALL for n in lengths)}"
-    yield f"modules imported only from their folder, once  {len(lone)}"
+    yield f"modules imported only from their folder, once  {len(neighbours)}"
+    doors = [
+        name for name, _ in neighbours if name.startswith("gpuadvise.cli.") and name.count(".") == 3
+    ]
+    yield f"  of these rooms of one command                {len(doors)}"
     of_types = circles(import_graph(checkout, of_types=True))
     yield f"import circles, with imports for types only    {len(groups)}, {len(of_types)}"
     yield f"class names with several definitions           {len(shared)}"
@@ -197,7 +201,7 @@ def report(checkout: Path) -> Iterator[str]:
     yield from ("", "Circles", *(" <-> ".join(group) for group in groups))
     yield from ("", "Circles, types counted", *(" <-> ".join(group) for group in of_types))
     yield from ("", "Class names", *(f"{name}: {', '.join(at)}" for name, at in shared.items()))
-    yield from ("", "One importer, next door", *(f"{name} <- {by}" for name, by in lone))
+    yield from ("", "One importer, next door", *(f"{name} <- {by}" for name, by in neighbours))
 
 
 if __name__ == "__main__":

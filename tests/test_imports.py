@@ -133,8 +133,8 @@ def test_occupancy_in_json_loads_only_what_it_needs() -> None:
         "device --gpu h100",
     ],
 )
-def test_without_a_file_no_reader_of_files_is_loaded(line: str) -> None:
+def test_without_a_file_no_reader_of_files_is_loaded(line: str, tmp_path: Path) -> None:
     run = f"from gpuadvise.cli.main import main; main({[*line.split(), '--format', 'json']!r})"
     readers = "('gpuadvise.advisor.timelines', 'gpuadvise.advisor.profiles.ncu')"
     modules = f"[m for m in sys.modules if m.startswith({readers})]"
-    assert loaded(f"{run}\nimport sys; assert not {modules}, {modules}") == set()
+    assert loaded(f"{run}\nimport sys; assert not {modules}, {modules}", tmp_path) == set()
