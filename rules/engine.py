@@ -7,9 +7,10 @@ out, gains are bounded by what the limit leaves, and findings of one fact become
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.facts.bag import HOW
+from gpuadvise.advisor.facts.bag import known_facts
 from gpuadvise.rules.bottleneck import NOTABLE, WORTHWHILE, admits, bounded
 from gpuadvise.rules.model import (
     PASSED,
@@ -23,13 +24,13 @@ from gpuadvise.rules.model import (
     Topic,
 )
 from gpuadvise.rules.report import (
-    Finding,
     Report,
     RuleLine,
     able_and_lacking,
     in_order,
     lacks,
     missing,
+    priority_of,
 )
 from gpuadvise.rules.traced import in_span
 
@@ -169,7 +170,7 @@ def _after_failures(lines: Sequence[RuleLine]) -> list[RuleLine]:
 
 def _loud(line: RuleLine) -> bool:
     return isinstance(line.outcome, Advice) and (
-        Finding(rule=line.rule, advice=line.outcome).priority is not Priority.LOW
+        priority_of(line.rule, line.outcome) is not Priority.LOW
     )
 
 
@@ -227,18 +228,23 @@ def _joined(line: RuleLine, second: RuleLine, decide: str) -> RuleLine:
 
 def run(rules: Iterable[Rule], facts: Facts) -> Report:
     """Return what *rules* say about *facts*: findings in order, and what was not evaluated."""
-    known = _known_facts(facts)
+    known = known_facts(facts)
     able, skipped = able_and_lacking(tuple(rules), frozenset(known))
-    lines: list[RuleLine] = []
+    advised: list[RuleLine] = []
+    silent: list[RuleLine] = []
     for rule in able:
-        lines += [
-            RuleLine(rule=rule, outcome=in_span(_weighed(rule, outcome, facts), facts.run_share))
-            for outcome in _outcomes(rule, known)
-        ]
+        for outcome in _outcomes(rule, known):
+            weighed: Outcome = outcome
+            if isinstance(outcome, Advice):
+                weighed = in_span(_weighed(rule, outcome, facts), facts.run_share)
+            lines = advised if isinstance(weighed, Advice) else silent
+            lines.append(
+                _passed(rule) if weighed is PASSED else RuleLine(rule=rule, outcome=weighed)
+            )
     return Report(
         kernel=facts.kernel,
         device=facts.device,
-        lines=in_order(reconciled(lines)),
+        lines=(*in_order(reconciled(advised)), *silent),
         skipped=skipped,
         known=frozenset(known),
         seconds=_seconds(facts),
@@ -248,9 +254,14 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
     )
 
 
-def _weighed(rule: Rule, outcome: Outcome, facts: Facts) -> Outcome:
+@cache  # the commonest line of all
+def _passed(rule: Rule) -> RuleLine:
+    return RuleLine(rule=rule, outcome=PASSED)
+
+
+def _weighed(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
     """Return *outcome* as far as the kernel's limit leaves it something to win."""
-    if not isinstance(outcome, Advice) or rule.broken or outcome.broken or rule.family is None:
+    if rule.broken or outcome.broken or rule.family is None:
         return outcome
     if facts.limiter is not None and facts.profile is not None:
         if not admits(facts.limiter, rule.family):
@@ -265,15 +276,10 @@ def _weighed(rule: Rule, outcome: Outcome, facts: Facts) -> Outcome:
 
 def judge(rule: Rule, facts: Facts) -> tuple[Outcome, ...]:
     """Return the outcomes of one rule; a rule that breaks becomes Failed, never an exception."""
-    known = _known_facts(facts)
+    known = known_facts(facts)
     if lacks(rule, known):
         return (Skipped(missing=missing(rule, known)),)
     return tuple(_outcomes(rule, known))
-
-
-def _known_facts(facts: Facts) -> dict[str, Any]:
-    values = ((name, getattr(facts, name)) for name in HOW)
-    return {name: value for name, value in values if value is not None}
 
 
 def _seconds(facts: Facts) -> float | None:
@@ -283,7 +289,7 @@ def _seconds(facts: Facts) -> float | None:
 
 def _outcomes(rule: Rule, known: Mapping[str, Any]) -> Sequence[Advice | Passed | Failed]:
     try:
-        verdict = rule.check(**{name: known.get(name) for name in rule.parameters})
+        verdict = rule.check(*map(known.get, rule.parameters))
     except (Exception, SystemExit) as error:  # a broken rule must not silence the others
         return (Failed(error=f"{type(error).__name__}: {error}"),)
     if isinstance(verdict, Passed) or verdict == ():

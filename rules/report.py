@@ -66,6 +66,11 @@ class RuleLine:
     outcome: Outcome
 
 
+def priority_of(rule: Rule, advice: Advice) -> Priority:
+    """Return the priority of *rule*, or that of *advice*; advice on how to work is a note."""
+    return Priority.LOW if rule.process else advice.priority or rule.priority
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One piece of advice and the rule that gave it."""
@@ -83,9 +88,7 @@ class Finding:
     @property
     def priority(self) -> Priority:
         """The rule's priority, or this case's own; advice on how to work is a note."""
-        if self.rule.process:
-            return Priority.LOW
-        return self.advice.priority or self.rule.priority
+        return priority_of(self.rule, self.advice)
 
     @property
     def broken(self) -> bool:
@@ -181,17 +184,14 @@ class Report:
         )
 
 
-def in_order(lines: Iterable[RuleLine]) -> tuple[RuleLine, ...]:
-    """Return the advice among *lines* by priority, then by gain; then the rest as it comes."""
-    advice: list[tuple[tuple[bool, bool, bool, int, int, float], RuleLine]] = []
-    rest = []
-    for line in lines:
-        if isinstance(line.outcome, Advice):
-            advice.append((Finding(rule=line.rule, advice=line.outcome).rank(), line))
-        else:
-            rest.append(line)
-    advice.sort(key=lambda entry: entry[0])
-    return (*(line for _, line in advice), *rest)
+def in_order(advised: Iterable[RuleLine]) -> tuple[RuleLine, ...]:
+    """Return the lines of *advised*, each with advice, what to take first before the others."""
+    return tuple(sorted(advised, key=_rank))
+
+
+def _rank(line: RuleLine) -> tuple[bool, bool, bool, int, int, float]:
+    assert isinstance(line.outcome, Advice)
+    return Finding(rule=line.rule, advice=line.outcome).rank()
 
 
 def order_note(findings: Iterable[Finding]) -> str | None:

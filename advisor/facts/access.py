@@ -49,6 +49,7 @@ class Access:
     textured: bool = False
 
 
+@lru_cache(maxsize=512)  # several rules ask, and kernels repeat each other's accesses
 def pattern_of(access: Access) -> Pattern:
     """Return the addresses of a full warp that makes *access*."""
     if access.indices is not None:

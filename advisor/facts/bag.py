@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor import values
@@ -570,3 +571,10 @@ def _supply(name: str, how: str, key: str | None, read: Any, **more: str) -> Sup
 
 SUPPLY = {item.name: _supply(item.name, **item.metadata) for item in fields(Facts)}
 HOW = {name: supply.how for name, supply in SUPPLY.items()}
+_VALUES = attrgetter(*HOW)
+
+
+def known_facts(facts: Facts) -> dict[str, Any]:
+    """Return what is known of *facts*, by name."""
+    values = zip(HOW, _VALUES(facts), strict=True)
+    return {name: value for name, value in values if value is not None}

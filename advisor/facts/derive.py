@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.access import Space
+from gpuadvise.advisor.facts.bag import Facts, known_facts
 from gpuadvise.advisor.facts.busy import peak_of
 from gpuadvise.advisor.facts.limiter import limiter_of
 from gpuadvise.advisor.occupancy.grid import waves
@@ -16,24 +17,27 @@ from gpuadvise.advisor.transfers.copies import Direction, copy_seconds
 from gpuadvise.advisor.transfers.links import default_link_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.access import Access
-    from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.code import Compiled
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
-    from gpuadvise.advisor.facts.timing import Pipeline
+    from gpuadvise.advisor.facts.timing import Pipeline, Transfer
 
 
 def completed(facts: Facts) -> Facts:
-    """Return *facts* with everything that follows from them; what was given stays as it is."""
+    """Return *facts* with everything that follows from them; what was given stays as it is.
+
+    Built at once: copying a bag field by field takes longer than a rule does.
+    """
     found: dict[str, Any] = {}
+    pipeline = facts.pipeline
     if facts.device:
         found |= _of_device(facts.device)
-        if facts.pipeline and facts.pipeline.untimed:
-            facts = replace(facts, pipeline=_timed(facts.pipeline, facts.device))
+        if pipeline and pipeline.untimed:
+            pipeline = _timed(pipeline, facts.device)
     if facts.launch:
         found |= {"grid": facts.launch.grid_dim, "registers": facts.launch.registers}
     if facts.accesses:
@@ -42,23 +46,26 @@ def completed(facts: Facts) -> Facts:
         found |= _of_profile(facts.profile)
     if facts.compiled:
         found |= _of_compiled(facts.compiled)
-    found |= _occupancy(facts) | _roofline(facts) | _of_copies(facts)
-    complete = replace(facts, **{k: v for k, v in found.items() if getattr(facts, k) is None})
-    return complete if complete.limiter else replace(complete, limiter=_limiter(complete))
+    found |= _occupancy(facts) | _roofline(facts) | _of_copies(pipeline, facts.transfers)
+    known = found | known_facts(facts) | {"pipeline": pipeline}
+    if not facts.limiter:
+        known["limiter"] = _limiter(known)
+    return Facts(**known)
 
 
-def _limiter(facts: Facts) -> Limiter | None:
+def _limiter(known: Mapping[str, Any]) -> Limiter | None:
+    occupancy, sm_count, grid = map(known.get, ("occupancy", "sm_count", "grid"))
     wave = None
-    if facts.occupancy is not None and facts.sm_count and facts.grid:
-        wave = waves(facts.occupancy, facts.sm_count, math.prod(facts.grid))
+    if occupancy is not None and sm_count and grid:
+        wave = waves(occupancy, sm_count, math.prod(grid))
     return limiter_of(
-        profile=facts.profile,
-        work=facts.work,
-        roofline=facts.roofline,
-        traffic=facts.traffic,
-        memory_bandwidth=facts.memory_bandwidth,
-        grid=facts.grid,
-        sm_count=facts.sm_count,
+        profile=known.get("profile"),
+        work=known.get("work"),
+        roofline=known.get("roofline"),
+        traffic=known.get("traffic"),
+        memory_bandwidth=known.get("memory_bandwidth"),
+        grid=grid,
+        sm_count=sm_count,
         waves=wave.waves if wave else None,
     )
 
@@ -144,17 +151,17 @@ def _of_compiled(compiled: Compiled) -> dict[str, Any]:
     }
 
 
-def _of_copies(facts: Facts) -> dict[str, Any]:
+def _of_copies(pipeline: Pipeline | None, transfers: Sequence[Transfer] | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    if facts.pipeline and not facts.pipeline.untimed:
-        copies = facts.pipeline.to_device_seconds + facts.pipeline.to_host_seconds
+    if pipeline and not pipeline.untimed:
+        copies = pipeline.to_device_seconds + pipeline.to_host_seconds
         found["transfer_seconds"] = copies
-        found["run_seconds"] = copies + facts.pipeline.kernel_seconds
-    if facts.transfers:
-        times = [t.seconds * t.count for t in facts.transfers if t.seconds is not None]
-        if len(times) == len(facts.transfers):
+        found["run_seconds"] = copies + pipeline.kernel_seconds
+    if transfers:
+        times = [t.seconds * t.count for t in transfers if t.seconds is not None]
+        if len(times) == len(transfers):
             found["transfer_seconds"] = sum(times)
-        kinds = [t.blocking for t in facts.transfers if t.blocking is not None]
+        kinds = [t.blocking for t in transfers if t.blocking is not None]
         if kinds:
             found["blocking_copies"] = sum(kinds)
     return found

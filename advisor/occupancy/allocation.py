@@ -143,6 +143,12 @@ def blocks(limits: Limits, warps: int, registers: int) -> int:
     return limits.registers_per_sm // parts // charge * parts // warps
 
 
+def resident_warps(limits: Limits, registers: int) -> int:
+    """Return how many warps the registers of one SM hold, where each is charged by itself."""
+    parts = limits.register_subpartitions
+    return limits.registers_per_sm // parts // per_warp(limits, registers) * parts
+
+
 def blocks_in_halves(limits: Limits, warps: int, registers: int) -> int:
     """Return how many blocks fit when each must stay in one half of the SM.
 

@@ -10,7 +10,7 @@ from gpuadvise.advisor.occupancy import allocation
 from gpuadvise.advisor.occupancy.budget import register_budget
 from gpuadvise.advisor.occupancy.checks import first_fault
 from gpuadvise.advisor.occupancy.fault import Cause
-from gpuadvise.advisor.occupancy.launch import GlobalCaching
+from gpuadvise.advisor.occupancy.launch import GlobalCaching, Launch
 from gpuadvise.advisor.prose import and_list
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.limits import Limits
     from gpuadvise.advisor.occupancy.fault import LaunchFault
-    from gpuadvise.advisor.occupancy.launch import Launch
 
 
 Dimensions = tuple[int, int, int]
+_NAMES = tuple(field.name for field in fields(Launch))
 
 
 def repairs(limits: Limits, launch: Launch, fault: LaunchFault) -> list[Launch]:
@@ -189,8 +189,7 @@ def _repaired(limits: Limits, launch: Launch) -> Iterator[Launch]:
 
 
 def _changed(before: Launch, after: Launch) -> list[str]:
-    names = [field.name for field in fields(before)]
-    return [name for name in names if getattr(before, name) != getattr(after, name)]
+    return [name for name in _NAMES if getattr(before, name) != getattr(after, name)]
 
 
 def _sentence(before: Launch, after: Launch) -> str:

@@ -89,11 +89,17 @@ def _barrier_limit(limits: Limits, launch: Launch) -> int | None:
 def _wants_checks(limits: Limits, launch: Launch) -> bool:
     """Return whether something that sets no limit on blocks may still forbid the launch."""
     return bool(
-        launch.block_dim
-        or launch.grid_dim
+        _beyond(launch.block_dim, limits.max_block_dim)
+        or _beyond(launch.grid_dim, limits.max_grid_dim)
         or launch.threads > (launch.max_threads or launch.threads)
         or launch.cluster_dim != (1, 1, 1)
         or launch.barriers > limits.named_barriers_per_block
+    )
+
+
+def _beyond(dims: tuple[int, int, int] | None, allowed: tuple[int, int, int]) -> bool:
+    return dims is not None and (
+        dims[0] > allowed[0] or dims[1] > allowed[1] or dims[2] > allowed[2]
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.limits import SharedMode
+from gpuadvise.advisor.limits import RegisterAllocation, SharedMode
 from gpuadvise.advisor.occupancy import allocation
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.block_sizes import blocks_at, whole_warps
@@ -86,17 +86,9 @@ def block_size(result: Occupancy) -> Iterator[ResourceChange]:
 
     Of two as near the smaller: the guide prefers several small blocks to one large one.
     """
-    now, warp = result.launch.threads, result.hardware.warp_size
-    resident = {
-        size: blocks_at(result, size) * -(-size // warp)
-        for size in whole_warps(result.hardware, result.launch)
-    }
-    best = max(resident.values())
+    now = result.launch.threads
+    threads, best = _fullest(result)
     if best > result.warps_per_sm:
-        threads = min(
-            (size for size, warps in resident.items() if warps == best),
-            key=lambda size: (abs(size - now), size),
-        )
         by_blocks = Resource.BLOCKS in result.limiters and Resource.WARPS not in result.limiters
         yield ResourceChange(
             resource=Resource.BLOCKS if by_blocks else Resource.WARPS,
@@ -109,12 +101,37 @@ def block_size(result: Occupancy) -> Iterator[ResourceChange]:
         )
 
 
+def _fullest(result: Occupancy) -> tuple[int, int]:
+    """Return the block size with most resident warps, and these; the nearest of several."""
+    now, warp = result.launch.threads, result.hardware.warp_size
+    nearest = sorted(
+        whole_warps(result.hardware, result.launch), key=lambda size: (abs(size - now), size)
+    )
+    threads, best, most = now, 0, _most_warps(result)
+    for size in nearest:
+        resident = blocks_at(result, size) * -(-size // warp)
+        if resident > best:
+            threads, best = size, resident
+            if best >= most:
+                break
+    return threads, best
+
+
+def _most_warps(result: Occupancy) -> int:
+    """Return what no block size exceeds: the warps an SM has slots and registers for."""
+    most, registers = result.hardware.max_warps_per_sm, result.launch.registers
+    if registers is None or result.hardware.register_allocation is RegisterAllocation.BLOCK:
+        return most
+    return min(most, allocation.resident_warps(result.hardware, registers))
+
+
 def _fewer_registers(result: Occupancy) -> Iterator[ResourceChange]:
     now = result.launch.registers or 0
     if result.occupancy >= ENOUGH:
         return
     least = math.ceil(now * LEAST_KEPT)
-    trials = ((count, _register_limit(result, count)) for count in range(now - 1, least - 1, -1))
+    counts = (count for count in range(now - 1, least - 1, -1) if _ends_step(result, count, now))
+    trials = ((count, _register_limit(result, count)) for count in counts)
     found = next((trial for trial in trials if trial[1] > result.blocks_per_sm), None)
     if found is not None:
         count, blocks = found
@@ -127,6 +144,17 @@ def _fewer_registers(result: Occupancy) -> Iterator[ResourceChange]:
             "compile and look whether it spills.",
             apply=lambda launch: replace(launch, registers=count),
         )
+
+
+def _ends_step(result: Occupancy, count: int, now: int) -> bool:
+    """Return whether one more register than *count* is charged more, as far as that is regular."""
+    limits = result.hardware
+    if (
+        limits.register_allocation_unit_special
+        or limits.register_allocation is RegisterAllocation.BLOCK
+    ):
+        return True
+    return count == now - 1 or not count * limits.warp_size % limits.register_allocation_unit
 
 
 def capped(launch: Launch, blocks: int, count: int) -> str:
