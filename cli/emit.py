@@ -13,7 +13,7 @@ from gpuadvise.cli.formats import GITHUB, Format, Output
 from gpuadvise.cli.streams import abandon
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Sequence
 
     from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.exits import Exit
@@ -91,7 +91,7 @@ def _say(kind: str, sentence: str) -> None:
 
 def _text(answer: Answer, output: Output) -> str | None:
     if output.fields:
-        return "".join(f"{bare_field(answer, path)}\n" for path in output.fields)
+        return "".join(f"{text}\n" for path in output.fields for text in bare_values(answer, path))
     if output.format == GITHUB:
         return _annotations(answer)
     if output.format in answer.documents:
@@ -148,30 +148,45 @@ def _rendered(answer: Answer, name: str) -> str:
     )
 
 
-def bare_field(answer: Answer, path: str) -> str:
-    """Return the field that the dotted *path* names, as one line.
+def bare_values(answer: Answer, path: str) -> list[str]:
+    """Return the field that the dotted *path* names: a line, or one for each entry of a list.
 
-    A path starts in ``result``; where nothing there has the name, in the whole envelope.
-    ``null`` is a known absence. Raises BadInput for a path that leads nowhere.
+    A path starts in ``result``; where nothing there has the name, in the whole envelope, else in
+    each row that CSV lists. A list on the way stands for its entries. ``null`` is a known absence.
+    Raises BadInput for a path that leads nowhere.
     """
     first = path.partition(".")[0]
     envelope = answer.envelope()
-    start = envelope if first in envelope and first not in answer.result else answer.result
-    return _bare(_walk(start, path))
+    start: Any = envelope if first in envelope and first not in answer.result else answer.result
+    if start is answer.result and first not in start and answer.rows and first in answer.rows[0]:
+        start = list(answer.rows)
+    return list(map(_bare, _values(start, path.split("."), path)))
 
 
-def _walk(start: Mapping[str, Any], path: str) -> Any:
-    value: Any = start
-    for part in path.split("."):
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif isinstance(value, (list, tuple)) and part in map(str, range(len(value))):
-            value = value[int(part)]
-        else:
-            raise BadInput(
-                f"--get {quoted(path)}: there is no such field.", hint=_there(value, part)
-            )
-    return value
+def _values(value: Any, parts: list[str], path: str) -> list[Any]:
+    """Return what *parts* lead to from *value*; raises BadInput."""
+    if not parts:
+        return [value]
+    part, *rest = parts
+    if isinstance(value, dict) and part in value:
+        return _values(value[part], rest, path)
+    if isinstance(value, (list, tuple)):
+        if part in map(str, range(len(value))):
+            return _values(value[int(part)], rest, path)
+        if not part.isdecimal() and all(isinstance(entry, dict) for entry in value):
+            return _of_each(value, parts, path)
+    raise BadInput(f"--get {quoted(path)}: there is no such field.", hint=_there(value, part))
+
+
+def _of_each(entries: Sequence[dict[str, Any]], parts: list[str], path: str) -> list[Any]:
+    """Return the values that *parts* lead to in each entry; None where only others have it."""
+    part = parts[0]
+    if entries and not any(part in entry for entry in entries):
+        raise BadInput(
+            f"--get {quoted(path)}: there is no such field.", hint=_there(entries[0], part)
+        )
+    found = [_values(entry, parts, path) if part in entry else [None] for entry in entries]
+    return [value for values in found for value in values]
 
 
 def _there(value: Any, wanted: str) -> str:
@@ -185,7 +200,13 @@ def _there(value: Any, wanted: str) -> str:
     near = get_close_matches(wanted[:SHOWN], value)
     if near:
         return f"Did you mean {and_list(near, 'or')}?"
-    return f"Fields there: {and_list([inert(name) for name in sorted(value)])}."
+    names = [inert(name) for name in sorted(value)]
+    if len(names) > _MOST_NAMES:
+        return f"{plural(len(names), 'field')} are there: --get list explains them."
+    return f"Fields there: {and_list(names)}. --get list explains them."
+
+
+_MOST_NAMES = 12
 
 
 def _bare(value: Any) -> str:

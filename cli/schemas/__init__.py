@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def names() -> list[str]:
@@ -14,3 +18,42 @@ def names() -> list[str]:
 def text_of(name: str) -> str:
     """Return the file of schema *name* as it is, references to other files included."""
     return (files(__name__) / f"{name}.json").read_text(encoding="utf-8")
+
+
+def fields_of(name: str) -> list[tuple[str, str]]:
+    """Return the fields in ``result`` of command *name* as ``--get`` takes them, and what each is.
+
+    A field inside a list stands for that of each entry. Unknown to meanings.toml: an empty text.
+    """
+    if name not in names():
+        return []
+    import json
+    import tomllib
+
+    schema, common = json.loads(text_of(name)), json.loads(text_of("common"))
+    meanings = tomllib.loads((files(__name__) / "meanings.toml").read_text(encoding="utf-8"))
+    defs = {**common["$defs"], **schema.get("$defs", {})}
+    own, everywhere = meanings.get(name, {}), meanings["every command"]
+    paths = dict.fromkeys(_paths(schema["properties"]["result"], defs, (), ()))
+    return [
+        (path, own.get(path) or everywhere.get(last, ""))
+        for path, last in ((".".join(parts), parts[-1]) for parts in paths)
+    ]
+
+
+def _paths(
+    schema: dict[str, Any], defs: dict[str, Any], start: tuple[str, ...], inside: tuple[str, ...]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of the properties in *schema*; *inside* are the references it stands in."""
+    reference = schema.get("$ref", "").rpartition("/")[2]
+    if reference in inside:
+        return
+    parts = [schema.get("items"), defs.get(reference)]
+    for several in ("allOf", "anyOf", "oneOf"):
+        parts += schema.get(several, [])
+    for name, value in schema.get("properties", {}).items():
+        yield (*start, name)
+        yield from _paths(value, defs, (*start, name), inside)
+    for part in parts:
+        if isinstance(part, dict):
+            yield from _paths(part, defs, start, (*inside, reference) if reference else inside)

@@ -170,23 +170,26 @@ def test_names_stand_below_where_little_room_is_left(width: int, lines: int) -> 
     ],
 )
 def test_one_field(answer: Answer, path: str, value: str) -> None:
-    assert emit.bare_field(answer, path) == value
+    assert emit.bare_values(answer, path) == [value]
 
 
 @pytest.mark.parametrize(
     ("path", "hint"),
     [
-        ("zzz", "Fields there: launchable, limiters, limits, name and occupancy."),
+        (
+            "zzz",
+            "Fields there: launchable, limiters, limits, name and occupancy. --get list explains them.",
+        ),
         ("occupency", "Did you mean occupancy?"),
         ("limiters.9", "That list has 2 entries, numbered from 0."),
         ("limits.barrier", "Did you mean barriers?"),
         ("occupancy.x", "Nothing lies inside a single value."),
-        ("input.zzz", "Fields there: regs."),
+        ("input.zzz", "Fields there: regs. --get list explains them."),
     ],
 )
 def test_a_wrong_field_is_told_what_is_there(answer: Answer, path: str, hint: str) -> None:
     with pytest.raises(BadInput) as caught:
-        emit.bare_field(answer, path)
+        emit.bare_values(answer, path)
     assert caught.value.hint == hint
 
 
@@ -205,7 +208,7 @@ def test_a_wrong_field_is_told_what_is_there(answer: Answer, path: str, hint: st
 )
 def test_a_field_that_is_not_there(answer: Answer, path: str) -> None:
     with pytest.raises(BadInput, match="there is no such field"):
-        emit.bare_field(answer, path)
+        emit.bare_values(answer, path)
 
 
 def test_several_fields_are_several_lines(answer: Answer, capsys) -> None:
