@@ -296,17 +296,26 @@ def word(words: type[Word]) -> Reader:
     return read
 
 
-def one_word(*words: str) -> Reader:
-    """Return a reader of one of *words*, in any case."""
+class OneWord:
+    """A reader of one of *words*, in any case; a shell offers them."""
 
-    def read(value: object) -> str:
+    __slots__ = ("words",)
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.words = words
+
+    def __call__(self, value: object) -> str:
+        """Return the word that *value* is; raises BadInput."""
         written = value.strip() if isinstance(value, str) else None
-        for known in words:
+        for known in self.words:
             if written is not None and written.lower() == known.lower():
                 return str(known)
-        raise _unknown_word(value, words)
+        raise _unknown_word(value, self.words)
 
-    return read
+
+def one_word(*words: str) -> OneWord:
+    """Return a reader of one of *words*, in any case."""
+    return OneWord(words)
 
 
 def _unknown_word(value: object, words: Sequence[str]) -> BadInput:

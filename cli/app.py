@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -12,12 +13,15 @@ from typer.core import TyperCommand, TyperGroup
 from gpuadvise import __version__
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import SHOWN, and_list, quoted
-from gpuadvise.cli.colour import choose_colour
+from gpuadvise.cli.colour import Colour, choose_colour
+from gpuadvise.cli.completion import words
 from gpuadvise.cli.emit import note, stream
+from gpuadvise.cli.options import OUTPUT, TOPICS
 from gpuadvise.cli.spellings import current
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
+    from typer._click.shell_completion import CompletionItem
     from typer.core import TyperOption
 
 
@@ -29,31 +33,47 @@ class CommandRow(NamedTuple):  # made at every start, in an eighth of a dataclas
     module: str = ""
 
 
-# In the order of the help screen: what a GPU is, kernels, memory, files, advice, the tool itself.
-COMMANDS = (
-    CommandRow("device", "What a GPU is, and what it does now."),
-    CommandRow("doctor", "What this machine's GPUs, driver and settings suffer from."),
-    CommandRow("gpus", "GPUs of the catalogue: list, search, compare."),
-    CommandRow("occupancy", "What limits a kernel's occupancy, and what would raise it."),
-    CommandRow("bandwidth", "Theoretical and effective bandwidth, and what is normal."),
-    CommandRow("access", "How a warp's global access is coalesced."),
-    CommandRow("banks", "Shared-memory bank conflicts, and the padding that ends them."),
-    CommandRow("overlap", "How much overlapping copies with kernels saves."),
-    CommandRow("roofline", "Memory- or compute-bound, and what is attainable."),
-    CommandRow("scaling", "What parallelising can win: Amdahl and Gustafson.", "scaling"),
-    CommandRow("latency", "Warps and bytes in flight that hide latency."),
-    CommandRow("measure", "Copies, access, overlap and rates on a live GPU."),
-    CommandRow("kernels", "Resources and occupancy of every kernel in a file."),
-    CommandRow("whatif", "Which block size and register cap suit a kernel, before it runs."),
-    CommandRow("compat", "Does the device code in a file run on a GPU, and why or why not."),
-    CommandRow("timeline", "Where the time of a recorded run went: PyTorch, Nsight Systems, JAX."),
-    CommandRow("diff", "What changed for each kernel between two builds."),
-    CommandRow("lint", "Faults that CUDA and PyTorch source files show, and their fixes."),
-    CommandRow("advise", "What to change first, what it can win, and who says so."),
-    CommandRow("rules", "The rules: list, or explain one with live examples."),
-    CommandRow("schema", "The JSON Schema of a command's output.", "schema"),
-    CommandRow("completion", "The completion script of a shell.", "completion"),
-)
+# The questions that people come with, and the commands that answer them; the help screen.
+QUESTIONS = {
+    "Which GPU is this, and is it well?": (
+        CommandRow("device", "What a GPU is, and what it does now."),
+        CommandRow("gpus", "GPUs of the catalogue: list, search, compare."),
+        CommandRow("doctor", "What this machine's GPUs, driver and settings suffer from."),
+        CommandRow("measure", "Copies, access, overlap and rates on a live GPU."),
+    ),
+    "Will this file run there, and what is in it?": (
+        CommandRow("compat", "Does the device code in a file run on a GPU, and why or why not."),
+        CommandRow("kernels", "Resources and occupancy of every kernel in a file."),
+        CommandRow("diff", "What changed for each kernel between two builds."),
+    ),
+    "Why is my kernel slow?": (
+        CommandRow("advise", "What to change first, what it can win, and who says so."),
+        CommandRow("occupancy", "What limits a kernel's occupancy, and what would raise it."),
+        CommandRow("whatif", "Which block size and register cap suit a kernel, before it runs."),
+        CommandRow("roofline", "Memory- or compute-bound, and what is attainable."),
+        CommandRow("latency", "Warps and bytes in flight that hide latency."),
+        CommandRow("lint", "Faults that CUDA and PyTorch source files show, and their fixes."),
+    ),
+    "Is this bandwidth normal, is this access good?": (
+        CommandRow("bandwidth", "Theoretical and effective bandwidth, and what is normal."),
+        CommandRow("access", "How a warp's global access is coalesced."),
+        CommandRow("banks", "Shared-memory bank conflicts, and the padding that ends them."),
+    ),
+    "Where does the time go, do copies and kernels overlap?": (
+        CommandRow(
+            "timeline", "Where the time of a recorded run went: PyTorch, Nsight Systems, JAX."
+        ),
+        CommandRow("overlap", "How much overlapping copies with kernels saves."),
+        CommandRow("scaling", "What parallelising can win: Amdahl and Gustafson.", "scaling"),
+    ),
+    "What do the words mean, how do I use this?": (
+        CommandRow("rules", "The rules: list, or explain one with live examples."),
+        CommandRow("help", "The help of a command.", "help"),
+        CommandRow("schema", "The JSON Schema of a command's output.", "schema"),
+        CommandRow("completion", "The completion script of a shell.", "completion"),
+    ),
+}
+COMMANDS = tuple(row for rows in QUESTIONS.values() for row in rows)
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -74,6 +94,13 @@ class _Helpful(ClickCommand):
             option.callback = _show_help
         return option
 
+    def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
+        """Return what may stand there; zsh would drop the apostrophes of the helps."""
+        offered = super().shell_complete(ctx, incomplete)
+        for item in offered:
+            item.help = item.help and item.help.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")
+        return offered
+
 
 class _Command(_Helpful, TyperCommand):
     """One command, which understands short and older spellings of its options."""
@@ -83,12 +110,52 @@ class _Command(_Helpful, TyperCommand):
         if not ctx.resilient_parsing:
             args, notes = current(self.name or "", args)
             note(*notes)
+            if _asks_for_fields(args) and any(p.name == "get" for p in self.params):
+                _show_fields(self.name or "")
+                ctx.exit()
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: Context) -> list[Parameter]:
         """Return the parameters, and what every command takes."""
         *own, help_option = super().get_params(ctx)
         return [*own, _color(), help_option]
+
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write the arguments, then the options by what they are about."""
+        topics: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                topic = getattr(parameter, "rich_help_panel", None)
+                argument = parameter.param_type_name == "argument"
+                topics.setdefault("Arguments" if argument else topic or OUTPUT, []).append(record)
+        order = ["Arguments", *TOPICS]
+        _write_columns(formatter, {name: topics[name] for name in order if name in topics})
+
+
+def _write_columns(formatter: HelpFormatter, sections: dict[str, list[tuple[str, str]]]) -> None:
+    """Write *sections* of two columns, which begin at the same place in all of them."""
+    names = [len(name) for rows in sections.values() for name, _ in rows]
+    width = max([length for length in names if length <= _LONGEST_NAME], default=0)
+    for title, rows in sections.items():
+        formatter.write(f"\n{title}\n" if title.endswith("?") else f"\n{title}:\n")
+        with formatter.indentation():
+            formatter.write_dl([(name.ljust(width), text) for name, text in rows], _LONGEST_NAME)
+
+
+_LONGEST_NAME = 30
+
+
+def _asks_for_fields(args: list[str]) -> bool:
+    return ("--get", "list") in pairwise(args) or "--get=list" in args
+
+
+def _show_fields(name: str) -> None:
+    from gpuadvise.cli.schemas import fields_of
+
+    known = fields_of(name)
+    width = max((len(path) for path, _ in known), default=0)
+    stream([f"{path:{width}}  {meaning}\n" for path, meaning in known])
 
 
 def _color() -> TyperOption:
@@ -100,27 +167,48 @@ def _color() -> TyperOption:
         help="Colour: auto, always or never.",
         expose_value=False,
         callback=lambda _ctx, _param, word: choose_colour(word),
+        autocompletion=lambda _ctx, _args, begun: list(words(*Colour)(begun)),
     )
 
 
-class LazyGroup(_Helpful, TyperGroup):
+class _Table(TyperGroup):
     """A group that knows its commands by the table and imports the one that is called."""
 
     def list_commands(self, ctx: Context) -> list[str]:
         """Return the names in the order of the table."""
         return [entry.name for entry in COMMANDS]
 
-    def get_command(self, ctx: Context, cmd_name: str) -> ClickCommand:
+    def get_command(self, ctx: Context, cmd_name: str) -> ClickCommand | None:
         """Return the command *cmd_name*, imported now; raises BadInput."""
         for entry in COMMANDS:
             if entry.name == cmd_name:
                 return _loaded(entry)
+        if ctx.resilient_parsing:
+            return None
         raise _unknown(cmd_name)
+
+    def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
+        """Return what begins with *incomplete*, without importing any command."""
+        from typer._click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return ClickCommand.shell_complete(self, ctx, incomplete)
+        return [
+            CompletionItem(entry.name, help=entry.help)
+            for entry in COMMANDS
+            if entry.name.startswith(incomplete)
+        ]
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the table without importing any command."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(entry.name, entry.help) for entry in COMMANDS])
+        _write_columns(
+            formatter,
+            {title: [(row.name, row.help) for row in rows] for title, rows in QUESTIONS.items()},
+        )
+
+
+class LazyGroup(_Helpful, _Table):
+    """All commands of the program."""
 
 
 def _unknown(name: str) -> BadInput:
@@ -165,7 +253,7 @@ app = typer.Typer(
     context_settings=SETTINGS,
     epilog="\b\nExamples:\n"
     "  gpuadvise occupancy --regs 32 --block 256 --gpu h100\n"
-    "  gpuadvise device --telemetry\n"
+    "  gpuadvise compat dist/*.whl --gpu rtx4090\n"
     "  gpuadvise advise --regs 72 --block 100 --grid 96 --gpu h200\n"
     "Exit codes: 0 ran, 1 threshold met, 2 bad input, 3 not available.",
 )

@@ -5,7 +5,7 @@ The functions that offer values import what they list only when the shell asks.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,9 +14,12 @@ from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli.emit import stream
 from gpuadvise.cli.exits import Exit
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 EXAMPLES = """\
-  gpuadvise completion bash > ~/.local/share/bash-completion/completions/gpuadvise
+  source <(gpuadvise completion bash)           # now, or from ~/.bashrc
   gpuadvise completion zsh > "${fpath[1]}/_gpuadvise"
   gpuadvise completion fish > ~/.config/fish/completions/gpuadvise.fish"""
 
@@ -38,11 +41,85 @@ def command(
     return Exit.RAN
 
 
+def words(*accepted: str) -> Callable[[str], list[str]]:
+    """Return what offers the words of a closed set."""
+
+    def offered(incomplete: str) -> list[str]:
+        return _beginning(incomplete, list(accepted))
+
+    return offered
+
+
 def gpu_ids(incomplete: str) -> list[str]:
-    """Return the catalogue's ids that begin with *incomplete*."""
+    """Return the catalogue's ids that begin with *incomplete*, else other ways to write them."""
     from gpuadvise.advisor.catalogue import entries
 
-    return _beginning(incomplete, [entry.id for entry in entries()])
+    ids = [entry.id for entry in entries()]
+    names = [alias for entry in entries() for alias in entry.aliases if " " not in alias]
+    names += [id.replace("-", "") for id in ids]
+    return _beginning(incomplete, ids) or _beginning(incomplete, sorted(set(names)))
+
+
+def gpu_words(incomplete: str) -> list[str]:
+    """Return what ``gpus`` is asked for: ids, architectures and classes."""
+    from gpuadvise.advisor.catalogue import entries
+
+    devices = [entry.device for entry in entries()]
+    kinds = {str(d.architecture).lower() for d in devices} | {str(d.product_class) for d in devices}
+    return _beginning(incomplete, sorted(kinds)) + gpu_ids(incomplete)
+
+
+def capabilities(incomplete: str) -> list[str]:
+    """Return the compute capabilities that begin with *incomplete*."""
+    from gpuadvise.advisor.catalogue import known_capabilities
+
+    return _beginning(incomplete, list(map(str, known_capabilities())))
+
+
+def targets(incomplete: str) -> list[str]:
+    """Return the targets of compilers that begin with *incomplete*, the last of a list."""
+    before, comma, last = incomplete.rpartition(",")
+    names = [f"sm_{known.replace('.', '')}" for known in capabilities("")]
+    return [f"{before}{comma}{name}" for name in _beginning(last, names)]
+
+
+def number_types(incomplete: str) -> list[str]:
+    """Return the number types that begin with *incomplete*, those of tensor cores last."""
+    from gpuadvise.advisor.memory.number_types import NumberType
+    from gpuadvise.advisor.peaks import TENSOR
+
+    plain = list(map(str, NumberType))
+    return _beginning(incomplete, [*plain, *(f"{name}{TENSOR}" for name in plain)])
+
+
+def links(incomplete: str) -> list[str]:
+    """Return the slots of PCI Express that begin with *incomplete*, as ``4x8``."""
+    slots = [f"{generation}x{lanes}" for generation in range(1, 7) for lanes in (1, 2, 4, 8, 16)]
+    return _beginning(incomplete, slots)
+
+
+def formats(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the formats that the help of the command's ``--format`` names."""
+    from re import findall
+
+    told = next(str(vars(p)["help"]) for p in ctx.command.params if p.name == "format")
+    return _beginning(
+        incomplete, [word for word in findall("[a-z]+", told.partition("(")[0]) if word != "or"]
+    )
+
+
+def fields(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the fields of the command's answer that begin with *incomplete*, and what they are."""
+    from gpuadvise.cli.schemas import fields_of
+
+    known = [("list", "All fields, and what they are."), *fields_of(ctx.command.name or "")]
+    return [(path, meaning) for path, meaning in known if path.startswith(incomplete)]
+
+
+def command_names(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the commands that begin with *incomplete*, and what they answer."""
+    root = ctx.find_root()
+    return [(str(it.value), it.help or "") for it in root.command.shell_complete(root, incomplete)]
 
 
 def schema_names(incomplete: str) -> list[str]:

@@ -6,12 +6,16 @@ import gc
 import os
 import sys
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.prose import SHOWN
 from gpuadvise.cli.emit import ClosedPipe, complain, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.streams import prepare
+
+if TYPE_CHECKING:
+    from typer._click.exceptions import ClickException
 
 PROGRAM = "gpuadvise"
 # Longest message of the option parser that is repeated whole; it may quote a huge argument.
@@ -90,9 +94,31 @@ def _run(args: list[str]) -> int:
         stream([error.format_message() + "\n"])
         return Exit.RAN
     except ClickException as error:
-        complain(_shortened(error.format_message()), None)
+        complain(*_refused(error, args))
         return Exit.BAD_INPUT
     return int(code or Exit.RAN)
+
+
+def _refused(error: ClickException, args: list[str]) -> tuple[str, str]:
+    """Return what the option parser says against *args*, and what to write instead."""
+    from typer._click.exceptions import NoSuchOption
+
+    from gpuadvise.cli.spellings import meant
+
+    message, context = _shortened(error.format_message()), getattr(error, "ctx", None)
+    if context is None or context.parent is None:
+        command = args[0] if args and not args[0].startswith("-") else "COMMAND"
+        return message, f"{PROGRAM} {_shortened(command)} --help shows the options."
+    options = {name: param for param in context.command.params for name in param.opts}
+    if isinstance(error, NoSuchOption):
+        foreign = [word for word in args if word.startswith("-") and word not in options]
+        name = next(filter(None, (meant(word, options) for word in foreign)), None)
+        if name is not None:
+            said = vars(options[name])["help"]
+            return _shortened(error.message), f"The option is {name} here: {said}"
+    if "extra argument" in message and "--gpu" in options:
+        message = f"{message}; each value stands behind an option, as in --gpu h200"
+    return f"{message}.", f"{PROGRAM} {context.info_name} --help shows the options."
 
 
 def _fault_message(fault: Exception) -> str:

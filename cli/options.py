@@ -36,7 +36,7 @@ class Option(NamedTuple):  # made for the whole table at every start
     read: Reader = str
     key: tuple[str, ...] = ()
     spellings: tuple[str, ...] = ()
-    complete: Callable[[str], list[str]] | None = None
+    complete: Callable[..., Any] | None = None
 
 
 # Limits that are not a reader's own: beyond them a number is a slip of the keyboard.
@@ -85,10 +85,6 @@ _LAUNCH = {
         v.one_word("none", "shared", "l1", "equal"),
     ),
     "no_opt_in": Option("", "Dynamic memory beyond 48 KiB is not opted in.", v.flag),
-    "sweep": Option("WHAT", "Vary one figure."),
-    "all_cc": Option("", "Answer for every compute capability."),
-    "batch": Option("FILE", "One answer per line of CSV or NDJSON; -: stdin."),
-    "driver_check": Option("", "Compare with what the live driver says."),
 }
 _KERNEL = {
     "name": Option("NAME", "Name of the kernel.", v.text, ("name",)),
@@ -123,7 +119,7 @@ _KERNEL = {
     ),
     "dtype": Option(
         "TYPE", "Number type: fp64, fp32, bf16, bf16_tensor, int8, ...", v.number_type,
-        ("work", "dtype"),
+        ("work", "dtype"), complete=completion.number_types,
     ),
     "tensor": Option(
         "", "Tensor cores, or ordinary units.", v.flag, ("work", "tensor"), ("--tensor/--no-tensor",)
@@ -153,7 +149,10 @@ _MEMORY = {
     "row_bytes": Option(
         "SIZE", "Width of a row of a 2-D array.", v.size, ("accesses", "row_bytes")
     ),
-    "space": Option("SPACE", "Memory: global, shared or constant.", str, ("accesses", "space")),
+    "space": Option(
+        "SPACE", "Memory: global, shared or constant.", str, ("accesses", "space"),
+        complete=completion.words("global", "shared", "constant"),
+    ),
     "threads": Option("N", "Active lanes, 1 to 32.", v.whole(1, _LANES)),
     "mask": Option("MASK", "Active lanes: 0x0000ffff.", v.lane_mask),
     "indices": Option("LIST", "Index of each lane: 0,5,9; -: stdin."),
@@ -164,7 +163,9 @@ _MEMORY = {
     "pad": Option("N", "Elements added to the stride or the row.", v.whole(0, _MOST_COLUMNS)),
     "tile": Option("RxC", "A 2-D array instead of a stride.", v.rectangle(_MOST_COLUMNS)),
     "walk": Option("HOW", "Take the tile by column or by row.", v.one_word("column", "row")),
-    "bank_size": Option("BYTES", "4, or 8 on cc 3.x.", v.one_of(4, 8)),
+    "bank_size": Option(
+        "BYTES", "4, or 8 on cc 3.x.", v.one_of(4, 8), complete=completion.words("4", "8")
+    ),
     "matrix": Option("RxC", "Elements moved, instead of bytes.", v.rectangle(_MOST_ELEMENTS)),
     "copies": Option("N", "Passes over the matrix; a copy is 2.", v.whole(1, 1000)),
     "memory_clock": Option("FREQ", "Memory clock instead of a device: 1.85GHz.", v.hertz),
@@ -190,7 +191,10 @@ _TRANSFERS = {
     "max_streams": Option("N", "Most streams to try.", v.whole(1, _MOST_TRIED)),
     "granularity": Option("SIZE", "Chunks are multiples of this.", v.moved_bytes),
     "pageable": Option("", "Host memory is not pinned."),
-    "pcie": Option("LINK", "The slot, where it is not the GPU's best: 4x8.", v.pcie),
+    "pcie": Option(
+        "LINK", "The slot, where it is not the GPU's best: 4x8.", v.pcie,
+        complete=completion.links,
+    ),
     "rate": Option("RATE", "Rate of the link, each way: 25GB/s.", v.rate),
     "per_op": Option("TIME", "Host time per copy or launch.", v.seconds_or_none),
     "copy_latency": Option("TIME", "Time of an empty copy.", v.seconds_or_none),
@@ -198,8 +202,9 @@ _TRANSFERS = {
     "engines": Option("N", "Copy engines: asyncEngineCount.", v.whole(0, 16)),
     "ideal": Option("", "As the guide assumes: no latencies, no costs."),
     "from_timeline": Option("FILE", "Sizes, times and rates of a recorded run: see timeline."),
-    "skeleton": Option("LANG", "Code: cuda or cuda-python.", v.one_word("cuda", "cuda-python")),
     "calibration": Option("FILE", "Saved `measure` of this machine (JSON)."),
+}  # fmt: skip
+_SCALING = {
     "parallel": Option(
         "SHARE", "Share of the run time that can be parallel: 75%, 0.75, 3/4.", v.share,
         ("scaling", "parallel"),
@@ -214,7 +219,9 @@ _TRANSFERS = {
     ),
 }  # fmt: skip
 _FILES = {
-    "arch": Option("CC,...", "Only code for these targets: 90,sm_100a."),
+    "arch": Option(
+        "CC,...", "Only code for these targets: 90,sm_100a.", complete=completion.targets
+    ),
     "filter": Option("REGEX", "Only kernels whose name matches."),
     "list": Option("", "Only what the containers hold; unpacks nothing."),
     "functions": Option("", "Device functions as well as kernels."),
@@ -231,6 +238,11 @@ _FILES = {
     "jobs": Option(
         "N", "Processes that read one large file; 1 unless given.", v.whole(1, 64)
     ),
+    "all_gpus": Option("", "Answer for every GPU of the catalogue."),
+    "describe": Option("FILE", "Kernels of a kernel.toml."),
+    "ncu": Option("FILE", "Launches of Nsight Compute."),
+}  # fmt: skip
+_COMPILE = {
     "compiler": Option(
         "NAME", "For .cu files: nvrtc, or nvcc for whole ones.", v.one_word("nvrtc", "nvcc")
     ),
@@ -238,20 +250,23 @@ _FILES = {
     "define": Option("NAME[=VALUE]", "Macro for a .cu file.", spellings=("-D",)),
     "what_if": Option("", "Compile the kernel that --filter names with register caps."),
     "kernel": Option("NAME", "A kernel of the file; of a template an instance."),
-    "registers": Option("N,...", "Register caps to try; auto: where they matter."),
+    "registers": Option(
+        "N,...", "Register caps to try; auto: where they matter.",
+        complete=completion.words("auto"),
+    ),
     "block_define": Option("MACRO", "Macro that holds the block size."),
-    "all_gpus": Option("", "Answer for every GPU of the catalogue."),
-    "describe": Option("FILE", "Kernels of a kernel.toml."),
-    "ncu": Option("FILE", "Launches of Nsight Compute."),
-    "with_ncu_rules": Option("", "Show the profiler's own rules beside ours."),
-    "environment": Option("", "Look at CUDA_ variables of this shell."),
+}  # fmt: skip
+_RULES = {
     "select": Option("RULE", "Only this rule, topic or priority.", complete=completion.selections),
     "ignore": Option("RULE", "Not this rule, topic or priority.", complete=completion.selections),
     "rules": Option("DIR", "Folder of your own rules."),
-    "baseline": Option("FILE", "Saved JSON: show what is new."),
-    "telemetry": Option("", "Clocks, power, heat, load, link, processes now."),
+    "with_ncu_rules": Option("", "Show the profiler's own rules beside ours."),
+    "environment": Option("", "Look at CUDA_ variables of this shell."),
     "fix": Option("", "Write what is mechanical."),
     "diff": Option("", "Show what --fix would write."),
+}  # fmt: skip
+_MACHINE = {
+    "telemetry": Option("", "Clocks, power, heat, load, link, processes now."),
     "load": Option("", "Put each GPU to work for up to 3 s, to judge clocks and link."),
     "report": Option(
         "FORMAT", "All of it for a ticket: markdown, json.", v.one_word("markdown", "json")
@@ -260,24 +275,62 @@ _FILES = {
     "watch": Option("TIME", "Ask again after this time, again and again: 2s.", v.seconds),
     "quick": Option("", "Fewer sizes, at most 5 s."),
 }  # fmt: skip
-_OUTPUT = {
+_SEVERAL = {
+    "sweep": Option("WHAT", "Vary one figure."),
+    "all_cc": Option("", "Answer for every compute capability."),
+    "batch": Option("FILE", "One answer per line of CSV or NDJSON; -: stdin."),
+}  # fmt: skip
+_GPU = {
     "gpu": Option(
         "NAME", "GPU from the catalogue: h100, rtx4090.", complete=completion.gpu_ids
     ),
-    "cc": Option("CC", "Compute capability: 9.0, 90, sm_90a."),
+    "cc": Option(
+        "CC", "Compute capability: 9.0, 90, sm_90a.", complete=completion.capabilities
+    ),
     "device": Option("ID", "GPU in this machine: index, UUID or PCI id."),
     "from": Option("FILE", "Saved `device --all --format json`."),
-    "all": Option("", "Leave nothing out of the list."),
-    "show": Option("", "Draw it in the terminal."),
-    "plot": Option("FILE", "Draw it into a .svg, .png or .pdf file."),
+    "driver_check": Option("", "Compare with what the live driver says."),
+}  # fmt: skip
+_GATES = {
     "fail_under": Option("SHARE", "Exit 1 below this share: 50% or 0.5.", v.share),
     "fail_on": Option("LEVEL", "Exit 1 on this or worse."),
     "fail_on_regression": Option("", "Exit 1 when a kernel's tier is worse."),
     "fail_on_spills": Option("", "Exit 1 when a kernel spills more or takes more stack."),
-    "format": Option("FORMAT", "text, json, csv, ndjson, markdown or github.", spellings=("-f",)),
-    "get": Option("FIELD", "Print one field as a bare value; may repeat."),
+    "baseline": Option("FILE", "Saved JSON: show what is new."),
 }  # fmt: skip
-OPTIONS = {**_LAUNCH, **_KERNEL, **_MEMORY, **_TRANSFERS, **_FILES, **_OUTPUT}
+_OUTPUT = {
+    "show": Option("", "Draw it in the terminal."),
+    "plot": Option("FILE", "Draw it into a .svg, .png or .pdf file."),
+    "skeleton": Option("LANG", "Code: cuda or cuda-python.", v.one_word("cuda", "cuda-python")),
+    "all": Option("", "Leave nothing out of the list."),
+    "format": Option(
+        "FORMAT", "text, json, csv, ndjson, markdown or github.", spellings=("-f",),
+        complete=completion.formats,
+    ),
+    "get": Option(
+        "FIELD", "Print one field as a bare value; may repeat; list: which there are.",
+        complete=completion.fields,
+    ),
+}  # fmt: skip
+# What each group is about, in the order of the help of a command.
+TOPICS = {
+    "Launch": _LAUNCH,
+    "Kernel": _KERNEL,
+    "Memory access": _MEMORY,
+    "Copies and streams": _TRANSFERS,
+    "Parallel share": _SCALING,
+    "Files": _FILES,
+    "Compiling": _COMPILE,
+    "Rules": _RULES,
+    "This machine": _MACHINE,
+    "Which GPU": _GPU,
+    "Several answers": _SEVERAL,
+    "Exit code": _GATES,
+    "Output": _OUTPUT,
+}
+OPTIONS = {name: option for topic in TOPICS.values() for name, option in topic.items()}
+_TOPIC_OF = {name: title for title, topic in TOPICS.items() for name in topic}
+OUTPUT = "Output"  # also the topic of what every command takes
 
 
 def pick(name: str, help: str = "", *, complete: Any = None) -> Any:
@@ -288,8 +341,13 @@ def pick(name: str, help: str = "", *, complete: Any = None) -> Any:
         *(switch or [flag(name), *option.spellings]),
         metavar=option.metavar or None,
         help=help or option.help,
-        autocompletion=complete or option.complete,
+        autocompletion=complete or option.complete or _closed_set(option.read),
+        rich_help_panel=_TOPIC_OF[name],
     )
+
+
+def _closed_set(reader: Reader) -> Callable[[str], list[str]] | None:
+    return completion.words(*reader.words) if isinstance(reader, v.OneWord) else None
 
 
 def flag(name: str) -> str:

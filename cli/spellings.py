@@ -2,12 +2,86 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpuadvise.advisor.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 # (command, older name) -> name: what was written before keeps its meaning, with a note.
 RENAMED = {("compat", "--matrix"): "--all-gpus"}
 # The unit of bare numbers that were written before every share and time had one.
 _UNITS = {"--carveout": "%", "--watch": "s"}
+
+# What compilers, profilers and other libraries call an option, without dashes -> names here; the
+# first that a command has is meant. Names of nvcc, ptxas, ncu, nsys, cuobjdump and
+# nvidia-smi, of Triton, Numba and CuPy, and of the occupancy calculators.
+_ELSEWHERE = (
+    (
+        "registers registers-per-thread regs-per-thread reg nregs n-regs num-regs "
+        "numregs maxrregcount max-registers maxreg register-usage register",
+        ("--regs", "--registers"),
+    ),
+    (
+        "threads threads-per-block block-size blocksize block-dim blockdim tpb "
+        "num-threads nthreads threadsperblock num-warps maxntid",
+        ("--block",),
+    ),
+    (
+        "blocks grid-size gridsize grid-dim griddim blocks-per-grid num-blocks blockspergrid",
+        ("--grid",),
+    ),
+    (
+        "shared shared-mem shared-memory sharedmem shared-mem-per-block shmem "
+        "static-shared shared-memory-per-block static-shared-memory",
+        ("--smem",),
+    ),
+    (
+        "dynamic-shared dynamic-shared-memory dynamic-shared-mem dynamic-smem-bytes",
+        ("--dynamic-smem",),
+    ),
+    (
+        "arch gpu-architecture gpu-arch gpu-code gencode generate-code sm compute "
+        "compute-capability capability target",
+        ("--arch", "--cc"),
+    ),
+    ("gpu-name card model", ("--gpu",)),
+    ("i id gpu-id gpu-index device-id devices index", ("--device",)),
+    ("query-gpu query field fields jq query-compute-apps", ("--get",)),
+    ("csv xml o output out export outfile markdown yaml", ("--format",)),
+    ("k kernel-name kernel-regex regex name grep match", ("--filter",)),
+    ("list-elf lelf list-ptx lptx list-text", ("--list",)),
+    ("maxwarps resident-warps active-warps", ("--warps",)),
+    ("duration runtime elapsed ms us", ("--time", "--kernel")),
+    ("bytes-read read-bytes dram-read loads-bytes", ("--read",)),
+    ("bytes-written write-bytes dram-write", ("--write",)),
+    ("element-size itemsize elem-size size-of sizeof", ("--word",)),
+    ("padding", ("--pad",)),
+    ("htod host-to-device copy-in to-device", ("--h2d",)),
+    ("dtoh device-to-host copy-out to-host", ("--d2h",)),
+    ("nstreams num-streams n-streams", ("--streams",)),
+    ("pieces n-chunks num-chunks", ("--chunks",)),
+    ("plot-file chart graph draw", ("--show", "--plot")),
+    ("threshold min-occupancy fail", ("--fail-under", "--fail-on")),
+    ("check strict", ("--fail-on", "--fail-under")),
+    ("no-color no-colour colour nocolor", ("--color",)),
+    ("l loop watch-interval interval", ("--watch",)),
+    ("flop gflops flop-count", ("--flops",)),
+    ("memory-bandwidth bw", ("--bandwidth",)),
+    ("precision type data-type", ("--dtype",)),
+    ("p fraction serial parallel-fraction", ("--parallel",)),
+    ("n cores procs num-procs gpus", ("--processors", "--all-gpus")),
+)
+
+
+def meant(word: str, options: Collection[str]) -> str | None:
+    """Return which of *options* the option *word* of another tool means, if any."""
+    name = word.partition("=")[0].lstrip("-").replace("_", "-").lower()
+    for names, here in _ELSEWHERE:
+        if name in names.split():
+            return next((option for option in here if option in options), None)
+    return None
 
 
 def current(command: str, arguments: list[str]) -> tuple[list[str], list[str]]:

@@ -60,6 +60,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "doctor": ("--help", set()),
     "schema": ("occupancy", set()),
     "completion": ("bash", set()),
+    "help": ("occupancy", set()),
 }
 
 

@@ -11,6 +11,7 @@ from gpuadvise.advisor.memory.coalescing import coalesce
 from gpuadvise.advisor.memory.remedies import remedies
 from gpuadvise.advisor.memory.transactions import CachePath
 from gpuadvise.advisor.prose import and_list, quoted
+from gpuadvise.cli import completion
 from gpuadvise.cli.access.answer import AccessCase, blocks, draw, measures, result, rows, rows_of
 from gpuadvise.cli.access.warp import Words, patterns
 from gpuadvise.cli.answer import Answer
@@ -45,7 +46,14 @@ def command(
     pitch: Annotated[Text, pick("pitch")] = None,
     indices: Annotated[Text, pick("indices")] = None,
     path: Annotated[Text, pick("path")] = None,
-    sweep: Annotated[Text, pick("sweep", "Vary stride (1 to 32) or offset (0 to 32).")] = None,
+    sweep: Annotated[
+        Text,
+        pick(
+            "sweep",
+            "Vary stride (1 to 32) or offset (0 to 32).",
+            complete=completion.words(*SWEEPS),
+        ),
+    ] = None,
     show: Annotated[bool, pick("show", "Draw the bytes of each line in the terminal.")] = False,
     plot: Annotated[Text, pick("plot")] = None,
     fail_under: Annotated[Text, pick("fail_under")] = None,

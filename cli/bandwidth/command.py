@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   gpuadvise bandwidth --gpu h200
   gpuadvise bandwidth --gpu h200 --read 1GiB --write 1GiB --time 550us
-  gpuadvise bandwidth --matrix 2048x2048 --dtype f32 --copies 2 --time 12us --get ratio
+  gpuadvise bandwidth --matrix 2048x2048 --copies 2 --time 12us --get ratio
   gpuadvise bandwidth --gpu rtx4090 --pcie 3x8
   gpuadvise bandwidth --memory-clock 1.85GHz --bus 384"""
 

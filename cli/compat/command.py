@@ -9,6 +9,7 @@ import typer
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
+from gpuadvise.cli import completion
 from gpuadvise.cli.compat.answer import gpu_answer, matrix_answer
 from gpuadvise.cli.compat.request import STDIN, held_by
 from gpuadvise.cli.emit import emit
@@ -33,7 +34,12 @@ def command(
     driver: Annotated[Text, pick("driver")] = None,
     all_gpus: Annotated[bool, pick("all_gpus")] = False,
     fail_on: Annotated[
-        Text, pick("fail_on", "Exit 1 when any file fails, or is jit or worse.")
+        Text,
+        pick(
+            "fail_on",
+            "Exit 1 when any file fails, or is jit or worse.",
+            complete=completion.words("jit", "fails"),
+        ),
     ] = None,
     gpu: Gpu = None,
     cc: Cc = None,

@@ -23,7 +23,7 @@ EXAMPLES = """\
   gpuadvise diff main.log branch.log --fail-on-regression
   gpuadvise diff old.cubin new.cubin --block 256 --format markdown
   gpuadvise diff before.json.gz after.json.gz      # two recorded runs
-  gpuadvise diff old.whl new.whl --arch 90 --format github --fail-on-regression"""
+  gpuadvise diff old.whl new.whl --format github --fail-on-regression"""
 
 
 def command(

@@ -23,7 +23,7 @@ EXAMPLES = """\
   gpuadvise doctor
   gpuadvise doctor --load --fail-on high
   gpuadvise doctor --report markdown > ticket.md
-  gpuadvise doctor --from box.json        # device --all --telemetry, or nvidia-smi -q -x"""
+  gpuadvise doctor --from box.json    # of device --all, or nvidia-smi -q -x"""
 
 _SHORTEST_WATCH = 0.5  # seconds; NVML's own counters move about that fast
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
@@ -32,7 +33,9 @@ def command(
     query: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[QUERY]...", help="Names or words: h100, hopper, laptop, 9.0. None: all."
+            metavar="[QUERY]...",
+            help="Names or words: h100, hopper, laptop, 9.0. None: all.",
+            autocompletion=completion.gpu_words,
         ),
     ] = None,
     format: FormatName = Format.TEXT,

@@ -14,7 +14,7 @@ EXAMPLES = """\
   gpuadvise kernels app.cubin --block 256 --dynamic-smem 32K
   nvcc -arch=sm_90 -Xptxas -v app.cu 2>&1 | gpuadvise kernels -
   gpuadvise kernels torch.whl --list
-  gpuadvise kernels kernel.cu --arch sm_90,sm_80 -I include -D TILE=16 -- --use_fast_math
+  gpuadvise kernels k.cu --arch sm_90 -I include -D TILE=16 -- --use_fast_math
   gpuadvise kernels app.cubin --gpu l4 --advise
   gpuadvise kernels libfoo.so --filter gemm --format ndjson
   gpuadvise kernels libfoo.so --fail-under 25% --baseline before.json"""

@@ -12,6 +12,7 @@ from gpuadvise.advisor.backends.choose import Depth, choose
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted
 from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
@@ -31,12 +32,19 @@ if TYPE_CHECKING:
 SUBJECTS = ("copies", "access", "overlap", "kernel-rate")
 EXAMPLES = """\
   gpuadvise measure copies --quick
-  gpuadvise measure copies --format json > box.json   # then: overlap --calibration box.json
+  gpuadvise measure copies --json > box.json  # for: overlap --calibration
   gpuadvise measure overlap --get median_error"""
 
 
 def command(
-    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help=", ".join(SUBJECTS))],
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUBJECT",
+            help=", ".join(SUBJECTS),
+            autocompletion=completion.words(*SUBJECTS),
+        ),
+    ],
     quick: Annotated[bool, pick("quick")] = False,
     device: Live = None,
     format: FormatName = Format.TEXT,

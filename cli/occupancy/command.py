@@ -4,7 +4,7 @@
 
 from typing import Annotated
 
-from gpuadvise.cli import options
+from gpuadvise.cli import completion, options
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
@@ -39,7 +39,12 @@ def command(
     cc: options.Cc = None,
     device: options.Live = None,
     snapshot: options.Snapshot = None,
-    sweep: Annotated[Text, pick("sweep", "Vary block, regs or smem.")] = None,
+    sweep: Annotated[
+        Text,
+        pick(
+            "sweep", "Vary block, regs or smem.", complete=completion.words("block", "regs", "smem")
+        ),
+    ] = None,
     show: Annotated[
         bool, pick("show", "Draw the sweep in the terminal (of block, unless told).")
     ] = False,

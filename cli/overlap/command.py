@@ -15,7 +15,7 @@ from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
+from gpuadvise.cli.options import Cc, Get, Gpu, Live, Snapshot, Text, pick, read
 from gpuadvise.cli.overlap.answer import OverlapCase, blocks, draw, result, rows
 from gpuadvise.cli.overlap.request import (
     Changes,
@@ -35,7 +35,7 @@ EXAMPLES = """\
   gpuadvise overlap --h2d 3ms --kernel 5ms --d2h 3ms --streams 4 --show
   gpuadvise overlap --h2d 3ms --kernel 5ms --streams 2 --chunks 16
   gpuadvise overlap --h2d 3ms --kernel 5ms --streams 4 --ideal --get predicted
-  gpuadvise overlap --h2d 256MiB --kernel 4ms --skeleton cuda --format code > staged.cu
+  gpuadvise overlap --h2d 1GB --kernel 9ms --skeleton cuda --format code > s
   gpuadvise overlap --h2d 64MiB --kernel 1ms --calibration box.json
   gpuadvise overlap --from-timeline trace.json.gz"""
 
@@ -65,7 +65,9 @@ def command(
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format: FormatName = Format.TEXT,
+    format: Annotated[
+        str, pick("format", "text, json, csv, ndjson, markdown, github or code (of --skeleton).")
+    ] = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Print sequential and staged times and the best stream count."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
   gpuadvise roofline --flops 2e9 --bytes 24GB --dtype fp32 --gpu h200
-  gpuadvise roofline --flops 2TFLOP --bytes 1GB --dtype bf16 --time 3ms --get bound
+  gpuadvise roofline --flops 2TFLOP --bytes 1GB --dtype bf16 --get bound
   gpuadvise roofline --flops 1 --bytes 12 --peak 80TFLOP/s --bandwidth 8TB/s
   gpuadvise roofline --describe kernel.toml --plot roofline.svg
   gpuadvise roofline --ncu report.csv --show"""

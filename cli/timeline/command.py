@@ -22,7 +22,7 @@ from gpuadvise.cli.timeline.request import (
 EXAMPLES = """\
   gpuadvise timeline trace.json.gz
   gpuadvise timeline report.sqlite --show --top 20
-  gpuadvise timeline traces/ --format json     # a folder with a file for each rank
+  gpuadvise timeline traces/ --json      # a folder with a file for each rank
   gpuadvise timeline trace.json --get what_if.0.speedup
   gpuadvise timeline trace.json --plot timeline.svg"""
 

@@ -13,9 +13,9 @@ from gpuadvise.cli.options import Text, pick, read
 
 EXAMPLES = """\
   gpuadvise whatif kernel.cu --kernel sgemm --arch sm_90
-  gpuadvise whatif kernel.cu --kernel 'scale<float, 4>' --block 128,256,512 --gpu h200
-  gpuadvise whatif kernel.cu --kernel fir --registers 32,48,64 --gpu l4 --format json
-  gpuadvise whatif kernel.cu --kernel tile --block-define TILE --block 128,256 --gpu a100"""
+  gpuadvise whatif k.cu --kernel 'scale<float, 4>' --block 128,256 --gpu h200
+  gpuadvise whatif k.cu --kernel fir --registers 32,48,64 --gpu l4 --json
+  gpuadvise whatif k.cu --kernel tile --block-define TILE --block 128,256"""
 
 
 def command(
