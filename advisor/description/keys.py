@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor import values
 from gpuadvise.advisor import values as v
 from gpuadvise.advisor.binaries.model import Content, Entry, Place
 from gpuadvise.advisor.capability import parse_capability
@@ -65,7 +64,7 @@ def _stalls(value: object) -> dict[str, float]:
 
     The instruction itself is one cycle more. Raises BadInput.
     """
-    cycles = values.number_table(value)
+    cycles = v.number_table(value)
     whole = sum(cycles.values()) + (0.0 if "selected" in cycles else 1.0)
     return {reason: count / whole for reason, count in cycles.items()}
 
@@ -81,10 +80,10 @@ PROFILE = KeyTable(
         **{name: Key(field, v.share) for name, field in _SHARES.items()},
         **{name: Key(field, v.number()) for name, field in _COUNTS.items()},
         "active_threads": Key("active_threads", v.number(0, 32)),
-        "pipes": Key("pipes", values.share_table),
+        "pipes": Key("pipes", v.share_table),
         "instructions": Key("instructions", v.number()),
         "elapsed_cycles": Key("elapsed_cycles", v.number(above=True)),
-        "float_instructions": Key("float_instructions", values.number_table),
+        "float_instructions": Key("float_instructions", v.number_table),
         "loads": Key("global_loads", _nested(_REQUESTS)),
         "stores": Key("global_stores", _nested(_REQUESTS)),
         "local_loads": Key("local_loads", _nested(_REQUESTS)),
@@ -156,7 +155,7 @@ TELEMETRY = KeyTable(
         "gpu_utilisation": Key("gpu_utilisation", v.share),
         "memory_utilisation": Key("memory_utilisation", v.share),
         "compute_mode": Key("compute_mode", v.text),
-        "clock_event_reasons": Key("clock_event_reasons", values.text_list),
+        "clock_event_reasons": Key("clock_event_reasons", v.text_list),
         "processes": Key("processes", _processes),
     },
 )
@@ -165,7 +164,7 @@ TELEMETRY = KeyTable(
 def code_images(value: object) -> Survey:
     """Return the images that ``["sm_80", "compute_90"]`` lists, as one module; raises BadInput."""
     named = value.replace(",", " ") if isinstance(value, str) else value
-    return survey(_image(target) for target in values.texts(named))
+    return survey(_image(target) for target in v.texts(named))
 
 
 def _image(target: str) -> Entry:
@@ -210,13 +209,13 @@ FACTOR = v.number(above=True)
 LAUNCH = {
     "regs": Key("registers", v.whole(1, 65_536)),
     "block": Key("block_dim", v.block),
-    "grid": Key("grid_dim", values.dims),
+    "grid": Key("grid_dim", v.dims),
     "smem": Key("static_shared", v.shared_size),
     "dynamic_smem": Key("dynamic_shared", v.shared_size),
     "max_dynamic_smem": Key("max_dynamic_shared", v.shared_size),
     "carveout": Key("carveout", v.per_cent),
     "barriers": Key("barriers", v.whole(0, 2**31 - 1)),
-    "cluster": Key("cluster_dim", values.dims),
+    "cluster": Key("cluster_dim", v.dims),
     "nonportable_cluster": Key("nonportable_cluster", v.flag),
 }
 
@@ -397,7 +396,7 @@ OBSERVATION = KeyTable(
         "column": Key("column", COUNT),
         "seen": Key("seen", v.text),
         "kernel": Key("kernel", v.text),
-        "detail": Key("detail", values.text_table),
+        "detail": Key("detail", v.text_table),
     },
 )
 
@@ -421,7 +420,7 @@ ACCESS = KeyTable(
         "word": Key("word_bytes", v.whole(1, 4096)),
         "stride": Key("stride", v.distance),
         "offset": Key("offset_bytes", v.distance),
-        "indices": Key("indices", values.wholes),
+        "indices": Key("indices", v.wholes),
         "row_bytes": Key("row_bytes", v.size),
         "alignment": Key("alignment", v.one_of(1, 2, 4, 8, 16)),
         "distinct": Key("distinct_addresses", v.whole(1, 32)),
