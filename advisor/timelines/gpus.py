@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue.entries import by_capability
-from gpuadvise.advisor.catalogue.lookup import LONGEST, candidates, identify
+from gpuadvise.advisor.catalogue.lookup import LONGEST, identify
 from gpuadvise.advisor.errors import BadInput
 
 if TYPE_CHECKING:
@@ -40,9 +40,3 @@ def traced_device(
         sm_count=sms or device.sm_count,
         memory_bytes=memory or device.memory_bytes,
     )
-
-
-def named_device(name: str) -> Device | None:
-    """Return the catalogue's GPU that *name* means, where exactly one does."""
-    found = candidates(name[:LONGEST])
-    return found[0].device if len(found) == 1 else None

@@ -44,10 +44,6 @@ _MATMULS = ("torch.nn.Linear", "torch.matmul", "torch.mm", "torch.bmm", "torch.n
             "torch.nn.TransformerEncoderLayer", "torch.nn.MultiheadAttention")  # fmt: skip
 
 
-def _is_true(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is True
-
-
 def unpinned_loaders(module: PythonModule) -> Iterator[Diagnostic]:
     """Loaders without pinned memory in a file that moves their batches to a GPU."""
     if not uses_gpu(module):
