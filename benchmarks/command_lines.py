@@ -15,6 +15,7 @@ something that scripts read differs and ``--explained`` does not name it: a file
 from __future__ import annotations
 
 import argparse
+import csv
 import difflib
 import fnmatch
 import itertools
@@ -128,23 +129,45 @@ def load(path: Path) -> dict[str, Answer]:
 
 
 def differences(before: Answer, after: Answer) -> Iterator[tuple[str, list[str]]]:
-    """Yield each kind of difference (``exit code``, ``data`` or ``text``) with lines that show it."""
+    """Yield each kind of difference with lines that show it.
+
+    ``exit code``, ``data``, ``added`` (data with new keys or last columns alone) or ``text``.
+    """
     if before.code != after.code:
         yield "exit code", [f"{before.code} -> {after.code}", *after.err.splitlines()[:2]]
     if before.out != after.out:
-        yield ("data" if is_data(before.line) else "text"), output_difference(before, after)
+        shown = output_difference(before, after)
+        added = all(row.startswith("+ ") for row in shown)
+        yield ("text" if not is_data(before.line) else "added" if added else "data"), shown
     if before.err != after.err:
         yield "text", text_difference(before.err, after.err)
 
 
 def output_difference(before: Answer, after: Answer) -> list[str]:
-    """Return how standard output differs: by key where both are JSON, else as a diff."""
-    try:
-        old, new = json.loads(before.out), json.loads(after.out)
-    except ValueError:
+    """Return how standard output differs: by key where both are records, else as a diff."""
+    old, new = records(before.out), records(after.out)
+    if old is None or new is None:
         return text_difference(before.out, after.out)
     by_key = list(key_differences("", old, new))
-    return by_key or ["the same JSON, written in another way"]
+    return by_key or ["the same records, written in another way"]
+
+
+def records(output: str) -> object:
+    """Return what *output* says as JSON, lines of JSON or rows with a header; None: neither."""
+    try:
+        return json.loads(output)
+    except ValueError:
+        pass
+    try:
+        return [json.loads(line) for line in output.splitlines()]
+    except ValueError:
+        pass
+    header, *rows = csv.reader(output.splitlines())
+    if len(header) < 2 or any(len(row) != len(header) for row in rows):
+        return None
+    # By position: scripts that cut columns count them.
+    named = [f"{index} {name}" for index, name in enumerate(header)]
+    return [dict(zip(named, row, strict=True)) for row in [header, *rows]]
 
 
 def key_differences(path: str, old: object, new: object) -> Iterator[str]:
@@ -189,18 +212,18 @@ def compare(old: Path, new: Path, explained: Path | None, show_text: bool, rows:
     """Print what differs between two records; return 1 when a difference needs an explanation."""
     before, after = load(old), load(new)
     known = read_explained(explained)
-    counts = {"exit code": 0, "data": 0, "text": 0, "explained": 0}
+    counts = {"exit code": 0, "data": 0, "added": 0, "text": 0, "explained": 0}
     for line, answer in before.items():
         if line not in after:
             continue
         for kind, shown in differences(answer, after[line]):
             reasons = [text for pattern, text in known if fnmatch.fnmatchcase(line, pattern)]
-            if kind != "text" and reasons:
+            if kind in ("exit code", "data") and reasons:
                 counts["explained"] += 1
                 print(f"explained  {line}\n    {reasons[0]}")
                 continue
             counts[kind] += 1
-            if kind != "text" or show_text:
+            if kind in ("exit code", "data") or show_text:
                 more = [f"... {len(shown) - rows} more"] if len(shown) > rows else []
                 print(f"{kind:9}  {line}", *shown[:rows], *more, sep="\n    ")
     single = sorted(before.keys() ^ after.keys())
