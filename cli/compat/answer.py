@@ -162,7 +162,6 @@ def entry_fields(holding: Holding, verdict: Verdict, path: str) -> dict[str, Any
     entry = holding.entry
     one = fit(entry, verdict.gpu, verdict.driver)
     return {
-        "file": path,
         "kind": str(entry.content),
         "target": _target(entry),
         "ptx_version": show(entry.ptx_version) if entry.ptx_version else None,
@@ -172,6 +171,7 @@ def entry_fields(holding: Holding, verdict: Verdict, path: str) -> dict[str, Any
         "link_input": entry.link_input,
         "verdict": str(Outcome.FAILS if verdict.blocked else one.outcome),
         "reason": verdict.blocked or one.reason,
+        "file": path,
     }
 
 

@@ -40,12 +40,12 @@ def record(change: KernelChange) -> dict[str, Any]:
     return {
         "name": kernel.name,
         "demangled": demangle(kernel.name),
-        "old_name": change.old.kernel.name if change.renamed and change.old else None,
-        "member": kernel.place.member,
         "arch": kernel.capability.target if kernel.capability else None,
         "status": str(change.status),
         "old": _side(change.old),
         "new": _side(change.new),
+        "old_name": change.old.kernel.name if change.renamed and change.old else None,
+        "member": kernel.place.member,
     }
 
 
@@ -76,12 +76,13 @@ def _side(side: Side | None) -> dict[str, Any] | None:
 def flat(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return *records* with a column for each number of either side, as CSV needs it."""
     rows = []
-    for one in records:
-        row = {key: value for key, value in one.items() if key not in SIDES}
-        names = dict.fromkeys(key for side in SIDES for key in one[side] or ())
-        for name in names:
-            row |= {f"{side}_{name}": (one[side] or {}).get(name) for side in SIDES}
-        rows.append(row)
+    for record in records:
+        names = dict.fromkeys(key for side in SIDES for key in record[side] or ())
+        sides = {f"{s}_{name}": (record[s] or {}).get(name) for name in names for s in SIDES}
+        # Columns that came later stand last: scripts count columns.
+        last = {key: record[key] for key in ("old_name", "member")}
+        first = {key: v for key, v in record.items() if key not in (*SIDES, *last)}
+        rows.append(first | sides | last)
     return rows
 
 
