@@ -228,10 +228,16 @@ _FILES = {
     "advise": Option("", "Run the rules over every kernel."),
     "sort": Option(
         "ORDER",
-        "matters, name, occupancy, registers, smem, stack, spills or code.",
+        "matters, name, occupancy, registers, smem, stack, spills or code_bytes.",
         v.one_word(
-            "matters", "name", "occupancy", "registers", "smem", "stack", "spills", "code"
+            "matters", "name", "occupancy", "registers", "smem", "stack", "spills", "code_bytes",
+            "code",
         ),
+    ),
+    "group_by": Option(
+        "WHAT",
+        "Count kernels by file, arch or prefix of the name.",
+        v.one_word("file", "arch", "prefix"),
     ),
     "top": Option("N", "Kernels to list; 0: all.", v.whole(0, 10**6)),
     "limit": Option("N", "Most kernels to show; 0: all.", v.whole(0, 10**9)),

@@ -32,7 +32,10 @@ _WHAT_DECIDES = attrgetter(
     "required_block",
     "launched_block",
     "launched_dynamic_smem",
+    "cluster",
 )
+# A kernel built for larger clusters is launched by a program that allows them.
+_PORTABLE_CLUSTER = 8
 NO_BLOCK = "no block of any size can start"
 
 
@@ -40,7 +43,7 @@ class BlockFrom(StrEnum):
     """Where the block size of an answer comes from, the first that is known."""
 
     GIVEN = "given"
-    LAUNCHED = "launch"  # that was profiled
+    LAUNCHED = "launch"  # that was profiled, or that Triton states
     REQUIRED = "required block"
     LAUNCH_BOUNDS = "launch bounds"
     BEST = "best"  # nothing states it: the block that keeps most threads resident
@@ -107,12 +110,15 @@ class Residencies:
             return Residency(reason=reason)
         try:
             limits = self.limits or _own_limits(kernel)
+            cluster = kernel.cluster or (1, 1, 1)
             launch = Launch(
                 threads=1 if threads is None else threads,
                 registers=kernel.registers,
                 static_shared=kernel.static_smem or 0,
                 dynamic_shared=self.dynamic_smem or kernel.launched_dynamic_smem or 0,
                 barriers=1 if kernel.barriers is None else kernel.barriers,
+                cluster_dim=cluster,
+                nonportable_cluster=math.prod(cluster) > _PORTABLE_CLUSTER,
                 max_threads=kernel.max_threads,
             )
             return _resident(limits, launch, block_from)

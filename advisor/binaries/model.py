@@ -69,6 +69,15 @@ class Place(NamedTuple):
         return Place(self.path, self.member, self.section, offset, self.line)
 
 
+class TritonOptions(NamedTuple):
+    """How Triton compiled a kernel, and hence launches it: one candidate of its autotuner."""
+
+    num_warps: int  # of a block
+    num_ctas: int  # blocks of a cluster
+    num_stages: int | None = None
+    maxnreg: int | None = None  # None: the compiler chose the registers
+
+
 class Kernel(NamedTuple):
     """Resources of one kernel or device function; ``None`` means the file does not say.
 
@@ -96,7 +105,7 @@ class Kernel(NamedTuple):
     spills_are: Exactness | None = None
     max_block: tuple[int, int, int] | None = None  # __launch_bounds__, first argument
     required_block: tuple[int, int, int] | None = None
-    launched_block: tuple[int, int, int] | None = None  # of one profiled launch
+    launched_block: tuple[int, int, int] | None = None  # of a profiled launch, or as Triton does
     launched_dynamic_smem: int | None = None  # of the same
     min_blocks: int | None = None  # blocks per SM that the code was compiled for
     min_blocks_are: Exactness | None = None
@@ -110,6 +119,7 @@ class Kernel(NamedTuple):
     fp64_instructions: int | None = None
     toolkit: str | None = None  # that made the image, such as "12.8"
     debug: bool | None = None
+    triton: TritonOptions | None = None
 
     @property
     def max_threads(self) -> int | None:

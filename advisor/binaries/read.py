@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, assert_never, cast
 
@@ -11,11 +12,14 @@ from gpuadvise.advisor.binaries.model import Damage, Item, Place
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.source import kept, opened
 from gpuadvise.advisor.binaries.span import Damaged, FileSpan
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.binaries.triton import launched_by_triton
+from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from gpuadvise.advisor.binaries.folder import FolderContents
 
 _SNIFFED = 1 << 12
 _MAX_DAMAGE = 1000
@@ -24,13 +28,29 @@ MAX_LOADED = 1 << 28  # bytes handed to a driver in one piece
 
 
 def read(path: str, options: ReadOptions | None = None) -> Iterator[Item]:
-    """Yield the entries, kernels and damage of the file at *path*, as they are met.
+    """Yield the entries, kernels and damage of the file or folder at *path*, as they are met.
 
-    Raises BadInput when it is not a file, or a text in a format that is not supported; Unavailable
+    Raises BadInput when it is neither, or a text in a format that is not supported; Unavailable
     when it cannot be read or a package to decompress it is missing.
     """
+    options = options or ReadOptions()
+    if os.path.isdir(path):
+        from gpuadvise.advisor.binaries.folder import folder_contents
+
+        yield from read_folder(folder_contents(path), options)
+        return
     with opened(path) as (file, span):
-        yield from _limited(_read(file, span, Place(path=path), options or ReadOptions()))
+        items = _read(file, span, Place(path=path), options)
+        yield from _limited(launched_by_triton(items, path))
+
+
+def read_folder(contents: FolderContents, options: ReadOptions) -> Iterator[Item]:
+    """Yield what is in the files of a folder; one that cannot be read is damage of the folder."""
+    for path in contents.files:
+        try:
+            yield from read(path, options)
+        except (BadInput, Unavailable) as error:
+            yield Damage(place=Place(path=path), message=error.message)
 
 
 def read_stream(stream: BinaryIO, name: str, options: ReadOptions | None = None) -> Iterator[Item]:

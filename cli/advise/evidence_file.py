@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
@@ -31,9 +32,11 @@ _CODE_TEXT = re.compile(r"ptxas info|^\s{0,8}Resource usage:|^\s*\.version\s+\d"
 
 
 def evidence_kind(path: str) -> EvidenceKind:
-    """Return what the file *path* holds (``-``: a description); raises BadInput."""
+    """Return what the file or folder *path* holds (``-``: a description); raises BadInput."""
     if path == "-" or path.endswith(_DESCRIBED):
         return EvidenceKind.DESCRIPTION
+    if os.path.isdir(path):
+        return EvidenceKind.CODE
     from gpuadvise.advisor.binaries.file_type import FileType, file_type_of
 
     with opened(path) as file:

@@ -58,7 +58,7 @@ def held_by(path: str) -> Held:
 
 
 def _called(path: str) -> str:
-    return "Standard input" if path == STDIN else os.path.basename(path)
+    return "Standard input" if path == STDIN else os.path.basename(os.path.normpath(path))
 
 
 def _entries(path: str, damage: list[Damage]) -> Iterator[Entry | EntryTally]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpuadvise.advisor.binaries.model import TritonOptions
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli.answer import Answer
@@ -60,6 +61,10 @@ def _version(version: tuple[int, int] | None) -> tuple[str | None]:
     return ("{}.{}".format(*version) if version else None,)
 
 
+def _triton(options: TritonOptions | None) -> tuple[int | None, ...]:
+    return options or (None,) * len(TritonOptions._fields)
+
+
 def _resident(residency: Residency) -> tuple[Any, ...]:
     found = residency.occupancy
     return (
@@ -103,6 +108,7 @@ KERNEL = RowEncoder(
     RowFields("residency", _RESIDENCY, _resident),
     RowFields("kernel.source", ("source",), _word),
     RowFields("kernel.place", _PLACE, tuple),
+    RowFields("kernel.triton", TritonOptions._fields, _triton),
 )
 
 # Of one entry; sizes in bytes.
@@ -193,6 +199,20 @@ def kernel_listing(
     return Listing(KERNEL, listed, blocks, advice, check)
 
 
+def group_listing(
+    request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
+) -> Listing:
+    """Return the kernels that were asked for, counted by what ``--group-by`` names."""
+    from gpuadvise.cli.kernels.groups import GROUP, grouped, groups_page
+
+    by = request.group_by or "file"
+    groups = grouped(found_in(request, choice, gatherer, gate), by, request.sort)
+    screen = request.output.format in READ and not request.output.fields
+    limit = _SCREEN if screen and request.limit is None else request.limit
+    listed = groups[: limit or None]
+    return Listing(GROUP, listed, lambda: groups_page(groups, listed, by))
+
+
 def _advised(kernels: list[ListedKernel], choice: Choice | None) -> KernelAdvice:
     from gpuadvise.cli.kernels.advice import advised
 
@@ -231,6 +251,9 @@ def _streamed(
 ) -> Exit:
     if request.entries_only:
         lines = _lines(ENTRY, entries_of(gatherer), request)
+    elif request.group_by:
+        listing = group_listing(request, choice, gatherer, gate)
+        lines = _lines(listing.form, listing.things, request)
     else:
         found = found_in(request, choice, gatherer, gate)
         if request.sort or gate.set:  # --limit hides rows, not from the gate
@@ -260,10 +283,12 @@ def _answer(
 ) -> Answer:
     if request.entries_only:
         listing = entry_listing(request, gatherer)
+    elif request.group_by:
+        listing = group_listing(request, choice, gatherer, gate)
     else:
         listing = kernel_listing(request, choice, gatherer, gate)
     failed = _failures(request, choice, gatherer, gate)
-    name = "entries" if request.entries_only else "kernels"
+    name = "entries" if request.entries_only else "groups" if request.group_by else "kernels"
     # Only --get looks into records: making the JSON of each at once takes a fifth of the time.
     records = [*map(listing.form.record, listing.things)] if request.output.fields else []
     answer = Answer(
@@ -273,6 +298,7 @@ def _answer(
         result={
             "kernels": None,
             "entries": None,
+            "groups": None,
             name: records,
             "entry_count": gatherer.gathered.entries,
             "damage": [damage_record(damage) for damage in gatherer.gathered.damage],
@@ -296,7 +322,9 @@ def _json(answer: Answer, name: str, listing: Listing) -> str:
 
 
 def _refuse_rows(request: KernelsRequest) -> None:
-    """Raise BadInput when rows are asked of what has none."""
+    """Raise BadInput when rows or groups are asked of what has none."""
+    if request.group_by and (request.entries_only or request.advise or request.driver_check):
+        raise BadInput("--group-by counts kernels: it has no --list, --advise or --driver-check.")
     for option, given in (("--advise", request.advise), ("--driver-check", request.driver_check)):
         if given and request.output.format in _STREAMED:
             raise BadInput(
@@ -314,6 +342,7 @@ def _echo(request: KernelsRequest) -> dict[str, Any]:
         "dynamic_smem": request.dynamic_smem,
         "list": request.entries_only,
         "functions": request.functions,
+        "group_by": request.group_by,
         "advise": request.advise,
         "driver_check": request.driver_check,
         "fail_under": request.fail_under,

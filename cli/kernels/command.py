@@ -16,6 +16,8 @@ EXAMPLES = """\
   gpuadvise kernels torch.whl --list
   gpuadvise kernels k.cu --arch sm_90 -I include -D TILE=16 -- --use_fast_math
   gpuadvise kernels app.cubin --gpu l4 --advise
+  gpuadvise kernels ~/.triton/cache --sort spills
+  gpuadvise kernels libtorch_cuda.so --group-by prefix --sort code_bytes
   gpuadvise kernels libfoo.so --filter gemm --format ndjson
   gpuadvise kernels libfoo.so --fail-under 25% --baseline before.json"""
 
@@ -25,7 +27,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="Cubin, fatbin, object, library, program, archive, wheel, PTX, build log, .cu; -: stdin.",
+            help="Cubin, library, object, wheel, PTX, build log, .cu, folder or kernel cache; -: stdin.",
         ),
     ],
     gpu: options.Gpu = None,
@@ -45,6 +47,7 @@ def command(
         bool, pick("driver_check", "Load FILE on a live GPU and compare.")
     ] = False,
     sort: Annotated[Text, pick("sort")] = None,
+    group_by: Annotated[Text, pick("group_by")] = None,
     limit: Annotated[Text, pick("limit")] = None,
     fail_under: Annotated[
         Text, pick("fail_under", "Exit 1 when a kernel's occupancy is below: 50%.")
@@ -63,7 +66,7 @@ def command(
     format: options.FormatName = Format.TEXT,
     get: options.Get = None,
 ) -> Exit:
-    """List the kernels of FILEs, or with --list the entries."""
+    """List the kernels of FILEs and folders, or with --list the entries."""
     if what_if:
         from gpuadvise.cli.whatif.command import command as whatif
 
@@ -88,6 +91,7 @@ def command(
             advise=advise,
             driver_check=driver_check,
             sort=read("sort", sort),
+            group_by=read("group_by", group_by),
             limit=read("limit", limit),
             fail_under=read("fail_under", fail_under),
             fail_on_spills=fail_on_spills,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -11,7 +12,7 @@ from gpuadvise.advisor.backends.compiler_options import SUFFIXES
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Source
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.binaries.options import ReadOptions
-from gpuadvise.advisor.binaries.read import read, read_stream
+from gpuadvise.advisor.binaries.read import read, read_folder, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.targets import number, sass_fits
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
@@ -93,6 +94,8 @@ class Gatherer:
             elif path == STDIN:
                 alone = options._replace(processes=1)  # others cannot open what was piped in
                 items = read_stream(sys.stdin.buffer, "standard input", alone)
+            elif os.path.isdir(path):
+                items = self._folder(path, options)
             else:
                 items = read(path, options)
             before = self.gathered.total
@@ -101,6 +104,15 @@ class Gatherer:
                 yield item
             if self.gathered.total == before:
                 self.gathered.empty.append(path)
+
+    def _folder(self, path: str, options: ReadOptions) -> Iterator[Item]:
+        """Yield what the files of the folder *path* hold; raises BadInput when none may hold code."""
+        from gpuadvise.advisor.binaries.folder import folder_contents, refuse_empty
+
+        contents = folder_contents(path)
+        refuse_empty(contents)
+        self.gathered.notes += contents.notes()
+        yield from read_folder(contents, options)
 
     def _compiled(self, path: str) -> Iterator[Item]:
         """Yield what the source file *path* compiles to, target by target."""

@@ -24,8 +24,32 @@ class ListedKernel(NamedTuple):
 
 
 def in_order(kernels: list[ListedKernel], name: str | None) -> list[ListedKernel]:
-    """Return *kernels* in the order *name*; what matters most comes first by default."""
-    return sorted(kernels, key=_KEYS[name or "matters"])
+    """Return *kernels* in the order *name*; what matters most comes first by default.
+
+    By default the candidates that Triton compiled of one kernel stand together, as far up as the
+    first of them.
+    """
+    ordered = sorted(kernels, key=_KEYS[name or "matters"])
+    return ordered if name else _together(ordered)
+
+
+def _together(kernels: list[ListedKernel]) -> list[ListedKernel]:
+    """Return *kernels* with those of Triton behind the first of their name and target."""
+    first: dict[object, int] = {}
+    for at, listed in enumerate(kernels):
+        if listed.kernel.triton:
+            first.setdefault(_candidate_of(listed.kernel), at)
+    if not first:
+        return kernels
+    places = [
+        (first[_candidate_of(listed.kernel)] if listed.kernel.triton else at, at)
+        for at, listed in enumerate(kernels)
+    ]
+    return [kernels[at] for _, at in sorted(places)]
+
+
+def _candidate_of(kernel: Kernel) -> tuple[str, object]:
+    return kernel.name, kernel.capability
 
 
 def _matters(listed: ListedKernel) -> tuple[Any, ...]:
@@ -68,4 +92,5 @@ _KEYS: dict[str, Callable[[ListedKernel], Any]] = {
     "stack": _most("stack"),
     "spills": lambda one: -one.spilled,
     "code": _most("code_bytes"),
+    "code_bytes": _most("code_bytes"),
 }

@@ -40,6 +40,7 @@ class KernelsRequest:
     driver_check: bool = False
     jobs: int = 1
     sort: str | None
+    group_by: str | None = None
     limit: int | None
     fail_under: float | None = None  # occupancy, 0 to 1
     fail_on_spills: bool = False

@@ -20,7 +20,7 @@ from gpuadvise.cli.formats import Format
 from gpuadvise.cli.render.kernel_names import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.model import Entry
@@ -63,15 +63,35 @@ def kernels_page(
 
 
 def _table(listed: list[Record]) -> Table:
-    """Return the kernels as rows, with their file where there are several."""
-    files = len({_file(record) for record in listed}) > 1
-    columns = (*_KERNEL_COLUMNS, Column("file")) if files else _KERNEL_COLUMNS
+    """Return the kernels as rows, with Triton's options, or their file where there are several."""
+    last = _last_column(listed)
+    columns = (*_KERNEL_COLUMNS, Column(last[0])) if last else _KERNEL_COLUMNS
     names = shown([record["demangled"] or record["name"] for record in listed])
     rows = (
-        (*_kernel_row(record, name), Cell(_file(record))) if files else _kernel_row(record, name)
+        (*_kernel_row(record, name), Cell(last[1](record))) if last else _kernel_row(record, name)
         for record, name in zip(listed, names, strict=True)
     )
     return Table(columns=columns, rows=_folded(rows))
+
+
+def _last_column(listed: list[Record]) -> tuple[str, Callable[[Record], str]] | None:
+    if any(record["num_warps"] for record in listed):
+        return "Triton", _candidate
+    return ("file", _file) if len({_file(record) for record in listed}) > 1 else None
+
+
+def _candidate(record: Record) -> str:
+    """Return what tells one candidate of a Triton kernel from the next."""
+    if record["num_warps"] is None:
+        return _file(record)
+    parts = [plural(record["num_warps"], "warp")]
+    if record["num_stages"] is not None:
+        parts.append(plural(record["num_stages"], "stage"))
+    if record["num_ctas"] > 1:
+        parts.append(f"{record['num_ctas']} CTAs")
+    if record["maxnreg"] is not None:
+        parts.append(f"maxnreg {record['maxnreg']}")
+    return ", ".join(parts)
 
 
 def _folded(rows: Iterable[tuple[Cell, ...]]) -> tuple[tuple[Cell, ...], ...]:
@@ -145,13 +165,19 @@ def _kernel_row(record: Record, name: str) -> tuple[Cell, ...]:
         _occupancy(record),
         Cell(", ".join(_LIMITERS.get(name, name) for name in record["limiters"] or ())),
         _number(record["registers"]),
-        _number(record["static_smem"]),
+        _number(_shared_memory(record)),
         Cell("unbounded", Tone.POOR) if record["stack_unbounded"] else _number(record["stack"]),
         _spilled(record),
         _block(record),
         Cell(_target(record)),
         Cell(name),
     )
+
+
+def _shared_memory(record: Record) -> int | None:
+    """Return the bytes of a block, dynamic ones where the launch is known."""
+    static: int | None = record["static_smem"]
+    return None if static is None else static + (record["launched_dynamic_smem"] or 0)
 
 
 def _target(record: Record) -> str:

@@ -46,6 +46,13 @@ def unpack(target: Path) -> Path:
     return target
 
 
+def unpack_caches(target: Path) -> Path:
+    """Unpack the kernel caches below *target* and return it."""
+    with tarfile.open(FOLDER / "caches.tar.xz") as archive:
+        archive.extractall(target, filter="data")
+    return target
+
+
 def cases(folder: Path) -> dict[str, Path]:
     """Return the recordings of a folder by the names of their cases."""
     return {

@@ -1,0 +1,171 @@
+"""Kernels counted by file, by target or by how their names begin."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.binaries.names import demangle
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+from gpuadvise.cli.render.row_encoder import RowEncoder, same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from gpuadvise.cli.kernels.order import ListedKernel
+
+_LOW = 0.5  # as in the list of kernels
+_WORDS = 3  # of a name without namespaces
+# The template arguments or parameters of a demangled name begin here.
+_ARGUMENTS = re.compile(r"[<(]")
+_ANONYMOUS = "(anonymous namespace)"
+
+
+@dataclass(slots=True, kw_only=True)
+class KernelGroup:
+    """What the kernels of one group have together; sizes in bytes."""
+
+    group: str
+    kernels: int = 0
+    code_bytes: int = 0
+    spilling: int = 0  # kernels
+    spill_bytes: int = 0  # per thread, stored and loaded, of all of them
+    most_registers: int | None = None
+    lowest_occupancy: float | None = None  # 0 to 1
+    below_half: int = 0  # kernels under half of the warps, or that cannot start
+
+    def count(self, listed: ListedKernel) -> None:
+        """Take one kernel in."""
+        kernel = listed.kernel
+        self.kernels += 1
+        self.code_bytes += kernel.code_bytes or 0
+        self.spilling += listed.spilled > 0
+        self.spill_bytes += listed.spilled
+        if kernel.registers is not None:
+            self.most_registers = max(self.most_registers or 0, kernel.registers)
+        share = 0.0 if listed.residency.stuck else listed.residency.share
+        if share is not None:
+            lowest = self.lowest_occupancy
+            self.lowest_occupancy = share if lowest is None else min(lowest, share)
+            self.below_half += share < _LOW
+
+
+GROUP = RowEncoder(*same("", *KernelGroup.__slots__))
+
+
+def grouped(kernels: Iterable[ListedKernel], by: str, order: str | None) -> list[KernelGroup]:
+    """Return *kernels* counted by *by*, most code first or as *order* says; raises BadInput."""
+    if order not in _ORDERS:
+        raise BadInput(
+            f"--sort {order} has no meaning for groups.",
+            hint="Use code_bytes, spills, occupancy, registers or name.",
+        )
+    groups: dict[str, KernelGroup] = {}
+    name_of = _NAMES[by]
+    for listed in kernels:
+        name = name_of(listed)
+        group = groups.get(name)
+        if group is None:
+            group = groups[name] = KernelGroup(group=name)
+        group.count(listed)
+    return sorted(groups.values(), key=lambda group: (_ORDERS[order](group), group.group))
+
+
+_ORDERS: dict[str | None, Callable[[KernelGroup], Any]] = {
+    **dict.fromkeys((None, "matters", "code", "code_bytes"), lambda group: -group.code_bytes),
+    "spills": lambda group: -group.spill_bytes,
+    "occupancy": lambda group: 2.0 if group.lowest_occupancy is None else group.lowest_occupancy,
+    "registers": lambda group: -(group.most_registers or 0),
+    "name": lambda group: group.group,
+}
+
+
+def _file(listed: ListedKernel) -> str:
+    place = listed.kernel.place
+    return f"{place.path}!{place.member}" if place.member else place.path
+
+
+def _arch(listed: ListedKernel) -> str:
+    target = listed.kernel.capability
+    return target.target if target else "?"
+
+
+def _prefix(listed: ListedKernel) -> str:
+    return prefix_of(listed.kernel.name)
+
+
+_NAMES = {"file": _file, "arch": _arch, "prefix": _prefix}
+
+
+@lru_cache(maxsize=1 << 14)
+def prefix_of(name: str) -> str:
+    """Return how *name* begins: the function without arguments, or up to three words of it."""
+    whole = (demangle(name) or name).replace(_ANONYMOUS, "anonymous")
+    bare = _ARGUMENTS.split(whole, maxsplit=1)[0].strip().rpartition(" ")[2]
+    if "::" in bare:
+        return bare
+    words = bare.split("_")
+    number = (at for at, word in enumerate(words) if at and (not word or word[0].isdigit()))
+    kept = "_".join(words[: min(next(number, _WORDS), _WORDS)])
+    return kept or bare or name
+
+
+_COLUMNS = (
+    Column("kernels", right=True),
+    Column("code", right=True),
+    Column("spilling", right=True),
+    Column("regs", right=True),
+    Column("lowest occupancy", right=True),
+    Column("below 50 %", right=True),
+)
+
+
+def groups_page(groups: list[KernelGroup], listed: list[KernelGroup], by: str) -> list[Block]:
+    """Return the *listed* groups as a table, and what all hold together."""
+    kernels = sum(group.kernels for group in groups)
+    code = sum(group.code_bytes for group in groups)
+    head = f"{plural(kernels, 'kernel')} in {plural(len(groups), 'group')}, {show_bytes(code)} of code."
+    blocks: list[Block] = [Line(head, Tone.STRONG)]
+    if listed:
+        columns = (*_COLUMNS, Column(by, below=True))
+        shared = _shared_folder(listed) if by == "file" else ""
+        rows = (_row(group, group.group.removeprefix(shared)) for group in listed)
+        blocks.append(Table(columns=columns, rows=tuple(rows)))
+    if len(groups) > len(listed):
+        rest = plural(len(groups) - len(listed), "more group")
+        blocks.append(Line(f"{rest}: --limit 0 shows all.", Tone.FAINT))
+    return blocks
+
+
+def _shared_folder(groups: list[KernelGroup]) -> str:
+    """Return the folder that all files are in, with its last slash; nothing for files here."""
+    if len(groups) < 2:
+        return ""
+    folders = [group.group.partition("!")[0].split("/")[:-1] for group in groups]
+    shared = [names[0] for names in takewhile(_alike, zip(*folders, strict=False))]
+    return "/".join(shared) + "/" if shared else ""
+
+
+def _alike(names: tuple[str, ...]) -> bool:
+    return len(set(names)) == 1
+
+
+def _row(group: KernelGroup, name: str) -> tuple[Cell, ...]:
+    lowest = group.lowest_occupancy
+    return (
+        Cell(f"{group.kernels:,}"),
+        Cell(show_bytes(group.code_bytes)),
+        Cell(f"{group.spilling:,}", Tone.POOR if group.spilling else Tone.PLAIN),
+        Cell("-" if group.most_registers is None else f"{group.most_registers:,}"),
+        Cell("-", Tone.FAINT)
+        if lowest is None
+        else Cell(show_share(lowest), Tone.POOR if lowest < _LOW else Tone.GOOD),
+        Cell(f"{group.below_half:,}"),
+        Cell(name),
+    )
