@@ -1,22 +1,28 @@
-"""Broken files by the ten thousand: no reader may crash, hang or eat memory.
+"""Broken files by the ten thousand: nothing may crash, hang or eat memory.
 
-Each case is a real binary with a few bytes changed, moved, cut or forged, and the same case
+Each case is a real file with a few bytes changed, moved, cut or forged, and the same case
 again for the same number. Run ``python benchmarks/mutations.py --cases 50000 SEED...`` with
-files to start from; tests/advisor/binaries/images/test_hostile.py runs a part of it.
+files to start from: the readers alone, or with ``--commands`` whole runs of ``kernels``, ``compat`` and
+``diff`` in this process, up to what they print. tests/advisor/binaries/images/test_hostile.py and
+tests/cli/test_mutations.py run a part of it.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import json
 import random
 import resource
 import struct
 import sys
+import tempfile
 import time
 from collections import Counter
+from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.model import Damage, Entry
 from gpuadvise.advisor.binaries.options import ReadOptions
@@ -115,35 +121,115 @@ def _list(data: bytes, entries: int) -> None:
         raise AssertionError(f"A listing finds {-entries:+,} entries.")
 
 
+# One of these for each case, {} being the file and SEED the one that it was made of.
+COMMANDS = (
+    "kernels {}",
+    "kernels {} --format json",
+    "kernels {} --gpu h100 --format csv",
+    "kernels {} --list",
+    "kernels {} --functions --format ndjson --fail-under 50%",
+    "kernels {} --advise",
+    "kernels {} --fail-on-spills --format github",
+    "compat {} --gpu rtx4090",
+    "compat {} --all-gpus",
+    "compat {} --cc 9.0 --driver 12.4 --format json",
+    "compat {} SEED --gpu l4 --fail-on jit --format github",
+    "diff SEED {}",
+    "diff {} SEED --format json --fail-on-regression",
+    "diff SEED {} --gpu a100 --format markdown --fail-on-spills",
+)
+_ANSWERED = (0, 1)
+
+
+class Ran(NamedTuple):
+    """What one command left behind."""
+
+    args: list[str]
+    code: int
+    out: str
+    err: str
+
+    @property
+    def fault(self) -> str | None:
+        """What no command may do; None: all is well."""
+        if self.code not in range(4):
+            return f"exit code {self.code}"
+        if self.code in _ANSWERED and not self.out:
+            return f"exit code {self.code} without an answer"
+        if self.code not in _ANSWERED and not self.err:
+            return f"exit code {self.code} without a reason"
+        if self.out and "json" in self.args:
+            json.loads(self.out)
+        return None
+
+
+def run_command(seed: Path, data: bytes, number: int, folder: Path) -> Ran:
+    """Run the command that *number* chooses over *data*, made of *seed*; a fault may raise."""
+    from gpuadvise.cli.main import main as run
+
+    case = folder / f"case{seed.suffix}"
+    case.write_bytes(data)
+    names = {"{}": str(case), "SEED": str(seed)}
+    line = random.Random(number).choice(COMMANDS)
+    args = [names.get(word, word) for word in line.split()]
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run(args)
+    return Ran(args, int(code), out.getvalue(), err.getvalue())
+
+
+def _keep_parsers() -> None:
+    """Build the parser of each command once: half of a short run is building it."""
+    import typer
+
+    from gpuadvise.cli import app
+
+    app._loaded = cache(app._loaded)
+    typer.main.get_command = cache(typer.main.get_command)
+
+
 def main() -> int:
     """Run the cases that the command line asks for; 1 when any is a fault."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=50_000)
     parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--commands", action="store_true", help="whole commands, not readers alone")
+    parser.add_argument("--keep", type=Path, help="a folder for the files that are faults")
     parser.add_argument("seeds", nargs="+", type=Path)
     args = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (4 * MOST_MEMORY, 4 * MOST_MEMORY))
     seeds = [path.read_bytes() for path in args.seeds]
+    _keep_parsers()
     seen: Counter[str] = Counter()
     slowest, faults = 0.0, 0
-    for number, data in cases(seeds, args.cases, args.start):
-        began = time.monotonic()
-        try:
-            seen[outcome(data)] += 1
-        except Exception as error:  # the very thing that is looked for
-            faults += 1
-            print(
-                f"case {number} ({args.seeds[number % len(seeds)].name}): {error!r}",
-                file=sys.stderr,
-            )
-        took = time.monotonic() - began
-        slowest = max(slowest, took)
-        if took > MOST_SECONDS:
-            faults += 1
-            print(f"case {number}: {took:.1f} s", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, data in cases(seeds, args.cases, args.start):
+            seed = args.seeds[number % len(seeds)]
+            began, fault = time.process_time(), None
+            try:
+                if args.commands:
+                    ran = run_command(seed, data, number, Path(folder))
+                    seen[f"{ran.args[0]}: {ran.code}"] += 1
+                    fault = ran.fault
+                else:
+                    seen[outcome(data)] += 1
+            except Exception as error:  # the very thing that is looked for
+                fault = repr(error)
+            took = time.process_time() - began
+            slowest = max(slowest, took)
+            if took > MOST_SECONDS:
+                fault = f"{took:.1f} s"
+            if fault:
+                faults += 1
+                print(f"case {number} ({seed.name}): {fault}", file=sys.stderr, flush=True)
+                if args.keep:
+                    (args.keep / f"{number}{seed.suffix}").write_bytes(data)
+            if number % 10_000 == 0:
+                print(f"{number:,}: slowest {slowest:.2f} s, {faults} faults", flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(
-        f"{args.cases:,} cases {dict(seen)}; slowest {slowest:.2f} s; peak {peak >> 20} MiB; {faults} faults"
+        f"{args.cases:,} cases {dict(sorted(seen.items()))}; slowest {slowest:.2f} s; "
+        f"peak {peak >> 20} MiB; {faults} faults"
     )
     return 1 if faults or peak > MOST_MEMORY else 0
 

@@ -9,7 +9,7 @@ from gpuadvise import __version__
 from gpuadvise.cli.exits import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gpuadvise.cli.blocks import Block
 
@@ -20,7 +20,7 @@ class Answer(NamedTuple):
     ``result`` is the JSON contract; ``rows`` are what CSV and NDJSON list (``None``: the
     result is the only row), ``columns`` the header of CSV when there are none; ``blocks``
     builds the text when a person reads it; ``documents`` holds formats that only this
-    command offers, such as ``sarif``, by name.
+    command offers, such as ``sarif``, by name, whole or in pieces.
     """
 
     command: str
@@ -34,7 +34,7 @@ class Answer(NamedTuple):
     not_evaluated: Sequence[Mapping[str, Any]] = ()
     notes: Sequence[str] = ()  # for stderr
     failed: Sequence[str] = ()  # why a gate says no: after the notes, and as annotations
-    documents: Mapping[str, Callable[[], str]] = MappingProxyType({})
+    documents: Mapping[str, Callable[[], str | Iterable[str]]] = MappingProxyType({})
     exit: Exit = Exit.RAN
 
     def envelope(self) -> dict[str, Any]:

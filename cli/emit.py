@@ -30,12 +30,12 @@ class ClosedPipe(Exception):
 def emit(answer: Answer, output: Output) -> Exit:
     """Print *answer* as *output* asks, its notes to stderr, and return its exit code.
 
-    The text is complete before the first byte is written.
+    The text is complete before the first byte is written; a long list is read back as it is written.
     """
     text = _text(answer, output)
     note(*answer.notes, *answer.failed)
     if text is not None:
-        stream([text])
+        stream([text] if isinstance(text, str) else text)
     return answer.exit
 
 
@@ -89,7 +89,7 @@ def _say(kind: str, sentence: str) -> None:
         abandon(sys.stderr)
 
 
-def _text(answer: Answer, output: Output) -> str | None:
+def _text(answer: Answer, output: Output) -> str | Iterable[str] | None:
     if output.fields:
         return "".join(f"{text}\n" for path in output.fields for text in bare_values(answer, path))
     if output.format == GITHUB:
@@ -108,7 +108,8 @@ def _annotations(answer: Answer) -> str:
     title = f"gpuadvise {answer.command}"
     failed = "".join(github.annotation("error", title, text) for text in answer.failed)
     document = answer.documents.get(GITHUB)
-    return failed + (document() if document else github.annotated(answer.command, answer.blocks()))
+    lines = document() if document else github.annotated(answer.command, answer.blocks())
+    return failed + (lines if isinstance(lines, str) else "".join(lines))
 
 
 def _for_eyes(answer: Answer) -> str | None:

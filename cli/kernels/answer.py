@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import islice, tee
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.binaries.model import TritonOptions
@@ -13,7 +15,7 @@ from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.gather import Gatherer
-from gpuadvise.cli.kernels.order import ListedKernel, in_order
+from gpuadvise.cli.kernels.order import ListedKernel, in_order, keyed
 from gpuadvise.cli.kernels.text import READ, notes, refuse_nothing, why_nothing
 from gpuadvise.cli.progress import Progress, shown
 from gpuadvise.cli.render.row_encoder import RowEncoder, RowFields, same
@@ -134,6 +136,11 @@ class Listing(NamedTuple):
     blocks: Callable[[], Sequence[Block]]
     advised: KernelAdvice | None = None
     checked: Checked | None = None
+    texts: Iterable[str] | None = None  # as JSON, where nothing but that is asked for
+
+    def json(self) -> Iterable[str]:
+        """Return the objects of the JSON answer."""
+        return self.form.texts(self.things, Format.JSON) if self.texts is None else self.texts
 
 
 def entries_of(gatherer: Gatherer, *, tally: bool = False) -> Iterator[Entry | EntryTally]:
@@ -164,6 +171,8 @@ def found_in(
 def entry_listing(request: KernelsRequest, gatherer: Gatherer) -> Listing:
     """Return the entries that were asked for."""
     people = request.output.format in READ and not request.output.fields
+    if _only_json(request):
+        return _texts(ENTRY, ((0, entry) for entry in entries_of(gatherer)), request.limit)
     tally = people and not request.limit
     entries = list(entries_of(gatherer, tally=tally))[: request.limit or None]
 
@@ -179,7 +188,10 @@ def kernel_listing(
     request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
 ) -> Listing:
     """Return the kernels that were asked for, in order, with the advice and checks asked for."""
-    found = in_order(list(found_in(request, choice, gatherer, gate)), request.sort)
+    gathered = found_in(request, choice, gatherer, gate)
+    if _only_json(request):
+        return _texts(KERNEL, keyed(gathered, request.sort), request.limit)
+    found = in_order(list(gathered), request.sort)
     # A person reads one screen; making the fields of all kernels would double the time.
     screen = request.output.format in READ and not request.output.fields
     limit = _SCREEN if screen and request.limit is None else request.limit
@@ -211,6 +223,26 @@ def group_listing(
     limit = _SCREEN if screen and request.limit is None else request.limit
     listed = groups[: limit or None]
     return Listing(GROUP, listed, lambda: groups_page(groups, listed, by))
+
+
+def _only_json(request: KernelsRequest) -> bool:
+    """Return whether each row can be forgotten once its text is made."""
+    judged = request.advise or request.driver_check
+    return request.output.format == Format.JSON and not (request.output.fields or judged)
+
+
+def _texts(form: RowEncoder, rows: Iterable[tuple[Any, Any]], limit: int | None) -> Listing:
+    """Return *rows* as JSON in the order of their keys, all of them read and none of them kept."""
+    texts = _sorted_texts(form, rows, Format.JSON)
+    return Listing(form, (), lambda: (), texts=islice(texts, limit or None))
+
+
+def _sorted_texts(form: RowEncoder, rows: Iterable[tuple[Any, Any]], name: str) -> Iterator[str]:
+    from gpuadvise.cli.render.sorted_rows import sorted_rows
+
+    keys, things = tee(rows)
+    texts = form.texts((thing for _, thing in things), name)
+    return sorted_rows(zip((key for key, _ in keys), texts, strict=True))
 
 
 def _advised(kernels: list[ListedKernel], choice: Choice | None) -> KernelAdvice:
@@ -250,16 +282,15 @@ def _streamed(
     request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
 ) -> Exit:
     if request.entries_only:
-        lines = _lines(ENTRY, entries_of(gatherer), request)
+        stream(_lines(ENTRY, entries_of(gatherer), request))
     elif request.group_by:
         listing = group_listing(request, choice, gatherer, gate)
-        lines = _lines(listing.form, listing.things, request)
+        stream(_lines(listing.form, listing.things, request))
     else:
         found = found_in(request, choice, gatherer, gate)
-        if request.sort or gate.set:  # --limit hides rows, not from the gate
-            found = iter(in_order(list(found), request.sort) if request.sort else list(found))
-        lines = _lines(KERNEL, found, request)
-    stream(lines)
+        stream(_sorted_lines(found, request) if request.sort else _lines(KERNEL, found, request))
+        if gate.set:  # --limit hides rows, not from the gate
+            deque(found, maxlen=0)
     failed = _failures(request, choice, gatherer, gate)
     note(*(choice.notes if choice else ()), *notes(request, choice, gatherer), *failed)
     return _exit(gatherer, failed)
@@ -273,9 +304,15 @@ def _failures(
 
 
 def _lines(form: RowEncoder, listed: Iterable[object], request: KernelsRequest) -> Iterator[str]:
-    from itertools import islice
-
     return form.lines(islice(listed, request.limit or None), request.output.format)
+
+
+def _sorted_lines(found: Iterable[ListedKernel], request: KernelsRequest) -> Iterator[str]:
+    name = request.output.format
+    texts = _sorted_texts(KERNEL, keyed(found, request.sort), name)
+    if name == Format.CSV:
+        yield ",".join(KERNEL.names) + "\n"
+    yield from islice(texts, request.limit or None)
 
 
 def _answer(
@@ -315,10 +352,10 @@ def _answer(
     return answer
 
 
-def _json(answer: Answer, name: str, listing: Listing) -> str:
+def _json(answer: Answer, name: str, listing: Listing) -> Iterator[str]:
     from gpuadvise.cli.render.json import render_with
 
-    return render_with(answer, name, listing.form.texts(listing.things, Format.JSON))
+    return render_with(answer, name, listing.json())
 
 
 def _refuse_rows(request: KernelsRequest) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from gpuadvise.advisor.binaries.kernel_occupancy import Residency
     from gpuadvise.advisor.binaries.model import Kernel
@@ -29,23 +30,28 @@ def in_order(kernels: list[ListedKernel], name: str | None) -> list[ListedKernel
     By default the candidates that Triton compiled of one kernel stand together, as far up as the
     first of them.
     """
-    ordered = sorted(kernels, key=_KEYS[name or "matters"])
-    return ordered if name else _together(ordered)
+    return [listed for _, listed in sorted(keyed(kernels, name), key=itemgetter(0))]
 
 
-def _together(kernels: list[ListedKernel]) -> list[ListedKernel]:
-    """Return *kernels* with those of Triton behind the first of their name and target."""
-    first: dict[object, int] = {}
+def keyed(kernels: Iterable[ListedKernel], name: str | None) -> Iterator[tuple[Any, ListedKernel]]:
+    """Yield each of *kernels* with a key that sorts them as ``in_order`` says.
+
+    Those of Triton come last: where one stands depends on the others.
+    """
+    key = _KEYS[name or "matters"]
+    if name:
+        yield from ((key(listed), listed) for listed in kernels)
+        return
+    candidates = []
     for at, listed in enumerate(kernels):
         if listed.kernel.triton:
-            first.setdefault(_candidate_of(listed.kernel), at)
-    if not first:
-        return kernels
-    places = [
-        (first[_candidate_of(listed.kernel)] if listed.kernel.triton else at, at)
-        for at, listed in enumerate(kernels)
-    ]
-    return [kernels[at] for _, at in sorted(places)]
+            candidates.append((key(listed), at, listed))
+        else:
+            yield (key(listed), at), listed
+    first: dict[object, tuple[Any, int]] = {}
+    for own, at, listed in sorted(candidates, key=itemgetter(0, 1)):
+        place = first.setdefault(_candidate_of(listed.kernel), (own, at))
+        yield (*place, own), listed
 
 
 def _candidate_of(kernel: Kernel) -> tuple[str, object]:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from gpuadvise.cli.answer import Answer
 
@@ -21,14 +21,18 @@ def render(answer: Answer) -> str:
     return json.dumps(answer.envelope(), indent=2, allow_nan=False) + "\n"
 
 
-def render_with(answer: Answer, name: str, objects: Iterable[str]) -> str:
-    """Return the envelope with *objects* in the list *name* of its result, which is empty.
+def render_with(answer: Answer, name: str, objects: Iterable[str]) -> Iterator[str]:
+    """Yield the envelope with *objects* in the list *name* of its result, which is empty.
 
-    They are texts as ``Form.texts`` makes them: no other text is a key, since quotes are escaped.
+    They are texts as ``RowEncoder.texts`` makes them: no other text is a key, since quotes are escaped.
     """
     head, key, tail = render(answer).partition(f'"{name}": [')
-    listed = ",\n".join(objects)
-    return f"{head}{key}\n{listed}\n{_LIST_END}{tail}" if listed else head + key + tail
+    yield head + key
+    before = "\n"
+    for text in objects:
+        yield before + text
+        before = ",\n"
+    yield f"\n{_LIST_END}{tail}" if before != "\n" else tail
 
 
 def member(name: str, value: Any) -> str:
