@@ -128,6 +128,8 @@ class Pending(Generic[Value]):
 
 # More kernels than this begun and not finished: the rest of their lines is not coming.
 _MAX_OPEN = 64
+# What is kept for the lines of a device link, which come last: no build of device links is larger.
+_MAX_HELD = 1 << 16
 
 
 def read_log(lines: Iterable[tuple[str, int]], place: Place) -> Iterator[Item]:
@@ -210,7 +212,8 @@ class _Reader:
     def _use(self, line: Use) -> Iterator[Item]:
         settled = self._used.settle(line)
         for draft, use in settled:
-            self._compiled.setdefault(draft.name, {})[draft.capability] = draft.frame
+            if len(self._compiled) < _MAX_HELD:
+                self._compiled.setdefault(draft.name, {})[draft.capability] = draft.frame
             yield self._kernel(draft, use)
         yield from self._mixed(settled)
 
@@ -265,12 +268,11 @@ class _Reader:
         return Damage(place=self._at(line), message=message)
 
 
-# A log of more items than this is passed on as it is: no build is so large.
-_MAX_HELD = 200_000
-
-
 def without_superseded(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield *items* of a log but for the kernels that a device link named again."""
+    """Yield *items* of a log but for the kernels that a device link named again.
+
+    Those of a log of more than any build has are passed on as they are.
+    """
     held = list(islice(items, _MAX_HELD))
     linked = {(k.name, k.capability) for k in held if _is(k, Source.NVLINK_LOG)}
     anywhere = {name for name, capability in linked if capability is None}
