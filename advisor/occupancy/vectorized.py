@@ -1,7 +1,6 @@
 """The scalar model's limits over numpy arrays; for whole grids of launches at once.
 
-Each function returns blocks per SM, at most what an SM can hold, in one byte each. Tests prove
-them equal to the scalar model.
+Blocks per SM are one byte each. Tests prove every limit equal to the scalar model's.
 """
 
 from __future__ import annotations
@@ -14,11 +13,13 @@ import numpy as np
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.limits import RegisterAllocation, SharedMode
 from gpuadvise.advisor.occupancy import allocation
+from gpuadvise.advisor.occupancy.block_sizes import GUIDE_RANGE
 from gpuadvise.advisor.occupancy.checks import first_fault
 from gpuadvise.advisor.occupancy.launch import GlobalCaching
+from gpuadvise.advisor.occupancy.tiers import IMPOSSIBLE, ROOM, Tier, coded, room
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 Ints: TypeAlias = "NDArray[np.int64]"
 Blocks: TypeAlias = "NDArray[np.uint8]"
+# A resource that sets no limit; no SM has as many slots for blocks.
+NO_LIMIT = 255
 
 
 def axis(launch: Launch, name: str, axes: Mapping[str, ArrayLike]) -> Ints:
@@ -60,26 +63,54 @@ def least(*parts: Blocks) -> Blocks:
     return joined
 
 
-def block_limit(limits: Limits, launch: Launch, threads: Ints, count: Ints | None) -> Blocks:
-    """Return the blocks that warps, block slots and registers allow together."""
+def block_limits(limits: Limits, launch: Launch, axes: Mapping[str, ArrayLike]) -> list[Blocks]:
+    """Return what each of RESOURCES allows, over its own axes; NO_LIMIT where it sets none."""
+    threads, count = axis(launch, "threads", axes), registers_axis(launch, axes)
+    dynamic = axis(launch, "dynamic_shared", axes)
+    by_warps, by_registers = _warps_and_registers(limits, launch, threads, count)
+    return [
+        by_warps,
+        np.asarray(limits.max_blocks_per_sm, dtype=np.uint8),
+        by_registers,
+        _shared_limit(limits, launch, axis(launch, "static_shared", axes), dynamic),
+        _barrier_limit(limits, axis(launch, "barriers", axes)),
+    ]
+
+
+def allowed(limits: Limits, launch: Launch, axes: Mapping[str, ArrayLike]) -> Blocks:
+    """Return 0 where a check that sets no limit on blocks forbids the launch, else NO_LIMIT."""
+    threads, barriers = axis(launch, "threads", axes), axis(launch, "barriers", axes)
+    started = barriers <= limits.named_barriers_per_block
+    if launch.max_threads is not None:
+        started = started & (threads <= launch.max_threads)
+    if _forbidden(limits, launch):
+        started = np.zeros_like(started)
+    return np.where(started, NO_LIMIT, 0).astype(np.uint8)
+
+
+def _warps_and_registers(
+    limits: Limits, launch: Launch, threads: Ints, count: Ints | None
+) -> tuple[Blocks, Blocks]:
     warps = -(-threads // limits.warp_size)
+    by_warps = limits.max_warps_per_sm // warps
+    in_halves = _halved(limits.max_warps_per_sm, 2, warps)
     halves = launch.caching is not GlobalCaching.OFF and limits.partitioned_global_caching
-    whole = _by_registers(limits, warps, count)
-    held = np.minimum(limits.max_warps_per_sm // warps, whole)
-    if halves:
-        half = np.minimum(_halved(limits.max_warps_per_sm, 2, warps), whole)
-        if count is not None:
-            by_halves = np.where(whole > 0, _by_halves(limits, warps, count), 0)
-            strict = launch.caching is GlobalCaching.STRICT
-            half = np.where((by_halves > 0) | strict, np.minimum(half, by_halves), held)
-        held = half
-    largest = min(limits.max_threads_per_block, launch.max_threads or limits.max_threads_per_block)
-    return _capped(limits, np.where(threads <= largest, held, 0))
-
-
-def _by_registers(limits: Limits, warps: Ints, count: Ints | None) -> Ints:
     if count is None:
-        return np.asarray(limits.max_blocks_per_sm, dtype=np.int64)
+        held = in_halves if halves else by_warps
+        by_registers: Ints = np.asarray(NO_LIMIT, dtype=np.int64)
+    else:
+        held, by_registers = by_warps, _by_registers(limits, warps, count)
+        if halves:
+            by_halves = _by_halves(limits, warps, count)
+            confined = (by_halves > 0) | (launch.caching is GlobalCaching.STRICT)
+            held = np.where(confined | (by_registers == 0), in_halves, by_warps)
+            within = np.where(confined, by_halves, by_registers)
+            by_registers = np.where(by_registers > 0, within, 0)
+    held = np.where(threads <= limits.max_threads_per_block, held, 0)
+    return _capped(held), by_registers.astype(np.uint8) if count is None else _capped(by_registers)
+
+
+def _by_registers(limits: Limits, warps: Ints, count: Ints) -> Ints:
     if limits.register_allocation is RegisterAllocation.BLOCK:
         pairs = _up(warps, limits.warp_allocation_granularity)
         charged = _up(pairs * limits.warp_size * count, limits.register_allocation_unit)
@@ -116,8 +147,7 @@ def _halved(have: int, halves: int, each: Ints) -> Ints:
     return have // halves // each * halves
 
 
-def shared_limit(limits: Limits, launch: Launch, static: Ints, dynamic: Ints) -> Blocks:
-    """Return the blocks that shared memory allows."""
+def _shared_limit(limits: Limits, launch: Launch, static: Ints, dynamic: Ints) -> Blocks:
     reserve = limits.shared_memory_reserved_per_block
     block = _up(static + dynamic + reserve, limits.shared_memory_allocation_unit)
     most = launch.max_dynamic_shared
@@ -130,8 +160,8 @@ def shared_limit(limits: Limits, launch: Launch, static: Ints, dynamic: Ints) ->
     if most is not None:
         fits &= dynamic <= most
     held = _capacity(limits, launch, block) // np.maximum(block, 1)
-    held = np.where(block > 0, held, limits.max_blocks_per_sm)
-    return _capped(limits, np.where(fits, held, 0))
+    by_size = _capped(np.where(fits, held, 0))
+    return np.where(fits & (block == 0), NO_LIMIT, by_size).astype(np.uint8)
 
 
 def _capacity(limits: Limits, launch: Launch, block: Ints) -> Ints:
@@ -148,14 +178,11 @@ def _capacity(limits: Limits, launch: Launch, block: Ints) -> Ints:
             assert_never(other)
 
 
-def barrier_limit(limits: Limits, launch: Launch, barriers: Ints) -> Blocks:
-    """Return the blocks that barriers allow; 0 everywhere if cluster or grid forbid the launch."""
-    have = limits.max_blocks_per_sm
-    held: Ints = np.full_like(barriers, have)
-    if limits.barrier_limit_applied and limits.barriers_per_sm is not None:
-        held = np.where(barriers > 0, limits.barriers_per_sm // np.maximum(barriers, 1), have)
-    held = np.where(barriers <= limits.named_barriers_per_block, held, 0)
-    return _capped(limits, np.zeros_like(held) if _forbidden(limits, launch) else held)
+def _barrier_limit(limits: Limits, barriers: Ints) -> Blocks:
+    if not limits.barrier_limit_applied or limits.barriers_per_sm is None:
+        return np.asarray(NO_LIMIT, dtype=np.uint8)
+    held = _capped(limits.barriers_per_sm // np.maximum(barriers, 1))
+    return np.where(barriers > 0, held, NO_LIMIT).astype(np.uint8)
 
 
 def _forbidden(limits: Limits, launch: Launch) -> bool:
@@ -176,8 +203,9 @@ def _up(values: Ints, unit: int) -> Ints:
     return -(-values // unit) * unit
 
 
-def _capped(limits: Limits, blocks: Ints) -> Blocks:
-    return np.minimum(blocks, limits.max_blocks_per_sm).astype(np.uint8)
+def _capped(blocks: Ints) -> Blocks:
+    # More blocks than an SM has slots for never are the answer, nor a limit that ties with it.
+    return np.minimum(blocks, NO_LIMIT - 1).astype(np.uint8)
 
 
 # The fields of a launch that may vary.
@@ -212,17 +240,73 @@ def sweep(limits: Limits, launch: Launch, **axes: ArrayLike) -> Sweep:
     unknown = sorted(set(axes) - set(AXES))
     if unknown:
         raise BadInput(f"{unknown[0]} is not an axis of a sweep.", hint=f"Axes: {', '.join(AXES)}.")
-    threads = axis(launch, "threads", axes)
-    memory = shared_limit(
-        limits,
-        launch,
-        axis(launch, "static_shared", axes),
-        axis(launch, "dynamic_shared", axes),
-    )
-    blocks = block_limit(limits, launch, threads, registers_axis(launch, axes))
-    barriers = barrier_limit(limits, launch, axis(launch, "barriers", axes))
+    parts = block_limits(limits, launch, axes)
     return Sweep(
-        blocks_per_sm=least(blocks, memory, barriers),
-        warps_per_block=warp_slots(limits, threads),
+        blocks_per_sm=least(*parts, allowed(limits, launch, axes)),
+        warps_per_block=warp_slots(limits, axis(launch, "threads", axes)),
         max_warps_per_sm=limits.max_warps_per_sm,
     )
+
+
+def codes(
+    limits: Limits, launch: Launch, axes: Sequence[tuple[str, Sequence[int]]]
+) -> NDArray[np.int32]:
+    """Return the coded answers (see tiers.py) of all combinations of *axes*."""
+    grid = np.ix_(*(np.asarray(values, dtype=np.int64) for _, values in axes))
+    open_axes = {name: values for (name, _), values in zip(axes, grid, strict=True)}
+    parts = block_limits(limits, launch, open_axes)
+    blocks = least(*parts, allowed(limits, launch, open_axes))
+    blocks = np.broadcast_to(blocks, [len(values) for _, values in axes])
+    bits = np.zeros(blocks.shape, dtype=np.uint8)
+    for index, part in enumerate(parts):
+        bits |= (part == blocks).view(np.uint8) << index
+    warps = warp_slots(limits, axis(launch, "threads", open_axes))
+    answers = coded(blocks, warps.astype(np.int32), bits.astype(np.int32))
+    return np.where(blocks > 0, answers, IMPOSSIBLE)
+
+
+def tiers(
+    limits: Limits, launch: Launch, axes: Sequence[tuple[str, Sequence[int]]]
+) -> Iterator[Tier]:
+    """Yield the tiers of all combinations of *axes*."""
+    grid = np.ix_(*(np.asarray(values, dtype=np.int64) for _, values in axes))
+    answers = sweep(
+        limits, launch, **{name: axis for (name, _), axis in zip(axes, grid, strict=True)}
+    )
+    shape = [len(values) for _, values in axes]
+    warps = np.broadcast_to(answers.warps_per_sm, shape).ravel()
+    order = np.argsort(warps, kind="stable")
+    places = np.unravel_index(order, shape)
+    columns = [np.asarray(v, dtype=np.int64)[at] for (_, v), at in zip(axes, places, strict=True)]
+    counts = np.bincount(warps)
+    held = np.flatnonzero(counts)
+    starts = np.cumsum(counts)[held] - counts[held]
+    lows = [np.minimum.reduceat(column, starts).tolist() for column in columns]
+    highs = [np.maximum.reduceat(column, starts).tolist() for column in columns]
+    names = [name for name, _ in axes]
+    fullest = [column[starts[-1] :] for column in columns]
+    for index, resident in enumerate(held.tolist()):
+        yield Tier(
+            warps_per_sm=resident,
+            launches=int(counts[resident]),
+            spans=[(low[index], high[index]) for low, high in zip(lows, highs, strict=True)],
+            roomiest={
+                name: _roomiest(fullest, room(names, name))
+                for name in ROOM
+                if name in names and resident == held[-1]
+            },
+        )
+
+
+def _roomiest(columns: list[Ints], order: room) -> tuple[int, ...]:
+    """Return the launch, of the values in *columns*, that *order* puts last."""
+    keys = [columns[place] for place in order.places]
+    if order.block is not None:
+        threads = columns[order.block]
+        of_the_guide = (threads >= GUIDE_RANGE.start) & (threads < GUIDE_RANGE.stop)
+        keys += [of_the_guide.astype(np.int64), -threads]
+    kept = np.arange(len(columns[0]))
+    for key in keys:
+        of_kept = key[kept]
+        kept = kept[of_kept == of_kept.max()]
+    return tuple(int(column[kept[0]]) for column in columns)

@@ -16,6 +16,7 @@ EXAMPLES = """\
   gpuadvise occupancy --regs 72 --block 16x16 --smem 16K --grid 4096
   gpuadvise occupancy --regs 64 --block 256 --gpu a100 --get occupancy
   gpuadvise occupancy --regs 64 --block 256 --sweep block --show
+  gpuadvise occupancy --sweep regs=32:128:8 --sweep block=64:512:64 --gpu h100
   gpuadvise occupancy --batch kernels.csv --gpu l4 --fail-under 50%"""
 
 
@@ -40,9 +41,11 @@ def command(
     device: options.Live = None,
     snapshot: options.Snapshot = None,
     sweep: Annotated[
-        Text,
+        list[str] | None,
         pick(
-            "sweep", "Vary block, regs or smem.", complete=completion.words("block", "regs", "smem")
+            "sweep",
+            "Vary block, regs, smem or barriers: regs=32:64:8.",
+            complete=completion.words("block", "regs", "smem", "barriers"),
         ),
     ] = None,
     show: Annotated[
@@ -59,8 +62,8 @@ def command(
     get: options.Get = None,
 ) -> Exit:
     """Answer for one launch, a sweep of it, every capability, or a batch."""
-    if (show or plot is not None) and sweep is None and not all_cc and batch is None:
-        sweep = "block"
+    if (show or plot is not None) and not sweep and not all_cc and batch is None:
+        sweep = ["block"]
     request = OccupancyRequest(
         texts={
             "regs": regs,
@@ -77,7 +80,7 @@ def command(
             "no_opt_in": "true" if no_opt_in else None,
         },
         device={"gpu": gpu, "cc": cc, "device": device, "from": snapshot},
-        sweep=sweep,
+        sweep=tuple(sweep or ()),
         show=show,
         plot=plot,
         all_cc=all_cc,
@@ -91,9 +94,13 @@ def command(
         from gpuadvise.cli.occupancy.batch import run
 
         return run(request, request.batch)
+    if len(request.sweep) > 1:
+        from gpuadvise.cli.occupancy.launch_grid import run as run_grid
+
+        return run_grid(request)
     if request.all_cc:
         from gpuadvise.cli.occupancy.sweep import all_cc_answer as answer
-    elif request.sweep is not None:
+    elif request.sweep:
         from gpuadvise.cli.occupancy.sweep import sweep_answer as answer
     else:
         from gpuadvise.cli.occupancy.answer import answer

@@ -105,7 +105,7 @@ class OccupancyRequest:
 
     texts: Mapping[str, str | None]
     device: Mapping[str, str | None]
-    sweep: str | None
+    sweep: tuple[str, ...]
     show: bool
     plot: str | None
     all_cc: bool
@@ -122,7 +122,7 @@ class OccupancyRequest:
             "--plot": self.plot is not None,
         }
         many = {
-            "--sweep": self.sweep is not None,
+            "--sweep": bool(self.sweep),
             "--all-cc": self.all_cc,
             "--batch": self.batch is not None,
         }
@@ -138,7 +138,7 @@ class OccupancyRequest:
     def _check_one_answer(self, wanted: list[str]) -> None:
         if self.show and self.output.format not in (Format.TEXT, Format.MARKDOWN):
             raise BadInput("--show draws text; a table of the sweep needs no --show.")
-        if self.fail_under is not None and self.sweep is not None:
+        if self.fail_under is not None and self.sweep:
             raise BadInput("--fail-under judges one launch, not a --sweep.")
         if self.batch is not None and self.output.fields:
             raise BadInput("--get takes a field of one answer, not of a --batch.")

@@ -1,10 +1,11 @@
-"""``--sweep block|regs|smem``: one figure of a kernel varied, all others as given."""
+"""``--sweep WHAT``: one figure of a kernel varied, all others as given."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, assert_never
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from gpuadvise.advisor.catalogue import known_capabilities, limits_of
 from gpuadvise.advisor.errors import BadInput, Unavailable
@@ -13,6 +14,7 @@ from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.record import record
 from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.values import LARGEST_LAUNCH, whole
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Drawing, Line, Table, Tone
 from gpuadvise.cli.devices import device_block, device_line
@@ -20,7 +22,7 @@ from gpuadvise.cli.formats import Format
 from gpuadvise.cli.occupancy.answer import echo, flat
 from gpuadvise.cli.occupancy.request import question
 from gpuadvise.cli.occupancy.text import NOUNS, tone
-from gpuadvise.cli.options import flag
+from gpuadvise.cli.options import OPTIONS, flag, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,14 +46,38 @@ class Axis(StrEnum):
     BLOCK = "block"
     REGS = "regs"
     SMEM = "dynamic_smem"
+    BARRIERS = "barriers"
+
+    @property
+    def field(self) -> str:
+        """The field of Launch that varies."""
+        return _FIELDS[self]
 
 
-_SPELLED = {"block": Axis.BLOCK, "regs": Axis.REGS, "smem": Axis.SMEM, "dynamic_smem": Axis.SMEM}
+_FIELDS = {
+    Axis.BLOCK: "threads",
+    Axis.REGS: "registers",
+    Axis.SMEM: "dynamic_shared",
+    Axis.BARRIERS: "barriers",
+}
+_SPELLED = {**{axis.value: axis for axis in Axis}, "smem": Axis.SMEM}
 TITLES = {
     Axis.BLOCK: "Threads per block",
     Axis.REGS: "Registers per thread",
     Axis.SMEM: "Dynamic shared memory, bytes",
+    Axis.BARRIERS: "Named barriers",
 }
+_READ = {Axis.BLOCK: whole(1, LARGEST_LAUNCH)}  # others as their option reads them
+_STEP = {Axis.BLOCK: 32, Axis.REGS: 1, Axis.SMEM: _KIB, Axis.BARRIERS: 1}
+# Values of one axis; more are a slip of the keyboard.
+_MOST_VALUES = 1_000_000
+
+
+class SweptAxis(NamedTuple):
+    """An axis, and its values as the user gave them, rising; None: all that matter."""
+
+    axis: Axis
+    values: Sequence[int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,33 +88,88 @@ class Point:
     occupancy: Occupancy
 
 
-def axis(text: str) -> Axis:
-    """Return the axis that ``--sweep`` names; raises BadInput."""
-    found = _SPELLED.get(text.strip().lower())
-    if found is None:
-        raise BadInput(f"--sweep: {quoted(text)} cannot be swept.", hint="Use block, regs or smem.")
-    return found
+def sweep_axes(texts: Iterable[str]) -> list[SweptAxis]:
+    """Return what each ``--sweep`` asks for; raises BadInput."""
+    found: dict[Axis, SweptAxis] = {}
+    for text in texts:
+        what, given, values = text.partition("=")
+        by = _SPELLED.get(what.strip().lower().replace("-", "_"))
+        if by is None:
+            raise BadInput(
+                f"--sweep: {quoted(what)} cannot be swept.",
+                hint="Use block, regs, smem or barriers; with values as in regs=32:128:8.",
+            )
+        if by in found:
+            raise BadInput(f"--sweep: {what.strip()} is swept twice.")
+        found[by] = SweptAxis(by, _values(by, values) if given else None)
+    return list(found.values())
 
 
-def swept(limits: Limits, launch: Launch, by: Axis) -> tuple[Point, ...]:
-    """Return the answer at every value of *by* that makes a difference, the smallest first.
+def _values(by: Axis, text: str) -> Sequence[int]:
+    """Return the values of ``32:1024:32`` or ``64,128,256``; raises BadInput."""
+    spans = [_span(by, part) for part in text.split(",")]
+    if sum(map(len, spans)) > _MOST_VALUES:
+        raise BadInput(
+            f"--sweep: {by}={quoted(text)} is more than {_MOST_VALUES:,} values.",
+            hint="Give a larger step.",
+        )
+    return spans[0] if len(spans) == 1 else sorted(set(chain(*spans)))
 
-    Block sizes are whole warps. Shared memory is in steps of 1 KiB and at the exact sizes
+
+def _span(by: Axis, text: str) -> range:
+    label = f"--sweep {by}"
+    read = _READ.get(by, OPTIONS[by.value].read)
+    bounds = [named(label, read, part) for part in text.split(":")[:4]]
+    if len(bounds) > 3:
+        raise BadInput(f"{label}: {quoted(text)} is not LOW:HIGH:STEP.", hint=_SPANS)
+    low, high = bounds[0], bounds[min(1, len(bounds) - 1)]
+    step = bounds[2] if len(bounds) > 2 else _STEP[by]
+    if high < low or not step:
+        why = "has a step of 0" if not step else "ends before it begins"
+        raise BadInput(f"{label}: {quoted(text)} {why}.", hint=_SPANS)
+    return range(low, high + 1, step)
+
+
+_SPANS = "Write a list as 64,128,256 or a range as 32:1024:32; its last value counts."
+
+
+def swept(
+    limits: Limits, launch: Launch, by: Axis, values: Sequence[int] | None = None
+) -> tuple[Point, ...]:
+    """Return the answer at each of *values*, or at every one that makes a difference.
+
+    Block sizes are then whole warps. Shared memory is in steps of 1 KiB and at the exact sizes
     where a block is lost.
     """
+    if values is None:
+        values = everything(limits, launch, by)
+        if by is Axis.SMEM:
+            values = sorted({*values, *_edges(limits, launch)})
+    return tuple(
+        Point(value=n, occupancy=occupancy(limits, _varied(launch, by, n))) for n in values
+    )
+
+
+def everything(limits: Limits, launch: Launch, by: Axis) -> range:
+    """Return the values of *by* that a launch can have, in the steps that matter."""
     match by:
         case Axis.BLOCK:
-            sizes = range(limits.warp_size, limits.max_threads_per_block + 1, limits.warp_size)
-            launches = [(n, replace(launch, threads=n, block_dim=None)) for n in sizes]
+            return range(limits.warp_size, limits.max_threads_per_block + 1, limits.warp_size)
         case Axis.REGS:
-            counts = range(1, limits.max_registers_per_thread + 1)
-            launches = [(n, replace(launch, registers=n)) for n in counts]
+            return range(1, limits.max_registers_per_thread + 1)
         case Axis.SMEM:
-            sizes_in_bytes = sorted(_shared_sizes(limits, launch))
-            launches = [(n, replace(launch, dynamic_shared=n)) for n in sizes_in_bytes]
+            return range(0, _most_dynamic(limits, launch) + 1, _KIB)
+        case Axis.BARRIERS:
+            return range(1, limits.named_barriers_per_block + 1)
         case other:
             assert_never(other)
-    return tuple(Point(value=n, occupancy=occupancy(limits, launch)) for n, launch in launches)
+
+
+def _varied(launch: Launch, by: Axis, value: int) -> Launch:
+    if by is Axis.BLOCK:
+        return replace(launch, threads=value, block_dim=None)
+    change: dict[str, Any] = {by.field: value}
+    return replace(launch, **change)
 
 
 def rows(points: Iterable[Point], by: Axis) -> list[dict[str, Any]]:
@@ -96,25 +177,32 @@ def rows(points: Iterable[Point], by: Axis) -> list[dict[str, Any]]:
     return [{by.value: point.value, **record(point.occupancy)} for point in points]
 
 
-def stairs(points: Iterable[Point], by: Axis) -> list[tuple[int, int, Occupancy]]:
+def stairs(
+    points: Iterable[Point], by: Axis, *, edges: bool = True
+) -> list[tuple[int, int, Occupancy]]:
     """Return runs of points with one answer: first and last value, and the first's answer.
 
-    A run of bytes begins right behind the last, for a block is lost there and not at the KiB.
+    With *edges* among the points a run of bytes begins right behind the last, for a block is
+    lost there and not at the KiB.
     """
     runs: list[tuple[int, int, Occupancy]] = []
     for point in points:
         if runs and _same(runs[-1][2], point.occupancy, by):
             runs[-1] = (runs[-1][0], point.value, runs[-1][2])
         else:
-            first = runs[-1][1] + 1 if runs and by is Axis.SMEM else point.value
+            follows = edges and runs and by is Axis.SMEM
+            first = runs[-1][1] + 1 if follows else point.value
             runs.append((first, point.value, point.occupancy))
     return runs
 
 
-def _shared_sizes(limits: Limits, launch: Launch) -> Iterator[int]:
+def _most_dynamic(limits: Limits, launch: Launch) -> int:
     optin = limits.shared_memory_per_block_optin if launch.optin else 0
-    most = max(limits.shared_memory_per_block, optin) - launch.static_shared
-    yield from range(0, most + 1, _KIB)
+    return max(0, max(limits.shared_memory_per_block, optin) - launch.static_shared)
+
+
+def _edges(limits: Limits, launch: Launch) -> Iterator[int]:
+    """Yield the most dynamic memory that keeps each number of blocks."""
     for blocks in range(1, limits.max_blocks_per_sm + 1):
         edge = dynamic_shared_budget(limits, launch, blocks)
         if edge is not None:
@@ -139,11 +227,13 @@ _ANSWER = (
 )
 
 
-def curve(device: Device, points: Sequence[Point], by: Axis, current: int | None) -> list[Block]:
+def curve(
+    device: Device, points: Sequence[Point], by: Axis, current: int | None, *, edges: bool = True
+) -> list[Block]:
     """Return the steps of the staircase; the step of the *current* value is marked."""
     table = Table(
         columns=(Column(TITLES[by], right=True), *_ANSWER),
-        rows=tuple(_run(*run, current) for run in stairs(points, by)),
+        rows=tuple(_run(*run, current) for run in stairs(points, by, edges=edges)),
     )
     return [Line(f"{TITLES[by]} on {device_line(device)}", Tone.STRONG), table]
 
@@ -177,12 +267,12 @@ def _cells(occupancy: Occupancy) -> tuple[Cell, ...]:
 
 def sweep_answer(request: OccupancyRequest) -> Answer:
     """Return the answer; the swept option need not be given. Raises BadInput or Unavailable."""
-    by = axis(request.sweep or "")
+    ((by, values),) = sweep_axes(request.sweep)
     given = request.texts[by] is not None
     texts = request.texts if given else {**request.texts, by.value: "1"}
     launch = question(texts, flag)
     choice = request.choice()
-    points = swept(choice.device.limits, launch.launch, by)
+    points = swept(choice.device.limits, launch.launch, by, values)
     table = rows(points, by)
 
     own = _value(launch.launch, by) if given else None
@@ -193,7 +283,7 @@ def sweep_answer(request: OccupancyRequest) -> Answer:
         save(request.plot, title, lambda axes: draw(axes, points, by, own))
 
     def blocks() -> Sequence[Block]:
-        drawn = curve(choice.device, points, by, own)
+        drawn = curve(choice.device, points, by, own, edges=values is None)
         if not request.show:
             return drawn
         from shutil import get_terminal_size
@@ -219,6 +309,8 @@ def _value(launch: Launch, by: Axis) -> int:
             return launch.registers or 0
         case Axis.SMEM:
             return launch.dynamic_shared
+        case Axis.BARRIERS:
+            return launch.barriers
 
 
 _HEIGHT = 17
@@ -259,7 +351,7 @@ def draw(axes: Axes, points: Sequence[Point], by: Axis, current: int | None) -> 
     if by is Axis.SMEM:
         axes.step(values, shares, where="pre")
     else:  # block sizes and registers are whole: nothing lies between two of them
-        axes.bar(values, shares, width=0.8 * (values[1] - values[0]))
+        axes.bar(values, shares, width=0.8 * (values[1] - values[0] if len(values) > 1 else 1))
     if current is not None:
         axes.axvline(current, color="C3", label=f"this launch: {current:,}")
         axes.legend()
