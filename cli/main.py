@@ -12,6 +12,7 @@ from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.prose import SHOWN
 from gpuadvise.cli.emit import ClosedPipe, complain, stream
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.head_start import start_drivers
 from gpuadvise.cli.streams import prepare
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def run() -> int:
     gc.set_threshold(_FIRST_COLLECTION)
     prepare()
     try:
+        start_drivers(sys.argv[1:])
         return main()
     except Exception as fault:  # ours, or the system's: one sentence, and no threshold's exit code
         if os.environ.get(_SHOW_FAULTS):

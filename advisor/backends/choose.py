@@ -27,8 +27,14 @@ class Depth(StrEnum):
     """How much a live GPU is asked before a command goes on."""
 
     IDENTITY = "identity"  # which it is; the catalogue knows the rest
-    FACTS = "facts"
+    NVML = "nvml"  # what NVML alone tells: the CUDA driver takes several times as long to start
+    NVML_LIVE = "nvml-live"  # that, and what it does now
+    FACTS = "facts"  # what NVML and the CUDA driver tell
     TELEMETRY = "telemetry"  # facts, and what it does now
+
+
+_BY_NVML = (Depth.NVML, Depth.NVML_LIVE)
+_LIVE = (Depth.NVML_LIVE, Depth.TELEMETRY)
 
 
 class Choice(NamedTuple):
@@ -165,14 +171,18 @@ First = tuple["Gpu | None", "Machine | None", tuple[str, ...]]
 
 def machine_at(depth: Depth, environ: Mapping[str, str]) -> Machine:
     """Return the GPUs of this machine; for their identity the CUDA driver is a last resort."""
-    from gpuadvise.advisor.backends.live import identities, live_machine
+    from gpuadvise.advisor.backends.live import identities, live_machine, managed
     from gpuadvise.advisor.backends.merge import merged
 
     if depth is Depth.IDENTITY:
         machine = merged(identities(), None, environ)
         if machine.gpus and all(gpu.device.id or gpu.identity.mig for gpu in machine.gpus):
             return machine
-    return live_machine(telemetry=depth is Depth.TELEMETRY, environ=environ)
+    if depth in _BY_NVML:
+        machine = merged(managed(telemetry=depth is Depth.NVML_LIVE), None, environ)
+        if machine.gpus:
+            return machine
+    return live_machine(telemetry=depth in _LIVE, environ=environ)
 
 
 def first_visible(depth: Depth, environ: Mapping[str, str]) -> First:
@@ -183,6 +193,10 @@ def first_visible(depth: Depth, environ: Mapping[str, str]) -> First:
         for ask in (kernel_list.listed, live.identities):
             if first := _first(ask(), environ):
                 return first
+    if depth in _BY_NVML and (
+        first := _first(live.managed(telemetry=depth is Depth.NVML_LIVE), environ)
+    ):
+        return first
     return _by_driver(depth, environ)
 
 
@@ -204,7 +218,7 @@ def _first(report: NvmlReport, environ: Mapping[str, str]) -> First | None:
 def _by_driver(depth: Depth, environ: Mapping[str, str]) -> First:
     from gpuadvise.advisor.backends.live import live_machine
 
-    machine = live_machine(telemetry=depth is Depth.TELEMETRY, environ=environ)
+    machine = live_machine(telemetry=depth in _LIVE, environ=environ)
     numbered = [gpu for gpu in machine.gpus if gpu.identity.cuda_index is not None]
     first = min(numbered, key=lambda gpu: gpu.identity.cuda_index or 0, default=None)
     gpu = first or next(iter(machine.gpus), None)

@@ -1,28 +1,85 @@
 """The CUDA driver's device attributes, read without creating a context.
 
 ``cuInit`` can hang or crash on a sick machine and makes a later fork unusable, so this runs
-in a process of its own: see ``probe``.
+in a process of its own: see ``probe``. The library is called directly: loading the bindings of
+cuda-python takes longer than all the questions asked here.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import sys
 from typing import Any
 
-from gpuadvise.advisor.backends.readings import DriverGpu, DriverReport
+from gpuadvise.advisor.backends.readings import DriverGpu, DriverPeer, DriverReport
 
-_PREFIX = "CU_DEVICE_ATTRIBUTE_"
+_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+# CUdevice_attribute of cuda.h, those that an answer rests on.
+ATTRIBUTES = {
+    "max_threads_per_block": 1,
+    "max_block_dim_x": 2,
+    "max_block_dim_y": 3,
+    "max_block_dim_z": 4,
+    "max_grid_dim_x": 5,
+    "max_grid_dim_y": 6,
+    "max_grid_dim_z": 7,
+    "max_shared_memory_per_block": 8,
+    "total_constant_memory": 9,
+    "warp_size": 10,
+    "max_pitch": 11,
+    "max_registers_per_block": 12,
+    "clock_rate": 13,
+    "texture_alignment": 14,
+    "multiprocessor_count": 16,
+    "kernel_exec_timeout": 17,
+    "integrated": 18,
+    "can_map_host_memory": 19,
+    "surface_alignment": 30,
+    "concurrent_kernels": 31,
+    "ecc_enabled": 32,
+    "memory_clock_rate": 36,
+    "global_memory_bus_width": 37,
+    "l2_cache_size": 38,
+    "max_threads_per_multiprocessor": 39,
+    "async_engine_count": 40,
+    "unified_addressing": 41,
+    "texture_pitch_alignment": 51,
+    "compute_capability_major": 75,
+    "compute_capability_minor": 76,
+    "stream_priorities_supported": 78,
+    "max_shared_memory_per_multiprocessor": 81,
+    "max_registers_per_multiprocessor": 82,
+    "managed_memory": 83,
+    "pageable_memory_access": 88,
+    "concurrent_managed_access": 89,
+    "compute_preemption_supported": 90,
+    "cooperative_launch": 95,
+    "max_shared_memory_per_block_optin": 97,
+    "pageable_memory_access_uses_host_page_tables": 100,
+    "max_blocks_per_multiprocessor": 106,
+    "max_persisting_l2_cache_size": 108,
+    "reserved_shared_memory_per_block": 111,
+    "memory_pools_supported": 115,
+    "gpu_direct_rdma_supported": 116,
+    "cluster_launch": 120,
+    "host_numa_id": 134,
+}
+# CUdevice_P2PAttribute of cuda.h.
+_ACCESS, _ATOMICS = 2, 3
+_NO_DEVICE = 100
+# CUresult of cuda.h; other codes are named by the driver itself.
 _WORDS = {
-    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "the CUDA library and the loaded kernel driver have "
-    "different versions: restart after a driver update, or restart the container",
-    "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE": "the CUDA compatibility package does not "
-    "support this GPU: remove it, or update the driver",
-    "CUDA_ERROR_SYSTEM_NOT_READY": "the system is not ready; on NVSwitch machines the fabric "
-    "manager must run",
-    "CUDA_ERROR_UNKNOWN": "the driver answered Unknown Error; inside a container this often "
-    "means that it was started without access to the GPU",
-    "CUDA_ERROR_INVALID_VALUE": "this driver does not know the attribute",
-    "CUDA_ERROR_NOT_SUPPORTED": "this GPU or driver does not offer it",
-    "CUDA_ERROR_INVALID_DEVICE": "the driver no longer knows this GPU",
+    1: "this driver does not know the attribute",
+    101: "the driver no longer knows this GPU",
+    801: "this GPU or driver does not offer it",
+    802: "the system is not ready; on NVSwitch machines the fabric manager must run",
+    803: "the CUDA library and the loaded kernel driver have different versions: restart after "
+    "a driver update, or restart the container",
+    804: "the CUDA compatibility package does not support this GPU: remove it, or update the "
+    "driver",
+    999: "the driver answered Unknown Error; inside a container this often means that it was "
+    "started without access to the GPU",
 }
 
 
@@ -37,34 +94,36 @@ class _NoDevice(_Refused):
 def report() -> DriverReport:
     """Return what the CUDA driver tells a program that starts in this environment."""
     try:
-        from cuda.bindings import driver as cuda
-    except ImportError as error:
-        return DriverReport(problem=f"The CUDA bindings cannot be used: {error}.")
+        cuda = ctypes.CDLL(_LIBRARY)
+    except OSError as error:
+        return DriverReport(problem=f"The CUDA driver's library cannot be loaded: {error}.")
     try:
-        version = _call(cuda.cuDriverGetVersion)
+        version = _number(cuda, "cuDriverGetVersion")
         gpus = tuple(_gpu(cuda, n) for n in range(_count(cuda)))
     except _Refused as error:
         return DriverReport(problem=f"The CUDA driver does not start: {error}.")
-    return DriverReport(cuda_version=f"{version // 1000}.{version % 1000 // 10}", gpus=gpus)
+    return DriverReport(
+        cuda_version=f"{version // 1000}.{version % 1000 // 10}", gpus=_with_peers(cuda, gpus)
+    )
 
 
 def _count(cuda: Any) -> int:
     try:
-        _call(cuda.cuInit, 0)
+        _call(cuda, "cuInit", 0)
     except _NoDevice:
         return 0
-    return int(_call(cuda.cuDeviceGetCount))
+    return _number(cuda, "cuDeviceGetCount")
 
 
 def _gpu(cuda: Any, index: int) -> DriverGpu:
-    device = _call(cuda.cuDeviceGet, index)
+    device = _number(cuda, "cuDeviceGet", index)
     attributes, reasons = _attributes(cuda, device)
     facts: dict[str, Any] = {}
     for name, question in (
-        ("name", lambda: _text(_call(cuda.cuDeviceGetName, 256, device))),
+        ("name", lambda: _text(cuda, "cuDeviceGetName", device)),
         ("uuid", lambda: _uuid(cuda, device)),
-        ("pci_bus_id", lambda: _text(_call(cuda.cuDeviceGetPCIBusId, 32, device))),
-        ("memory_bytes", lambda: int(_call(cuda.cuDeviceTotalMem, device))),
+        ("pci_bus_id", lambda: _text(cuda, "cuDeviceGetPCIBusId", device)),
+        ("memory_bytes", lambda: _bytes(cuda, device)),
     ):
         try:
             facts[name] = question()
@@ -73,40 +132,82 @@ def _gpu(cuda: Any, index: int) -> DriverGpu:
     return DriverGpu(cuda_index=index, attributes=attributes, reasons=reasons, **facts)
 
 
-def _attributes(cuda: Any, device: Any) -> tuple[dict[str, int], dict[str, str]]:
+def _attributes(cuda: Any, device: int) -> tuple[dict[str, int], dict[str, str]]:
     values: dict[str, int] = {}
     reasons: dict[str, str] = {}
-    for attribute in cuda.CUdevice_attribute:
-        name = attribute.name.removeprefix(_PREFIX).lower()
-        if name == "max":  # the count of attributes, not one of them
-            continue
+    for name, attribute in ATTRIBUTES.items():
         try:
-            values[name] = int(_call(cuda.cuDeviceGetAttribute, attribute, device))
+            values[name] = _number(cuda, "cuDeviceGetAttribute", attribute, device)
         except _Refused as error:
             reasons[name] = str(error)
     return values, reasons
 
 
-def _call(function: Any, *args: Any) -> Any:
-    """Return what *function* gives beside its success code; raises _Refused."""
-    try:
-        code, *values = function(*args)
-    except RuntimeError as error:  # no library, or one without this function
-        raise _Refused(str(error).split("\n", 1)[0].rstrip(".")) from None
-    if code.name == "CUDA_ERROR_NO_DEVICE":
-        raise _NoDevice
-    if int(code):
-        raise _Refused(_WORDS.get(code.name, code.name))
-    return values[0] if values else None
+def _with_peers(cuda: Any, gpus: tuple[DriverGpu, ...]) -> tuple[DriverGpu, ...]:
+    """Return *gpus*, each with what it can do with the memory of every other."""
+    from dataclasses import replace
+
+    indices = [gpu.cuda_index for gpu in gpus]
+    return tuple(
+        replace(gpu, peers=tuple(_peer(cuda, gpu.cuda_index, n) for n in indices
+                                 if n != gpu.cuda_index))
+        for gpu in gpus
+    )  # fmt: skip
 
 
-def _uuid(cuda: Any, device: Any) -> str:
-    # The second version tells MIG slices apart; from CUDA 13 on it carries the plain name.
-    get = getattr(cuda, "cuDeviceGetUuid_v2", None) or cuda.cuDeviceGetUuid
-    digits = bytes(_call(get, device).bytes).hex()
+def _peer(cuda: Any, index: int, peer: int) -> DriverPeer:
+    def says(attribute: int) -> bool | None:
+        try:
+            return bool(_number(cuda, "cuDeviceGetP2PAttribute", attribute, index, peer))
+        except _Refused:
+            return None
+
+    return DriverPeer(cuda_index=peer, access=says(_ACCESS), atomics=says(_ATOMICS))
+
+
+def _number(cuda: Any, function: str, *args: int) -> int:
+    """Return the whole number that *function* writes to the place given first."""
+    place = ctypes.c_int()
+    _call(cuda, function, ctypes.byref(place), *args)
+    return place.value
+
+
+def _text(cuda: Any, function: str, device: int) -> str:
+    place = ctypes.create_string_buffer(256)
+    _call(cuda, function, place, len(place), device)
+    return place.value.decode(errors="replace")
+
+
+def _bytes(cuda: Any, device: int) -> int:
+    place = ctypes.c_size_t()
+    _call(cuda, "cuDeviceTotalMem_v2", ctypes.byref(place), device)
+    return place.value
+
+
+def _uuid(cuda: Any, device: int) -> str:
+    place = ctypes.create_string_buffer(16)
+    # The second version tells MIG slices apart; drivers before 11.4 have the first alone.
+    second = hasattr(cuda, "cuDeviceGetUuid_v2")
+    _call(cuda, "cuDeviceGetUuid_v2" if second else "cuDeviceGetUuid", place, device)
+    digits = place.raw.hex()
     bounds = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
     return "GPU-" + "-".join(digits[start:end] for start, end in bounds)
 
 
-def _text(value: bytes) -> str:
-    return value.split(b"\0", 1)[0].decode(errors="replace")
+def _call(cuda: Any, function: str, *args: Any) -> None:
+    """Call *function*; raises _Refused with the driver's reason in words."""
+    try:
+        code = getattr(cuda, function)(*args)
+    except AttributeError:
+        raise _Refused(f"the driver has no function {function}") from None
+    if code == _NO_DEVICE:
+        raise _NoDevice
+    if code:
+        raise _Refused(_WORDS.get(code) or _name(cuda, code))
+
+
+def _name(cuda: Any, code: int) -> str:
+    name = ctypes.c_char_p()
+    with contextlib.suppress(AttributeError):
+        cuda.cuGetErrorName(code, ctypes.byref(name))
+    return name.value.decode(errors="replace") if name.value else f"error {code}"

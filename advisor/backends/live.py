@@ -46,6 +46,13 @@ def identities() -> NvmlReport:
     return nvml_report(*ask_all((Probe.NVML_IDENTITY,)))
 
 
+def managed(*, telemetry: bool = False) -> NvmlReport:
+    """Return all that NVML tells of the GPUs; the CUDA driver is not asked."""
+    from gpuadvise.advisor.backends.probe import Probe, ask_all
+
+    return nvml_report(*ask_all((Probe.NVML_LIVE if telemetry else Probe.NVML,)))
+
+
 def nvml_report(outcome: ProbeOutcome) -> NvmlReport:
     """Return NVML's report from what its probe printed."""
     from gpuadvise.advisor.backends.readings import NvmlReport

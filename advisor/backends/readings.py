@@ -52,6 +52,15 @@ class NvmlReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DriverPeer:
+    """What a program on one GPU can do with the memory of the GPU *cuda_index*."""
+
+    cuda_index: int
+    access: bool | None = None
+    atomics: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DriverGpu:
     """One GPU as the CUDA driver describes it to a program started here.
 
@@ -65,6 +74,7 @@ class DriverGpu:
     pci_bus_id: str | None = None
     memory_bytes: int | None = None
     attributes: Mapping[str, int] = field(default_factory=dict)
+    peers: tuple[DriverPeer, ...] = ()
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 

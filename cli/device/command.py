@@ -12,10 +12,11 @@ from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.head_start import nvml_knows
 from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, pick
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.backends.choose import Choice, Depth
     from gpuadvise.advisor.gpu import Machine
 
 EXAMPLES = """\
@@ -41,8 +42,10 @@ def command(
     sources = {"gpu": gpu, "cc": cc, "device": device, "from": from_file}
     _refuse(sources, all_gpus=all_gpus, telemetry=telemetry)
     options = {**sources, "all": all_gpus, "telemetry": telemetry}
-    answer = _all_gpus(options) if all_gpus else _one_gpu(options)
-    return emit(answer, Output(format=format, fields=tuple(get or ())))
+    fields = tuple(get or ())
+    depth = _depth(fields, telemetry=telemetry)
+    answer = _all_gpus(options) if all_gpus else _one_gpu(options, depth)
+    return emit(answer, Output(format=format, fields=fields))
 
 
 def _refuse(options: dict[str, str | None], *, all_gpus: bool, telemetry: bool) -> None:
@@ -53,8 +56,17 @@ def _refuse(options: dict[str, str | None], *, all_gpus: bool, telemetry: bool) 
         raise BadInput(f"--telemetry needs a live GPU; {fixed[0]} names none.")
 
 
-def _one_gpu(options: dict[str, Any]) -> Answer:
-    from gpuadvise.advisor.backends.choose import Depth, choose
+def _depth(fields: tuple[str, ...], *, telemetry: bool) -> Depth:
+    """Return how much to ask for *fields*; none means all of them."""
+    from gpuadvise.advisor.backends.choose import Depth
+
+    if nvml_knows(fields):
+        return Depth.NVML_LIVE if telemetry else Depth.NVML
+    return Depth.TELEMETRY if telemetry else Depth.FACTS
+
+
+def _one_gpu(options: dict[str, Any], depth: Depth) -> Answer:
+    from gpuadvise.advisor.backends.choose import choose
     from gpuadvise.advisor.gpu import Gpu, Identity
     from gpuadvise.advisor.snapshot import gpu_record
 
@@ -63,7 +75,7 @@ def _one_gpu(options: dict[str, Any]) -> Answer:
         cc=options["cc"],
         device=options["device"],
         from_file=options["from"],
-        depth=Depth.TELEMETRY if options["telemetry"] else Depth.FACTS,
+        depth=depth,
     )
     if choice.gpu is None and not _names_one(options):
         raise Unavailable(

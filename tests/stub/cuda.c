@@ -71,6 +71,17 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     return INVALID_VALUE;
 }
 
+int cuGetErrorName(int code, const char **name) {
+    *name = code == 201 ? "CUDA_ERROR_INVALID_CONTEXT" : NULL;
+    return *name ? OK : INVALID_VALUE;
+}
+/* With the mood "two" the GPUs reach each other's memory; atomics need a link of their own. */
+int cuDeviceGetP2PAttribute(int *value, int attribute, int from, int to) {
+    if (from == to) return 101;
+    *value = attribute == 2 ? 1 : mood("linked");
+    return OK;
+}
+
 typedef int (*Function)();
 int cuGetProcAddress_v2(const char *symbol, void **place, int version, unsigned long long flags,
                         int *found) {

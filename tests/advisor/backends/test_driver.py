@@ -53,24 +53,39 @@ def test_a_driver_that_does_not_start_is_one_sentence(moods, mood: str, words: s
     assert words in problem
 
 
-def test_missing_bindings_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+def test_attribute_numbers_are_those_of_the_bindings() -> None:
+    from cuda.bindings.driver import CUdevice_attribute
+
+    for name, number in driver.ATTRIBUTES.items():
+        assert int(getattr(CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name.upper()}")) == number
+
+
+def test_a_library_that_cannot_be_loaded_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "_LIBRARY", "libnowhere.so.1")
     problem = driver.report().problem
     assert problem is not None
-    assert problem.startswith("The CUDA bindings cannot be used: ")
+    assert problem.startswith("The CUDA driver's library cannot be loaded: ")
 
 
 def test_a_function_that_the_driver_lacks_is_one_sentence(
     moods, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cuda.bindings import driver as cuda
-
-    def missing(*args: object) -> None:
-        raise RuntimeError('Function "cuDriverGetVersion" not found.\nmore')
-
-    monkeypatch.setattr(cuda, "cuDriverGetVersion", missing)
+    monkeypatch.setattr(driver, "_LIBRARY", "libc.so.6")
     problem = driver.report().problem
-    assert problem == 'The CUDA driver does not start: Function "cuDriverGetVersion" not found.'
+    assert problem == (
+        "The CUDA driver does not start: the driver has no function cuDriverGetVersion."
+    )
+
+
+def test_peers_and_their_atomics(moods) -> None:
+    moods(cuda_moods="two,linked")
+    first, second = driver.report().gpus
+    assert [(peer.cuda_index, peer.access, peer.atomics) for peer in first.peers] == [
+        (1, True, True)
+    ]
+    assert second.peers[0].cuda_index == 0
+    moods(cuda_moods="two")
+    assert driver.report().gpus[0].peers[0].atomics is False
 
 
 def test_a_missing_library_is_one_sentence() -> None:
