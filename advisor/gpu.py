@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.telemetry import Telemetry
+    from gpuadvise.advisor.topology import Topology
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +28,41 @@ class Identity:
     """How a live GPU is addressed.
 
     ``index`` counts as nvidia-smi does (PCI order); ``cuda_index`` as a CUDA program started
-    here would (CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER applied), ``None`` if it sees none.
+    here would (CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER applied), ``None`` if it sees none:
+    ``hidden_because`` then says why. ``minor`` is N of /dev/nvidiaN.
     """
 
     index: int | None = None
     cuda_index: int | None = None
+    minor: int | None = None
+    visible: bool | None = None  # to CUDA programs started here; None: the driver was not asked
+    hidden_because: str | None = None
     uuid: str | None = None
     pci_bus_id: str | None = None
     mig: MigSlice | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """What the CUDA driver says that programs may do on a GPU; ``None``: it does not say."""
+
+    concurrent_kernels: bool | None = None
+    host_memory_mapping: bool | None = None
+    unified_addressing: bool | None = None
+    managed_memory: bool | None = None
+    concurrent_managed_access: bool | None = None
+    pageable_memory_access: bool | None = None
+    cooperative_launch: bool | None = None
+    cluster_launch: bool | None = None
+    memory_pools: bool | None = None
+    compute_preemption: bool | None = None
+    stream_priorities: bool | None = None
+    gpu_direct_rdma: bool | None = None
+    kernel_timeout: bool | None = None  # a display's watchdog ends long kernels
+    texture_alignment_bytes: int | None = None
+    texture_pitch_alignment_bytes: int | None = None
+    surface_alignment_bytes: int | None = None
+    max_pitch_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +71,8 @@ class Gpu:
 
     device: Device
     identity: Identity
+    features: Features | None = None
+    topology: Topology | None = None
     telemetry: Telemetry | None = None
 
 

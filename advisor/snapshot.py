@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.device import Device, Origin
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.gpu import Gpu, Identity, Machine, MigSlice
+from gpuadvise.advisor.gpu import Features, Gpu, Identity, Machine, MigSlice
 from gpuadvise.advisor.json_records import plain, rebuilt
 from gpuadvise.advisor.limits import Limits, RegisterAllocation, SharedMode
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
+from gpuadvise.advisor.topology import NvLink, Peer, Topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,10 +51,12 @@ _MOST_GPUS = 1024
 _TYPES = {
     kind.__name__: kind
     for kind in (
-        Capability, Device, Gpu, Identity, Limits, Machine, MigSlice, Origin, Process, ProcessKind,
-        RegisterAllocation, SharedMode, Telemetry,
+        Capability, Device, Features, Gpu, Identity, Limits, Machine, MigSlice, NvLink, Origin, Peer,
+        Process, ProcessKind, RegisterAllocation, SharedMode, Telemetry, Topology,
     )
 }  # fmt: skip
+# What a GPU has of its own objects in JSON; older files lack some.
+_PARTS = {"features": Features, "topology": Topology, "telemetry": Telemetry}
 # Names in JSON where they say more than the field's.
 _RENAMED = {"id": "catalogue_id", "capability": "compute_capability"}
 _UNDOCUMENTED = "no document that was found tells it"
@@ -88,8 +91,8 @@ def device_record(device: Device) -> dict[str, Any]:
 
 def gpu_record(gpu: Gpu) -> dict[str, Any]:
     """Return *gpu* as a JSON object: its device's record, its identity and telemetry."""
-    own = {**plain(gpu.identity), "telemetry": plain(gpu.telemetry)}
-    return {**device_record(gpu.device), **own}
+    parts = {name: plain(getattr(gpu, name)) for name in _PARTS}
+    return {**device_record(gpu.device), **plain(gpu.identity), **parts}
 
 
 def machine_record(machine: Machine) -> dict[str, Any]:
@@ -121,7 +124,7 @@ def read_gpu(record: Any, where: str = "device") -> Gpu:
     return Gpu(
         device=device,
         identity=rebuilt(Identity, record, _TYPES, where),
-        telemetry=_telemetry(record.get("telemetry"), where),
+        **{name: _part(record, name, kind, where) for name, kind in _PARTS.items()},
     )
 
 
@@ -165,8 +168,9 @@ def _capability(record: dict[str, Any], where: str) -> Capability:
         raise BadInput(f"{where}.compute_capability: {error.message}") from None
 
 
-def _telemetry(data: Any, where: str) -> Telemetry | None:
-    return None if data is None else rebuilt(Telemetry, data, _TYPES, f"{where}.telemetry")
+def _part(record: dict[str, Any], name: str, kind: type, where: str) -> Any:
+    data = record.get(name)
+    return None if data is None else rebuilt(kind, data, _TYPES, f"{where}.{name}")
 
 
 def _limits_source(device: Device) -> str:

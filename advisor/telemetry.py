@@ -42,8 +42,12 @@ class Telemetry:
     performance_state: int | None = None  # 0 is the fastest, 15 the slowest
     clock_event_reasons: tuple[str, ...] | None = None  # why clocks are not higher, in words
     power_watts: float | None = None
-    power_limit_watts: float | None = None
+    power_limit_watts: float | None = None  # the one in force
+    power_limit_default_watts: float | None = None
+    power_limit_min_watts: float | None = None  # what an administrator may set
+    power_limit_max_watts: float | None = None
     temperature_celsius: int | None = None
+    memory_temperature_celsius: int | None = None
     temperature_slowdown_celsius: int | None = None
     temperature_shutdown_celsius: int | None = None
     gpu_utilisation: float | None = None
@@ -60,8 +64,17 @@ class Telemetry:
     ecc_enabled_after_reboot: bool | None = None
     ecc_corrected: int | None = None  # since the driver was loaded
     ecc_uncorrected: int | None = None
+    ecc_corrected_lifetime: int | None = None
+    ecc_uncorrected_lifetime: int | None = None
     row_remap_pending: bool | None = None
     row_remap_failed: bool | None = None
+    rows_remapped_corrected: int | None = None  # because of corrected errors
+    rows_remapped_uncorrected: int | None = None
+    pages_retired_single_bit: int | None = None  # before Ampere, instead of rows
+    pages_retired_double_bit: int | None = None
+    page_retirement_pending: bool | None = None
+    clock_limit_seconds: Mapping[str, float] = field(default_factory=dict)  # what held clocks back
+    xids: tuple[int, ...] | None = None  # codes in the kernel's log, oldest first
     persistence_mode: bool | None = None
     compute_mode: str | None = None
     processes: tuple[Process, ...] | None = None

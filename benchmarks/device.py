@@ -15,6 +15,7 @@ INIT = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)"
 NVML = "import pynvml; pynvml.nvmlInit()"
 COMMANDS = {
     "nvidia-smi": ("nvidia-smi",),
+    "python": (sys.executable, "-c", "pass"),
     "python, Typer imported": (sys.executable, "-c", "import typer"),
     "nvmlInit from Python": (sys.executable, "-c", NVML),
     "cuInit from Python": (sys.executable, "-c", INIT),

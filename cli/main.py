@@ -81,6 +81,11 @@ _ANNOTATIONS = {("--format", "github"), ("-f", "github")}
 
 
 def _run(args: list[str]) -> int:
+    from gpuadvise.cli.device.one_field import answered
+
+    if (field := answered(args)) is not None:
+        stream([field])
+        return Exit.RAN
     import typer
     from typer._click.exceptions import ClickException, NoArgsIsHelpError
 

@@ -140,7 +140,7 @@ def stub_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def moods(stub_folder: Path, monkeypatch: pytest.MonkeyPatch):
     """Install the imaginary drivers for this test; call it to give them moods."""
-    from gpuadvise.advisor.backends import driver_presence, kernel_list, nvml, readings
+    from gpuadvise.advisor.backends import driver_presence, kernel_list, kernel_log, nvml, readings
 
     for name in LIBRARIES.values():
         # Loaded under its own name once, the bindings of this process find it without a search.
@@ -148,6 +148,7 @@ def moods(stub_folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", str(stub_folder))
     monkeypatch.setattr(driver_presence, "_UNIX", (str(stub_folder),))
     monkeypatch.setattr(kernel_list, "listed", readings.NvmlReport)
+    monkeypatch.setattr(kernel_log, "xids", dict)
     monkeypatch.setattr(nvml, "_owner", None)
     for variable in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPUADVISE_GPU"):
         monkeypatch.delenv(variable, raising=False)

@@ -259,7 +259,8 @@ def select(gpus: Sequence[Gpu], text: str) -> Gpu:
     be shortened. Raises BadInput for no possible name, Unavailable if there is no such GPU.
     """
     wanted = check_selector(text)
-    found = [gpu for gpu in gpus if _names(wanted, gpu)]
+    numbered = any(gpu.identity.index is not None for gpu in gpus)
+    found = [gpu for gpu in gpus if _names(wanted, gpu, numbered)]
     if len(found) > 1:
         raise BadInput(f"--device: {quoted(wanted)} names {len(found)} GPUs here.")
     if not found:
@@ -267,10 +268,11 @@ def select(gpus: Sequence[Gpu], text: str) -> Gpu:
     return found[0]
 
 
-def _names(wanted: str, gpu: Gpu) -> bool:
+def _names(wanted: str, gpu: Gpu, numbered: bool) -> bool:
+    """Return whether *wanted* is *gpu*; *numbered*: NVML numbers GPUs here, so CUDA's do not count."""
     own = gpu.identity
     if _INDEX.fullmatch(wanted):
-        index = own.cuda_index if own.index is None else own.index
+        index = own.index if numbered else own.cuda_index
         return own.mig is None and index == int(wanted)
     if _UUID.fullmatch(wanted):
         return (own.uuid or "").lower().startswith(wanted.lower())
@@ -291,6 +293,5 @@ def _what_is_there(gpus: Sequence[Gpu]) -> str:
 
 def _short(gpu: Gpu) -> str:
     own = gpu.identity
-    index = own.cuda_index if own.index is None else own.index
-    label = str(index) if own.mig is None else str(own.uuid)
-    return f"{label} ({gpu.device.name})"
+    number = f"CUDA device {own.cuda_index}" if own.index is None else str(own.index)
+    return f"{number if own.mig is None else own.uuid} ({gpu.device.name})"

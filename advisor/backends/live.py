@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gpuadvise.advisor.backends.probe import ProbeOutcome
-    from gpuadvise.advisor.backends.readings import DriverReport, NvmlReport
+    from gpuadvise.advisor.backends.readings import DriverReport, NvmlGpu, NvmlReport
 
 
 T = TypeVar("T", "NvmlReport", "DriverReport")
@@ -35,7 +35,8 @@ def live_machine(*, telemetry: bool = False, environ: Mapping[str, str] = os.env
 
     kind = Probe.NVML_LIVE if telemetry else Probe.NVML
     nvml, cuda = ask_all((kind, Probe.DRIVER))
-    machine = merged(nvml_report(nvml), driver_report(cuda), environ)
+    seen = nvml_report(nvml)
+    machine = merged(_logged(seen) if telemetry else seen, driver_report(cuda), environ)
     return replace(machine, notes=host_notes())
 
 
@@ -50,7 +51,33 @@ def managed(*, telemetry: bool = False) -> NvmlReport:
     """Return all that NVML tells of the GPUs; the CUDA driver is not asked."""
     from gpuadvise.advisor.backends.probe import Probe, ask_all
 
-    return nvml_report(*ask_all((Probe.NVML_LIVE if telemetry else Probe.NVML,)))
+    seen = nvml_report(*ask_all((Probe.NVML_LIVE if telemetry else Probe.NVML,)))
+    return _logged(seen) if telemetry else seen
+
+
+def _logged(report: NvmlReport) -> NvmlReport:
+    """Return *report* with the Xid errors of each GPU that the kernel's log holds."""
+    from gpuadvise.advisor.backends.kernel_log import Unreadable, xids
+
+    codes: dict[str, tuple[int, ...]] = {}
+    why = None
+    try:
+        codes = xids()
+    except Unreadable as error:
+        why = str(error)
+    return replace(report, gpus=tuple(_with_xids(gpu, codes, why) for gpu in report.gpus))
+
+
+def _with_xids(gpu: NvmlGpu, codes: Mapping[str, tuple[int, ...]], why: str | None) -> NvmlGpu:
+    now = gpu.telemetry
+    if now is None:
+        return gpu
+    if why:
+        now = replace(now, reasons={**now.reasons, "xids": why})
+    else:
+        address = (gpu.pci_bus_id or "").lower().partition(".")[0]
+        now = replace(now, xids=codes.get(address, ()))
+    return replace(gpu, telemetry=now)
 
 
 def nvml_report(outcome: ProbeOutcome) -> NvmlReport:

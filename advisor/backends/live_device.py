@@ -10,6 +10,7 @@ from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue import limits_of, throughput_of
 from gpuadvise.advisor.device import Device, Origin
 from gpuadvise.advisor.driver_limits import driver_limits, with_driver
+from gpuadvise.advisor.topology import nvlink_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,7 @@ _ATTRIBUTE = {
 }
 _SLICE = "this is a MIG slice: the whole GPU's figure does not hold for it"
 _SHARED = "the GPU uses the host's memory, whose clock and width the driver does not tell"
+_LINKS = "the driver was not asked whether NVLinks are up; the product's figure does not show it"
 _BANDWIDTH = frozenset(
     ("memory_bandwidth", "memory_clock_hz", "memory_bus_bits", "memory_data_rate")
 )
@@ -57,9 +59,16 @@ def _reason(
     ):
         if why:
             return f"{source}: {why}"
+    if name == "nvlink_bandwidth":
+        return _why_no_links(nvml)
     if product is None:
         return "no driver answer tells it, and the GPU is not in the catalogue"
     return "neither the driver nor the catalogue tells it"
+
+
+def _why_no_links(nvml: NvmlGpu) -> str:
+    why = nvml.topology and nvml.topology.reasons.get("nvlinks")
+    return f"{nvml.source}: {why}; what the product has need not be connected" if why else _LINKS
 
 
 DRIVER = "driver attribute"
@@ -72,8 +81,11 @@ _NOT_OF_A_SLICE = frozenset(
      "power_limit_watts")
 )  # fmt: skip
 _NEVER_FROM_PRODUCT = frozenset(
-    ("name", "capability", "limits", "origin", "extrapolated", "notes", "sources", "reasons")
-)
+    (
+        "name", "capability", "limits", "origin", "extrapolated", "notes", "sources", "reasons",
+        "nvlink_bandwidth",
+    )
+)  # fmt: skip
 
 
 class _Facts:
@@ -161,6 +173,8 @@ def _add_nvml(facts: _Facts, nvml: NvmlGpu, capability: Capability) -> None:
         pcie_lanes=nvml.pcie_lanes or None,
         power_limit_watts=nvml.power_limit_watts,
     )
+    if nvml.topology:
+        facts.add(f"{nvml.source}: links that are up", nvlink_bandwidth=nvlink_rate(nvml.topology))
     lanes = throughput_of(capability).fp32_fma
     if nvml.cores and lanes and not nvml.mig:
         source = f"derived: NVML's core count / {lanes} FP32 lanes per SM"
@@ -181,6 +195,8 @@ def _add_bandwidth(facts: _Facts, product: Device | None, *, is_slice: bool) -> 
 
 def _add_product(facts: _Facts, product: Device, *, is_slice: bool) -> None:
     dropped = _NEVER_FROM_PRODUCT | (_NOT_OF_A_SLICE if is_slice else set())
+    if product.nvlink_bandwidth == 0:  # a product without NVLink has none here either
+        facts.add(product.sources.get("nvlink_bandwidth", "catalogue"), nvlink_bandwidth=0)
     _add_fields(facts, product, [f.name for f in fields(Device) if f.name not in dropped])
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.live_device import live_device
 from gpuadvise.advisor.backends.visible_devices import MASK
 from gpuadvise.advisor.catalogue import identify
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.gpu import Gpu, Identity, Machine
+from gpuadvise.advisor.gpu import Features, Gpu, Identity, Machine
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.quantity import show_rate
+from gpuadvise.advisor.topology import Peer, Topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,23 +40,16 @@ _MIG_PARENT = "MIG is on: programs see its slices, never the whole GPU."
 _ENGINES = "Fields that no single slice owns, such as bandwidth, are not known for it."
 
 
-def gpu_notes(
-    device: Device,
-    identity: Identity,
-    nvml: NvmlGpu | None,
-    environ: Mapping[str, str],
-    *,
-    queried: bool,
-) -> tuple[str, ...]:
-    """Return the sentences that belong to *device*; *queried*: the CUDA driver gave its view."""
+def gpu_notes(device: Device, identity: Identity, nvml: NvmlGpu | None) -> tuple[str, ...]:
+    """Return the sentences that belong to *device*."""
     notes = []
     if identity.mig:
         parent = quoted(identity.mig.parent_name or "a GPU")
         notes.append(f"A MIG slice of {parent}: counts and sizes are the slice's. {_ENGINES}")
     if nvml and nvml.mig_enabled:
         notes.append(_MIG_PARENT)
-    elif queried and identity.cuda_index is None:
-        notes.append(_hidden(environ))
+    elif identity.visible is False:
+        notes.append(f"CUDA programs started here do not see this GPU: {identity.hidden_because}.")
     if device.integrated:
         notes.append(_INTEGRATED)
     elif device.coherent_host_memory:
@@ -76,13 +70,6 @@ def bandwidth_doubt(device: Device) -> str | None:
         f"The published memory bandwidth of {show_rate(published)} cannot be confirmed: clock "
         f"and bus width give {show_rate(derived)}."
     )
-
-
-def _hidden(environ: Mapping[str, str]) -> str:
-    mask = environ.get(MASK)
-    if mask is None:
-        return "CUDA programs started here do not see this GPU."
-    return f"CUDA programs started here do not see this GPU: {MASK} is {quoted(mask)}."
 
 
 def known_product(nvml: NvmlGpu | None, cuda: DriverGpu | None) -> Device | None:
@@ -111,10 +98,9 @@ _EMPTY = "A driver is loaded, but it shows no GPU."
 def merged(nvml: NvmlReport, cuda: DriverReport | None, environ: Mapping[str, str]) -> Machine:
     """Return the machine that both reports describe; *cuda* is None if nobody asked it."""
     asked = cuda is not None and cuda.problem is None
-    found = [
-        _gpu(one, other, environ, queried=asked)
-        for one, other in pairs(nvml.gpus, cuda.gpus if cuda else ())
-    ]
+    both = tuple(pairs(nvml.gpus, cuda.gpus if cuda else ()))
+    numbers = _numbers(both)
+    found = [_gpu(one, other, environ, numbers, queried=asked) for one, other in both]
     failed = (nvml.problem, cuda.problem if cuda else None, *found)
     problems = tuple(each for each in failed if isinstance(each, str))
     return Machine(
@@ -125,8 +111,22 @@ def merged(nvml: NvmlReport, cuda: DriverReport | None, environ: Mapping[str, st
     )
 
 
+def _numbers(both: Sequence[Pair]) -> dict[int, int]:
+    """Return the index of each GPU, as nvidia-smi counts, by CUDA's number."""
+    return {
+        driver.cuda_index: nvml.index if nvml else driver.cuda_index
+        for nvml, driver in both
+        if driver
+    }
+
+
 def _gpu(
-    nvml: NvmlGpu | None, driver: DriverGpu | None, environ: Mapping[str, str], *, queried: bool
+    nvml: NvmlGpu | None,
+    driver: DriverGpu | None,
+    environ: Mapping[str, str],
+    numbers: Mapping[int, int],
+    *,
+    queried: bool,
 ) -> Gpu | str:
     """Return the GPU that both views show, or in a sentence why there is nothing to say."""
     if nvml and nvml.problem:
@@ -138,11 +138,12 @@ def _gpu(
         return f"{name}: {error.message}"
     if device is None:
         return f"{name} does not tell its compute capability, so nothing can be said about it."
-    identity = _identity(nvml, driver)
-    notes = gpu_notes(device, identity, nvml, environ, queried=queried)
+    identity = _identity(nvml, driver, environ, queried=queried)
     return Gpu(
-        device=replace(device, notes=notes),
+        device=replace(device, notes=gpu_notes(device, identity, nvml)),
         identity=identity,
+        features=_features(driver) if driver else None,
+        topology=_topology(nvml, driver, numbers),
         telemetry=nvml.telemetry if nvml else None,
     )
 
@@ -180,13 +181,84 @@ def pci_id(text: str) -> str:
     return f"{domain.zfill(8)}:{rest.zfill(2)}:{device.zfill(2)}"
 
 
-def _identity(nvml: NvmlGpu | None, driver: DriverGpu | None) -> Identity:
+def _identity(
+    nvml: NvmlGpu | None, driver: DriverGpu | None, environ: Mapping[str, str], *, queried: bool
+) -> Identity:
     views = [view for view in (nvml, driver) if view]
     pci = next((view.pci_bus_id for view in views if view.pci_bus_id), None)
+    hidden = queried and driver is None
     return Identity(
         index=nvml.index if nvml else None,
         cuda_index=driver.cuda_index if driver else None,
+        minor=nvml.minor if nvml else None,
+        visible=not hidden if queried else None,
+        hidden_because=_hidden_because(nvml, environ) if hidden else None,
         uuid=next((view.uuid for view in views if view.uuid), None),
         pci_bus_id=f"{pci_id(pci)}.0" if pci else None,
         mig=nvml.mig if nvml else None,
     )
+
+
+def _hidden_because(nvml: NvmlGpu | None, environ: Mapping[str, str]) -> str:
+    if nvml and nvml.mig_enabled:
+        return "MIG is on: programs see its slices"
+    if (mask := environ.get(MASK)) is not None:
+        return f"{MASK} is {quoted(mask)}"
+    if nvml and nvml.mig:
+        return "a program sees one slice at a time, the first unless CUDA_VISIBLE_DEVICES names one"
+    return "the driver does not say why; a container may lack its device file"
+
+
+def _features(driver: DriverGpu) -> Features:
+    of = driver.attributes.get
+    flags = {name: of(attribute) for name, attribute in _FLAGS.items()}
+    values: dict[str, Any] = {
+        **{name: None if value is None else bool(value) for name, value in flags.items()},
+        **{name: of(attribute) or None for name, attribute in _SIZES.items()},
+    }
+    return Features(**values)
+
+
+# Fields of Features and the driver's names of what tells them.
+_FLAGS = {
+    "concurrent_kernels": "concurrent_kernels",
+    "host_memory_mapping": "can_map_host_memory",
+    "unified_addressing": "unified_addressing",
+    "managed_memory": "managed_memory",
+    "concurrent_managed_access": "concurrent_managed_access",
+    "pageable_memory_access": "pageable_memory_access",
+    "cooperative_launch": "cooperative_launch",
+    "cluster_launch": "cluster_launch",
+    "memory_pools": "memory_pools_supported",
+    "compute_preemption": "compute_preemption_supported",
+    "stream_priorities": "stream_priorities_supported",
+    "gpu_direct_rdma": "gpu_direct_rdma_supported",
+    "kernel_timeout": "kernel_exec_timeout",
+}
+_SIZES = {
+    "texture_alignment_bytes": "texture_alignment",
+    "texture_pitch_alignment_bytes": "texture_pitch_alignment",
+    "surface_alignment_bytes": "surface_alignment",
+    "max_pitch_bytes": "max_pitch",
+}
+
+
+def _topology(
+    nvml: NvmlGpu | None, driver: DriverGpu | None, numbers: Mapping[int, int]
+) -> Topology | None:
+    """Return how the GPU is connected; of peers what the driver says, which programs get, wins."""
+    seen = nvml.topology if nvml else None
+    if driver is None or not driver.peers or (nvml and nvml.mig):
+        return seen
+    seen = seen or Topology()
+    peers = {peer.index: peer for peer in seen.peers}
+    for each in driver.peers:
+        index = numbers[each.cuda_index]
+        peer = peers.get(index, Peer(index=index))
+        peers[index] = replace(
+            peer,
+            access=peer.access if each.access is None else each.access,
+            atomics=peer.atomics if each.atomics is None else each.atomics,
+            why_not=None if each.access else peer.why_not,
+        )
+    return replace(seen, peers=tuple(peers[index] for index in sorted(peers)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.nvml import ask, library, words
@@ -11,7 +12,7 @@ from gpuadvise.advisor.gpu import MigSlice
 from gpuadvise.advisor.telemetry import IDLE_REASON, Process, ProcessKind, Telemetry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.backends.nvml import Query
 
@@ -31,6 +32,16 @@ CLOCK_EVENTS: Mapping[int, str] = {
     0x80: "the power supply asked for less (power brake)",
     0x100: "a display setting limits the clock",
 }
+# nvmlPerfPolicyType_t of nvml.h; times are in nanoseconds since the driver was loaded.
+_POLICIES: Mapping[str, int] = {
+    "power": 0,
+    "heat": 1,
+    "synchronised boost": 2,
+    "board": 3,
+    "low use": 4,
+    "reliability": 5,
+}
+_NANOSECOND = 1e-9
 _COMPUTE_MODES = ("default", "exclusive thread", "prohibited", "exclusive process")
 
 _QUERIES: Mapping[str, Query] = {
@@ -44,7 +55,15 @@ _QUERIES: Mapping[str, Query] = {
     ),
     "power_watts": lambda n, g: n.nvmlDeviceGetPowerUsage(g) / 1000,
     "power_limit_watts": lambda n, g: n.nvmlDeviceGetEnforcedPowerLimit(g) / 1000,
+    "power_limit_default_watts": lambda n, g: n.nvmlDeviceGetPowerManagementDefaultLimit(g) / 1000,
+    "power_limit_min_watts": lambda n, g: (
+        n.nvmlDeviceGetPowerManagementLimitConstraints(g)[0] / 1000
+    ),
+    "power_limit_max_watts": lambda n, g: (
+        n.nvmlDeviceGetPowerManagementLimitConstraints(g)[1] / 1000
+    ),
     "temperature_celsius": lambda n, g: n.nvmlDeviceGetTemperature(g, n.NVML_TEMPERATURE_GPU),
+    "memory_temperature_celsius": lambda n, g: _field(n, g, n.NVML_FI_DEV_MEMORY_TEMP),
     "temperature_slowdown_celsius": lambda n, g: n.nvmlDeviceGetTemperatureThreshold(
         g, n.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN
     ),
@@ -65,8 +84,24 @@ _QUERIES: Mapping[str, Query] = {
     "ecc_uncorrected": lambda n, g: n.nvmlDeviceGetTotalEccErrors(
         g, n.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, n.NVML_VOLATILE_ECC
     ),
+    "ecc_corrected_lifetime": lambda n, g: n.nvmlDeviceGetTotalEccErrors(
+        g, n.NVML_MEMORY_ERROR_TYPE_CORRECTED, n.NVML_AGGREGATE_ECC
+    ),
+    "ecc_uncorrected_lifetime": lambda n, g: n.nvmlDeviceGetTotalEccErrors(
+        g, n.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, n.NVML_AGGREGATE_ECC
+    ),
+    "rows_remapped_corrected": lambda n, g: n.nvmlDeviceGetRemappedRows(g)[0],
+    "rows_remapped_uncorrected": lambda n, g: n.nvmlDeviceGetRemappedRows(g)[1],
     "row_remap_pending": lambda n, g: bool(n.nvmlDeviceGetRemappedRows(g)[2]),
     "row_remap_failed": lambda n, g: bool(n.nvmlDeviceGetRemappedRows(g)[3]),
+    "pages_retired_single_bit": lambda n, g: len(
+        n.nvmlDeviceGetRetiredPages(g, n.NVML_PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS)
+    ),
+    "pages_retired_double_bit": lambda n, g: len(
+        n.nvmlDeviceGetRetiredPages(g, n.NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR)
+    ),
+    "page_retirement_pending": lambda n, g: n.nvmlDeviceGetRetiredPagesPendingStatus(g) == 1,
+    "clock_limit_seconds": lambda n, g: _clock_limits(n, g),
     "persistence_mode": lambda n, g: n.nvmlDeviceGetPersistenceMode(g) == 1,
     "compute_mode": lambda n, g: _COMPUTE_MODES[n.nvmlDeviceGetComputeMode(g)],
     "processes": lambda n, g: _processes(n, g),
@@ -91,6 +126,29 @@ def clock_events(bits: int) -> tuple[str, ...]:
     known = tuple(text for bit, text in CLOCK_EVENTS.items() if bits & bit)
     unknown = bits & ~sum(CLOCK_EVENTS)
     return (*known, f"a reason this version does not know ({unknown:#x})") if unknown else known
+
+
+def _clock_limits(nvml: Any, handle: Any) -> dict[str, float]:
+    """Return for how many seconds each policy held clocks back; raises if none is counted."""
+    times, faults = {}, []
+    for name, policy in _POLICIES.items():
+        try:
+            nanoseconds = nvml.nvmlDeviceGetViolationStatus(handle, policy).violationTime
+        except nvml.NVMLError as error:
+            faults.append(error)
+        else:
+            times[name] = round(nanoseconds * _NANOSECOND, 9)
+    if not times:
+        raise faults[0]
+    return times
+
+
+def _field(nvml: Any, handle: Any, number: int) -> int:
+    """Return the whole number in the field *number*; raises NVML's error where it is not offered."""
+    value = nvml.nvmlDeviceGetFieldValues(handle, [number])[0]
+    if value.nvmlReturn:
+        raise nvml.NVMLError(value.nvmlReturn)
+    return int(value.value.uiVal)
 
 
 def _state(number: int) -> int | None:
@@ -142,6 +200,7 @@ _IDENTITY: Mapping[str, Query] = {
     "cores": lambda nvml, gpu: nvml.nvmlDeviceGetNumGpuCores(gpu),
     "memory_bytes": lambda nvml, gpu: nvml.nvmlDeviceGetMemoryInfo(gpu).total,
     "mig_enabled": lambda nvml, gpu: nvml.nvmlDeviceGetMigMode(gpu)[0] == 1,
+    "minor": lambda nvml, gpu: nvml.nvmlDeviceGetMinorNumber(gpu),
 }
 _PRODUCT: Mapping[str, Query] = {
     "memory_bus_bits": lambda nvml, gpu: nvml.nvmlDeviceGetMemoryBusWidth(gpu),
@@ -179,15 +238,26 @@ def report(*, everything: bool = True, live: bool = False) -> NvmlReport:
         count = nvml.nvmlDeviceGetCount()
     except nvml.NVMLError as error:
         return NvmlReport(problem=f"NVML cannot count the GPUs: {words(nvml, error)}.")
-    found = (gpu for n in range(count) for gpu in _gpus(nvml, n, everything, live))
+    handles = [_handle(nvml, n) for n in range(count)]
+    found = [
+        gpu for n, handle in enumerate(handles) for gpu in _gpus(nvml, n, handle, everything, live)
+    ]
+    if everything:
+        found = _connected(nvml, handles, found)
     return NvmlReport(driver_version=system.get("version"), gpus=tuple(found))
 
 
-def _gpus(nvml: Any, index: int, everything: bool, live: bool) -> Iterator[NvmlGpu]:
+def _handle(nvml: Any, index: int) -> Any:
+    """Return NVML's handle of a GPU, or the error that it gives instead."""
     try:
-        handle = nvml.nvmlDeviceGetHandleByIndex(index)
+        return nvml.nvmlDeviceGetHandleByIndex(index)
     except nvml.NVMLError as error:
-        yield NvmlGpu(index=index, problem=words(nvml, error))
+        return error
+
+
+def _gpus(nvml: Any, index: int, handle: Any, everything: bool, live: bool) -> Iterator[NvmlGpu]:
+    if isinstance(handle, nvml.NVMLError):
+        yield NvmlGpu(index=index, problem=words(nvml, handle))
         return
     queries = {**_IDENTITY, **_PRODUCT} if everything else _IDENTITY
     values, reasons = ask(nvml, handle, queries)
@@ -196,6 +266,19 @@ def _gpus(nvml: Any, index: int, everything: bool, live: bool) -> Iterator[NvmlG
     yield gpu
     if gpu.mig_enabled:
         yield from _slices(nvml, handle, gpu, live)
+
+
+def _connected(nvml: Any, handles: Sequence[Any], gpus: Sequence[NvmlGpu]) -> list[NvmlGpu]:
+    """Return *gpus*, the whole ones with how they are connected."""
+    from gpuadvise.advisor.backends.nvml_topology import topologies
+
+    whole = {gpu.index: gpu.pci_bus_id for gpu in gpus if gpu.mig is None}
+    able = [None if isinstance(handle, nvml.NVMLError) else handle for handle in handles]
+    found = topologies(nvml, able, [whole[index] for index in range(len(handles))])
+    return [
+        replace(gpu, topology=found[gpu.index]) if gpu.mig is None and not gpu.problem else gpu
+        for gpu in gpus
+    ]
 
 
 def _slices(nvml: Any, parent: Any, gpu: NvmlGpu, live: bool) -> Iterator[NvmlGpu]:

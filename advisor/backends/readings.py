@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.gpu import MigSlice
     from gpuadvise.advisor.telemetry import Telemetry
+    from gpuadvise.advisor.topology import Topology
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,9 @@ class NvmlGpu:
     pcie_lanes: int | None = None
     power_limit_watts: float | None = None
     ecc: bool | None = None
+    minor: int | None = None  # N of /dev/nvidiaN
     mig_enabled: bool | None = None
+    topology: Topology | None = None
     mig: MigSlice | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     telemetry: Telemetry | None = None
@@ -88,8 +91,10 @@ class DriverReport:
 
 
 def names() -> dict[str, Any]:
-    """Return what the annotations above name, for ``record.rebuilt``."""
+    """Return what the annotations above name, for ``json_records.rebuilt``."""
     from gpuadvise.advisor.gpu import MigSlice
     from gpuadvise.advisor.telemetry import Process, Telemetry
+    from gpuadvise.advisor.topology import NvLink, Peer, Topology
 
-    return {"MigSlice": MigSlice, "Process": Process, "Telemetry": Telemetry}
+    kinds = (MigSlice, NvLink, Peer, Process, Telemetry, Topology)
+    return {kind.__name__: kind for kind in kinds}

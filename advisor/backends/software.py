@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.software import Software
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 # Settings that change what CUDA programs do (CUDA C++ Programming Guide, "CUDA Environment
 # Variables"; NCCL's and cuBLAS' own). Values of the first are plain words or numbers.
@@ -136,13 +136,22 @@ def _libraries(root: str) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield name, tuple(sorted(versions, key=_release))
 
 
-def _packages() -> Iterator[tuple[str, str]]:
-    from importlib.metadata import distributions
+def _packages(folders: Iterable[str] = sys.path) -> Iterator[tuple[str, str]]:
+    """Yield name and version of what is installed, from the names of its folders.
 
-    for package in distributions():
-        name = package.metadata["Name"] if package.metadata else None
-        if name and _PACKAGES.fullmatch(name):
-            yield name, package.version
+    Opening the description of each package takes a second where hundreds are installed.
+    """
+    for folder in folders:
+        try:
+            names = os.listdir(folder or ".")
+        except OSError:
+            continue
+        for name in names:
+            stem, kind = os.path.splitext(name)
+            package, _, version = stem.partition("-")
+            package = package.replace("_", "-")
+            if kind in (".dist-info", ".egg-info") and _PACKAGES.fullmatch(package):
+                yield package, version.partition("-")[0]
 
 
 def _namesakes(packages: Mapping[str, str]) -> Iterator[str]:

@@ -148,11 +148,15 @@ def row(record: dict[str, Any]) -> dict[str, Any]:
     flat = {name: value for name, value in record.items() if name not in _NOT_IN_ROWS}
     peaks = {f"peaks.{name}": value for name, value in record["peaks"].items()}
     now = record["telemetry"] or {}
-    live = {f"telemetry.{name}": value for name, value in now.items() if name != "reasons"}
-    return {**flat, **peaks, **live}
+    live = {f"telemetry.{name}": value for name, value in now.items() if name not in _NOT_IN_ROWS}
+    able = {f"features.{name}": value for name, value in (record["features"] or {}).items()}
+    return {**flat, **peaks, **able, **live}
 
 
-_NOT_IN_ROWS = ("sources", "reasons", "peaks", "telemetry", "notes", "mig")
+_NOT_IN_ROWS = (
+    "sources", "reasons", "peaks", "features", "topology", "telemetry", "notes", "mig",
+    "clock_limit_seconds",
+)  # fmt: skip
 
 
 def _pages() -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.advisor.quantity import show_bytes, show_hertz, show_share
+from gpuadvise.advisor.quantity import show_bytes, show_hertz, show_seconds, show_share
 from gpuadvise.advisor.telemetry import IDLE_REASON, link_is_idle
 from gpuadvise.cli.blocks import (
     Block,
@@ -18,13 +19,13 @@ from gpuadvise.cli.blocks import (
     Table,
     Tone,
 )
-from gpuadvise.cli.device import facts
+from gpuadvise.cli.device import connections, facts
 from gpuadvise.cli.devices import device_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gpuadvise.advisor.gpu import Gpu, Identity, Machine
+    from gpuadvise.advisor.gpu import Features, Gpu, Identity, Machine
     from gpuadvise.advisor.telemetry import Process, Telemetry
 
     Words = Callable[[Telemetry], Cell | None]
@@ -40,12 +41,35 @@ def _watts(value: float) -> str:
     return f"{value:.0f} W"
 
 
+def _power_limit(now: Telemetry) -> Cell | None:
+    """Return the limit in force, beside the product's own; a lowered one costs speed."""
+    if now.power_limit_watts is None:
+        return None
+    text, default = _watts(now.power_limit_watts), now.power_limit_default_watts
+    if default is not None and default != now.power_limit_watts:
+        text += f", not the default {_watts(default)}"
+    least, most = now.power_limit_min_watts, now.power_limit_max_watts
+    if least is not None and most is not None:
+        text += f"; may be set from {least:.0f} to {_watts(most)}"
+    lowered = default is not None and now.power_limit_watts < default
+    return Cell(text, Tone.POOR if lowered else Tone.PLAIN)
+
+
 def _heat(now: Telemetry) -> Cell | None:
     if now.temperature_celsius is None:
         return None
-    slow = now.temperature_slowdown_celsius
+    slow, memory = now.temperature_slowdown_celsius, now.memory_temperature_celsius
     limit = f", slows down at {slow} °C" if slow is not None else ""
-    return Cell(f"{now.temperature_celsius} °C{limit}")
+    return Cell(
+        f"{now.temperature_celsius} °C{limit}" + (f"; memory {memory} °C" if memory else "")
+    )
+
+
+def _held_back(now: Telemetry) -> Cell | None:
+    if not now.clock_limit_seconds:
+        return None
+    held = [(name, seconds) for name, seconds in now.clock_limit_seconds.items() if seconds]
+    return Cell("; ".join(f"{name} {show_seconds(seconds)}" for name, seconds in held) or "never")
 
 
 def _memory(now: Telemetry) -> Cell | None:
@@ -83,6 +107,8 @@ def _ecc(now: Telemetry) -> Cell | None:
         text += f", {'on' if later else 'off'} after a restart"
     if now.ecc_corrected is not None and now.ecc_uncorrected is not None:
         text += f"; {now.ecc_corrected} corrected, {now.ecc_uncorrected} uncorrected errors"
+    if now.ecc_corrected_lifetime is not None and now.ecc_uncorrected_lifetime is not None:
+        text += f"; {now.ecc_corrected_lifetime} and {now.ecc_uncorrected_lifetime} in its lifetime"
     return Cell(text, Tone.BAD if now.ecc_uncorrected else Tone.PLAIN)
 
 
@@ -91,8 +117,28 @@ def _rows(now: Telemetry) -> Cell | None:
         return None
     if now.row_remap_failed:
         return Cell("a remapping failed: the memory is worn out", Tone.BAD)
-    pending = now.row_remap_pending
-    return Cell("pending: restart the GPU" if pending else "none pending", Tone.PLAIN)
+    text = "pending: restart the GPU" if now.row_remap_pending else "none pending"
+    counts = now.rows_remapped_corrected, now.rows_remapped_uncorrected
+    if None not in counts:
+        text = f"{counts[0]} after corrected, {counts[1]} after uncorrected errors; {text}"
+    return Cell(text, Tone.PLAIN)
+
+
+def _pages(now: Telemetry) -> Cell | None:
+    counts = now.pages_retired_single_bit, now.pages_retired_double_bit
+    if None in counts:
+        return None
+    pending = "; more after a restart" if now.page_retirement_pending else ""
+    text = f"{counts[0]} after single-bit, {counts[1]} after double-bit errors{pending}"
+    return Cell(text, Tone.POOR if any(counts) else Tone.PLAIN)
+
+
+def _xids(now: Telemetry) -> Cell | None:
+    if now.xids is None:
+        return None
+    codes = {code: now.xids.count(code) for code in now.xids}
+    said = [f"{code} ({plural(times, 'time')})" for code, times in codes.items()]
+    return Cell(", ".join(said) or "none in the kernel's log", Tone.BAD if said else Tone.PLAIN)
 
 
 def _on(state: bool | None) -> Cell | None:
@@ -112,7 +158,9 @@ ROWS: tuple[tuple[str, str, Words], ...] = (
         lambda t: _of(t.memory_clock_hz, t.memory_clock_max_hz, show_hertz),
     ),
     ("Clocks held back by", "clock_event_reasons", _events),
+    ("Held back so far", "clock_limit_seconds", _held_back),
     ("Power", "power_watts", lambda t: _of(t.power_watts, t.power_limit_watts, _watts)),
+    ("Power limit", "power_limit_watts", _power_limit),
     ("Temperature", "temperature_celsius", _heat),
     ("Time with a kernel", "gpu_utilisation", lambda t: _share(t.gpu_utilisation)),
     ("Time with memory access", "memory_utilisation", lambda t: _share(t.memory_utilisation)),
@@ -120,6 +168,8 @@ ROWS: tuple[tuple[str, str, Words], ...] = (
     ("PCIe link", "pcie_generation", _link),
     ("ECC", "ecc_enabled", _ecc),
     ("Remapped rows", "row_remap_pending", _rows),
+    ("Retired pages", "pages_retired_double_bit", _pages),
+    ("Xid errors", "xids", _xids),
     ("Persistence mode", "persistence_mode", lambda t: _on(t.persistence_mode)),
     ("Compute mode", "compute_mode", lambda t: Cell(t.compute_mode) if t.compute_mode else None),
 )
@@ -180,20 +230,48 @@ def one_gpu(gpu: Gpu, machine: Machine | None) -> list[Block]:
     blocks: list[Block] = [Line(device_line(gpu.device), Tone.STRONG)]
     blocks.append(LabelledFacts((*_address(gpu.identity, machine), *facts.facts(gpu.device).rows)))
     blocks += [Line(note) for note in gpu.device.notes]
+    if gpu.topology:
+        blocks += [Heading("Connections"), connections.gpu(gpu.topology)]
+    if gpu.features:
+        blocks += [Heading("Programs may use"), _features(gpu.features)]
     if gpu.telemetry:
         blocks += state(gpu.telemetry)
     return [*blocks, *_remarks(machine)]
 
 
 def whole_machine(machine: Machine) -> list[Block]:
-    """Return every GPU of *machine* side by side, and what did not answer."""
+    """Return one line for each GPU of *machine*, how they are connected, and what they are."""
     if len(machine.gpus) == 1:
         return one_gpu(machine.gpus[0], machine)
     blocks: list[Block] = []
     if machine.gpus:
-        blocks = [_list(machine.gpus), Heading("Side by side"), _comparison(machine.gpus)]
-        blocks += [Line(f"{_label(g)}: {note}") for g in machine.gpus for note in g.device.notes]
+        blocks = [_list(machine.gpus), *connections.machine(machine.gpus)]
+        blocks += [Heading("Side by side"), _comparison(machine.gpus)]
+        blocks += [
+            Line(f"{connections.label(g)}: {note}") for g in machine.gpus for note in g.device.notes
+        ]
     return [*blocks, *_remarks(machine)]
+
+
+def _features(features: Features) -> LabelledFacts:
+    """Return what programs may use, one line for what is there and one for what is not."""
+    flags = {name: value for name, value in _values(features) if isinstance(value, bool)}
+    sizes = {name: value for name, value in _values(features) if type(value) is int}
+    rows = [
+        ("Yes", ", ".join(_said(name) for name, value in flags.items() if value)),
+        ("No", ", ".join(_said(name) for name, value in flags.items() if not value)),
+        *((_said(name).removesuffix(" bytes").capitalize(), show_bytes(value))
+          for name, value in sizes.items()),
+    ]  # fmt: skip
+    return LabelledFacts(tuple(Fact(label=name, value=Cell(text)) for name, text in rows if text))
+
+
+def _values(features: Features) -> list[tuple[str, object]]:
+    return [(field.name, getattr(features, field.name)) for field in fields(features)]
+
+
+def _said(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _remarks(machine: Machine | None) -> list[Block]:
@@ -209,6 +287,8 @@ def _address(own: Identity, machine: Machine | None) -> tuple[Fact, ...]:
     rows = (
         ("Index (PCI order)", own.index),
         ("CUDA device", own.cuda_index),
+        ("Hidden because", own.hidden_because),
+        ("Device file", None if own.minor is None else f"/dev/nvidia{own.minor}"),
         ("UUID", own.uuid),
         ("PCI id", own.pci_bus_id),
         ("Slice of", own.mig and own.mig.parent_name),
@@ -222,7 +302,8 @@ def _address(own: Identity, machine: Machine | None) -> tuple[Fact, ...]:
 
 def _list(gpus: Sequence[Gpu]) -> Table:
     live = any(gpu.telemetry for gpu in gpus)
-    titles = [Column("GPU"), Column("CUDA", right=True), Column("PCI id"), Column("UUID")]
+    titles = [Column("GPU"), Column("Name"), Column("CUDA", right=True), Column("Device file")]
+    titles += [Column("PCI id"), Column("UUID")]
     titles += [Column(title, right=True) for title, _, _ in _LIVE] if live else []
     return Table(columns=tuple(titles), rows=tuple(_listed(gpu, live) for gpu in gpus))
 
@@ -230,7 +311,15 @@ def _list(gpus: Sequence[Gpu]) -> Table:
 def _listed(gpu: Gpu, live: bool) -> tuple[Cell, ...]:
     own = gpu.identity
     cuda = "hidden" if own.cuda_index is None else str(own.cuda_index)
-    texts = [_label(gpu), cuda, own.pci_bus_id or "", own.uuid or ""]
+    file = "" if own.minor is None else f"/dev/nvidia{own.minor}"
+    texts = [
+        connections.label(gpu),
+        gpu.device.name,
+        cuda,
+        file,
+        own.pci_bus_id or "",
+        own.uuid or "",
+    ]
     return tuple(map(Cell, texts + (_now(gpu) if live else [])))
 
 
@@ -239,18 +328,12 @@ def _now(gpu: Gpu) -> list[str]:
     return ["not known" if value is None else show(value) for value, show in values]
 
 
-def _label(gpu: Gpu) -> str:
-    index = gpu.identity.cuda_index if gpu.identity.index is None else gpu.identity.index
-    mig = gpu.identity.mig
-    return f"{index}" if mig is None else f"{index} slice {mig.gpu_instance}/{mig.compute_instance}"
-
-
 def _comparison(gpus: Sequence[Gpu]) -> Table:
     """Return one column for each group of GPUs that are alike in every shown fact."""
     groups: dict[tuple[str, tuple[Cell, ...]], list[str]] = {}
     for gpu in gpus:
         key = (gpu.device.name, tuple(facts.cells(gpu.device)))
-        groups.setdefault(key, []).append(_label(gpu))
+        groups.setdefault(key, []).append(connections.label(gpu))
     titles = [Column(f"{name} ({and_list(labels)})") for (name, _), labels in groups.items()]
     columns = [cells for _, cells in groups]
     rows = zip((Cell(row.label) for row in facts.ROWS), *columns, strict=True)

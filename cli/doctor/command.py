@@ -55,9 +55,10 @@ def command(
     def examined() -> Answer:
         from gpuadvise.cli.doctor.answer import answer
 
+        # The drivers are starting meanwhile: see cli/head_start.py.
+        software = _software(with_ids=with_ids) if from_file is None else None
         machine = _machine(from_file, load=load)
-        here = from_file is None
-        checks, software = _gathered(machine, here=here, with_ids=with_ids)
+        checks = _checked(machine, here=from_file is None)
         inputs = {"from": from_file, "load": load, "fail_on": fail_on, "with_ids": with_ids}
         return answer(
             machine,
@@ -92,18 +93,17 @@ def _wait(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def _gathered(
-    machine: Machine, *, here: bool, with_ids: bool
-) -> tuple[tuple[DoctorCheck, ...], Software | None]:
+def _software(*, with_ids: bool) -> Software:
+    from gpuadvise.advisor.backends.software import software
+
+    return software(ids=with_ids)
+
+
+def _checked(machine: Machine, *, here: bool) -> tuple[DoctorCheck, ...]:
     from gpuadvise.cli.doctor.evaluate import checks
 
     environment = {k: v for k, v in os.environ.items() if k.startswith(("CUDA_", "NVIDIA_"))}
-    software = None
-    if here:
-        from gpuadvise.advisor.backends.software import software as installed
-
-        software = installed(ids=with_ids)
-    return checks(machine, environment if here else None), software
+    return checks(machine, environment if here else None)
 
 
 def _machine(path: str | None, *, load: bool) -> Machine:

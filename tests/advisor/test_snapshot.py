@@ -14,7 +14,7 @@ from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue import by_capability, entries, find, known_capabilities
 from gpuadvise.advisor.device import Device, Origin
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.gpu import Gpu, Identity, Machine, MigSlice
+from gpuadvise.advisor.gpu import Features, Gpu, Identity, Machine, MigSlice
 from gpuadvise.advisor.snapshot import (
     device_record,
     gpu_record,
@@ -24,6 +24,7 @@ from gpuadvise.advisor.snapshot import (
     read_machine,
 )
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
+from gpuadvise.advisor.topology import NvLink, Peer, Topology
 
 counts = st.none() | st.integers(0, 2**63 - 1)
 rates = st.floats(1, 9e18)
@@ -40,6 +41,8 @@ BY_TYPE = {
     "bool": st.booleans(),
     "Mapping[str, float]": st.dictionaries(texts, rates),
     "Mapping[str, str]": tables,
+    "int": st.integers(0, 99),
+    "tuple[int, ...] | None": st.none() | st.lists(st.integers(0, 999)).map(tuple),
     "tuple[str, ...]": st.lists(texts).map(tuple),
     "tuple[str, ...] | None": st.none() | st.lists(texts).map(tuple),
     "Capability": st.builds(
@@ -71,6 +74,13 @@ gpus = st.builds(
     identity=values(
         Identity,
         mig=st.none() | values(MigSlice, parent_uuid=maybe, parent_name=maybe),
+    ),
+    features=st.none() | values(Features),
+    topology=st.none()
+    | values(
+        Topology,
+        nvlinks=st.none() | st.lists(values(NvLink), max_size=3).map(tuple),
+        peers=st.lists(values(Peer), max_size=3).map(tuple),
     ),
     telemetry=st.none() | values(Telemetry, processes=st.none() | st.lists(processes).map(tuple)),
 )

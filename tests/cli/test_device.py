@@ -145,7 +145,7 @@ def test_the_schema_knows_every_field(cli) -> None:
     own = {field.name for kind in (Limits, Identity) for field in fields(kind)}
     renamed = {"id": "catalogue_id", "capability": "compute_capability"}
     own |= {renamed.get(field.name, field.name) for field in fields(Device)} - {"limits"}
-    assert gpu == own | {"capability_variant", "telemetry"}
+    assert gpu == own | {"capability_variant", "features", "topology", "telemetry"}
     telemetry = schema["$defs"]["telemetry"]["properties"].keys()
     assert telemetry == {field.name for field in fields(Telemetry)}
 

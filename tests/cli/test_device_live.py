@@ -36,7 +36,16 @@ def test_a_recording_is_a_valid_answer_and_replays_whole(cli, box: str) -> None:
     assert again["devices"][0]["origin"] == "snapshot"
     for device in (*recorded["devices"], *again["devices"]):
         del device["origin"]
-    assert again == recorded
+    assert _known(again, recorded) == recorded
+
+
+def _known(answer: object, recorded: object) -> object:
+    """Return of *answer* what the older *recorded* one has: fields are only added."""
+    if isinstance(answer, dict) and isinstance(recorded, dict):
+        return {name: _known(answer[name], value) for name, value in recorded.items()}
+    if isinstance(answer, list) and isinstance(recorded, list):
+        return [_known(mine, old) for mine, old in zip(answer, recorded, strict=True)]
+    return answer
 
 
 def test_text_of_a_recorded_h200(cli, golden) -> None:

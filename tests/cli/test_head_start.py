@@ -6,6 +6,7 @@ import pytest
 
 from gpuadvise.advisor.backends import probe
 from gpuadvise.advisor.backends.probe import Probe
+from gpuadvise.cli.device.one_field import FIELDS, answered
 from gpuadvise.cli.head_start import nvml_knows, start_drivers
 
 BOTH = (Probe.DRIVER, Probe.NVML)
@@ -51,3 +52,24 @@ def test_one_field_asks_nvml_alone(cli, moods, monkeypatch: pytest.MonkeyPatch) 
     assert cli("device", "--device", "0", "--get", "pci_bus_id").out == "00000000:06:00.0\n"
     power = cli("device", "--telemetry", "--get", "telemetry.power_watts")
     assert power.out == "76.5\n"
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("mood", ["", "two", "two,lost", "unheard", "mig", "latin1", "unloaded"])
+def test_the_short_way_answers_as_the_command_does(
+    cli, moods, monkeypatch: pytest.MonkeyPatch, field: str, mood: str
+) -> None:
+    moods(mood, "two" if "two" in mood else "slice" if mood == "mig" else "")
+    short = answered(["device", "--get", field])
+    monkeypatch.setattr("gpuadvise.cli.device.one_field.answered", lambda args: None)
+    if short is not None:
+        assert cli("device", "--get", field).out == short
+    if mood in ("", "two"):
+        assert short is not None
+    if mood == "unloaded":
+        assert short is None
+
+
+def test_what_is_not_plain_is_left_to_the_command(moods) -> None:
+    for line in ("device", "device --get sm_count", "device --get name --get uuid", ""):
+        assert answered(line.split()) is None

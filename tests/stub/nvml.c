@@ -180,6 +180,87 @@ int nvmlDeviceGetComputeMode(intptr_t gpu, unsigned *mode) {
     PUT(mode, mood("future") ? 9u : 3u);
 }
 
+int nvmlDeviceGetMinorNumber(intptr_t gpu, unsigned *n) { *n = (unsigned)gpu - 1; return OK; }
+int nvmlDeviceGetPowerManagementDefaultLimit(intptr_t gpu, unsigned *mw) {
+    (void)gpu;
+    PUT(mw, 700000);
+}
+int nvmlDeviceGetPowerManagementLimitConstraints(intptr_t gpu, unsigned *least, unsigned *most) {
+    (void)gpu;
+    *least = 200000;
+    PUT(most, 700000);
+}
+typedef struct { unsigned long long reference, violation; } Violation;
+int nvmlDeviceGetViolationStatus(intptr_t gpu, int policy, Violation *time) {
+    (void)gpu;
+    time->reference = 0;
+    PUT(&time->violation, policy == 0 ? 1500000000ull : 0);
+}
+int nvmlDeviceGetRetiredPages(intptr_t gpu, int cause, unsigned *count, void *pages) {
+    (void)gpu, (void)cause, (void)pages;
+    if (!mood("volta")) return NOT_SUPPORTED;
+    *count = cause;
+    return OK;
+}
+int nvmlDeviceGetRetiredPagesPendingStatus(intptr_t gpu, unsigned *pending) {
+    (void)gpu;
+    if (!mood("volta")) return NOT_SUPPORTED;
+    *pending = 1;
+    return OK;
+}
+
+/* How GPUs are connected: with the mood "linked" 4 NVLinks of which the last is down, to switches
+ * or, with "direct", to the other GPU. */
+typedef struct { unsigned field, scope; long long stamp, latency; int type, code;
+                 union { double d; int si; unsigned ui; unsigned long long ull; } value; } Field;
+int nvmlDeviceGetFieldValues(intptr_t gpu, int count, Field *fields) {
+    (void)gpu;
+    for (int n = 0; n < count; n++) {
+        fields[n].code = modest();
+        if (fields[n].field == 82) fields[n].value.ui = 38;
+        else if (fields[n].field == 164) fields[n].value.ui = 26562;
+        else fields[n].code = NOT_SUPPORTED;
+    }
+    return OK;
+}
+int nvmlDeviceGetNvLinkState(intptr_t gpu, unsigned link, int *up) {
+    (void)gpu;
+    if (!mood("linked")) return NOT_SUPPORTED;
+    if (link >= 4) return INVALID;
+    *up = mood("parted") ? 0 : link < 3;
+    return OK;
+}
+int nvmlDeviceGetNvLinkRemoteDeviceType(intptr_t gpu, unsigned link, int *type) {
+    (void)gpu, (void)link;
+    *type = mood("direct") ? 0 : 2;
+    return OK;
+}
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(intptr_t gpu, unsigned link, Pci *pci) {
+    (void)link;
+    memset(pci, 0, sizeof *pci);
+    snprintf(pci->bus_id, sizeof pci->bus_id, "00000000:%02X:00.0", gpu == 1 ? 7 : 6);
+    return OK;
+}
+int nvmlDeviceGetTopologyCommonAncestor(intptr_t gpu, intptr_t peer, int *level) {
+    (void)gpu, (void)peer;
+    PUT(level, 30);
+}
+int nvmlDeviceGetP2PStatus(intptr_t gpu, intptr_t peer, int capability, int *status) {
+    (void)gpu, (void)peer;
+    PUT(status, mood("linked") ? 0 : capability == 3 ? 5 : 3);
+}
+int nvmlDeviceGetGpuMaxPcieLinkGeneration(intptr_t gpu, unsigned *n) { (void)gpu; PUT(n, 5); }
+int nvmlDeviceGetCpuAffinity(intptr_t gpu, unsigned words, unsigned long *set) {
+    (void)gpu;
+    memset(set, 0, words * sizeof *set);
+    set[0] = 0xffff, set[1] = 2;
+    return modest();
+}
+int nvmlDeviceGetMemoryAffinity(intptr_t gpu, unsigned words, unsigned long *set, int scope) {
+    (void)words, (void)scope;
+    PUT(set, 1ul << (gpu - 1));
+}
+
 typedef struct { unsigned pid; unsigned long long used; unsigned gi, ci; } Process;
 int nvmlDeviceGetComputeRunningProcesses_v3(intptr_t gpu, unsigned *count, Process *some) {
     (void)gpu;

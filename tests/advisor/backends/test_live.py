@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuadvise.advisor.backends import driver_presence, kernel_list
-from gpuadvise.advisor.backends.choose import VARIABLE, choose
+from gpuadvise.advisor.backends import driver_presence, kernel_list, kernel_log
+from gpuadvise.advisor.backends.choose import VARIABLE, choose, select
 from gpuadvise.advisor.backends.kernel_list import listed
 from gpuadvise.advisor.backends.live import (
     NO_DRIVER,
@@ -62,9 +62,51 @@ def test_unknown_fields_have_reasons(moods) -> None:
     assert device.name == "NVIDIA Z900"
     assert device.memory_bandwidth == pytest.approx(4.814e12, rel=1e-3)
     assert device.sources["memory_data_rate"] == "derived: double data rate"
-    for name in ("peaks", "memory_type", "chip", "nvlink_bandwidth"):
+    for name in ("peaks", "memory_type", "chip"):
         assert "not in the catalogue" in device.reasons[name]
     assert not device.reasons.keys() & device.sources.keys()
+
+
+def test_a_live_gpu_has_its_own_links_never_the_products(moods) -> None:
+    device = live_machine().gpus[0].device
+    assert device.nvlink_bandwidth is None
+    assert "need not be connected" in device.reasons["nvlink_bandwidth"]
+    moods("linked")
+    linked = live_machine().gpus[0].device
+    assert linked.nvlink_bandwidth == pytest.approx(6 * 26.562e9)
+    assert linked.sources["nvlink_bandwidth"] == "NVML: links that are up"
+    moods("linked,parted")
+    assert live_machine().gpus[0].device.nvlink_bandwidth == 0
+
+
+def test_what_programs_may_do_with_peers_the_driver_says(moods) -> None:
+    moods("two", "two,linked")
+    machine = live_machine()
+    (peer,) = machine.gpus[0].topology.peers
+    assert (peer.index, peer.path, peer.access, peer.atomics) == (1, "PHB", True, True)
+    assert peer.why_not is None
+    assert machine.gpus[0].features.texture_alignment_bytes is None
+    assert machine.gpus[0].identity.minor == 0
+
+
+def test_a_lost_gpu_takes_no_number_from_a_healthy_one(moods) -> None:
+    moods("two,lost", "two")
+    machine = live_machine()
+    assert select(machine.gpus, "1").identity.index == 1
+    with pytest.raises(Unavailable, match="No GPU here"):
+        select(machine.gpus, "0")
+
+
+def test_xid_errors_come_from_the_kernels_log(moods, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_log, "xids", lambda: {"00000000:06:00": (79, 79)})
+    assert live_machine(telemetry=True).gpus[0].telemetry.xids == (79, 79)
+
+    def refuse() -> None:
+        raise kernel_log.Unreadable("it may not be read")
+
+    monkeypatch.setattr(kernel_log, "xids", refuse)
+    now = live_machine(telemetry=True).gpus[0].telemetry
+    assert (now.xids, now.reasons["xids"]) == (None, "it may not be read")
 
 
 def test_cuda_numbers_are_matched_by_uuid_never_by_index(moods) -> None:
@@ -82,12 +124,14 @@ def test_a_gpu_that_cuda_hides_says_so(moods, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
     (gpu,) = live_machine().gpus
     assert gpu.identity.cuda_index is None
+    assert gpu.identity.visible is False
+    assert gpu.identity.hidden_because == 'CUDA_VISIBLE_DEVICES is "7"'
     assert gpu.device.notes == (
         'CUDA programs started here do not see this GPU: CUDA_VISIBLE_DEVICES is "7".',
     )
     assert gpu.device.sm_count == 132
     assert gpu.device.sources["sm_count"].startswith("derived: NVML's core count / 128")
-    assert live_machine(environ={}).gpus[0].device.notes[0].endswith("do not see this GPU.")
+    assert live_machine(environ={}).gpus[0].device.notes[0].endswith("may lack its device file.")
 
 
 def test_a_lost_gpu_is_a_sentence_and_the_other_answers(moods) -> None:

@@ -12,8 +12,10 @@ import pytest
 
 from gpuadvise.advisor.backends import nvml, nvml_report
 from gpuadvise.advisor.backends.nvml_report import CLOCK_EVENTS, clock_events
+from gpuadvise.advisor.backends.nvml_topology import ranges
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.telemetry import IDLE_REASON, Process, ProcessKind, Telemetry, link_is_idle
+from gpuadvise.advisor.topology import Peer, nvlink_rate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +61,80 @@ def test_telemetry_in_base_units(moods) -> None:
         CLOCK_EVENTS[0x20],
         "a reason this version does not know (0x20000000)",
     )
-    assert now.reasons == {}
+    assert now.reasons.keys() == {
+        "pages_retired_single_bit",
+        "pages_retired_double_bit",
+        "page_retirement_pending",
+    }
+    assert (now.power_limit_default_watts, now.power_limit_min_watts) == (700, 200)
+    assert now.memory_temperature_celsius == 38
+    assert now.clock_limit_seconds["power"] == 1.5
+    assert (now.ecc_corrected_lifetime, now.rows_remapped_uncorrected) == (3, 0)
+
+
+def test_pages_are_retired_where_rows_are_not_remapped(moods) -> None:
+    moods("volta")
+    now = nvml_report.report(live=True).gpus[0].telemetry
+    assert now is not None
+    assert (now.pages_retired_double_bit, now.page_retirement_pending) == (1, True)
+
+
+def test_links_and_peers(moods) -> None:
+    moods("two,linked")
+    first, second = nvml_report.report().gpus
+    assert (first.minor, second.minor) == (0, 1)
+    topology = first.topology
+    assert topology is not None
+    assert [(link.up, link.bytes_per_second, link.to) for link in topology.nvlinks or ()] == [
+        *[(True, 26.562e9, "switch")] * 3,
+        (False, None, None),
+    ]
+    assert nvlink_rate(topology) == pytest.approx(6 * 26.562e9)
+    assert topology.peers == (Peer(index=1, path="NV3", access=True, atomics=True),)
+    assert (topology.cpu_affinity, topology.numa_node) == ("0-15,65", 0)
+    moods("two,linked,direct")
+    links = nvml_report.report().gpus[0].topology
+    assert links is not None
+    assert {link.peer for link in links.nvlinks or () if link.up} == {1}
+    assert links.peers[0].path == "NV3"
+
+
+def test_links_that_are_down_give_no_rate(moods) -> None:
+    moods("linked,parted")
+    topology = nvml_report.report().gpus[0].topology
+    assert topology is not None
+    assert nvlink_rate(topology) == 0
+
+
+def test_gpus_without_a_link_say_how_they_reach_each_other(moods) -> None:
+    moods("two")
+    topology = nvml_report.report().gpus[1].topology
+    assert topology is not None
+    assert (topology.nvlinks, nvlink_rate(topology)) == (None, None)
+    assert "does not offer" in topology.reasons["nvlinks"]
+    assert topology.peers == (
+        Peer(
+            index=0,
+            path="PHB",
+            access=False,
+            atomics=False,
+            why_not="the GPUs hang on different host bridges",
+        ),
+    )
+
+
+def test_a_lost_gpu_is_no_peer(moods) -> None:
+    moods("two,lost,linked")
+    _, well = nvml_report.report().gpus
+    assert well.topology is not None
+    assert well.topology.peers == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "text"), [([0], ""), ([0xFFFF], "0-15"), ([1 << 63, 3], "63-65"), ([5], "0,2")]
+)
+def test_sets_of_processors(words: list[int], text: str) -> None:
+    assert ranges(words) == text
 
 
 def test_memory_tells_the_drivers_share_apart_where_it_can(moods) -> None:
@@ -93,8 +168,8 @@ def test_whatever_is_refused_has_a_reason_and_nothing_else_suffers(moods) -> Non
     assert gpu.telemetry.performance_state is None
     known = {"memory_total_bytes", "memory_used_bytes", "memory_reserved_bytes"}
     for name in Telemetry.__slots__:
-        if name not in ("reasons", "performance_state", "memory_free_bytes", *known):
-            assert getattr(gpu.telemetry, name) is None, name
+        if name not in ("reasons", "performance_state", "memory_free_bytes", "xids", *known):
+            assert not getattr(gpu.telemetry, name), name
             assert gpu.telemetry.reasons[name], name
 
 

@@ -73,3 +73,21 @@ def test_an_empty_root_is_no_fault(tmp_path: Path) -> None:
         None,
         None,
     )
+
+
+def test_packages_are_named_by_their_folders(tmp_path: Path) -> None:
+    from gpuadvise.advisor.backends.software import _packages
+
+    for name in (
+        "torch-2.11.0+cu130.dist-info",
+        "nvidia_ml_py-13.0.dist-info",
+        "cupy_cuda13x-14.2.0-py3.12.egg-info",
+        "unrelated-1.0.dist-info",
+        "torch",
+    ):
+        (tmp_path / name).mkdir()
+    assert dict(_packages([str(tmp_path), str(tmp_path / "nowhere")])) == {
+        "torch": "2.11.0+cu130",
+        "nvidia-ml-py": "13.0",
+        "cupy-cuda13x": "14.2.0",
+    }

@@ -1,0 +1,192 @@
+"""How the GPUs are connected, as NVML tells it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.backends.nvml import ask
+from gpuadvise.advisor.backends.pci_tree import place
+from gpuadvise.advisor.topology import NvLink, Peer, Topology
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpuadvise.advisor.backends.nvml import Query
+
+_MOST_LINKS = 18  # NVML_NVLINK_MAX_LINKS
+_SPEED = 164  # NVML_FI_DEV_NVLINK_GET_SPEED, Hopper and later; the link is its scope
+# NVML_FI_DEV_NVLINK_SPEED_MBPS_L0 to L5, L6 to L11.
+_OLD_SPEEDS = (*range(84, 90), *range(132, 138))
+_MEGABYTE = 1_000_000
+# nvmlIntNvLinkDeviceType_t of nvml.h.
+_KINDS = {0: "gpu", 1: "processor", 2: "switch"}
+# nvmlGpuTopologyLevel_t of nvml.h, in the words of nvidia-smi topo -m.
+_LEVELS = {0: "X", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
+# nvmlGpuP2PStatus_t and nvmlGpuP2PCapsIndex_t of nvml.h.
+_READ, _WRITE, _ATOMICS = 0, 1, 3
+_WORDS = {
+    1: "the chipset does not support it",
+    2: "the GPU does not support it",
+    3: "the GPUs hang on different host bridges",
+    4: "a setting of the driver turns it off",
+    5: "it is not supported",
+    6: "the driver does not say",
+}
+_BITS = 64
+_MOST_PROCESSORS = 4096
+
+_HOST: Mapping[str, Query] = {
+    "pcie_own_generation": lambda n, g: n.nvmlDeviceGetGpuMaxPcieLinkGeneration(g),
+    "cpu_affinity": lambda n, g: ranges(n.nvmlDeviceGetCpuAffinity(g, _MOST_PROCESSORS // _BITS)),
+    "numa_node": lambda n, g: _lowest(
+        n.nvmlDeviceGetMemoryAffinity(g, 1, n.NVML_AFFINITY_SCOPE_NODE)
+    ),
+    "nvlinks": lambda n, g: _links(n, g),
+}
+
+
+def topologies(nvml: Any, handles: Sequence[Any], pci_ids: Sequence[str | None]) -> list[Topology]:
+    """Return how each of the GPUs *handles* is connected; None among them does not answer."""
+    addresses = {_address(pci): index for index, pci in enumerate(pci_ids) if pci}
+    answers = [ask(nvml, handle, _HOST) if handle is not None else ({}, {}) for handle in handles]
+    links = [_at_peers(facts.get("nvlinks"), addresses) for facts, _ in answers]
+    return [
+        Topology(
+            **{**place(pci or ""), **facts, "nvlinks": links[index]},
+            peers=_peers(nvml, index, handles, links),
+            reasons=reasons,
+        )
+        for index, ((facts, reasons), pci) in enumerate(zip(answers, pci_ids, strict=True))
+    ]
+
+
+# A link and the PCI id at its other end, until the GPUs of the machine are known.
+_Ended = tuple[NvLink, str | None]
+
+
+def _links(nvml: Any, handle: Any) -> list[_Ended]:
+    """Return the links of a GPU; raises NVML's error where it has none."""
+    found = []
+    for number in range(_MOST_LINKS):
+        try:
+            up = nvml.nvmlDeviceGetNvLinkState(handle, number) == 1
+        except nvml.NVMLError:
+            if not number:
+                raise
+            break
+        found.append(_link(nvml, handle, number, up))
+    return found
+
+
+def _link(nvml: Any, handle: Any, number: int, up: bool) -> _Ended:
+    if not up:
+        return NvLink(number=number, up=False), None
+    queries: Mapping[str, Query] = {
+        "speed": lambda n, g: _speed(n, g, number),
+        "kind": lambda n, g: n.nvmlDeviceGetNvLinkRemoteDeviceType(g, number),
+        "pci": lambda n, g: n.nvmlDeviceGetNvLinkRemotePciInfo(g, number).busId,
+    }
+    facts, _ = ask(nvml, handle, queries)
+    pci = facts.get("pci")
+    link = NvLink(
+        number=number,
+        up=True,
+        bytes_per_second=facts.get("speed"),
+        to=_KINDS.get(facts.get("kind", -1)),
+    )
+    return link, pci.decode() if isinstance(pci, bytes) else pci
+
+
+def _speed(nvml: Any, handle: Any, number: int) -> float | None:
+    """Return bytes/s of a link in one direction."""
+    fields: list[Any] = [(_SPEED, number)]
+    if number < len(_OLD_SPEEDS):
+        fields.append(_OLD_SPEEDS[number])
+    for value in nvml.nvmlDeviceGetFieldValues(handle, fields):
+        if value.nvmlReturn == 0 and value.value.uiVal:
+            return float(value.value.uiVal) * _MEGABYTE
+    return None
+
+
+def _at_peers(
+    links: Sequence[_Ended] | None, addresses: Mapping[str, int]
+) -> tuple[NvLink, ...] | None:
+    """Return *links* with the number of the GPU at the other end, where it is of this machine."""
+    from dataclasses import replace
+
+    if links is None:
+        return None
+    return tuple(
+        replace(link, peer=addresses.get(_address(pci))) if pci and link.to == "gpu" else link
+        for link, pci in links
+    )
+
+
+def _address(pci: str) -> str:
+    domain, _, rest = pci.lower().partition(":")
+    return f"{domain.zfill(8)}:{rest.partition('.')[0]}"
+
+
+def _peers(
+    nvml: Any, index: int, handles: Sequence[Any], links: Sequence[tuple[NvLink, ...] | None]
+) -> tuple[Peer, ...]:
+    if handles[index] is None:
+        return ()
+    return tuple(
+        _peer(nvml, handles[index], index, handle, other, links)
+        for other, handle in enumerate(handles)
+        if other != index and handle is not None
+    )
+
+
+def _peer(
+    nvml: Any,
+    handle: Any,
+    index: int,
+    peer_handle: Any,
+    peer: int,
+    links: Sequence[tuple[NvLink, ...] | None],
+) -> Peer:
+    queries: Mapping[str, Query] = {
+        "level": lambda n, g: _LEVELS.get(n.nvmlDeviceGetTopologyCommonAncestor(g, peer_handle)),
+        "read": lambda n, g: n.nvmlDeviceGetP2PStatus(g, peer_handle, _READ),
+        "write": lambda n, g: n.nvmlDeviceGetP2PStatus(g, peer_handle, _WRITE),
+        "atomics": lambda n, g: n.nvmlDeviceGetP2PStatus(g, peer_handle, _ATOMICS),
+    }
+    facts, _ = ask(nvml, handle, queries)
+    both = [facts[name] for name in ("read", "write") if name in facts]
+    joined = _joined(links[index], links[peer], peer)
+    return Peer(
+        index=peer,
+        path=f"NV{joined}" if joined else facts.get("level"),
+        access=not any(both) if both else None,
+        atomics=facts["atomics"] == 0 if "atomics" in facts else None,
+        why_not=next((_WORDS.get(status) for status in both if status), None),
+    )
+
+
+def _joined(links: tuple[NvLink, ...] | None, others: tuple[NvLink, ...] | None, peer: int) -> int:
+    """Return how many NVLinks join a GPU to *peer*, directly or through switches."""
+    direct = sum(link.peer == peer for link in links or ())
+    switched = [sum(link.to == "switch" for link in each or ()) for each in (links, others)]
+    return direct or min(switched)
+
+
+def ranges(words: Sequence[int]) -> str:
+    """Return the bits set in *words*, 64 each, as ``0-15,32``."""
+    bits = [
+        n * _BITS + bit for n, word in enumerate(words) for bit in range(_BITS) if word >> bit & 1
+    ]
+    parts: list[list[int]] = []
+    for bit in bits:
+        if parts and parts[-1][-1] == bit - 1:
+            parts[-1][1:] = [bit]
+        else:
+            parts.append([bit])
+    return ",".join("-".join(map(str, part)) for part in parts)
+
+
+def _lowest(words: Sequence[int]) -> int | None:
+    """Return the number of the lowest bit set in *words*."""
+    found = [n * _BITS + (word & -word).bit_length() - 1 for n, word in enumerate(words) if word]
+    return found[0] if found else None

@@ -1,0 +1,74 @@
+"""How a GPU is connected: to its host, to other GPUs, through NVLink and PCI Express."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NvLink:
+    """One NVLink of a GPU, numbered as ``nvidia-smi nvlink -s`` does.
+
+    ``to`` is ``gpu``, ``switch`` or ``processor``; ``peer`` the index of a GPU of this machine.
+    """
+
+    number: int
+    up: bool
+    bytes_per_second: float | None = None  # in one direction
+    to: str | None = None
+    peer: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """Another GPU of the machine, by its index as nvidia-smi counts.
+
+    ``path`` is what ``nvidia-smi topo -m`` calls it: NV and the number of links, PIX, PXB, PHB,
+    NODE or SYS. ``access``: programs may read and write its memory directly; ``atomics``: with
+    atomic operations as well.
+    """
+
+    index: int
+    path: str | None = None
+    access: bool | None = None
+    atomics: bool | None = None
+    why_not: str | None = None  # of no access, in words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """Where a GPU sits; ``None`` means not known, ``reasons`` says why.
+
+    The link to the host runs at the lower of what the GPU (``own``) and its slot can.
+    """
+
+    nvlinks: tuple[NvLink, ...] | None = None
+    peers: tuple[Peer, ...] = ()
+    numa_node: int | None = None  # of the host's memory that is nearest
+    cpu_affinity: str | None = None  # processors that are nearest: 0-15,32-47
+    pcie_path: tuple[str, ...] | None = None  # bridges from the processor to the GPU, and itself
+    pcie_own_generation: int | None = None
+    pcie_own_lanes: int | None = None
+    pcie_slot_generation: int | None = None
+    pcie_slot_lanes: int | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+def links_up(topology: Topology) -> tuple[NvLink, ...]:
+    """Return the NVLinks that work."""
+    return tuple(link for link in topology.nvlinks or () if link.up)
+
+
+def nvlink_rate(topology: Topology) -> float | None:
+    """Return the bytes/s of all NVLinks that are up, both directions together.
+
+    None where that is not known; 0 where links are there and none is up.
+    """
+    rates = [link.bytes_per_second for link in links_up(topology)]
+    if topology.nvlinks is None or None in rates:
+        return None
+    return 2 * sum(rate for rate in rates if rate is not None)
