@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.facts.limiter import (
+    SEVERAL,
     AtRoof,
     Imbalance,
     IssueBound,
@@ -35,9 +36,9 @@ _MOST = 1000.0  # a bound beyond says no more
 _MEMORY = frozenset({"dram", "l2", "l1/shared", "lsu", "memory", "tex"})
 _SHARED = frozenset({"l1/shared", "lsu", "memory"})
 _GLOBAL_WAITS = frozenset(
-    {"long_scoreboard", "lg_throttle", "drain", "membar", "tex_throttle", None}
+    {"long_scoreboard", "lg_throttle", "drain", "membar", "tex_throttle", SEVERAL, None}
 )
-_SHARED_WAITS = frozenset({"short_scoreboard", "mio_throttle", "barrier", None})
+_SHARED_WAITS = frozenset({"short_scoreboard", "mio_throttle", "barrier", SEVERAL, None})
 # Families that have a test of their own, whatever else limits the kernel.
 _ALWAYS = frozenset({Family.GRID, Family.COPIES, Family.ROOFLINE})
 
@@ -200,17 +201,21 @@ def limit_sentence(limiter: Limiter | None) -> str:
             words = unit_words(limiter.unit)
             return f"{words[0].upper()}{words[1:]} is {show_share(limiter.share)} busy: {helps}."
         case LatencyBound():
-            waits = (
-                f"{show_share(limiter.share)} of a warp's time goes to"
-                if limiter.share
-                else ("warps wait for")
-            )
             return (
-                f"Latency: {waits} {stall_words(limiter.stall)}, and no unit is busy "
+                f"Latency: {_wait_words(limiter)}, and no unit is busy "
                 f"({unit_words(limiter.unit)} at {show_share(limiter.busy)})."
             )
         case other:
             assert_never(other)
+
+
+def _wait_words(limiter: LatencyBound) -> str:
+    if limiter.stall == SEVERAL:
+        return "warps wait for several things, for none of them 30 % of their time"
+    words = stall_words(limiter.stall)
+    if limiter.share is None:
+        return f"warps wait for {words}"
+    return f"{show_share(limiter.share)} of a warp's time goes to {words}"
 
 
 def limit_object(limiter: Limiter | None) -> dict[str, object]:

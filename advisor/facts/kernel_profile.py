@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 # Issuing, and being ready while another warp issues: no wait.
 _NO_WAIT = ("selected", "not_selected")
+# Plain additions and products per multiply-add: bodies, options and fractals have many.
+_PURE = 0.1
+# Of the FMA pipe's share: 0.89 to 1.0 for matrix products on an H200, 0.8 and less for other kernels.
+_PURE_OF_PEAK = 0.85
+_LANES = 32
 # Operations of one thread's instruction. Half-precision instructions work on pairs.
 _OPERATIONS = {
     "fp64": {"dadd": 1, "dmul": 1, "dfma": 2},
@@ -175,6 +180,7 @@ class KernelProfile:
     # Work: thread instructions by name (ffma, dadd, ...), operations on tensor cores by type
     float_instructions: Mapping[str, float] = field(default_factory=dict)
     tensor_operations: Mapping[NumberType, float] = field(default_factory=dict)
+    fp32_of_peak: float | None = None  # outside of tensor cores; a fused multiply-add counts two
 
     # Balance
     sm_cycles: CycleSpread = CycleSpread()
@@ -194,6 +200,21 @@ class KernelProfile:
     def busiest_pipe(self) -> tuple[str, float] | None:
         """The pipe closest to its peak, with its share of it."""
         return max(self.pipes.items(), key=lambda pipe: pipe[1], default=None)
+
+    @property
+    def multiply_adds(self) -> float | None:
+        """Fused multiply-adds of 16 or 32 bits as a share of all instructions; None unless pure.
+
+        Pure is what hardly makes another addition or product. Without counts of instructions the
+        FMA pipe's share stands for it, and the share of the FP32 peak says whether it is pure.
+        """
+        counts = self.float_instructions
+        if not counts or not self.instructions:
+            pipe = self.pipes.get("fma") or 0.0
+            return pipe if pipe and (self.fp32_of_peak or 0.0) >= _PURE_OF_PEAK * pipe else None
+        fused = counts.get("ffma", 0.0) + counts.get("hfma", 0.0)
+        plain = sum(counts.get(name, 0.0) for name in ("fadd", "fmul", "hadd", "hmul"))
+        return fused / _LANES / self.instructions if plain <= _PURE * fused else None
 
     @property
     def float_operations(self) -> Mapping[str, float]:

@@ -36,6 +36,8 @@ UNEVEN = 0.75
 # imbalance. Measured on an H200: idle shares of 5 us kernels reach a half.
 SHORT = 20e-6
 _MANY_WAVES = 8
+# A details page names a wait from 30 % of a warp's time on: without one there are several.
+SEVERAL = "several"
 # Pages round to a hundredth, and derive some shares from others.
 _ROUNDED = 0.02
 
@@ -96,7 +98,7 @@ class IssueBound:
 class LatencyBound:
     """No unit at its roof: *stall* is what warps wait for, *share* of their time (None: unknown).
 
-    *unit* is the busiest one and *busy* its share.
+    *unit* is the busiest one and *busy* its share. SEVERAL stands for waits of which none is long.
     """
 
     stall: str | None
@@ -144,10 +146,27 @@ def unit_shares(profile: KernelProfile) -> dict[str, float]:
         unit = "fma" if pipe in ("fma_heavy", "fma_lite") else pipe
         shares[unit] = max(share, shares.get(unit, 0.0))
     # What no named unit explains: a page may have the maximum over several units only.
-    for unit, maximum in (("compute", profile.sm_busy), ("memory", profile.memory_busy)):
+    for unit, maximum in (
+        (_unnamed_pipe(profile), profile.sm_busy),
+        ("memory", profile.memory_busy),
+    ):
         if maximum is not None and maximum > max(shares.values(), default=0.0) + _ROUNDED:
             shares[unit] = maximum
     return shares
+
+
+def _unnamed_pipe(profile: KernelProfile) -> str:
+    """Return which pipe of the SM is busiest where a page gives its share without its name.
+
+    Pages count the pipes to memory apart, and of the others never name the special functions',
+    which warps wait for in the queue of shared memory.
+    """
+    busiest, to_memory = profile.sm_busy or 0.0, profile.memory_pipes_busy
+    if to_memory is not None and to_memory >= busiest - _ROUNDED:
+        return "lsu" if (profile.l1_busy or 0.0) >= busiest / 2 else "adu"
+    if (profile.top_stall or ("", 0.0))[0] in ("mio_throttle", "short_scoreboard"):
+        return "xu"
+    return "compute"
 
 
 def _most(*shares: float | None) -> float | None:
@@ -262,5 +281,10 @@ def _uneven(profile: KernelProfile, waves: float | None) -> LastWave | Imbalance
 
 def _waiting(profile: KernelProfile, shares: Mapping[str, float]) -> LatencyBound:
     unit, busy = max(shares.items(), key=lambda item: item[1])
-    stall, share = profile.top_stall or (None, None)
+    stall, share = profile.top_stall or (SEVERAL if _names_long_waits(profile) else None, None)
     return LatencyBound(stall=stall, share=share, unit=unit, busy=busy)
+
+
+def _names_long_waits(profile: KernelProfile) -> bool:
+    """Return whether the profiler's own rules looked at the waits: they name one of 30 % or more."""
+    return bool(profile.rules) and profile.warp_latency is not None

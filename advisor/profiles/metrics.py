@@ -164,6 +164,7 @@ _CYCLE_METRICS = {"sm": "sm", "l1": "l1tex", "l2": "lts", "dram": "dram"}
 _INSTRUCTIONS = (
     "dadd", "dmul", "dfma", "fadd", "fmul", "ffma", "hadd", "hmul", "hfma",
 )  # fmt: skip
+_FP32_PEAK = "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2"  # operations per cycle
 _THREAD_INSTRUCTION = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
 
 # Families of metrics: the word that tells each from its siblings stands in the name.
@@ -304,6 +305,7 @@ def _measured(form: _Form) -> dict[str, Any]:
     fields |= {f"shared_{way}s": _shared(form, way) for way in ("load", "store")}
     _excess(form, fields)
     fields["float_instructions"] = _float_instructions(form, fields["seconds"])
+    fields["fp32_of_peak"] = _fp32_of_peak(form)
     fields["tensor_operations"] = _tensor_operations(form)
     fields |= {f"{unit}_cycles": _spread(form, unit) for unit in _CYCLES}
     return fields
@@ -520,6 +522,21 @@ def _float_instructions(form: _Form, seconds: float | None) -> dict[str, float]:
         elif rate is not None and cycles is not None:
             counts[name] = rate * cycles
     return counts
+
+
+def _fp32_of_peak(form: _Form) -> float | None:
+    """Return FP32 operations as a share of what the device can do, as counted or as rules say."""
+    most = form.value(_FP32_PEAK, _MetricKind.AMOUNT)
+    rates = {
+        name: form.value(
+            f"{_THREAD_INSTRUCTION.format(name)}.per_cycle_elapsed", _MetricKind.AMOUNT
+        )
+        for name in ("fadd", "fmul", "ffma")
+    }
+    known = [rate for rate in rates.values() if rate is not None]
+    if not most or len(known) < len(rates):
+        return form.said.fp32_of_peak
+    return min(1.0, (sum(known) + known[-1]) / most)
 
 
 def _tensor_operations(form: _Form) -> dict[NumberType, float]:

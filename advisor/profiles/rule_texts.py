@@ -30,7 +30,8 @@ _LATENCY = re.compile(rf"total average of {_NUMBER} cycles")
 _PIPE = re.compile(
     rf"^(.{{1,40}}?) is the highest-utilized pipeline \({_NUMBER}%\)( based on elapsed)?"
 )
-_SUB_PIPE = re.compile(r"dominated by its (\w{1,20}) sub-pipeline")
+_SUB_PIPE = re.compile(r"dominated by its ([\w ()]{1,30}) sub-pipeline")
+_PEAK = re.compile(rf"achieved {_NUMBER}% of this device's FP32 peak")
 _BALANCE = re.compile(r"One or more (SM|L1 Slice|L2 Slice|DRAM Slice|DRAM)s? ")
 _ABOVE = re.compile(rf"value is {_NUMBER}% above the average")
 _BELOW = re.compile(rf"value is {_NUMBER}% below the average")
@@ -78,6 +79,7 @@ class RuleNumbers:
     latency: float | None = None
     pipes: dict[str, float] = field(default_factory=dict)  # over the elapsed time
     active_pipes: dict[str, float] = field(default_factory=dict)  # while SMs are active
+    fp32_of_peak: float | None = None
     spreads: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
@@ -131,6 +133,11 @@ def _read_pipe(numbers: RuleNumbers, text: str) -> None:
         shares[pipe] = _value(match[2]) / 100
 
 
+def _read_peak(numbers: RuleNumbers, text: str) -> None:
+    if match := _PEAK.search(text):
+        numbers.fp32_of_peak = _value(match[1]) / 100
+
+
 def _read_balance(numbers: RuleNumbers, text: str) -> None:
     unit, above, below = _BALANCE.search(text), _ABOVE.search(text), _BELOW.search(text)
     if unit and above and below:
@@ -144,5 +151,6 @@ _READERS = {
     "MemoryCacheAccessPattern": _read_used_bytes,
     "CPIStall": _read_stall,
     "HighPipeUtilization": _read_pipe,
+    "SOLFPRoofline": _read_peak,
     "WorkloadImbalance": _read_balance,
 }

@@ -42,9 +42,6 @@ FROM_DRAM = 1.8
 SHORTEST = 20e-6
 # With fewer, more loads per thread come before wider ones.
 ENOUGH_WARPS = 0.4
-# Bytes of DRAM traffic per instruction of a warp: kernels that stream by 4-byte words show 13 to
-# 22 on an H200, by 16-byte words 33 to 47.
-PER_INSTRUCTION = 25.0
 WAITING = 0.7
 LEAST_BUSY = 0.1
 LANES = 32
@@ -88,31 +85,51 @@ def _looks_narrow(profile: KernelProfile) -> bool:
     waits, launch = profile.top_stall, profile.launch
     if waits is None or waits[0] != "long_scoreboard" or waits[1] < WAITING:
         return False
-    if launch is None or launch.static_shared or launch.dynamic_shared or not profile.instructions:
+    if launch is None or launch.static_shared or launch.dynamic_shared or profile.spill_requests:
         return False
-    traffic = (profile.dram_bytes or 0.0) / profile.instructions
+    per_request = _bytes_per_request(profile)
     return (
-        (profile.global_sectors is None or profile.global_sectors == profile.global_sectors_ideal)
+        _whole_sectors(profile)
         and (profile.dram_busy or 0.0) >= LEAST_BUSY
-        and 0 < traffic < PER_INSTRUCTION
+        and per_request is not None
+        and 0 < per_request <= WORD * LANES * 1.1
         and _from_dram(profile)
     )
 
 
+def _bytes_per_request(profile: KernelProfile) -> float | None:
+    """Return the bytes of DRAM traffic per instruction that the SMs' pipes to memory took, at least.
+
+    They take one in a cycle, so that their share of the cycles counts them.
+    """
+    cycles, busy = profile.elapsed_cycles, profile.memory_pipes_busy
+    if not cycles or not busy or not profile.sm_count or profile.dram_bytes is None:
+        return None
+    return profile.dram_bytes / (busy * cycles * profile.sm_count)
+
+
+def _whole_sectors(profile: KernelProfile) -> bool:
+    """Return whether all loads use the sectors they move, or miss some for their offset alone.
+
+    Where the page names unused bytes but no sectors in excess, some loads are of another kind.
+    """
+    used, sectors = profile.global_loads.used_bytes, profile.global_sectors
+    if used is None:
+        return sectors is None or sectors == profile.global_sectors_ideal
+    return used >= COALESCED and sectors is not None
+
+
 def _inferred(profile: KernelProfile) -> Advice:
-    traffic, dram = (
-        (profile.dram_bytes or 0.0) / (profile.instructions or 1.0),
-        profile.dram_busy or 0.0,
-    )
+    traffic, dram = _bytes_per_request(profile) or 0.0, profile.dram_busy or 0.0
     return Advice(
         message=(
-            f"The kernel moves {show_number(traffic)} bytes per instruction of a warp and keeps device "
-            f"memory {show_share(dram)} busy: its loads and stores look narrow (the page does not "
-            "count them). 16-byte loads move 33 and more, and reach 85 % to 90 %."
+            f"The kernel moves {show_number(traffic)} bytes per instruction of the pipes to memory and keeps "
+            f"device memory {show_share(dram)} busy: its loads and stores look narrow (the page does not "
+            f"count them). {WORD:g}-byte words move at most {LANES * WORD:g}; 16-byte loads reach 85 % to 90 %."
         ),
         action=_ACTION,
         evidence=(
-            derived("DRAM bytes per instruction", traffic, "bytes"),
+            derived("DRAM bytes per memory instruction", traffic, "bytes"),
             profiled("device memory busy", dram, "share"),
         ),
         gain=_gain(dram),

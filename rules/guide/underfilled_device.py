@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound
+from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound, LatencyBound
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.evidence import given, of_device, profiled
+from gpuadvise.rules.evidence import derived, given, of_device, profiled
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 # What a launch takes to start and to end: below it the size of the grid is not the matter.
 SHORTEST = 20e-6
+# Of the blocks that fit at once: a grid of fewer leaves most of each SM empty.
+FEW = 0.25
+# Of a warp's time spent on memory, which more warps would share.
+WAITING = 0.7
+# From here on memory is as busy as more warps would make it.
+MEMORY_BUSY = 0.7
 
 
 def check(
@@ -44,9 +50,15 @@ def check(
     profile: KernelProfile | None = None,
     limiter: Limiter | None = None,
 ) -> Verdict:
-    """Advise when the grid has fewer blocks than the device has multiprocessors."""
+    """Advise when the grid leaves multiprocessors idle, or brings them too few warps for a wait."""
     blocks = math.prod(grid)
-    if concurrent or blocks >= sm_count or isinstance(limiter, AtRoof | IssueBound):
+    if concurrent:
+        return PASSED
+    if blocks >= sm_count:
+        if profile is None or occupancy is None or not _few_warps(profile, limiter):
+            return PASSED
+        return _fuller(blocks, sm_count, occupancy, profile)
+    if isinstance(limiter, AtRoof | IssueBound):
         return PASSED
     name = device.name if device else "the GPU"
     short = profile is not None and (profile.seconds or SHORTEST) < SHORTEST
@@ -65,6 +77,48 @@ def check(
         ),
         gain=_gain(blocks, sm_count, occupancy if profile else None),
         priority=Priority.LOW if short else None,
+    )
+
+
+def _few_warps(profile: KernelProfile, limiter: Limiter | None) -> bool:
+    """Return whether loads are waited for by a quarter of the warps that would fit, or fewer."""
+    wait = profile.top_stall
+    busy = max(profile.dram_busy or 0.0, profile.l1_busy or 0.0, profile.sm_busy or 0.0)
+    return (
+        isinstance(limiter, LatencyBound | AtRoof)
+        and profile.waves is not None
+        and 0 < profile.waves <= FEW
+        and wait is not None
+        and wait[0] == "long_scoreboard"
+        and wait[1] >= WAITING
+        and busy < MEMORY_BUSY
+        and (profile.seconds or 0.0) >= SHORTEST
+    )
+
+
+def _fuller(blocks: int, sm_count: int, occupancy: Occupancy, profile: KernelProfile) -> Advice:
+    slots = sm_count * occupancy.blocks_per_sm
+    wait, busy = profile.top_stall or ("", 0.0), profile.dram_busy or 0.0
+    return Advice(
+        message=(
+            f"{plural(blocks, 'block')} where {slots:,} fit at once: warps wait for loads "
+            f"{show_share(wait[1])} of their time, and device memory is {show_share(busy)} busy."
+        ),
+        action=(
+            f"Launch {slots:,} blocks with less work each (or as many as there is work for), and let "
+            "each thread have 4 to 8 loads under way."
+        ),
+        evidence=(
+            given("blocks in the grid", blocks, "blocks"),
+            derived("blocks that fit at once", slots, "blocks"),
+            profiled("device memory busy", busy, "share"),
+        ),
+        gain=Gain(
+            kind="kernel throughput",
+            upper_bound=slots / blocks,
+            how=f"block slots / blocks = {slots:,} / {blocks}",
+        ),
+        priority=Priority.MEDIUM,
     )
 
 
@@ -113,7 +167,8 @@ RULE = Rule(
     why="An SM without a block does nothing until the grid ends.",
     when=(
         "The grid has fewer blocks than the device has multiprocessors, nothing runs beside the "
-        "kernel, and no unit is known to be at its roof."
+        "kernel, and no unit is known to be at its roof; or a profile shows at most a quarter of the "
+        "blocks that fit at once, and warps that wait for loads 70 % of their time."
     ),
     thresholds=(
         Threshold(
@@ -121,6 +176,13 @@ RULE = Rule(
             value=SHORTEST,
             unit="s",
             source="our judgement: below it the launch itself counts, and the finding is low",
+        ),
+        Threshold(name="few blocks", value=FEW, unit="waves", source="our judgement"),
+        Threshold(
+            name="waiting for loads",
+            value=WAITING,
+            unit="share of a warp's time",
+            source="our judgement of profiles on an H200",
         ),
     ),
     citations=guide("11.3", "10.5"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
@@ -32,10 +33,9 @@ if TYPE_CHECKING:
 UNUSED = 0.03
 # Of all instructions: a matrix product is mostly fused multiply-adds.
 MULTIPLY_ADDS = 0.2
-# Plain additions and products per multiply-add: bodies, options and fractals have many.
-PURE = 0.1
 # Bytes per thread and load at which the numbers have 16 bits.
 NARROW = 2.5
+_HALF_POINTER = re.compile(r"\b(__half|__nv_bfloat16|half|bfloat16)\b[^,()]{0,20}\*")
 LANES = 32
 FIRST_TENSOR = 7
 # Dense FP16 on tensor cores against FP32 on the ordinary units, at most on any part.
@@ -58,22 +58,17 @@ def check(
 
 
 def _profiled(device: Device, profile: KernelProfile) -> Verdict:
-    counts, instructions = profile.float_instructions, profile.instructions
-    if device.capability.major < FIRST_TENSOR or not instructions or not counts:
-        return PASSED
-    fused = counts.get("ffma", 0.0) + counts.get("hfma", 0.0)
-    plain = sum(counts.get(name, 0.0) for name in ("fadd", "fmul", "hadd", "hmul"))
-    share = fused / LANES / instructions
-    if share < MULTIPLY_ADDS or plain > PURE * fused:
+    share = profile.multiply_adds
+    if device.capability.major < FIRST_TENSOR or share is None or share < MULTIPLY_ADDS:
         return PASSED
     if profile.pipes.get("tensor", 0.0) > UNUSED or not _reuses(profile):
         return PASSED
-    narrow = counts.get("hfma", 0.0) >= fused / 2 or _loads_narrow(profile)
+    narrow = _narrow(profile)
     return Advice(
         message=(
-            f"{show_share(share)} of the instructions are fused multiply-adds"
-            f"{' on 16-bit numbers' if narrow else ''}, and the tensor cores are "
-            f"{show_share(profile.pipes.get('tensor', 0.0))} busy."
+            f"{show_share(share)} of {'the instructions' if profile.float_instructions else 'the time'} "
+            f"goes to fused multiply-adds{' on 16-bit numbers' if narrow else ''}, "
+            f"{_tensor_words(profile)}."
         ),
         action=(
             "Let cuBLAS or CUTLASS make the product, or use nvcuda::wmma (tiles of 16 x 16 x 16) in the "
@@ -87,6 +82,11 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
         evidence=(
             profiled("multiply-adds / instructions", share, "share"),
             profiled("tensor pipe", profile.pipes.get("tensor", 0.0), "share"),
+        )
+        if profile.float_instructions
+        else (
+            profiled("FMA pipe", share, "share"),
+            profiled("FP32 peak", profile.fp32_of_peak or 0.0, "share"),
         ),
         gain=Gain(
             kind="arithmetic time",
@@ -98,15 +98,30 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
     )
 
 
+def _tensor_words(profile: KernelProfile) -> str:
+    """Return how busy the tensor cores are, as far as the page says."""
+    if "tensor" in profile.pipes or profile.float_instructions:
+        return f"and the tensor cores are {show_share(profile.pipes.get('tensor', 0.0))} busy"
+    return "the busiest pipe; the tensor cores do less"
+
+
 def _reuses(profile: KernelProfile) -> bool:
     """Return whether operands come from shared memory, as those of a tiled product do."""
-    return (profile.shared_loads.requests or 0.0) > (profile.global_loads.requests or 0.0)
+    shared, loads = profile.shared_loads.requests, profile.global_loads.requests
+    if loads is None and shared is None:
+        return bool(profile.static_shared or profile.dynamic_shared)
+    return (shared or 0.0) > (loads or 0.0)
 
 
-def _loads_narrow(profile: KernelProfile) -> bool:
-    loads = profile.global_loads
+def _narrow(profile: KernelProfile) -> bool:
+    """Return whether the numbers have 16 bits: by their instructions, loads or parameters' types."""
+    counts, loads = profile.float_instructions, profile.global_loads
+    if counts and counts.get("hfma", 0.0) >= counts.get("ffma", 0.0):
+        return True
     sectors = loads.sectors_per_request
-    return sectors is not None and sectors * (loads.used_bytes or LANES) / LANES <= NARROW
+    if sectors is None:
+        return bool(_HALF_POINTER.search(profile.kernel.partition("(")[2]))
+    return sectors * (loads.used_bytes or LANES) / LANES <= NARROW
 
 
 def _recorded(timeline: TracedRun, device: Device) -> Verdict:
