@@ -6,14 +6,16 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
 from heapq import nlargest
+from itertools import compress, count, islice
 from operator import sub
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind
-from gpuadvise.advisor.timelines.intervals import Intervals, between, cover
+from gpuadvise.advisor.timelines.intervals import between, cover, longer
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.activities import Recording
+    from gpuadvise.advisor.timelines.intervals import Intervals
 
 # Gaps up to here are what giving the GPU its next piece of work takes: launches took 5 to 16 us
 # under the profilers seen, and PyTorch's own work between two of them as much again.
@@ -93,12 +95,12 @@ def idleness(busy: Intervals, recording: Recording) -> Idleness:
     lengths = list(map(sub, gaps.ends, gaps.starts))
     causes, waited = _told_by_calls(gaps, recording)
     totals: dict[GapCause, list[int]] = {cause: [0, 0] for cause in GapCause}
-    long = [one for one in lengths if one > PROMPT_NS]
+    long = list(filter(PROMPT_NS.__lt__, lengths))
     totals[GapCause.HOST_WORK] = [len(long), sum(long)]
     totals[GapCause.LAUNCH] = [len(lengths) - len(long), sum(lengths) - sum(long)]
     for at, cause in causes.items():
         _move(totals, _unless_told(lengths[at]), cause, lengths[at])
-    kept = sorted(nlargest(KEPT_GAPS, range(len(lengths)), key=lengths.__getitem__))
+    kept = _places_of_longest(lengths)
     return Idleness(
         longest=tuple(
             Gap(
@@ -110,11 +112,19 @@ def idleness(busy: Intervals, recording: Recording) -> Idleness:
             for at in kept
         ),
         totals=tuple(
-            IdleTime(cause=cause, gaps=count, total_ns=total)
-            for cause, (count, total) in sorted(totals.items(), key=lambda item: -item[1][1])
-            if count
+            IdleTime(cause=cause, gaps=number, total_ns=total)
+            for cause, (number, total) in sorted(totals.items(), key=lambda item: -item[1][1])
+            if number
         ),
     )
+
+
+def _places_of_longest(lengths: list[int]) -> list[int]:
+    """Return where the longest of *lengths* stand, of equal ones the first, in order."""
+    least = min(nlargest(KEPT_GAPS, lengths), default=0)
+    longer = list(compress(count(), map(least.__lt__, lengths)))
+    equal = compress(count(), map(least.__eq__, lengths))
+    return sorted([*longer, *islice(equal, KEPT_GAPS - len(longer))])
 
 
 def _unless_told(length_ns: int) -> GapCause:
@@ -161,14 +171,9 @@ def _calls_by_cause(recording: Recording) -> dict[GapCause, Intervals]:
             continue
         queued = cause is GapCause.COPY and not blocks_host(name)
         if queued or cause in (GapCause.LAUNCH, GapCause.OTHER_CALL):
-            calls = _long(calls)
+            calls = longer(calls, _LONG_CALL_NS)
         groups.setdefault(cause, []).append(calls)
     return {cause: cover(calls) for cause, calls in groups.items()}
-
-
-def _long(calls: Intervals) -> Intervals:
-    times = [pair for pair in calls if pair[1] - pair[0] > _LONG_CALL_NS]
-    return Intervals([start for start, _ in times], [end for _, end in times])
 
 
 def _after_waits(gaps: Intervals, recording: Recording) -> set[int]:

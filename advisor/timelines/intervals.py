@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from itertools import chain
-from operator import sub
+from itertools import chain, compress, islice
+from operator import gt, sub
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -61,11 +61,17 @@ def cover(groups: Iterable[Intervals]) -> Intervals:
     ends = sorted(chain.from_iterable([group.ends for group in some]))
     if not starts:
         return Intervals()
-    apart = [(end, start) for end, start in zip(ends, starts[1:], strict=False) if start > end]
+    apart = list(map(gt, islice(starts, 1, None), ends))
     return Intervals(
-        chain(starts[:1], [start for _, start in apart]),
-        chain([end for end, _ in apart], ends[-1:]),
+        chain(starts[:1], compress(islice(starts, 1, None), apart)),
+        chain(compress(ends, apart), ends[-1:]),
     )
+
+
+def longer(intervals: Intervals, least: int) -> Intervals:
+    """Return those of *intervals* that are longer than *least* nanoseconds."""
+    chosen = list(map(least.__lt__, map(sub, intervals.ends, intervals.starts)))
+    return Intervals(compress(intervals.starts, chosen), compress(intervals.ends, chosen))
 
 
 def length(intervals: Intervals) -> int:

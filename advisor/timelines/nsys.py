@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import contextmanager
+from operator import sub
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
@@ -33,7 +34,7 @@ from gpuadvise.advisor.timelines.gpus import traced_device
 from gpuadvise.advisor.timelines.intervals import Intervals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -176,6 +177,24 @@ class _Export:
         have = self.columns[table]
         return ", ".join(name if name.split(" ")[0] in have else "NULL" for name in wanted)
 
+    def times(
+        self, recording: Recording, table: str, wanted: tuple[str, ...]
+    ) -> dict[tuple[Any, ...], Intervals]:
+        """Return the usable times of all rows by what *wanted* holds; count the other rows.
+
+        Nearly always all are usable: looking at them together costs less than a condition of each.
+        """
+        columns = ("start", "end", *wanted)
+        try:
+            times = _by_key(self.rows(table, columns))
+            if all(map(_usable, times.values())):
+                return times
+        except (TypeError, OverflowError):  # something else than a whole number of 64 bits
+            pass
+        times = _by_key(self.rows(table, columns, _USABLE))
+        self.skip_others(recording, table, sum(map(len, times.values())))
+        return times
+
     def timed(
         self, recording: Recording, table: str, wanted: tuple[str, ...]
     ) -> Iterator[tuple[Any, ...]]:
@@ -255,30 +274,24 @@ class _Export:
         wanted = ("streamId", "graphNodeId IS NOT NULL", "deviceId", column, *_SHAPE)
         shapes = self.distinct(KERNELS, wanted)
         telling = _telling(shapes)
-        times = {tuple([shape[at] for at in telling]): Intervals() for shape in shapes}
-        adders = {key: (one.starts.append, one.ends.append) for key, one in times.items()}
         few = tuple(wanted[at] for at in telling)
-        count = 0
-        for row in self.rows(KERNELS, ("start", "end", *few), _USABLE):
-            add_start, add_end = adders[row[2:]]
-            add_start(row[0])
-            add_end(row[1])
-            count += 1
-        self.skip_others(recording, KERNELS, count)
+        times = self.times(recording, KERNELS, few)
         for shape in shapes:
             stream, node, *key = shape
-            _add_runs(
-                _kernel_runs(recording, names, tuple(key)),
-                times[tuple([shape[at] for at in telling])],
-                _number(stream),
-                in_graph=bool(node),
-            )
+            runs = times.get(tuple([shape[at] for at in telling]))
+            if runs is not None:
+                _add_runs(
+                    _kernel_runs(recording, names, tuple(key)),
+                    runs,
+                    _number(stream),
+                    in_graph=bool(node),
+                )
 
     def distinct(self, table: str, wanted: tuple[str, ...]) -> list[tuple[Any, ...]]:
         """Return the different values that some columns have together."""
         columns = self.listed(table, wanted)
         shapes = self.database.execute(
-            f"SELECT DISTINCT {columns} FROM {table} WHERE {_USABLE} LIMIT {MOST_SHAPES + 1}"
+            f"SELECT DISTINCT {columns} FROM {table} LIMIT {MOST_SHAPES + 1}"
         ).fetchall()
         if len(shapes) > MOST_SHAPES:
             raise BadInput(f"There are more than {MOST_SHAPES:,} kernels and launch shapes.")
@@ -350,14 +363,52 @@ class _Export:
     def read_calls(self, recording: Recording) -> None:
         """Add every call of the host."""
         names = self.names(CALLS, "nameId")
-        known: dict[Any, Intervals] = {}
-        for start, end, name in self.timed(recording, CALLS, ("nameId",)):
-            calls = known.get(name)
-            if calls is None:
-                plain = plain_name(names.get(name, "unknown call"))
-                calls = known[name] = recording.calls.setdefault(plain, Intervals())
-            calls.starts.append(start)
-            calls.ends.append(end)
+        if not {"start", "end"} <= self.columns.get(CALLS, set()):
+            return
+        for (name,), times in self.times(recording, CALLS, ("nameId",)).items():
+            plain = plain_name(names.get(name, "unknown call"))
+            calls = recording.calls.setdefault(plain, Intervals())
+            calls.starts.extend(times.starts)
+            calls.ends.extend(times.ends)
+
+
+class _Adders(dict[Any, Any]):
+    """What adds a start and an end to the times of each key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times: dict[Any, Intervals] = {}
+
+    def __missing__(self, key: Any) -> tuple[Callable[[int], None], Callable[[int], None]]:
+        times = self.times[key] = Intervals()
+        self[key] = adders = (times.starts.append, times.ends.append)
+        return adders
+
+
+def _by_key(rows: sqlite3.Cursor) -> dict[tuple[Any, ...], Intervals]:
+    """Return the (start, end) of *rows* by the columns that follow."""
+    adders = _Adders()
+    if len(rows.description) > 3:
+        for start, end, *key in rows:
+            add_start, add_end = adders[tuple(key)]
+            add_start(start)
+            add_end(end)
+        return adders.times
+    # A key alone, as nearly always, needs no tuple.
+    for start, end, key in rows:
+        add_start, add_end = adders[key]
+        add_start(start)
+        add_end(end)
+    return {(key,): times for key, times in adders.times.items()}
+
+
+def _usable(times: Intervals) -> bool:
+    """Return whether no interval ends before it starts or lies further out than sums allow."""
+    return (
+        min(times.starts) > -LATEST
+        and max(times.ends) < LATEST
+        and min(map(sub, times.ends, times.starts)) >= 0
+    )
 
 
 def _telling(shapes: list[tuple[Any, ...]]) -> list[int]:
@@ -367,7 +418,8 @@ def _telling(shapes: list[tuple[Any, ...]]) -> list[int]:
     kinds = [len(set(column)) for column in zip(*shapes, strict=True)]
     telling: list[int] = []
     for at in sorted(range(len(kinds)), key=lambda place: -kinds[place]):
-        if len({tuple([shape[place] for place in telling]) for shape in shapes}) == len(shapes):
+        told = {tuple([shape[place] for place in telling]) for shape in shapes}
+        if telling and len(told) == len(shapes):
             break
         telling.append(at)
     return telling

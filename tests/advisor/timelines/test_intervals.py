@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuadvise.advisor.timelines.intervals import Intervals, between, common, cover, length
+from gpuadvise.advisor.timelines.intervals import (
+    Intervals,
+    between,
+    common,
+    cover,
+    length,
+    longer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,3 +65,10 @@ def test_gaps_fill_the_span(pairs: list[Interval]) -> None:
 @given(TIMES)
 def test_durations_are_sorted(pairs: list[Interval]) -> None:
     assert intervals(pairs).durations() == sorted(end - start for start, end in pairs)
+
+
+def test_longer_keeps_what_is_longer() -> None:
+    some = Intervals([0, 10, 30], [5, 16, 36])
+    assert list(longer(some, 5)) == [(10, 16), (30, 36)]
+    assert list(longer(some, 6)) == []
+    assert list(longer(Intervals(), 0)) == []

@@ -138,3 +138,18 @@ def test_any_bytes_are_read_or_refused(
         timeline(path)
     except BadInput as error:
         assert error.message
+
+
+@pytest.mark.parametrize("shapes", [1, 2, 30])
+def test_times_by_shape_are_those_of_the_rows(shapes: int, tmp_path: Path) -> None:
+    rows = [
+        (100 * i, 100 * i + i % 7, 0, 7, i, 1, 32, 1 + i % shapes, 1, 1, 32, 1, 1, 0, 0, 0, None)
+        for i in range(300)
+    ]
+    path = tmp_path / "report"
+    exports.export(path, rows={**exports.ROWS, "CUPTI_ACTIVITY_KIND_KERNEL": rows})
+    kernels = timeline(path).kernels
+    assert {kernel.shape.grid: (kernel.calls, kernel.total_ns) for kernel in kernels} == {
+        (1 + kind, 1, 1): (300 // shapes, sum(i % 7 for i in range(kind, 300, shapes)))
+        for kind in range(shapes)
+    }
