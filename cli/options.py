@@ -62,6 +62,9 @@ _LAUNCH = {
     "dynamic_smem": Option(
         "SIZE", "Dynamic shared memory per block.", v.shared_size, ("dynamic_smem",)
     ),
+    "smem_per_thread": Option(
+        "SIZE", "Dynamic shared memory per thread of a block.", v.shared_size
+    ),
     "max_dynamic_smem": Option(
         "SIZE",
         "The opt-in attribute for dynamic shared memory, where it is set.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy import allocation
@@ -36,7 +36,7 @@ class Suggestion:
 def suggest_block(limits: Limits, launch: Launch) -> Suggestion | None:
     """Return block sizes for the kernel of *launch*, whose own block size is not looked at.
 
-    Shared memory is taken as constant, whatever the block size. ``None`` when no block starts.
+    Shared memory is taken as constant but for its part per thread. ``None`` when no block starts.
     """
     helper = helper_block(limits, launch)
     if helper is None:
@@ -55,7 +55,7 @@ def helper_block(limits: Limits, launch: Launch) -> Occupancy | None:
 
     The block of *launch* is not looked at.
     """
-    least = occupancy(limits, replace(launch, threads=1, block_dim=None))
+    least = occupancy(limits, launch.with_threads(1))
     if not least.launchable:
         return None  # nor does a larger block
     best, most = 1, 0
@@ -65,7 +65,18 @@ def helper_block(limits: Limits, launch: Launch) -> Occupancy | None:
             best, most = size, resident
         if most == limits.max_threads_per_sm:
             break
-    return occupancy(limits, replace(launch, threads=best, block_dim=None))
+    return occupancy(limits, launch.with_threads(best))
+
+
+def best_block(limits: Limits, launch: Launch) -> int:
+    """Return a block size for the kernel of *launch*: the guide's, where one does as well as any.
+
+    Of the guide's the largest, which needs fewest blocks. One warp where no block can start.
+    """
+    suggestion = suggest_block(limits, launch)
+    if suggestion is None:
+        return limits.warp_size
+    return (suggestion.guide[-1] if suggestion.guide else suggestion.helper).launch.threads
 
 
 def _of_the_guide(limits: Limits, threads: int) -> bool:
@@ -75,7 +86,7 @@ def _of_the_guide(limits: Limits, threads: int) -> bool:
 def sizes(limits: Limits, launch: Launch) -> Iterator[Occupancy]:
     """Yield the answer for every block size, from the largest down, in whole warps."""
     for size in whole_warps(limits, launch):
-        yield occupancy(limits, replace(launch, threads=size, block_dim=None))
+        yield occupancy(limits, launch.with_threads(size))
 
 
 def whole_warps(limits: Limits, launch: Launch) -> Iterator[int]:
@@ -93,8 +104,8 @@ def blocks_at(result: Occupancy, threads: int) -> int:
     tenth of the whole model. Faults of the launch are not looked at.
     """
     limits, launch = result.hardware, result.launch
-    if launch.caching is not GlobalCaching.OFF:
-        whole = occupancy(limits, replace(launch, threads=threads, block_dim=None))
+    if launch.caching is not GlobalCaching.OFF or launch.dynamic_per_thread:
+        whole = occupancy(limits, launch.with_threads(threads))
         return min(most for most in whole.block_limits if most is not None)
     warps = -(-threads // limits.warp_size)
     _, most, _, by_shared, by_barriers = result.block_limits

@@ -61,12 +61,12 @@ def repairs(limits: Limits, launch: Launch, fault: LaunchFault) -> list[Launch]:
 def _with_threads(launch: Launch, most: int) -> Launch:
     """Return *launch* with at most *most* threads, its longest dimension cut where it has any."""
     if launch.block_dim is None:
-        return replace(launch, threads=most)
+        return launch.with_threads(most)
     return _with_block(launch, _cut(launch.block_dim, most))
 
 
 def _with_block(launch: Launch, block: Dimensions) -> Launch:
-    return replace(launch, block_dim=block, threads=math.prod(block))
+    return replace(launch.with_threads(math.prod(block)), block_dim=block)
 
 
 def _cut(dimensions: Dimensions, most: int) -> Dimensions:

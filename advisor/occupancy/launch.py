@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gpuadvise.advisor.errors import BadInput
@@ -43,6 +43,7 @@ class Launch:
     registers: int | None = None  # per thread
     static_shared: int = 0
     dynamic_shared: int = 0
+    dynamic_per_thread: int = 0  # bytes of dynamic_shared that come with each thread of the block
     max_dynamic_shared: int | None = None  # attribute MaxDynamicSharedMemorySize, when it was set
     optin: bool = True  # answer as if that attribute were set where the launch needs it
     carveout: int | None = None  # preferred shared-memory carveout, per cent
@@ -64,6 +65,7 @@ class Launch:
         _within("Threads per block", self.threads, 1, _LARGEST)
         _within("Static shared memory", self.static_shared, 0, _LARGEST)
         _within("Dynamic shared memory", self.dynamic_shared, 0, _LARGEST)
+        _within("Dynamic shared memory per thread", self.dynamic_per_thread, 0, _LARGEST)
         _within("Named barriers", self.barriers, 0, _LARGEST)
         if self.registers is not None:
             _within("Registers per thread", self.registers, 1, _MOST_REGISTERS)
@@ -87,6 +89,11 @@ class Launch:
         if self.block_dim and math.prod(self.block_dim) != self.threads:
             shape = "x".join(map(str, self.block_dim))
             raise BadInput(f"A block of {shape} does not have {self.threads} threads.")
+
+    def with_threads(self, threads: int) -> Launch:
+        """Return this launch with blocks of *threads*, whose dynamic memory follows their size."""
+        grown = self.dynamic_shared + self.dynamic_per_thread * (threads - self.threads)
+        return replace(self, threads=threads, block_dim=None, dynamic_shared=max(0, grown))
 
     @property
     def shared_memory(self) -> int:

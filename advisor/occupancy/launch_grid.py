@@ -109,9 +109,9 @@ class LaunchGrid:
     def launch_of(self, values: tuple[int, ...]) -> Launch:
         """Return the launch that has *values* for the axes."""
         changed: dict[str, Any] = dict(zip(self.names, values, strict=True))
-        if "threads" in changed:
-            changed["block_dim"] = None
-        return replace(self.launch, **changed)
+        threads = changed.pop("threads", None)
+        launch = replace(self.launch, **changed)
+        return launch if threads is None else launch.with_threads(threads)
 
     def _code(self, values: tuple[int, ...]) -> int:
         answer = occupancy(self.limits, self.launch_of(values))

@@ -96,8 +96,8 @@ def block_size(result: Occupancy) -> Iterator[ResourceChange]:
             start=now,
             to=threads,
             how=f"Launch {threads} threads per block, with the same registers per thread and "
-            "shared memory per block.",
-            apply=lambda launch: replace(launch, threads=threads, block_dim=None),
+            f"shared memory per {'thread' if result.launch.dynamic_per_thread else 'block'}.",
+            apply=lambda launch: launch.with_threads(threads),
         )
 
 

@@ -67,6 +67,9 @@ def block_limits(limits: Limits, launch: Launch, axes: Mapping[str, ArrayLike]) 
     """Return what each of RESOURCES allows, over its own axes; NO_LIMIT where it sets none."""
     threads, count = axis(launch, "threads", axes), registers_axis(launch, axes)
     dynamic = axis(launch, "dynamic_shared", axes)
+    if launch.dynamic_per_thread:
+        grown = launch.dynamic_per_thread * (threads - launch.threads)
+        dynamic = np.maximum(dynamic + grown, 0)
     by_warps, by_registers = _warps_and_registers(limits, launch, threads, count)
     return [
         by_warps,

@@ -9,7 +9,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.occupancy.evaluate import examined
-from gpuadvise.cli.occupancy.request import question
+from gpuadvise.cli.occupancy.request import question, question_with_block
 from gpuadvise.cli.options import flag
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.block_sizes import Suggestion
     from gpuadvise.advisor.occupancy.bounds import CompiledBounds
+    from gpuadvise.advisor.occupancy.carveout import Carveout
     from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.cli.blocks import Block
@@ -47,6 +48,8 @@ def result(case: OccupancyCase) -> dict[str, Any]:
         "launch_bounds": case.bounds and _bounds(case.bounds, occupancy.launch),
         "caveat": occupancy.caveat,
         "extrapolated": case.device.extrapolated,
+        "chosen_block": occupancy.launch.threads if case.chosen_block else None,
+        "carveout": case.carveout and _carveout(case.carveout),
     }
 
 
@@ -69,10 +72,12 @@ def echo(request: LaunchRequest) -> dict[str, Any]:
         "block": list(launch.block_dim or (launch.threads, 1, 1)),
         "smem": launch.static_shared,
         "dynamic_smem": launch.dynamic_shared,
+        "smem_per_thread": launch.dynamic_per_thread,
         "barriers": launch.barriers,
         "cluster": list(launch.cluster_dim),
         "nonportable_cluster": launch.nonportable_cluster,
         "grid": list(launch.grid_dim) if launch.grid_dim else None,
+        "elements": request.elements,
         "carveout": launch.carveout,
         "cache": launch.cache,
         "launch_bounds": [launch.max_threads, request.min_blocks] if launch.max_threads else None,
@@ -108,6 +113,16 @@ def _size(occupancy: Occupancy) -> dict[str, Any]:
     }
 
 
+def _carveout(carveout: Carveout) -> dict[str, Any]:
+    return {
+        "bytes": carveout.bytes,
+        "l1_bytes": carveout.l1_bytes,
+        "smallest_bytes": carveout.smallest_bytes,
+        "smallest_per_cent": carveout.smallest_per_cent,
+        "smallest_l1_bytes": carveout.smallest_l1_bytes,
+    }
+
+
 def _bounds(bounds: CompiledBounds, launch: Launch) -> dict[str, Any]:
     return {
         "threads": bounds.threads,
@@ -120,9 +135,11 @@ def _bounds(bounds: CompiledBounds, launch: Launch) -> dict[str, Any]:
 
 def answer(request: OccupancyRequest) -> Answer:
     """Return the answer; raises BadInput or Unavailable."""
-    launch = question(request.texts, flag)
     threshold = request.verdict
+    if request.texts["block"] is not None:
+        question(request.texts, flag)  # what is wrong with it is said before a GPU is asked
     choice = request.choice()
+    launch = question_with_block(request.texts, flag, choice.device.limits)
     case = examined(choice.device, launch)
     fields = result(case)
     check = None

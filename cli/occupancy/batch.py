@@ -81,6 +81,7 @@ class _CsvLines:
 
 
 FORMATS = (Format.TEXT, Format.CSV, Format.NDJSON, GITHUB)
+_GRID = ("grid", "elements")
 _NO_GRID = {"waves": None, "tail_efficiency": None}
 
 
@@ -111,7 +112,7 @@ class BatchSession:
         self._read: Callable[[str], BatchRow] | None = None
         self._write: Writer
         self._engine = lru_cache(maxsize=256)(self._chosen)
-        self._has_grid = request.texts["grid"] is not None
+        self._has_grid = any(request.texts[key] is not None for key in _GRID)
         self._answers = self._bad = self._below = 0
 
     def answer(self, number: int, line: bytes | None) -> str:
@@ -170,7 +171,7 @@ class BatchSession:
             )
         note(*_unread(columns))
         self._read, self._write = read, writer(self._format(Format.CSV))
-        self._has_grid = "grid" in given
+        self._has_grid = any(key in given for key in _GRID)
         return ""
 
     def _format(self, own: Format) -> str:
@@ -183,6 +184,7 @@ class BatchSession:
             raise engine
         values = fields([*self._defaults, *row.launch], str)
         values.pop("min_blocks", None)
+        values.pop("dynamic_per_thread", None)
         record = engine[0].record(**values)
         self._answers += 1
         if self._has_grid or "grid_dim" in values:

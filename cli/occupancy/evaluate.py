@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.block_sizes import suggest_block
+from gpuadvise.advisor.occupancy.carveout import carveout
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.next_steps import headroom, next_steps
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.block_sizes import Suggestion
     from gpuadvise.advisor.occupancy.bounds import CompiledBounds
+    from gpuadvise.advisor.occupancy.carveout import Carveout
     from gpuadvise.advisor.occupancy.fixes import LaunchFix
     from gpuadvise.advisor.occupancy.grid import Waves
     from gpuadvise.advisor.occupancy.next_steps import Headroom, NextStep
@@ -34,6 +36,9 @@ class OccupancyCase:
     bounds: CompiledBounds | None
     grid: Waves | None
     clusters: int | None  # upper bound
+    carveout: Carveout | None
+    elements: int | None
+    chosen_block: bool
 
 
 def examined(device: Device, request: LaunchRequest) -> OccupancyCase:
@@ -49,6 +54,9 @@ def examined(device: Device, request: LaunchRequest) -> OccupancyCase:
         bounds=_bounds(device, request),
         grid=_grid(device, answer),
         clusters=_clusters(device, answer),
+        carveout=carveout(answer),
+        elements=request.elements,
+        chosen_block=request.chosen_block,
     )
 
 

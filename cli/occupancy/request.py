@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.limits import Limits
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.cli.exits import Exit
     from gpuadvise.cli.formats import Output
@@ -30,6 +31,8 @@ class LaunchRequest:
 
     launch: Launch
     min_blocks: int | None = None
+    elements: int | None = None
+    chosen_block: bool = False  # the block size was not given
 
 
 def question(texts: Mapping[str, str | None], label: Callable[[str], str]) -> LaunchRequest:
@@ -40,7 +43,25 @@ def question(texts: Mapping[str, str | None], label: Callable[[str], str]) -> La
     given = {key: text for key, text in texts.items() if text is not None}
     values = fields(given.items(), label)
     min_blocks = values.pop("min_blocks", None)
-    return LaunchRequest(launch=Launch(**values), min_blocks=min_blocks)
+    elements = texts.get("elements")
+    return LaunchRequest(
+        launch=Launch(**values),
+        min_blocks=min_blocks,
+        elements=None if elements is None else OPTIONS["elements"].read(elements),
+    )
+
+
+def question_with_block(
+    texts: Mapping[str, str | None], label: Callable[[str], str], limits: Limits
+) -> LaunchRequest:
+    """Return the question that *texts* ask, with a block size that suits it if none is given."""
+    if texts["block"] is not None:
+        return question(texts, label)
+    from gpuadvise.advisor.occupancy.block_sizes import best_block
+
+    launch = question({**texts, "block": "1", "elements": None}, label).launch
+    block = best_block(limits, launch)
+    return replace(question({**texts, "block": str(block)}, label), chosen_block=True)
 
 
 def fields(texts: Iterable[tuple[str, str]], label: Callable[[str], str]) -> dict[str, Any]:
@@ -54,7 +75,36 @@ def fields(texts: Iterable[tuple[str, str]], label: Callable[[str], str]) -> dic
     for key, field, what in NEEDED:
         if field not in values:
             raise BadInput(f"{label(key)} is missing: {what}.")
+    if "dynamic_per_thread" in values:
+        values["dynamic_shared"] = _grown(values, label("smem_per_thread"))
+    if "elements" in values:
+        values["grid_dim"] = _covering(values, label)
     return values
+
+
+def _grown(values: Mapping[str, Any], label: str) -> int:
+    """Return the dynamic shared memory of a block, its part per thread included."""
+    threads, each = values["threads"], values["dynamic_per_thread"]
+    total: int = values.get("dynamic_shared", 0) + threads * each
+    if total > LARGEST_LAUNCH:
+        raise BadInput(f"{label}: {each:,} bytes for each of {threads:,} threads are too many.")
+    return total
+
+
+def _covering(values: dict[str, Any], label: Callable[[str], str]) -> tuple[int, int, int]:
+    """Return the grid that has a thread for each element, in whole clusters."""
+    if "grid_dim" in values:
+        raise BadInput(f"{label('elements')} and {label('grid')} both give the grid.")
+    elements, threads = values.pop("elements"), values["threads"]
+    size = math.prod(values.get("cluster_dim", (1, 1, 1)))
+    blocks = -(-elements // (threads * size)) * size
+    if blocks > LARGEST_LAUNCH:
+        raise BadInput(
+            f"{label('elements')}: {elements:,} elements take {blocks:,} blocks of {threads:,} "
+            f"threads; a grid has at most {LARGEST_LAUNCH:,}.",
+            hint="Let each thread work on several elements, and give --grid.",
+        )
+    return blocks, 1, 1
 
 
 @lru_cache(maxsize=4096)  # a batch repeats itself
@@ -91,6 +141,8 @@ _FIELDS = {
     "nonportable_cluster": "nonportable_cluster",
     "grid": "grid_dim",
     "carveout": "carveout",
+    "smem_per_thread": "dynamic_per_thread",
+    "elements": "elements",
 }
 KEYS = frozenset((*_FIELDS, *_SIZES, "block", "launch_bounds", "cache", "no_opt_in"))
 NEEDED = (

@@ -167,7 +167,7 @@ def everything(limits: Limits, launch: Launch, by: Axis) -> range:
 
 def _varied(launch: Launch, by: Axis, value: int) -> Launch:
     if by is Axis.BLOCK:
-        return replace(launch, threads=value, block_dim=None)
+        return launch.with_threads(value)
     change: dict[str, Any] = {by.field: value}
     return replace(launch, **change)
 

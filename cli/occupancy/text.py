@@ -52,6 +52,7 @@ def remarks(case: OccupancyCase) -> list[str]:
         _opt_in,
         _no_carveout,
         _reserve,
+        _carveout,
         _bounds,
         _cluster,
         _caveat,
@@ -84,8 +85,9 @@ def _grid(case: OccupancyCase) -> Iterator[str]:
     grid, sms = case.grid, case.device.sm_count
     if grid:
         least, most = ("at least ", "up to ") if case.clusters is not None else ("", "")
+        of = f" for {case.elements:,} elements" if case.elements else ""
         yield (
-            f"Grid: {plural(grid.blocks, 'block')} in {least}{_waves(grid.waves)} waves of "
+            f"Grid: {plural(grid.blocks, 'block')}{of} in {least}{_waves(grid.waves)} waves of "
             f"{most}{grid.wave_size:,}; tail efficiency {show_share(grid.tail_efficiency)}."
             f"{' All are resident at once.' if grid.cooperative else ''}"
         )
@@ -158,6 +160,22 @@ def _reserve(case: OccupancyCase) -> Iterator[str]:
         yield (
             f"Shared memory of a block: {used:,} bytes of the kernel and {reserve:,} reserved by "
             f"the system, in units of {case.device.limits.shared_memory_allocation_unit}."
+        )
+
+
+def _carveout(case: OccupancyCase) -> Iterator[str]:
+    found, launch = case.carveout, case.occupancy.launch
+    if found is None or not (launch.shared_memory or launch.carveout is not None):
+        return
+    asked = "no carveout given" if launch.carveout is None else f"carveout {launch.carveout} %"
+    left = f", which leaves {exact_bytes(found.l1_bytes)} of L1" if found.l1_bytes else ""
+    yield f"Shared memory of the SM: {exact_bytes(found.bytes)} assumed ({asked}){left}."
+    if found.smallest_bytes < found.bytes:
+        more = found.smallest_l1_bytes
+        leaves = f" and leave {exact_bytes(more)} of L1" if more else ""
+        yield (
+            f"{exact_bytes(found.smallest_bytes)} hold as many blocks{leaves}: "
+            f"cudaFuncAttributePreferredSharedMemoryCarveout {found.smallest_per_cent}."
         )
 
 
@@ -256,11 +274,22 @@ def screen(case: OccupancyCase, check: Mapping[str, Any] | None = None) -> list[
         Line(device_line(case.device), Tone.FAINT),
         Line(headline(occupancy), tone(occupancy)),
         Line(because(occupancy)),
+        *([Line(_chosen(case))] if case.chosen_block else []),
         Line(""),
         _limits(occupancy),
         *_section("What to change", advice(case)),
         *_section("Notes", notes),
     ]
+
+
+def _chosen(case: OccupancyCase) -> str:
+    """Return which block size was chosen, and which do as well."""
+    threads = case.occupancy.launch.threads
+    guide = case.suggestion.guide if case.suggestion else ()
+    others = [str(each.launch.threads) for each in guide if each.launch.threads != threads]
+    also = f"; {and_list(others)} keep as many warps" if len(others) > 1 else ""
+    also = f"; {others[0]} keeps as many warps" if len(others) == 1 else also
+    return f"Block size chosen, for none was given: {threads:,} threads{also}."
 
 
 def headline(occupancy: Occupancy) -> str:

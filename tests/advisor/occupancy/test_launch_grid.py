@@ -43,6 +43,8 @@ templates = st.builds(
     threads=st.sampled_from([32, 100, 256, 2048]),
     registers=st.none() | st.integers(1, 255),
     optin=st.just(True),
+    dynamic_shared=st.sampled_from([0, 1024, 90_000]),
+    dynamic_per_thread=st.sampled_from([0, 0, 4, 100]),
     max_dynamic_shared=st.none() | st.integers(0, 240_000),
     carveout=st.none() | st.integers(0, 100),
     cache=st.sampled_from(CachePreference),
@@ -66,6 +68,10 @@ def test_a_code_says_what_the_model_says(limits, launch, axes) -> None:
     grid = LaunchGrid(limits=limits, launch=launch, axes=axes)
     for drawn, code in zip(grid.launches(), grid.codes(), strict=True):
         changed = dict(zip(grid.names, drawn, strict=True))
+        if "threads" in changed:
+            total = changed.get("dynamic_shared", launch.dynamic_shared)
+            total += launch.dynamic_per_thread * (changed["threads"] - launch.threads)
+            changed["dynamic_shared"] = max(0, total)
         found = occupancy(limits, replace(launch, **changed))
         limiters = found.limiters if found.launchable else ()
         assert decoded(code) == (found.blocks_per_sm, found.warps_per_sm, limiters)

@@ -169,8 +169,90 @@ def test_a_driver_check_needs_a_live_gpu(cli) -> None:
     assert "needs a live GPU" in ran.err
 
 
+def test_a_block_is_chosen_where_none_is_given(cli) -> None:
+    args = ("occupancy", "--regs", "40", "--gpu", "h100-sxm")
+    answer = answered(cli, *args)
+    assert answer["result"]["chosen_block"] == 256
+    assert answer["input"]["block"] == [256, 1, 1]
+    assert "Block size chosen, for none was given: 256 threads; 128 and 192 keep" in cli(*args).out
+    given = answered(cli, *args, "--block", "256")
+    assert given["result"]["chosen_block"] is None
+    assert given["result"]["blocks_per_sm"] == answer["result"]["blocks_per_sm"]
+
+
+def test_where_no_size_of_the_guide_is_best_the_runtimes_is_chosen(cli) -> None:
+    args = ("occupancy", "--regs", "32", "--cc", "9.0", "--dynamic-smem", "100K")
+    assert answered(cli, *args)["result"]["chosen_block"] == 1024
+    impossible = answered(cli, "occupancy", "--regs", "300", "--cc", "9.0")["result"]
+    assert (impossible["chosen_block"], impossible["launchable"]) == (32, False)
+    bound = answered(cli, "occupancy", "--regs", "32", "--cc", "9.0", "--launch-bounds", "128")
+    assert bound["result"]["chosen_block"] == 128
+
+
+@pytest.mark.parametrize(
+    ("elements", "more", "grid"),
+    [("1", (), 1), ("256", (), 1), ("257", (), 2), ("1000000", (), 3907),
+     ("257", ("--cluster", "4"), 4), ("1025", ("--cluster", "4"), 8)],
+)  # fmt: skip
+def test_elements_give_the_grid(cli, elements: str, more: tuple[str, ...], grid: int) -> None:
+    answer = answered(cli, *H100, "--elements", elements, *more)
+    assert answer["input"]["grid"] == [grid, 1, 1]
+    assert answer["input"]["elements"] == int(elements)
+    assert answer["result"]["waves"] is not None
+    assert f"for {int(elements):,} elements in" in cli(*H100, "--elements", elements, *more).out
+
+
+def test_elements_or_a_grid(cli) -> None:
+    ran = cli(*H100, "--elements", "9", "--grid", "3")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--elements and --grid both give the grid" in ran.err
+
+
+def test_dynamic_memory_grows_with_the_block(cli) -> None:
+    more = ("--dynamic-smem", "1K", "--smem-per-thread", "100")
+    for block in ("32", "256", "1024"):
+        grown = answered(cli, *H100, "--block", block, *more)
+        total = str(1024 + 100 * int(block))
+        plain = answered(cli, *H100, "--block", block, "--dynamic-smem", total)
+        assert grown["result"]["blocks_per_sm"] == plain["result"]["blocks_per_sm"]
+        assert grown["input"]["dynamic_smem"] == int(total)
+        assert grown["input"]["smem_per_thread"] == 100
+
+
+def test_suggested_blocks_take_their_own_memory(cli) -> None:
+    args = ("occupancy", "--regs", "32", "--cc", "9.0", "--smem-per-thread", "200")
+    helper = answered(cli, *args)["result"]["suggested_blocks"]["runtime_helper"]
+    sizes = answered(cli, *args, "--block", "32", "--sweep", "block")["result"]["sweep"]
+    best = max(sizes, key=lambda row: (row["threads_per_sm"], row["block"]))
+    assert (helper["block"], helper["occupancy"]) == (best["block"], best["occupancy"])
+
+
+def test_the_carveout_is_told_with_the_smallest_that_suffices(cli) -> None:
+    args = ("occupancy", "--regs", "32", "--block", "256", "--smem", "4K", "--cc", "9.0")
+    told = answered(cli, *args)["result"]["carveout"]
+    kib = 1024
+    assert told == {
+        "bytes": 228 * kib, "l1_bytes": 28 * kib,
+        "smallest_bytes": 64 * kib, "smallest_per_cent": 28, "smallest_l1_bytes": 192 * kib,
+    }  # fmt: skip
+    smallest = answered(cli, *args, "--carveout", "28%")["result"]
+    assert smallest["carveout_bytes"] == 64 * kib
+    assert smallest["blocks_per_sm"] == 8
+    assert "64 KiB hold as many blocks and leave 192 KiB of L1" in cli(*args).out
+    assert "hold as many" not in cli(*args, "--carveout", "28%").out
+    less = answered(cli, *args, "--carveout", "14%")["result"]
+    assert less["blocks_per_sm"] == 6
+    assert less["carveout"]["smallest_bytes"] == less["carveout_bytes"] == 32 * kib
+
+
+def test_where_there_is_no_carveout(cli) -> None:
+    args = ("occupancy", "--regs", "32", "--block", "256", "--smem", "4K")
+    assert answered(cli, *args, "--cc", "6.1")["result"]["carveout"] is None
+    assert answered(cli, *args, "--cc", "9.0", "--block", "2048")["result"]["carveout"] is None
+
+
 def test_the_help_fits_a_screen_and_shows_examples(cli) -> None:
     lines = cli("occupancy", "--help").out.splitlines()
-    assert len(lines) <= 55
+    assert len(lines) <= 57
     assert max(map(len, lines)) <= 100
     assert "  Examples:" in lines

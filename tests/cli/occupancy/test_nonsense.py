@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 GOOD = {"--regs": "32", "--block": "256", "--cc": "9.0"}
 TEXTS = (
     "--regs", "--block", "--smem", "--dynamic-smem", "--barriers", "--cluster", "--grid",
-    "--carveout", "--launch-bounds", "--gpu", "--cc", "--sweep", "--fail-under", "--format",
+    "--elements", "--smem-per-thread", "--carveout", "--launch-bounds", "--gpu", "--cc", "--sweep", "--fail-under", "--format",
     "--get", "--batch",
 )  # fmt: skip
 
@@ -43,6 +43,8 @@ def refused(said, *names: str) -> None:
         ("--barriers", "-1"), ("--barriers", "9999"), ("--cluster", "0"), ("--grid", "0"),
         ("--grid", "1,2"), ("--cache", "l2"), ("--carveout", "101%"), ("--carveout", "half"),
         ("--launch-bounds", "256,0"), ("--launch-bounds", ","), ("--launch-bounds", "1,2,3"),
+        ("--elements", "0"), ("--elements", "1e20"), ("--elements", "9" * 18),
+        ("--smem-per-thread", "-1"), ("--smem-per-thread", "1G"),
         ("--cc", "99"), ("--cc", "abc"), ("--sweep", "everything"), ("--sweep", ""), ("--fail-under", "50"),
         ("--fail-under", "nan"), ("--format", "yaml"), ("--get", "nope"),
     ],
@@ -57,10 +59,10 @@ def test_an_unknown_gpu_and_two_devices(call) -> None:
     refused(call("occupancy", *launch, "--gpu", "h100", "--cc", "9.0"), "--gpu", "--cc")
 
 
-@pytest.mark.parametrize("missing", ["--regs", "--block"])
-def test_what_every_question_needs(call, missing: str) -> None:
-    given = {key: value for key, value in GOOD.items() if key != missing}
-    refused(call("occupancy", *words(given)), missing, "missing")
+def test_what_every_question_needs(call) -> None:
+    given = {key: value for key, value in GOOD.items() if key != "--regs"}
+    refused(call("occupancy", *words(given)), "--regs", "missing")
+    refused(call("occupancy", "--regs", "32", "--all-cc"), "--block", "missing")
 
 
 @pytest.mark.parametrize(
