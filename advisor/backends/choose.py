@@ -40,13 +40,15 @@ _LIVE = (Depth.NVML_LIVE, Depth.TELEMETRY)
 class Choice(NamedTuple):
     """The chosen device; *notes* are for stderr.
 
-    *gpu* and *machine* are there if the device is live or recorded.
+    *gpu* and *machine* are there if the device is live or recorded. *assumed*: nobody named one, and
+    none is here.
     """
 
     device: Device
     gpu: Gpu | None = None
     machine: Machine | None = None
     notes: tuple[str, ...] = ()
+    assumed: bool = False
 
 
 def choose(
@@ -163,7 +165,7 @@ def _default(depth: Depth, environ: Mapping[str, str]) -> Choice:
 
     default = _named("default", DEFAULT_GPU)
     said = f"No live GPU: answered for {default.name}; --gpu or ${VARIABLE} names another."
-    return Choice(device=default, notes=(*notes, said))
+    return Choice(device=default, notes=(*notes, said), assumed=True)
 
 
 First = tuple["Gpu | None", "Machine | None", tuple[str, ...]]

@@ -9,6 +9,7 @@ from gpuadvise.advisor.binaries.model import Content
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gpuadvise.advisor.binaries.dynamic_section import DynamicSection
     from gpuadvise.advisor.binaries.model import Entry
 
     Progress = Callable[[str, int], None]
@@ -21,6 +22,8 @@ class ReadOptions(NamedTuple):
 
     *kernels*: False yields entries and damage only, and decompresses nothing but likely stubs.
     *tally*: without kernels, may collapse equal entries into an ``EntryTally``.
+    *toolkits*: without kernels, tell which toolkit made an image.
+    *dynamic*: called with the path or member of each library and what it asks the loader for.
     *processes*: how many may read the images of one large file, named by its path.
     *instructions*: count them, and those in double precision.
     *progress*: called with the name of a wheel's member and its bytes so far.
@@ -30,6 +33,8 @@ class ReadOptions(NamedTuple):
 
     kernels: bool = True
     tally: bool = False
+    toolkits: bool = False
+    dynamic: Callable[[str, DynamicSection], None] | None = None
     processes: int = 1
     instructions: bool = False
     progress: Progress | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, assert_never, cast
 
@@ -17,8 +18,9 @@ from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from gpuadvise.advisor.binaries.dynamic_section import DynamicSection
     from gpuadvise.advisor.binaries.folder import FolderContents
 
 _SNIFFED = 1 << 12
@@ -106,6 +108,8 @@ def _read(file: BinaryIO, span: FileSpan, place: Place, options: ReadOptions) ->
 
 def _image(form: FileType, span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
     if form is not FileType.CUBIN:
+        if options.dynamic is not None and form is FileType.HOST:
+            _tell_dynamic(span, place, options.dynamic)
         nothing = True
         for item in read_containers(span, place, options):
             nothing = False
@@ -124,6 +128,15 @@ def _image(form: FileType, span: FileSpan, place: Place, options: ReadOptions) -
     yield entry
     if options.pick((entry,)):
         yield from read_cubin(span, place, instructions=options.instructions)
+
+
+def _tell_dynamic(
+    span: FileSpan, place: Place, tell: Callable[[str, DynamicSection], None]
+) -> None:
+    from gpuadvise.advisor.binaries.dynamic_section import read_dynamic
+
+    with suppress(Damaged):  # the search for containers says so
+        tell(place.member or place.path, read_dynamic(span))
 
 
 def _archive(span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:

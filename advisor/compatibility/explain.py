@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.compatibility.fit import Outcome
-from gpuadvise.advisor.compatibility.releases import FIRST_CUDA, show_driver
+from gpuadvise.advisor.compatibility.releases import FIRST_CUDA, show, show_driver
 from gpuadvise.advisor.compatibility.survey import can_load
 from gpuadvise.advisor.compatibility.targets import number
 from gpuadvise.advisor.prose import and_list, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
@@ -29,6 +30,8 @@ def headline(verdict: Verdict, what: str, gpu: str, needed: Version | None = Non
 
     A second one names the CUDA version *needed* by the code when the GPU alone needs an older one.
     """
+    if alternatives := alternatives_of(verdict):
+        return f"{what} {_of_alternatives(alternatives, verdict, gpu)}."
     total = verdict.total
     runs, jit = verdict.count(Outcome.RUNS), verdict.count(Outcome.JIT)
     match verdict.outcome:
@@ -41,6 +44,71 @@ def headline(verdict: Verdict, what: str, gpu: str, needed: Version | None = Non
         case _:
             share = " in part" if verdict.count(Outcome.FAILS) else ""
             return f"{what} runs on {gpu}{share}: {_parts(verdict)}."
+
+
+class Alternative(NamedTuple):
+    """The libraries of one package that were built for CUDA *version*, of which a program takes one."""
+
+    version: Version
+    paths: tuple[str, ...]
+    outcome: Outcome
+
+    def __str__(self) -> str:
+        """Return the version as people write it."""
+        return show(self.version)
+
+
+# libbitsandbytes_cuda126.so, lib/cu118/libfoo.so: a number for each toolkit.
+_FOR_CUDA = re.compile(r"(?<![a-z])cu(?:da)?[-_]?(1[0-9])[._]?(\d)(?!\d)", re.IGNORECASE)
+
+
+def alternatives_of(verdict: Verdict) -> tuple[Alternative, ...]:
+    """Return the same library for several versions of CUDA, oldest first; none: they are not that."""
+    outcomes: dict[Version, dict[str, Outcome]] = {}
+    others: dict[Version, set[str]] = {}
+    for judged in verdict.modules:
+        path = judged.modules.path
+        match = _FOR_CUDA.search(path)
+        if match is None:
+            return ()
+        version = (int(match[1]), int(match[2]))
+        others.setdefault(version, set()).add(path[: match.start()] + path[match.end() :])
+        outcome = Outcome.FAILS if verdict.blocked else judged.outcome
+        by_path = outcomes.setdefault(version, {})
+        by_path[path] = min(by_path.get(path, outcome), outcome, key=tuple(Outcome).index)
+    shared = set.intersection(*others.values()) if others else set()
+    if len(outcomes) < 2 or not shared:
+        return ()
+    return tuple(
+        Alternative(version, tuple(sorted(paths)), max(paths.values(), key=tuple(Outcome).index))
+        for version, paths in sorted(outcomes.items())
+    )
+
+
+def _of_alternatives(alternatives: Sequence[Alternative], verdict: Verdict, gpu: str) -> str:
+    """Return on what a package of several builds runs: ``with its libraries for CUDA 12.8 and 13.0``."""
+    by = {each: [a for a in alternatives if a.outcome is each] for each in Outcome}
+    runs, jit, fails = by[Outcome.RUNS], by[Outcome.JIT], by[Outcome.FAILS]
+    if not runs and not jit:
+        return f"does not run on {gpu}: {reason(verdict)}"
+    parts = []
+    if runs:
+        parts.append(f"runs on {gpu} with its libraries for CUDA {_versions(runs, alternatives)}")
+    if jit:
+        start = "with those for" if runs else f"runs on {gpu} with its libraries for CUDA"
+        after = "only after the driver has compiled their PTX"
+        parts.append(f"{start} {_versions(jit, alternatives)} {after}")
+    if fails:
+        parts.append(f"not with those for {_versions(fails, alternatives)}")
+    return "; ".join(parts)
+
+
+def _versions(some: Sequence[Alternative], every: Sequence[Alternative]) -> str:
+    """Return the versions of *some*; neighbours in a row of *every* by their ends."""
+    first = list(every).index(some[0])
+    if len(some) > 2 and list(every[first : first + len(some)]) == list(some):
+        return f"{some[0]} to {some[-1]}"
+    return and_list([str(each) for each in some])
 
 
 def _also(verdict: Verdict, needed: Version | None) -> str:

@@ -109,19 +109,27 @@ def made_by_newer(entry: Entry) -> bool:
 
 def why_image_is_too_new(entry: Entry, driver: Driver | None) -> str | None:
     """Return why *driver* is too old for the image of *entry*; None when it is not."""
-    return why_toolkit_is_too_new(NEW_ABI_CUDA, driver) if made_by_newer(entry) else None
+    toolkit = entry.toolkit or (NEW_ABI_CUDA if made_by_newer(entry) else None)
+    return why_toolkit_is_too_new(toolkit, driver) if toolkit else None
+
+
+def first_driver(toolkit: Version) -> Version:
+    """Return the CUDA version of the first driver for machine code of *toolkit*.
+
+    One of its major version (release notes, "CUDA minor version compatibility", which began with
+    11); before that its own.
+    """
+    return (toolkit[0], 0) if toolkit[0] >= _FIRST_COMPATIBLE_MAJOR else toolkit
 
 
 def why_toolkit_is_too_new(toolkit: Version, driver: Driver | None) -> str | None:
-    """Return why *driver* is too old for machine code of *toolkit*; None when it is not.
-
-    Machine code needs a driver of its toolkit's major version (release notes, "CUDA minor
-    version compatibility", which began with 11).
-    """
-    needs = (toolkit[0], 0)
-    if driver is None or driver.cuda >= needs or toolkit[0] < _FIRST_COMPATIBLE_MAJOR:
+    """Return why *driver* is too old for machine code of *toolkit*; None when it is not."""
+    needs = first_driver(toolkit)
+    if driver is None or driver.cuda >= needs:
         return None
-    return f"machine code of a {toolkit[0]}.x toolkit needs {show_driver(needs)}; this is {driver}"
+    made = f"{toolkit[0]}.x" if toolkit[0] >= _FIRST_COMPATIBLE_MAJOR else show(toolkit)
+    article = "an" if made.startswith(("8", "11")) else "a"
+    return f"machine code of {article} {made} toolkit needs {show_driver(needs)}; this is {driver}"
 
 
 def _ptx(entry: Entry, gpu: Capability, driver: Driver | None) -> tuple[Outcome, str]:

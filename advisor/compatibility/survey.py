@@ -60,7 +60,9 @@ def same_for_a_driver(entry: Entry) -> Key:
     # Plain values only: they hash several times faster than the records themselves.
     target = entry.capability
     number = target and (target.major, target.minor, target.variant)
-    return (entry.content.value, number, entry.ptx_version, entry.new_abi, is_input(entry))
+    return (
+        entry.content.value, number, entry.ptx_version, entry.new_abi, is_input(entry), entry.toolkit
+    )  # fmt: skip
 
 
 def _by_module(entries: Iterable[Entry | EntryTally]) -> Iterator[tuple[list[Entry], int]]:
@@ -99,7 +101,10 @@ class Modules(NamedTuple):
 
     @property
     def toolkit(self) -> Version | None:
-        """The toolkit that made them, as far as the PTX beside the machine code tells."""
+        """The toolkit that made them, as far as the PTX beside the machine code tells.
+
+        An image that names its own toolkit knows better.
+        """
         versions = [entry.ptx_version for entry in self.entries if entry.ptx_version]
         return cuda_for_ptx(max(versions)) if versions else None
 
@@ -191,7 +196,8 @@ class _Tally:
 def _order(holding: Holding) -> Key:
     entry = holding.entry
     kind = (entry.link_input, tuple(Content).index(entry.content))
-    return (*kind, entry.capability or Capability(0, 0), entry.ptx_version or (0, 0))
+    version = entry.ptx_version or entry.toolkit or (0, 0)
+    return (*kind, entry.capability or Capability(0, 0), version)
 
 
 def can_load(entry: Entry) -> bool:

@@ -14,6 +14,7 @@ from gpuadvise.advisor.compatibility.fit import (
     NEW_ABI_CUDA,
     Fit,
     Outcome,
+    first_driver,
     fit,
     made_by_newer,
     why_toolkit_is_too_new,
@@ -148,7 +149,7 @@ def _judged(
     chosen = [fit(entry, gpu, driver) for entry in loaded(modules.entries, gpu)]
     outcome = best(one.outcome for one in chosen)
     reason = next((one.reason for one in chosen if one.outcome is outcome), None)
-    if outcome is Outcome.RUNS and modules.toolkit:
+    if outcome is Outcome.RUNS and modules.toolkit and not _tell_toolkit(chosen):
         too_new = why_toolkit_is_too_new(modules.toolkit, driver)
         outcome, reason = (Outcome.FAILS, too_new) if too_new else (outcome, reason)
     if not chosen and made_from(modules, inputs) and relinks(inputs, gpu, driver):
@@ -156,7 +157,21 @@ def _judged(
     return Judged(modules=modules, outcome=outcome, reason=reason)
 
 
+def _tell_toolkit(fits: Sequence[Fit]) -> bool:
+    """Return whether every image among *fits* names the toolkit that made it."""
+    return all(one.entry.toolkit for one in fits if one.entry.content is Content.SASS)
+
+
 _UNKNOWN = (0, 0)
+
+
+def is_lower_bound(survey: Survey, gpu: Capability) -> bool:
+    """Return whether some image that *gpu* would load leaves open which toolkit made it."""
+    return any(
+        entry.content is Content.SASS and not (entry.toolkit or modules.toolkit)
+        for modules in survey.loadable
+        for entry in loaded(modules.entries, gpu)
+    )
 
 
 def needed_cuda(survey: Survey, gpu: Capability) -> Version | None:
@@ -181,13 +196,15 @@ def _needed(modules: Modules, inputs: tuple[Modules, ...], gpu: Capability) -> V
 
 
 def _with(toolkit: Version | None, need: Version, entry: Entry) -> Version:
-    if toolkit is None or entry.ptx_version is not None:
+    if toolkit is None or entry.ptx_version is not None or entry.toolkit:
         return need
-    return max(need, (toolkit[0], 0))
+    return max(need, first_driver(toolkit))
 
 
 def _of(entry: Entry, gpu: Capability) -> Version:
     first = FIRST_CUDA.get(number(gpu), _UNKNOWN)
     if entry.ptx_version is not None:
         return max(first, cuda_for_ptx(entry.ptx_version) or AFTER_NEWEST)
+    if entry.toolkit:
+        return max(first, first_driver(entry.toolkit))
     return max(first, NEW_ABI_CUDA) if made_by_newer(entry) else first

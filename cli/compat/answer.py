@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.catalogue import entries
-from gpuadvise.advisor.compatibility.explain import headline
-from gpuadvise.advisor.compatibility.fit import NEW_ABI_CUDA, Outcome, fit, made_by_newer
+from gpuadvise.advisor.compatibility.explain import alternatives_of, headline
+from gpuadvise.advisor.compatibility.fit import (
+    NEW_ABI_CUDA,
+    Outcome,
+    first_driver,
+    fit,
+    made_by_newer,
+)
 from gpuadvise.advisor.compatibility.gencode import fix_for
 from gpuadvise.advisor.compatibility.releases import branch_for_cuda, last_driver, show
 from gpuadvise.advisor.compatibility.targets import number, virtual
-from gpuadvise.advisor.compatibility.verdict import judge, needed_cuda
+from gpuadvise.advisor.compatibility.verdict import is_lower_bound, judge, needed_cuda
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 from gpuadvise.cli.compat import text
 from gpuadvise.cli.compat.request import driver_for
 from gpuadvise.cli.compat.text import TONES
@@ -31,11 +39,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.compatibility.drivers import Driver
+    from gpuadvise.advisor.compatibility.explain import Alternative
     from gpuadvise.advisor.compatibility.releases import Version
     from gpuadvise.advisor.compatibility.survey import Holding, Survey
     from gpuadvise.advisor.compatibility.verdict import Verdict
     from gpuadvise.advisor.device import Device
-    from gpuadvise.cli.compat.request import Held
+    from gpuadvise.cli.compat.request import Held, Library
 
 
 NONE = "none"  # no device code: an answer, and nothing that a gate could judge
@@ -64,12 +73,39 @@ def result(held: Sequence[Held], gpu: Device, driver: Driver | None) -> dict[str
         "summary": answers[0]["summary"] if len(answers) == 1 else _summary(answers, _called(gpu)),
         "driver": driver_fields(driver),
         "needed_driver": needed_fields(needed),
+        "needed_driver_is": _exactness(judged),
         "newest_driver": needed_fields(last_driver(number(gpu.capability))),
         "modules": _summed([each["modules"] for each in answers]),
         "answers": answers,
         "files": [row for each in judged for row in each["files"]],
         "entries": [row for each in judged for row in each["entries"]],
-        "fix": fix_fields(gpu.capability) if any(each["lacking"] for each in judged) else None,
+        "fix": fix_fields(gpu.capability, driver) if any(e["lacking"] for e in judged) else None,
+        "libraries": [library_fields(lib, driver) for each in held for lib in each.libraries],
+    }
+
+
+def _exactness(judged: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return how far the driver that is needed can be trusted; None: none is known."""
+    known = [each for each in judged if each["needed"] is not None]
+    if not known:
+        return None
+    return "lower bound" if any(each["lower_bound"] for each in known) else "exact"
+
+
+# libcudart.so.12, libcudart.so.11.0: the runtime needs a driver of its major version.
+_RUNTIME = re.compile(r"libcudart\.so\.(\d{1,3})(?:\.\d+)*")
+
+
+def library_fields(library: Library, driver: Driver | None) -> dict[str, Any]:
+    """Return what a library asks the loader for, and the driver that the runtime among it needs."""
+    majors = [int(m[1]) for name in library.dynamic.needed if (m := _RUNTIME.fullmatch(name))]
+    needs = first_driver((max(majors), 0)) if majors else None
+    return {
+        "file": library.path,
+        "needed": list(library.dynamic.needed),
+        "search": list(library.dynamic.search),
+        "needed_driver": needed_fields(needs),
+        "driver_is_enough": None if needs is None or driver is None else driver.cuda >= needs,
     }
 
 
@@ -77,7 +113,8 @@ def file_result(held: Held, gpu: Device, driver: Driver | None) -> dict[str, Any
     """Return what becomes of the code of one file, in parts that ``result`` puts together."""
     survey = held.survey
     verdict = judge(survey, gpu.capability, driver)
-    needed = needed_cuda(survey, gpu.capability)
+    alternatives = alternatives_of(verdict)
+    needed = _needed(survey, gpu.capability, alternatives)
     stubs = " but empty images that compilers leave behind" if survey.unloadable else ""
     summary = (
         _NO_CODE.format(held.name, stubs)
@@ -92,12 +129,35 @@ def file_result(held: Held, gpu: Device, driver: Driver | None) -> dict[str, Any
             "summary": summary,
             "needed_driver": needed_fields(needed),
             "modules": counted(verdict),
+            "alternatives": [
+                {"cuda": str(each), "files": list(each.paths), "verdict": str(each.outcome)}
+                for each in alternatives
+            ],
         },
         "needed": needed,
+        "lower_bound": is_lower_bound(survey, gpu.capability),
         "files": files(verdict),
         "entries": [entry_fields(h, verdict, held.path) for h in survey.holdings],
-        "lacking": not held.empty and not is_complete(judge(survey, gpu.capability)),
+        "lacking": not held.empty and not _has_all(judge(survey, gpu.capability)),
     }
+
+
+def _needed(survey: Survey, gpu: Capability, alternatives: Sequence[Alternative]) -> Version | None:
+    """Return the oldest driver for all that *gpu* can use; of *alternatives* one is enough."""
+    parts = [
+        survey._replace(
+            loadable=tuple(each for each in survey.loadable if each.path in alternative.paths)
+        )
+        for alternative in alternatives
+    ] or [survey]
+    known = [needs for part in parts if (needs := needed_cuda(part, gpu)) is not None]
+    return min(known, default=None)
+
+
+def _has_all(verdict: Verdict) -> bool:
+    """Return whether nothing is to be built: one of several alternatives is enough."""
+    alternatives = alternatives_of(verdict)
+    return is_complete(verdict) or any(each.outcome is Outcome.RUNS for each in alternatives)
 
 
 def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
@@ -172,6 +232,8 @@ def entry_fields(holding: Holding, verdict: Verdict, path: str) -> dict[str, Any
         "verdict": str(Outcome.FAILS if verdict.blocked else one.outcome),
         "reason": verdict.blocked or one.reason,
         "file": path,
+        "toolkit": show(entry.toolkit) if entry.toolkit else None,
+        "fits_gpu": fit(entry, verdict.gpu).outcome is not Outcome.FAILS,
     }
 
 
@@ -182,9 +244,9 @@ def _target(entry: Entry) -> str | None:
     return entry.capability.target if machine else virtual(entry.capability)
 
 
-def fix_fields(gpu: Capability) -> dict[str, Any]:
-    """Return the compiler options that would add the missing code."""
-    fix = fix_for(gpu)
+def fix_fields(gpu: Capability, driver: Driver | None = None) -> dict[str, Any]:
+    """Return the compiler options that would add the missing code, which *driver* can take."""
+    fix = fix_for(gpu, driver)
     return {
         "gencode": list(fix.gencode),
         "cmake": fix.cmake,
@@ -207,10 +269,23 @@ def gpu_answer(held: Sequence[Held], options: Mapping[str, Any], choice: Choice)
         result=found,
         rows=found["entries"],
         blocks=lambda: text.blocks(found, device_line(gpu)),
-        notes=(*choice.notes, *(note for each in held for note in each.notes)),
+        notes=(*choice.notes, *(note for each in held for note in each.notes), *_short(found)),
         failed=failed,
         exit=_exit(failed, held),
     )
+
+
+def _short(result: Mapping[str, Any]) -> list[str]:
+    """Return what to say of libraries whose CUDA runtime the driver is too old for."""
+    if any(each["driver_is_enough"] for each in result["libraries"]):
+        return []  # one of several builds
+    return [
+        f"{inert(os.path.basename(each['file']))} asks for a CUDA runtime that needs CUDA "
+        f"{each['needed_driver']['cuda']} (driver {each['needed_driver']['branch']} or later): "
+        "the program would not start."
+        for each in result["libraries"]
+        if each["driver_is_enough"] is False
+    ][:_MOST_NAMED]
 
 
 def matrix_answer(held: Sequence[Held], options: Mapping[str, Any]) -> Answer:
@@ -318,13 +393,14 @@ def gpu_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def blocks(records: Sequence[Mapping[str, Any]], summary: str) -> list[Block]:
-    """Return the verdicts as a table, one line for each capability."""
+    """Return the verdicts as a table, one line for each capability that can use the code."""
     columns = (
         Column("cc"),
         Column("verdict"),
         *(Column(name, right=True) for name in ("runs", "jit", "fails")),
         Column("GPUs"),
     )
+    useful = [row for row in records if row["verdict"] != Outcome.FAILS]
     rows = tuple(
         (
             Cell(row["compute_capability"]),
@@ -332,9 +408,15 @@ def blocks(records: Sequence[Mapping[str, Any]], summary: str) -> list[Block]:
             *(Cell(f"{row[name]:,}") for name in ("runs", "jit", "fails")),
             Cell(_named(row["gpus"])),
         )
-        for row in records
+        for row in useful
     )
-    return [Line(summary), Table(columns=columns, rows=rows)]
+    left = [row["compute_capability"] for row in records if row not in useful]
+    found: list[Block] = (
+        [Line(summary), Table(columns=columns, rows=rows)] if rows else [Line(summary)]
+    )
+    if left:
+        found.append(Line(f"Not on compute capability {and_list(left)}.", Tone.FAINT))
+    return found
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]], what: str) -> str:

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from gpuadvise.advisor.backends.choose import choose
+from gpuadvise.advisor.backends.choose import VARIABLE, choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.compat.answer import gpu_answer, matrix_answer
 from gpuadvise.cli.compat.request import STDIN, held_by
-from gpuadvise.cli.emit import emit
+from gpuadvise.cli.emit import emit, note
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick
@@ -20,6 +20,7 @@ from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text
 EXAMPLES = """\
   gpuadvise compat libfoo.so --gpu rtx5090
   gpuadvise compat package.whl --gpu "RTX 2080 Ti" --driver 12.4
+  gpuadvise compat torch --gpu rtx5090                # as it is installed
   gpuadvise compat libfoo.so --gpu h100 --get verdict
   gpuadvise compat libfoo.so --all-gpus --format csv
   gpuadvise compat dist/*.whl --gpu l4 --fail-on jit"""
@@ -29,7 +30,11 @@ THRESHOLDS = ("jit", "fails")
 
 def command(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Library, object, wheel, PTX; -: stdin.")
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="Library, object, wheel, PTX, folder, installed package; -: stdin.",
+        ),
     ],
     driver: Annotated[Text, pick("driver")] = None,
     all_gpus: Annotated[bool, pick("all_gpus")] = False,
@@ -54,11 +59,17 @@ def command(
     asked = {"files": files, "driver": driver, "fail_on": fail_on, "matrix": all_gpus}
     if files.count(STDIN) > 1:
         raise BadInput("Standard input can be read only once.")
-    if not all_gpus:
-        choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
-        answer = gpu_answer([*map(held_by, files)], asked, choice)
-    elif any((gpu, cc, device, snapshot)):
+    if all_gpus and any((gpu, cc, device, snapshot)):
         raise BadInput("--all-gpus is about every GPU.", hint="Leave out the one that is named.")
-    else:
-        answer = matrix_answer([*map(held_by, files)], asked)
+    choice = None if all_gpus else choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
+    if choice and choice.assumed:
+        if fail_on is not None:
+            raise BadInput(
+                "--fail-on needs a GPU to judge for, and there is none here.",
+                hint=f"Name it: --gpu l4, or {VARIABLE}; --all-gpus asks whether any runs the code.",
+            )
+        choice, asked["matrix"] = None, True
+        note(f"No live GPU: answered for every GPU; --gpu or ${VARIABLE} names one.")
+    held = [*map(held_by, files)]
+    answer = gpu_answer(held, asked, choice) if choice else matrix_answer(held, asked)
     return emit(answer, Output(format=format, fields=tuple(get or ())))

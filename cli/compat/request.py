@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpuadvise.advisor.backends.installed_package import installed_package
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
@@ -22,9 +24,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.backends.installed_package import InstalledPackage
+    from gpuadvise.advisor.binaries.dynamic_section import DynamicSection
     from gpuadvise.advisor.binaries.model import Item
 
 STDIN = "-"
+
+
+class Library(NamedTuple):
+    """A library of the file (or the file), and what it asks the loader for."""
+
+    path: str
+    dynamic: DynamicSection
 
 
 class Held(NamedTuple):
@@ -34,6 +45,7 @@ class Held(NamedTuple):
     name: str
     survey: Survey
     damage: tuple[Damage, ...]
+    libraries: tuple[Library, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -47,24 +59,52 @@ class Held(NamedTuple):
 
 
 def held_by(path: str) -> Held:
-    """Return the device code in the file at *path*, perhaps none; raises BadInput, Unavailable."""
+    """Return the device code of the file, folder or installed package *path*, perhaps none.
+
+    Raises BadInput, Unavailable.
+    """
     damage: list[Damage] = []
-    found = survey(_entries(path, damage))
-    name = _called(path)
+    libraries: list[Library] = []
+    package = None if path == STDIN or os.path.exists(path) else _package(path)
+    found = survey(_entries(path, package, damage, libraries))
+    name = f"{package.name} {package.version}" if package else _called(path)
     if damage and not found.loadable and set(found.unloadable) <= {Content.STUB}:
         raise unreadable(quoted(name), damage)
     whole = f"What can be read of {name}" if damage else name
-    return Held(path=path, name=whole, survey=found, damage=tuple(damage))
+    return Held(path, whole, found, tuple(damage), tuple(libraries))
+
+
+def _package(name: str) -> InstalledPackage | None:
+    """Return the installed package *name*; None: it is no name of one. Raises BadInput."""
+    package = installed_package(name)
+    if package is None and name.replace("-", "").replace("_", "").isalnum():
+        raise BadInput(
+            f"There is no file {quoted(name)}, and no installed package of that name.",
+            hint="Packages are looked for in the active environment, and where gpuadvise is.",
+        )
+    return package
 
 
 def _called(path: str) -> str:
     return "Standard input" if path == STDIN else os.path.basename(os.path.normpath(path))
 
 
-def _entries(path: str, damage: list[Damage]) -> Iterator[Entry | EntryTally]:
+def _entries(
+    path: str,
+    package: InstalledPackage | None,
+    damage: list[Damage],
+    libraries: list[Library],
+) -> Iterator[Entry | EntryTally]:
     progress = Progress()
-    options = ReadOptions(kernels=False, tally=True, progress=progress.unpacking)
-    for item in shown(_items(path, options), progress):
+    options = ReadOptions(
+        kernels=False,
+        tally=True,
+        toolkits=True,
+        dynamic=lambda name, dynamic: libraries.append(Library(name, dynamic)),
+        progress=progress.unpacking,
+    )
+    items = _of_package(package, options) if package else _items(path, options)
+    for item in shown(items, progress):
         if isinstance(item, Entry | EntryTally):
             yield item
         elif isinstance(item, Damage):
@@ -80,6 +120,36 @@ def _items(path: str, options: ReadOptions) -> Iterator[Item | EntryTally]:
     if path == STDIN:
         return read_stream(sys.stdin.buffer, "standard input", options)
     return read(path, options)
+
+
+def _of_package(package: InstalledPackage, options: ReadOptions) -> Iterator[Item | EntryTally]:
+    """Yield what the files of an installed package hold, as members of it."""
+    for name, path in package.files:
+        try:
+            for item in read(path, _named(options, name)):
+                yield _within(package.name, name, item)
+        except BadInput:
+            continue  # gone, or a text of another kind
+
+
+def _named(options: ReadOptions, name: str) -> ReadOptions:
+    """Return *options* that tell what the file of a package asks for by its *name* within it."""
+    tell = options.dynamic
+
+    def tell_by_name(_: str, found: DynamicSection) -> None:
+        if tell is not None:
+            tell(name, found)
+
+    return options._replace(dynamic=tell_by_name)
+
+
+def _within(package: str, name: str, item: Item | EntryTally) -> Item | EntryTally:
+    """Return *item* as one of the member *name* of *package*."""
+    if isinstance(item, EntryTally):
+        place = item.entry.place._replace(path=package, member=name)
+        return item._replace(entry=item.entry._replace(place=place))
+    place = item.place._replace(path=package, member=name)
+    return replace(item, place=place) if isinstance(item, Damage) else item._replace(place=place)
 
 
 def driver_for(text: str | None, choice: Choice) -> Driver | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.quantity import show_bytes
@@ -43,7 +44,7 @@ def blocks(result: Mapping[str, Any], gpu: str) -> list[Block]:
     if result["entries"] and not several:
         found += [Heading("Device code"), *_entries(result["entries"])]
     if result["fix"]:
-        found += _fix(result["fix"])
+        found += _closed(result) or _fix(result["fix"])
     if (
         result["entries"]
         and not result["complete"]
@@ -64,13 +65,39 @@ def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:
         Fact(label="Driver", value=Cell(judged), remark=version or _driver_hint(driver)),
     ]
     if needed:
+        bound = result["needed_driver_is"] == "lower bound"
+        cuda = f"at least CUDA {needed['cuda']}" if bound else f"CUDA {needed['cuda']} or later"
         branch = f"driver {needed['branch']}" if needed["branch"] else ""
         if newest and newest["branch"] and branch:
             branch += f" to {newest['branch']}, the last for this GPU"
         rows.append(
-            Fact(label="Needs", value=Cell(f"CUDA {needed['cuda']} or later"), remark=branch)
+            Fact(
+                label="Needs",
+                value=Cell(cuda),
+                remark=branch,
+            )
         )
+    if libraries := _libraries(result["libraries"]):
+        rows.append(libraries)
     return LabelledFacts(tuple(rows))
+
+
+# What NVIDIA ships, of all that a program may ask the loader for.
+_CUDA = re.compile(r"lib(cu(da|blas|dnn|fft|rand|solver|sparse|pti|file|tensor)|nv|npp|nccl)")
+_MOST_LIBRARIES = 12
+
+
+def _libraries(libraries: Sequence[Mapping[str, Any]]) -> Fact | None:
+    """Return what the files ask the loader for of CUDA, and where it looks; None: nothing."""
+    asking = [each for each in libraries if any(map(_CUDA.match, each["needed"]))]
+    names = sorted({name for each in asking for name in each["needed"] if _CUDA.match(name)})
+    if not names:
+        return None
+    left = len(names) - _MOST_LIBRARIES
+    text = ", ".join(names[:_MOST_LIBRARIES]) + (f" and {left:,} more" if left > 0 else "")
+    paths = {tuple(each["search"]) for each in asking}
+    only = ":".join(paths.pop()) if len(paths) == 1 else ""
+    return Fact(label="Asks for", value=Cell(text), remark=f"in {only}" if only else "")
 
 
 def _driver_hint(driver: Mapping[str, Any] | None) -> str:
@@ -99,7 +126,14 @@ def _files(files: Sequence[Mapping[str, Any]]) -> Table:
 
 def _entries(entries: Sequence[Mapping[str, Any]]) -> list[Block]:
     shown = [each for each in entries if not each["link_input"] and each["kind"] != "stub"]
-    shown = shown or list(entries)
+    alike: dict[object, list[Mapping[str, Any]]] = {}
+    for each in shown or entries:
+        key = [each[name] for name in ("kind", "target", "verdict", "reason", "fits_gpu")]
+        alike.setdefault(tuple(key), []).append(each)
+    rows = list(alike.values())
+    fitting = [row for row in rows if row[0]["fits_gpu"]]
+    nearest = [row for verdict in TONES for row in fitting[::-1] if row[0]["verdict"] == verdict]
+    rows = [*nearest, *(row for row in rows if not row[0]["fits_gpu"])]
     columns = (
         Column("kind"),
         Column("target"),
@@ -109,34 +143,53 @@ def _entries(entries: Sequence[Mapping[str, Any]]) -> list[Block]:
         Column("verdict"),
         Column("reason"),
     )
-    hidden = sum(each["count"] for each in entries) - sum(each["count"] for each in shown)
-    more = (
-        f"and {hidden:,} inputs of a device link or empty images, which no driver loads as they are"
-    )
-    table = Table(columns=columns, rows=tuple(map(_entry, shown)))
-    return [table, Line(more, Tone.FAINT)] if hidden else [table]
+    reasons = [row[0]["reason"] for row in rows]
+    new = [reason != before for reason, before in zip(reasons, ["", *reasons], strict=False)]
+    return [Table(columns=columns, rows=tuple(map(_entry, rows, new)))]
 
 
-def _entry(entry: Mapping[str, Any]) -> tuple[Cell, ...]:
+def _entry(alike: Sequence[Mapping[str, Any]], new: bool) -> tuple[Cell, ...]:
+    """Return the row of entries that differ in their toolkit alone; a reason is said once."""
+    entry = alike[0]
+    verdict = Cell(entry["verdict"], TONES[entry["verdict"]])
+    made = list(dict.fromkeys(map(_made_with, alike)))
     return (
         Cell(entry["kind"]),
         Cell(entry["target"] or "-"),
-        Cell(_made_with(entry)),
-        _count(entry["count"]),
-        Cell(show_bytes(entry["bytes"])),
-        Cell(entry["verdict"], TONES[entry["verdict"]]),
-        Cell(entry["reason"], Tone.FAINT),
+        Cell(made[0] if len(made) == 1 else f"{made[0]} to {made[-1].rpartition(' ')[2]}"),
+        _count(sum(each["count"] for each in alike)),
+        Cell(show_bytes(sum(each["bytes"] for each in alike))),
+        verdict if entry["fits_gpu"] else Cell(_unfit(entry), Tone.FAINT),
+        Cell(entry["reason"] if new else "", Tone.FAINT),
     )
+
+
+def _unfit(entry: Mapping[str, Any]) -> str:
+    return "other GPU" if entry["kind"] in ("sass", "ptx") else "not loaded"
 
 
 def _made_with(entry: Mapping[str, Any]) -> str:
     if entry["ptx_version"]:
         return f"PTX {entry['ptx_version']}"
+    if entry["toolkit"]:
+        return f"CUDA {entry['toolkit']}"
     return f"CUDA {entry['first_toolkit']} or later" if entry["first_toolkit"] else "-"
 
 
 def _count(count: int) -> Cell:
     return Cell(f"{count:,}")
+
+
+# Libraries that only NVIDIA builds, by the file names of CUDA's own packages.
+_NVIDIA = re.compile(r"(lib)?(cu(blas|dnn|fft|rand|solver|sparse|pti|tensor)|npp|nvjpeg|nvrtc)")
+
+
+def _closed(result: Mapping[str, Any]) -> list[Block]:
+    """Return what to do where nobody but NVIDIA can build the missing code; nothing elsewhere."""
+    names = {each["file"].rsplit("/", 1)[-1] for each in result["files"]}
+    if not names or not all(map(_NVIDIA.match, names)):
+        return []
+    return [Line("Only NVIDIA builds this library: look for a version of it with that code.")]
 
 
 def _fix(fix: Mapping[str, Any]) -> list[Block]:

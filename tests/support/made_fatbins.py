@@ -10,7 +10,15 @@ _ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
 _SPECIFIC, _FAMILY = 0x100000, 0x200000
 
 
+def old_image(toolkit: str) -> bytes:
+    """Return the start of an image of the old ABI that names its *toolkit*, and zeros."""
+    major, minor = map(int, toolkit.split("."))
+    head = struct.pack("<4s5B7xHHI", b"\x7fELF", 2, 1, 1, 0x33, 7, 2, 190, 10 * major + minor)
+    return head.ljust(4096, b"\0")
+
+
 def _entry(word: str) -> bytes:
+    word, _, toolkit = word.partition("=")
     kind, _, rest = word.partition(":")
     target, _, version = rest.partition("@")
     number = int(target.rstrip("af+"))
@@ -18,7 +26,7 @@ def _entry(word: str) -> bytes:
     major, minor = (
         int(part) for part in (version or ("1.8" if "+" in target else "1.7")).split(".")
     )
-    payload = bytes(4096)
+    payload = old_image(toolkit) if toolkit else bytes(4096)
     head = (
         KINDS[kind],
         0x0101,
@@ -39,6 +47,9 @@ def _entry(word: str) -> bytes:
 
 
 def fatbin_of(text: str) -> bytes:
-    """Return a fatbin with the entries ``sass:80 ptx:90@8.4 | sass:90a``: a bar between regions."""
+    """Return a fatbin with the entries ``sass:80=12.6 ptx:90@8.4 | sass:90a``.
+
+    A bar stands between regions, a toolkit behind ``=``.
+    """
     regions = [b"".join(map(_entry, words.split())) for words in text.split("|")]
     return b"".join(_REGION.pack(0xBA55ED50, 1, 16, len(body)) + body for body in regions)

@@ -71,6 +71,15 @@ def identify(image: Span, header: Header, sections: list[Section], names: bytes)
     )
 
 
+def toolkit_of(image: Span) -> tuple[int, int] | None:
+    """Return the toolkit that made *image*; raises Damaged when its sections cannot be read."""
+    header = elf.read_header(image)
+    sections = elf.read_sections(image, header)
+    if header.os_abi != NEW_ABI:
+        return divmod(header.version, 10)
+    return _release(_notes(image, sections))
+
+
 def _variant(
     image: Span, header: Header, sections: list[Section], notes: bytes, *, new: bool
 ) -> str:

@@ -120,6 +120,7 @@ def describe(span: Span, place: Place) -> Entry:
         new_abi=layout.identity.new_abi,
         debug=layout.identity.debug,
         link_input=not layout.identity.linked,
+        toolkit=layout.identity.toolkit,
     )
 
 

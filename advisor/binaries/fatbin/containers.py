@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from gpuadvise.advisor.binaries.fatbin.entry import CONCATENATED, LAYOUT, entry_of, packed_as
 from gpuadvise.advisor.binaries.fatbin.images import MAX_STUB, Images
 from gpuadvise.advisor.binaries.fatbin.region import PATTERN, REGION, Region, read_region
+from gpuadvise.advisor.binaries.fatbin.toolkits import Toolkits
 from gpuadvise.advisor.binaries.host_file import Sections, read_sections
 from gpuadvise.advisor.binaries.model import Damage
 from gpuadvise.advisor.binaries.span import AHEAD, Damaged
@@ -103,12 +104,18 @@ _MAX_HEADER = AHEAD - NEAR - REGION.size
 
 
 def single_entries(
-    span: Span, images: Images, at: int, until: int, place: Place, tally: TallyByHeader | None
+    span: Span,
+    images: Images,
+    at: int,
+    until: int,
+    place: Place,
+    tally: TallyByHeader | None,
+    toolkits: Toolkits | None = None,
 ) -> Generator[Entry, None, int]:
     """Yield the entries of containers from *at* on that hold just one and end before *until*.
 
-    With *tally*, entries equal to an earlier one are counted there instead. Returns the offset at
-    which the run ends and the search for the next container continues.
+    With *tally*, entries equal to an earlier one are counted there instead: the *toolkits* are those
+    of the first. Returns the offset at which the run ends and the search for the next container continues.
     """
     section = place.section
     at += -at % ALIGNMENT
@@ -128,9 +135,12 @@ def single_entries(
         if tally is not None and tally.count_if_known(section, fields, header):
             continue
         entry = entry_of(fields, header, place, module + REGION.size, module)
-        if (entry.unpacked_size or 0) <= MAX_STUB:
+        small = (entry.unpacked_size or 0) <= MAX_STUB
+        if small:
             entry = images.with_stub_mark(packed_as(entry, end - fields[3])).entry
-        elif tally is not None:
+        if toolkits is not None:
+            entry = toolkits.marked(packed_as(entry, end - fields[3])).entry
+        if not small and tally is not None:
             tally.add(fields, header, entry)
         yield entry
     return at
@@ -152,7 +162,7 @@ def read_containers(span: FileSpan, place: Place, options: ReadOptions) -> Itera
     """Yield the entries, kernels and damage of every container in *span*, module by module."""
     if not options.kernels:
         tally = TallyByHeader() if options.tally else None
-        yield from cast("Iterator[Item]", _listing(span, place, tally))
+        yield from cast("Iterator[Item]", _listing(span, place, tally, options))
         return
     if options.processes > 1 and place.member is None and span.size >= _WORTH_PROCESSES:
         from gpuadvise.advisor.binaries.parallel.pool import read_in_parallel
@@ -191,13 +201,13 @@ def _skipped(span: FileSpan, sections: Sections) -> list[tuple[int, int]]:
 
 
 def _listing(
-    span: FileSpan, place: Place, tally: TallyByHeader | None
+    span: FileSpan, place: Place, tally: TallyByHeader | None, options: ReadOptions
 ) -> Iterator[Entry | EntryTally | Damage]:
     """Yield the entries and damage of *span*; with *tally*, equal entries once and a count."""
     sections, damage = _sections(span, place)
     yield from damage
     try:
-        yield from _listed(span, place, sections, tally)
+        yield from _listed(span, place, sections, tally, toolkits=options.toolkits)
     except Damaged as early:  # the file ends early, or shrank
         yield Damage(place=place.at(early.offset), message=early.message)
     if tally is not None:
@@ -205,9 +215,15 @@ def _listing(
 
 
 def _listed(
-    span: FileSpan, place: Place, sections: Sections, tally: TallyByHeader | None
+    span: FileSpan,
+    place: Place,
+    sections: Sections,
+    tally: TallyByHeader | None,
+    *,
+    toolkits: bool,
 ) -> Iterator[Entry | Damage]:
     images = Images(span)
+    known = Toolkits(span, images) if toolkits else None
     scan = Scan(span, _skipped(span, sections))
     broken = 0
     end = until = 0
@@ -219,11 +235,12 @@ def _listed(
         broken = _broken(region, broken)
         yield from region.damage
         for packed_entry in region.packed:
-            yield images.with_stub_mark(packed_entry).entry
+            packed = images.with_stub_mark(packed_entry)
+            yield (known.marked(packed) if known else packed).entry
         end = region.end
         if len(region.packed) == 1:
             limit = min(until, scan.until)
-            end = yield from single_entries(span, images, end, limit, place, tally)
+            end = yield from single_entries(span, images, end, limit, place, tally, known)
 
 
 def _sections(span: FileSpan, place: Place) -> tuple[Sections, list[Damage]]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.binaries.model import Compression
 from gpuadvise.advisor.binaries.span import Damaged
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from zstandard import ZstdDecompressor
 
 # The largest image seen is 155 MB.
@@ -65,6 +68,69 @@ def decompress_into(payload: memoryview, memory: memoryview) -> None:
         with _decompressor().stream_reader(payload) as reader:
             if reader.readinto(memory) != len(memory):  # the data end early
                 raise Damaged(_BROKEN)
+    except zstandard.ZstdError:
+        raise Damaged(_BROKEN) from None
+
+
+def first_bytes(payload: bytes, compression: Compression, size: int) -> bytes:
+    """Return up to *size* bytes, a few, of what *payload* decompresses to; raises as ``decompressed``."""
+    match compression:
+        case Compression.NONE:
+            return payload[:size]
+        case Compression.LZ4:
+            return _first_of_lz4(payload, size)
+        case Compression.ZSTD:
+            return _first_of_zstd(payload, size)
+        case Compression.UNKNOWN:
+            raise Damaged("It is packed in a way that is not known.")
+        case other:
+            assert_never(other)
+
+
+def _first_of_lz4(payload: bytes, size: int) -> bytes:
+    """Return what the first sequences of an LZ4 block make: literals, then a copy of what is there.
+
+    The package cannot stop early, and an image is a thousand times longer.
+    """
+    out = bytearray()
+    data = iter(payload[:_ENOUGH])
+    try:
+        while len(out) < size:
+            token = next(data)
+            out += bytes(islice(data, min(_length(token >> 4, data), size)))
+            if len(out) >= size:
+                break
+            distance = next(data) | next(data) << 8
+            if not 0 < distance <= len(out):
+                raise Damaged("Its LZ4 data are broken.")
+            for _ in range(min(_length(token & 15, data) + _LEAST_COPY, size)):
+                out.append(out[-distance])
+    except StopIteration:
+        pass  # a block ends with literals
+    return bytes(out[:size])
+
+
+_LEAST_COPY = 4
+_ENOUGH = 1 << 12  # bytes of a block for its first few
+
+
+def _length(nibble: int, data: Iterator[int]) -> int:
+    length = nibble
+    if nibble == 15:
+        while (more := next(data)) == 255:
+            length += more
+        length += more
+    return length
+
+
+def _first_of_zstd(payload: bytes, size: int) -> bytes:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise _missing("Zstandard", "zstandard", error) from None
+    try:
+        with _decompressor().stream_reader(payload) as reader:
+            return bytes(reader.read(size))
     except zstandard.ZstdError:
         raise Damaged(_BROKEN) from None
 

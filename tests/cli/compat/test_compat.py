@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from made_fatbins import fatbin_of as made
 
 from gpuadvise.advisor.backends.choose import Choice
 from gpuadvise.advisor.capability import parse_capability
@@ -281,3 +282,209 @@ def test_the_newest_driver_that_a_gpu_still_has(
     cli, fatbin, gpu: str, code: str, said: str
 ) -> None:
     assert said in cli("compat", fatbin(code), "--gpu", gpu).out
+
+
+@pytest.mark.parametrize(
+    ("code", "gpu", "driver", "verdict", "needed"),
+    [
+        ("sass:89=12.6", "rtx4090", "11.8", "fails", "12.0"),
+        ("sass:89=12.6", "rtx4090", "12.0", "runs", "12.0"),
+        ("sass:80=11.8", "rtx3090", "11.4", "runs", "11.1"),
+        ("sass:86=12.9", "rtx3090", "11.4", "fails", "12.0"),
+        ("sass:61=10.2", "gtx1080", "10.1", "fails", "10.2"),
+        ("sass:61=10.2", "gtx1080", "10.2", "runs", "10.2"),
+        # The image knows better than the PTX beside it.
+        ("sass:80=11.8 ptx:80@8.0", "a100", "11.4", "runs", "11.0"),
+    ],
+)
+def test_the_toolkit_in_an_image_decides_the_driver(
+    cli, fatbin, code: str, gpu: str, driver: str, verdict: str, needed: str
+) -> None:
+    result = answer(cli, fatbin(code), "--gpu", gpu, "--driver", driver)
+    assert result["verdict"] == verdict
+    assert (result["needed_driver"]["cuda"], result["needed_driver_is"]) == (needed, "exact")
+
+
+def test_what_no_image_tells_is_a_lower_bound(cli, fatbin) -> None:
+    path = fatbin("sass:90 | sass:80=12.6")
+    assert answer(cli, path, "--cc", "9.0")["needed_driver_is"] == "lower bound"
+    assert "at least CUDA 11.8 " in cli("compat", path, "--cc", "9.0").out
+    assert answer(cli, path, "--cc", "8.0")["needed_driver_is"] == "exact"
+    assert answer(cli, path, "--cc", "7.0")["needed_driver_is"] is None
+
+
+@pytest.fixture
+def wheel(fatbin, tmp_path: Path):
+    """Return a wheel of the members that are named with their code."""
+
+    def write(members: dict[str, str]) -> str:
+        path = tmp_path / "package-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, code in members.items():
+                archive.write(fatbin(code, "member"), name)
+        return str(path)
+
+    return write
+
+
+def test_of_alternatives_one_is_enough(cli, wheel) -> None:
+    codes = {118: "11.8", 121: "12.1", 126: "12.6"}
+    members = {f"p/lib_cuda{n}.so": f"sass:90={toolkit}" for n, toolkit in codes.items()}
+    path = wheel(members | {"p/lib_cuda128.so": "sass:120=12.8", "p/lib_cuda130.so": "sass:120+"})
+    ran = cli("compat", path, "--gpu", "rtx5090")
+    assert ran.out.splitlines()[0] == (
+        "package-1.0-py3-none-any.whl runs on NVIDIA GeForce RTX 5090 (12.0) with its libraries for "
+        "CUDA 12.8 and 13.0; not with those for 11.8 to 12.6."
+    )
+    assert "-gencode" not in ran.out
+    result = answer(cli, path, "--gpu", "rtx5090")
+    assert result["needed_driver"]["cuda"] == "12.8"  # of one that runs, not of all
+    (only,) = result["answers"]
+    assert [(a["cuda"], a["verdict"]) for a in only["alternatives"]] == [
+        ("11.8", "fails"), ("12.1", "fails"), ("12.6", "fails"), ("12.8", "runs"), ("13.0", "runs"),
+    ]  # fmt: skip
+    none = cli("compat", path, "--gpu", "gtx1080")
+    assert "does not run on NVIDIA GeForce GTX 1080 (6.1): it holds machine code for" in none.out
+    assert "-gencode" in none.out
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"p/lib_cuda118.so": "sass:80", "p/other_cuda128.so": "sass:90"},  # not the same library
+        {"p/lib_cuda128.so": "sass:80", "p/lib.so": "sass:90"},
+        {"p/lib_cuda118.so": "sass:80"},
+    ],
+)
+def test_other_members_are_no_alternatives(cli, wheel, members: dict[str, str]) -> None:
+    result = answer(cli, wheel(members), "--cc", "9.0")
+    assert result["answers"][0]["alternatives"] == []
+
+
+def test_alternatives_that_are_compiled_first(cli, wheel) -> None:
+    path = wheel({"p/cu118/lib.so": "ptx:80@7.8", "p/cu128/lib.so": "sass:90=12.8"})
+    assert cli("compat", path, "--cc", "9.0").out.splitlines()[0].endswith(
+        "runs on compute capability 9.0 with its libraries for CUDA 12.8; with those for 11.8 only "
+        "after the driver has compiled their PTX."
+    )  # fmt: skip
+
+
+def test_the_row_that_fits_comes_first_and_others_are_no_failures(cli, fatbin) -> None:
+    ran = cli("compat", fatbin("sass:80 sass:86 sass:90 ptx:90@8.0"), "--gpu", "l4")
+    rows = [line.split() for line in ran.out.splitlines() if line.startswith(("sass", "ptx"))]
+    assert [row[1] for row in rows] == ["sm_86", "sm_80", "sm_90", "compute_90"]
+    assert "fails" not in ran.out
+    assert ran.out.count("other GPU") == 2
+
+
+def test_a_reason_is_said_once(cli, fatbin) -> None:
+    ran = cli("compat", fatbin("sass:80=12.6 sass:86=12.6"), "--gpu", "l4", "--driver", "11.8")
+    table = ran.out.partition("Device code")[2]
+    assert table.count("machine code of a 12.x toolkit needs CUDA 12.0") == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "gpu", "driver", "toolkits"),
+    [
+        ("ptx:75@9.0", "RTX 2080 Ti", "12.4", "nvcc 10.0 to 12.4"),
+        ("ptx:80@9.0", "h200", "12.4", "nvcc 11.8 to 12.4"),
+        ("ptx:80@9.0", "h200", "12.7", "nvcc 11.8 to 12.6"),  # 12.7 was a driver alone
+        ("ptx:80@9.0", "h200", None, "nvcc 11.8 or later"),
+        ("sass:80", "gtx1080", "13.0", "nvcc 8.0 to 12.9"),
+    ],
+)
+def test_a_new_build_is_one_that_the_driver_takes(
+    cli, fatbin, code: str, gpu: str, driver: str | None, toolkits: str
+) -> None:
+    named = ("--driver", driver) if driver else ()
+    assert f"{toolkits}, CMake" in cli("compat", fatbin(code), "--gpu", gpu, *named).out
+
+
+def test_only_nvidia_builds_its_libraries(cli, fatbin) -> None:
+    ran = cli("compat", fatbin("sass:80", "libcufft.so.12"), "--gpu", "h200")
+    assert "Only NVIDIA builds this library" in ran.out
+    assert "-gencode" not in ran.out
+    assert "-gencode" in cli("compat", fatbin("sass:80", "libfoo.so"), "--gpu", "h200").out
+
+
+def test_what_a_library_asks_the_loader_for(cli, tmp_path: Path) -> None:
+    (tmp_path / "libcudart.so.13").write_bytes(b"")
+    source = tmp_path / "a.c"
+    source.write_text("int f(void) { return 1; }\n")
+    for name in ("libcudart.so.13", "libnvidia-none.so.1"):
+        command = ["gcc", "-shared", "-fPIC", "-o", tmp_path / name, source, f"-Wl,-soname,{name}"]
+        subprocess.run(command, check=True)
+    path = tmp_path / "libasks.so"
+    needs = [tmp_path / "libcudart.so.13", tmp_path / "libnvidia-none.so.1"]
+    flags = ["-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN/../nvidia/lib:/opt/x"]
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", path, source, *flags, *needs], check=True)
+    path.write_bytes(path.read_bytes() + bytes(-path.stat().st_size % 8) + made("sass:90=12.6"))
+    (library,) = answer(cli, str(path), "--cc", "9.0", "--driver", "12.4")["libraries"]
+    assert library["needed"][:2] == ["libcudart.so.13", "libnvidia-none.so.1"]
+    assert library["search"] == ["$ORIGIN/../nvidia/lib", "/opt/x"]
+    assert library["needed_driver"] == {"cuda": "13.0", "branch": 580}
+    assert library["driver_is_enough"] is False
+    ran = cli("compat", str(path), "--cc", "9.0", "--driver", "12.4")
+    assert "libcudart.so.13, libnvidia-none.so.1  in $ORIGIN/../nvidia/lib:/opt/x" in ran.out
+    assert "needs CUDA 13.0 (driver 580 or later): the program would not start." in ran.err
+    assert cli("compat", str(path), "--cc", "9.0", "--driver", "13.0").err == ""
+
+
+def installed(tmp_path: Path, monkeypatch, files: dict[str, bytes]) -> None:
+    """Install the package ``some.thing`` of *files* where this Python finds it."""
+    info = tmp_path / "some_thing-2.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-thing\nVersion: 2.1\n")
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_bytes(content)
+    (info / "RECORD").write_text("".join(f"{name},,\n" for name in [*files, "gone/lost.so"]))
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+def test_an_installed_package_by_name(cli, tmp_path: Path, monkeypatch) -> None:
+    code = "raise SystemExit('it was imported')"
+    installed(
+        tmp_path,
+        monkeypatch,
+        {
+            "some_thing/__init__.py": code.encode(),
+            "some_thing/lib/liba.so": made("sass:90"),
+            "some_thing/lib/libb.so.12": made("sass:80"),
+            "some_thing/readme.txt": made("sass:70"),
+        },
+    )
+    for name in ("some-thing", "some_thing", "Some.Thing"):
+        ran = cli("compat", name, "--cc", "9.0")
+        assert ran.code == 0
+        assert ran.out.startswith(f"{name} 2.1 runs on compute capability 9.0 in part")
+    files = answer(cli, "some-thing", "--cc", "9.0")["files"]
+    assert [(each["file"], each["verdict"]) for each in files] == [
+        ("some_thing/lib/liba.so", "runs"),
+        ("some_thing/lib/libb.so.12", "fails"),
+    ]
+    assert str(tmp_path) not in cli("compat", "some-thing", "--cc", "9.0", "--json").out
+
+
+def test_what_is_neither_file_nor_package(cli) -> None:
+    ran = cli("compat", "no-such-package", "--cc", "9.0")
+    assert ran.code == 2
+    assert "and no installed package of that name" in ran.err
+    assert "package" not in cli("compat", "no/such/file.so", "--cc", "9.0").err
+
+
+def test_without_a_gpu_every_gpu_is_answered_for(cli, fatbin, monkeypatch) -> None:
+    monkeypatch.setattr("gpuadvise.advisor.backends.choose.driver_present", lambda: False)
+    ran = cli("compat", fatbin("sass:90"))
+    assert ran.code == 0
+    assert ran.err == (
+        "note: No live GPU: answered for every GPU; --gpu or $GPUADVISE_GPU names one.\n"
+    )
+    assert " of the catalogue" in ran.out.splitlines()[0]
+    assert "\n9.0  runs" in ran.out
+    assert "Not on compute capability 12.1, 12.0" in ran.out
+    gate = cli("compat", fatbin("sass:90"), "--fail-on", "fails")
+    assert (gate.code, gate.out) == (2, "")
+    assert "--fail-on needs a GPU to judge for" in gate.err
+    monkeypatch.setenv("GPUADVISE_GPU", "h100-sxm")
+    assert cli("compat", fatbin("sass:90")).out.startswith("lib.fatbin runs on NVIDIA H100 SXM5")

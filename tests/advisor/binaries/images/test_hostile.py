@@ -295,7 +295,6 @@ def test_places_that_are_no_files(tmp_path: Path) -> None:
     locked.touch(mode=0)
     for path, sentence in (
         (fifo, "a pipe, not a file"),
-        (tmp_path, "a directory"),
         (tmp_path / "empty.so", "is empty"),
         (tmp_path / "none.so", "there is no such file"),
         (Path("/dev/null"), "a device or socket"),

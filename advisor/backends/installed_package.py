@@ -1,0 +1,56 @@
+"""The files of an installed Python package, from its metadata: nothing of it is imported."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Names of distributions (packaging.python.org, "Names and normalization").
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,99}[A-Za-z0-9])?")
+_BINARY = (".so", ".pyd", ".dll", ".cubin", ".fatbin", ".ptx", ".bin", ".a", ".lib", ".o", ".obj")
+_MOST_FILES = 100_000
+_FOLDERS = ("lib/python3*/site-packages", "Lib/site-packages")
+
+
+class InstalledPackage(NamedTuple):
+    """A distribution and those of its *files* that may hold device code: path within it, and on disk."""
+
+    name: str
+    version: str
+    files: tuple[tuple[str, str], ...]
+
+
+def installed_package(
+    name: str, environ: Mapping[str, str] = os.environ
+) -> InstalledPackage | None:
+    """Return the package *name* of the active environment or of this Python; None: there is none."""
+    if not _NAME.fullmatch(name):
+        return None
+    from importlib.metadata import distributions
+
+    for found in distributions(name=name, path=[*_active(environ), *sys.path]):
+        files = tuple(
+            (str(file), str(found.locate_file(file)))
+            for file in (found.files or ())[:_MOST_FILES]
+            if file.suffix.lower() in _BINARY or ".so." in file.name
+        )
+        return InstalledPackage(name, str(found.version), files)
+    return None
+
+
+def _active(environ: Mapping[str, str]) -> list[str]:
+    """Return where the packages of the active environment are: gpuadvise may live in its own."""
+    roots = [environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
+    return [
+        path
+        for root in roots
+        if root
+        for pattern in _FOLDERS
+        for path in glob.glob(os.path.join(glob.escape(root), pattern))
+    ]

@@ -1,0 +1,59 @@
+"""What a library or program asks the loader for: the shared libraries it needs, and where it looks.
+
+Field meanings: System V ABI, "Dynamic Section".
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpuadvise.advisor.binaries import elf
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.binaries.span import Span
+
+_SECTION_DYNAMIC = 6
+_NEEDED, _RPATH, _RUNPATH = 1, 15, 29
+_ENTRY = struct.Struct("<QQ")
+# Some hundreds in the largest libraries; their names are a few hundred bytes at most.
+_MAX_BYTES = 1 << 20
+_MAX_NAMES = 1 << 26
+_LONGEST = 4096
+
+
+class DynamicSection(NamedTuple):
+    """*needed* by name, in the loader's order; *search* paths, which ``$ORIGIN`` may start."""
+
+    needed: tuple[str, ...] = ()
+    search: tuple[str, ...] = ()
+
+
+def read_dynamic(span: Span) -> DynamicSection:
+    """Return what the ELF file *span* asks for; nothing of another file.
+
+    Raises Damaged when its tables are broken.
+    """
+    if span.size < _HEAD or span.read(0, 6) != elf.MAGIC + b"\x02\x01":
+        return DynamicSection()
+    sections = elf.read_sections(span, elf.read_header(span))
+    dynamic = next((each for each in sections if each.type == _SECTION_DYNAMIC), None)
+    if dynamic is None or dynamic.size > _MAX_BYTES or dynamic.link >= len(sections):
+        return DynamicSection()
+    strings = sections[dynamic.link]
+    if strings.size > _MAX_NAMES:
+        return DynamicSection()
+    table = elf.read_section(span, dynamic)
+    names = elf.read_section(span, strings)
+    found: dict[int, list[str]] = {_NEEDED: [], _RPATH: [], _RUNPATH: []}
+    for tag, value in _ENTRY.iter_unpack(table[: len(table) - len(table) % _ENTRY.size]):
+        if tag in found:
+            found[tag].append(elf.text_at(names, value, _LONGEST))
+    paths = found[_RUNPATH] or found[_RPATH]  # the older is not looked at beside the newer
+    return DynamicSection(
+        needed=tuple(found[_NEEDED]),
+        search=tuple(path for each in paths for path in each.split(":") if path),
+    )
+
+
+_HEAD = 64
