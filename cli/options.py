@@ -191,7 +191,7 @@ _TRANSFERS = {
         ("pipeline", "streams"),
     ),
     "chunks": Option("N", "Chunks, taken by --streams in turn.", v.whole(1, _MOST_PIECES)),
-    "max_streams": Option("N", "Most streams to try.", v.whole(1, _MOST_TRIED)),
+    "max_streams": Option("N", "Most pieces to try, and streams.", v.whole(1, _MOST_TRIED)),
     "granularity": Option("SIZE", "Chunks are multiples of this.", v.moved_bytes),
     "pageable": Option("", "Host memory is not pinned."),
     "pcie": Option(

@@ -1,4 +1,4 @@
-"""Whether overlapping copies and kernels pays, and with how many streams."""
+"""Whether overlapping copies and kernels pays, with how many pieces over how many streams."""
 
 from __future__ import annotations
 
@@ -20,13 +20,17 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
 
 
-# More streams than this never pay: every piece costs the host, and hardware queues run out
-# (a device has 32, CUDA_DEVICE_MAX_CONNECTIONS).
+# More pieces, and a stream for each, never pay: every piece costs the host, and hardware queues run
+# out (a device has 32, CUDA_DEVICE_MAX_CONNECTIONS).
 MOST_STREAMS = 32
 # A gain below this is not worth the code (also the threshold of the rule serial-transfers).
 WORTHWHILE = 0.05
-# Fewer streams are preferred to a gain that no measurement would show.
+# Fewer pieces are preferred to a gain that no measurement would show.
 NEGLIGIBLE = 0.01
+# Fewer streams are preferred to a gain within the error of the model.
+_SAME = 0.005
+# A few pieces that win this much of what the best do are the place to begin.
+_MOST_OF_IT = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +56,7 @@ class Overlap:
     sequential: float
     requested: Staging | None
     best: Staging
-    tried: tuple[Staging, ...]  # 1, 2, 3 … streams
+    tried: tuple[Staging, ...]  # 1, 2, 3 … pieces, each over the fewest streams
     guide: float | None
     floor: float
     limiter: Engine
@@ -61,6 +65,13 @@ class Overlap:
     def speedup(self) -> float:
         """Sequential time / best staged time."""
         return self.sequential / self.best.seconds
+
+    @property
+    def knee(self) -> Staging:
+        """The fewest pieces that save three quarters of what the best do."""
+        saved = self.sequential - self.best.seconds
+        enough = self.sequential - _MOST_OF_IT * saved
+        return next(staging for staging in self.tried if staging.seconds <= enough)
 
     @property
     def worthwhile(self) -> bool:
@@ -74,12 +85,11 @@ def guide_estimate(transfer: float, kernel: float, streams: int) -> float:
 
 
 def sequential_seconds(work: StagedWork, model: LinkModel) -> float:
-    """Return the seconds of copy, kernel and copy back one after the other, each waited for.
+    """Return the seconds of copy, kernel and copy back one after the other, in one stream.
 
-    Host costs are left out: synchronous calls have theirs in any case.
+    The host's calls cost what they cost in any staging, which therefore never loses to this one.
     """
-    piece = cut(work, model, [1.0])[0]
-    return sum(stage.seconds for stage in (piece.h2d, piece.kernel, piece.d2h) if stage)
+    return stage(work, model, 1).seconds
 
 
 def stage(
@@ -120,9 +130,10 @@ def overlap(
     most_streams: int = MOST_STREAMS,
     granularity: int = 1,
 ) -> Overlap:
-    """Return the prediction for *streams* (and *pieces*), and the best of 1 to *most_streams*.
+    """Return the prediction for *streams* (and *pieces*), and the best of 1 to *most_streams* pieces.
 
-    Best are the fewest streams within 1 % of the least time: more only cost memory.
+    Best are the fewest pieces within 1 % of the least time, over the fewest streams that are as
+    fast as a stream for each piece: more only cost memory.
 
     Raises BadInput when there is nothing to copy or to compute.
     """
@@ -154,12 +165,26 @@ def _requested_staging(
 
 
 def _tried(work: StagedWork, model: LinkModel, most: int, granularity: int) -> list[Staging]:
-    """Return a staging per stream count, without those that data run out for."""
+    """Return a staging per number of pieces, without those that data run out for."""
     stagings: dict[int, Staging] = {}
-    for streams in range(1, most + 1):
-        staging = stage(work, model, streams, granularity=granularity)
-        stagings.setdefault(staging.streams, staging)
+    streams = 1  # more pieces never want fewer
+    for pieces in range(1, most + 1):
+        widest = stage(work, model, pieces, granularity=granularity)
+        if widest.pieces not in stagings:
+            staging = _over_fewest_streams(widest, streams, work, model, granularity)
+            stagings[widest.pieces], streams = staging, staging.streams
     return list(stagings.values())
+
+
+def _over_fewest_streams(
+    widest: Staging, least: int, work: StagedWork, model: LinkModel, granularity: int
+) -> Staging:
+    """Return the staging of the same pieces over the fewest streams, *least* or more, as fast."""
+    for streams in range(least, widest.streams):
+        staging = stage(work, model, streams, pieces=widest.pieces, granularity=granularity)
+        if staging.seconds <= widest.seconds * (1 + _SAME):
+            return staging
+    return widest
 
 
 def _busy(work: StagedWork, model: LinkModel) -> dict[Engine, float]:

@@ -87,13 +87,34 @@ def _traced(staging: TracedStaging) -> Iterator[Fact]:
 
 def _best(overlap: Overlap) -> Fact:
     best = overlap.best
-    chunk = f", {show_bytes(best.chunk_bytes)} each" if best.chunk_bytes else ""
     more = "; more gain less than 1 %" if overlap.worthwhile and best != overlap.tried[-1] else ""
     tone = Tone.GOOD if overlap.worthwhile else Tone.PLAIN
     return Fact(
         label="best",
         value=Cell(show_seconds(best.seconds), tone),
-        remark=f"{plural(best.streams, 'stream')}{chunk}; {overlap.speedup:.2f}x{more}",
+        remark=f"{_staged(best)}; {overlap.speedup:.2f}x{more}",
+    )
+
+
+def _staged(staging: Staging) -> str:
+    chunk = f" of {show_bytes(staging.chunk_bytes)}" if staging.chunk_bytes else ""
+    if staging.pieces == 1:
+        return f"one piece{chunk}"
+    return f"{staging.pieces} pieces{chunk} over {plural(staging.streams, 'stream')}"
+
+
+def _verdict(case: OverlapCase) -> Line:
+    """Return the answer in a sentence: what staging saves, and where to begin."""
+    overlap, knee = case.overlap, case.overlap.knee
+    if not overlap.worthwhile:
+        return Line("Not worth it: overlapping copies and kernel saves less than 5 %.", Tone.STRONG)
+    best = f"{_staged(overlap.best)} take {show_seconds(overlap.best.seconds)} instead of "
+    first = ""
+    if knee != overlap.best:
+        first = f" {_staged(knee)} already win {overlap.sequential / knee.seconds:.2f}x."
+    return Line(
+        f"Worth it, {overlap.speedup:.2f}x: {best}{show_seconds(overlap.sequential)}.{first}",
+        Tone.STRONG,
     )
 
 
@@ -162,9 +183,7 @@ def _obstacles(work: StagedWork, model: LinkModel) -> Iterator[str]:
 
 def _gain(overlap: Overlap) -> Iterator[str]:
     if overlap.worthwhile:
-        yield "Needed: pinned memory, one non-blocking stream per piece, cudaMemcpyAsync."
-    else:
-        yield "Staging saves less than 5 %: it is not worth the code."
+        yield "Needed: pinned memory, non-blocking streams that take the pieces in turn, cudaMemcpyAsync."
 
 
 def _copies_both_ways(work: StagedWork) -> bool:
@@ -224,6 +243,7 @@ def result(case: OverlapCase) -> dict[str, Any]:
         "predicted": staging.seconds,
         "streams": staging.streams,
         "best_streams": overlap.best.streams,
+        "best_pieces": overlap.best.pieces,
         "best": overlap.best.seconds,
         "speedup": overlap.speedup,
         "worthwhile": overlap.worthwhile,
@@ -256,9 +276,10 @@ def _traced_record(staging: TracedStaging) -> dict[str, Any]:
 
 
 def rows(case: OverlapCase) -> list[Mapping[str, Any]]:
-    """Return one row per stream count, for CSV and NDJSON."""
+    """Return one row per number of pieces, for CSV and NDJSON."""
     return [
         {
+            "pieces": staging.pieces,
             "streams": staging.streams,
             "predicted": staging.seconds,
             "speedup": case.overlap.sequential / staging.seconds,
@@ -271,13 +292,14 @@ def rows(case: OverlapCase) -> list[Mapping[str, Any]]:
 def blocks(case: OverlapCase) -> list[Block]:
     """Return what a person reads."""
     page: list[Block] = [
-        Line(device_line(case.device), Tone.STRONG),
+        _verdict(case),
+        Line(device_line(case.device)),
         LabelledFacts(tuple(facts(case))),
     ]
     page += [Line(sentence) for sentence in _remarks(case)]
-    page += [Heading("Streams"), _table(case)]
+    page += [Heading("Pieces"), _table(case)]
     if case.show:
-        page += [Heading(f"Time line of {plural(case.staging.streams, 'stream')}")]
+        page += [Heading(f"Time line of {_staged(case.staging)}")]
         page += [Drawing(picture(case.staging))]
     if case.code is not None:
         page += [Heading("Skeleton"), Drawing(case.code)]
@@ -305,15 +327,17 @@ def _remarks(case: OverlapCase) -> Iterator[str]:
 
 
 def _table(case: OverlapCase) -> Table:
-    titles = ("streams", "time", "speed-up", "chunk")
-    best = case.overlap.best.streams
+    titles = ("pieces", "streams", "time", "speed-up", "chunk")
+    best = case.overlap.best.pieces
     cells = []
     for staging in case.overlap.tried:
-        if staging.streams not in _shown(best, case.staging.streams):
+        if staging.pieces not in _shown(best, case.overlap.knee.pieces, case.staging.pieces):
             continue
-        tone = Tone.GOOD if staging.streams == best else Tone.PLAIN
+        mark = "> " if staging.pieces == best else ""
+        tone = Tone.GOOD if mark else Tone.PLAIN
         cells.append(
             (
+                Cell(f"{mark}{staging.pieces}", tone),
                 Cell(str(staging.streams), tone),
                 Cell(show_seconds(staging.seconds), tone),
                 Cell(f"{case.overlap.sequential / staging.seconds:.2f}x", tone),
@@ -324,5 +348,5 @@ def _table(case: OverlapCase) -> Table:
 
 
 def _shown(*wanted: int) -> set[int]:
-    """Return the stream counts that a person sees; JSON and CSV have all of them."""
+    """Return the numbers of pieces that a person sees; JSON and CSV have all of them."""
     return {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, *wanted}

@@ -70,7 +70,7 @@ def command(
     ] = Format.TEXT,
     get: Get = None,
 ) -> Exit:
-    """Print sequential and staged times and the best stream count."""
+    """Print sequential and staged times, and the best number of pieces and streams."""
     changes = Changes(
         pcie=pcie,
         rate=rate, per_op=per_op, copy_latency=copy_latency, duplex=duplex, engines=engines,

@@ -45,7 +45,7 @@ def check(pipeline: Pipeline, link: LinkModel, timeline: TracedRun | None = None
         ),
         link,
     )
-    if not staged.worthwhile or staged.best.streams == 1:
+    if not staged.worthwhile or staged.best.pieces == 1:
         return PASSED
     if timeline is not None and timeline.share(_saved(staged, timeline)) < WORTHWHILE:
         return PASSED
@@ -54,18 +54,19 @@ def check(pipeline: Pipeline, link: LinkModel, timeline: TracedRun | None = None
         message=(
             f"Copies ({show_seconds(copies)}) and kernel ({show_seconds(pipeline.kernel_seconds)}) "
             f"one after the other take {show_seconds(staged.sequential)}; cut into "
-            f"{best.streams} pieces in {best.streams} streams they take about "
+            f"{best.pieces} pieces over {plural(best.streams, 'stream')} they take about "
             f"{show_seconds(best.seconds)}."
         ),
         action=(
-            f"Cut the data into {best.streams} chunks; for each, cudaMemcpyAsync, launch and copy "
-            "back in a stream of its own. That needs pinned host memory, non-default streams and "
+            f"Cut the data into {best.pieces} chunks; for each, cudaMemcpyAsync, launch and copy back "
+            f"in one of {plural(best.streams, 'stream')}, in turn. That needs pinned host memory, non-default streams and "
             f"a copy engine ({plural(engines, 'engine')} here; both directions at once need 2). In "
             "PyTorch: with torch.cuda.stream(torch.cuda.Stream()) and non_blocking=True."
         ),
         evidence=(
             derived("sequential", staged.sequential, "s"),
             derived("staged, predicted", best.seconds, "s"),
+            derived("pieces", best.pieces, "pieces"),
             derived("streams", best.streams, "streams"),
             derived(f"copy engines ({link.source})", engines, "engines"),
         ),

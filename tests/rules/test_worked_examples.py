@@ -112,7 +112,7 @@ def test_copies_and_kernel_of_one_length_overlap_almost_wholly() -> None:
     found = finding("serial-transfers", gpu="h200", pipeline={"h2d": "10ms", "kernel": "10ms"})
     assert found is not None
     assert found.advice.gain is not None
-    assert found.advice.gain.upper_bound == pytest.approx(2)
+    assert found.advice.gain.upper_bound == pytest.approx(2, rel=1e-3)
 
 
 def test_adding_matrices_on_the_gpu_does_one_operation_per_three_elements() -> None:

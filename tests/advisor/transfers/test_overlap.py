@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.errors import BadInput
@@ -90,8 +90,8 @@ def test_a_cost_per_operation_makes_the_best_count_finite() -> None:
     work = StagedWork(kernel_seconds=1e-4, h2d_seconds=1e-4)
     free = overlap(work, IDEAL, most_streams=32)
     costly = overlap(work, replace(IDEAL, copy_cost=5e-6, launch_cost=5e-6), most_streams=32)
-    assert free.best.streams >= 24
-    assert costly.best.streams in (9, 10)  # then a piece lasts as long as issuing it
+    assert free.best.pieces >= 24
+    assert costly.best.pieces in (9, 10)  # then a piece lasts as long as issuing it
     assert costly.best.seconds > free.best.seconds
 
 
@@ -99,7 +99,7 @@ def test_small_data_want_few_streams(make_device) -> None:
     """4 MiB was best at 2 to 4 streams on a H200."""
     model = default_link_model(make_device(pcie_generation=5, async_engines=3))
     found = overlap(StagedWork(kernel_seconds=75e-6, h2d_bytes=4 * 2**20), model)
-    assert 2 <= found.best.streams <= 6
+    assert 2 <= found.best.pieces <= 6
 
 
 def test_the_last_piece_may_be_smaller() -> None:
@@ -182,6 +182,49 @@ def test_a_kernel_ends_while_the_next_one_runs() -> None:
     assert stage(work, model, 4).seconds == pytest.approx(0.1 + 4.0 + 0.1)
     # Without a copy engine a device does one thing after the other.
     assert stage(work, replace(model, engines=0), 4).seconds == pytest.approx(0.4 + 4.0 + 4 * 0.1)
+
+
+@given(
+    seconds,
+    st.floats(0, 10),
+    st.floats(0, 10),
+    st.integers(0, 3),
+    latencies,
+    st.floats(1, 2),
+    st.booleans(),
+)
+def test_the_best_never_loses_to_doing_one_thing_after_the_other(
+    kernel: float, h2d: float, d2h: float, engines: int, cost: float, slow: float, pageable: bool
+) -> None:
+    model = replace(
+        IDEAL, engines=engines, copy_cost=cost, launch_cost=cost, copy_latency=cost,
+        kernel_latency=cost, duplex_slowdown=slow,
+    )  # fmt: skip
+    assume(h2d or d2h)
+    work = StagedWork(kernel_seconds=kernel, h2d_seconds=h2d, d2h_seconds=d2h, pageable=pageable)
+    found = overlap(work, model, most_streams=8)
+    assert found.best.seconds <= found.sequential
+    assert found.tried[0].seconds == found.sequential
+    # Fewer streams for the same pieces take longer.
+    fewer = [stage(work, model, n, pieces=found.best.pieces) for n in range(1, found.best.streams)]
+    assert all(staging.seconds > found.best.seconds for staging in fewer)
+    assert found.best.seconds <= stage(work, model, found.best.pieces).seconds * 1.005
+    assert found.knee.pieces <= found.best.pieces
+
+
+def test_two_streams_take_all_pieces_in_turn(make_device) -> None:
+    model = default_link_model(make_device(pcie_generation=5, async_engines=3))
+    one_way = overlap(StagedWork(kernel_seconds=5e-3, h2d_seconds=3e-3), model)
+    assert (one_way.best.pieces, one_way.best.streams) == (21, 2)
+    assert (one_way.knee.pieces, one_way.knee.streams) == (4, 2)
+    both = overlap(StagedWork(kernel_seconds=5e-3, h2d_seconds=3e-3, d2h_seconds=3e-3), model)
+    assert (both.best.pieces, both.best.streams) == (26, 3)
+
+
+def test_tiny_work_is_not_cut() -> None:
+    model = replace(IDEAL, copy_cost=4e-6, launch_cost=4e-6)
+    found = overlap(StagedWork(kernel_seconds=5e-6, h2d_seconds=3e-6), model)
+    assert (found.best.pieces, found.speedup, found.worthwhile) == (1, 1.0, False)
 
 
 def test_three_stages_have_no_formula_in_the_guide() -> None:
