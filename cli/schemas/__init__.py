@@ -23,7 +23,8 @@ def text_of(name: str) -> str:
 def fields_of(name: str) -> list[tuple[str, str]]:
     """Return the fields in ``result`` of command *name* as ``--get`` takes them, and what each is.
 
-    A field inside a list stands for that of each entry. Unknown to meanings.toml: an empty text.
+    A field inside a list stands for that of each entry. What meanings.toml leaves out is described
+    in the schema, or by an empty text.
     """
     if name not in names():
         return []
@@ -34,17 +35,19 @@ def fields_of(name: str) -> list[tuple[str, str]]:
     meanings = tomllib.loads((files(__name__) / "meanings.toml").read_text(encoding="utf-8"))
     defs = {**common["$defs"], **schema.get("$defs", {})}
     own, everywhere = meanings.get(name, {}), meanings["every command"]
-    paths = dict.fromkeys(_paths(schema["properties"]["result"], defs, (), ()))
+    described: dict[tuple[str, ...], str] = {}
+    for parts, text in _paths(schema["properties"]["result"], defs, (), ()):
+        described[parts] = described.get(parts) or text
     return [
-        (path, own.get(path) or everywhere.get(last, ""))
-        for path, last in ((".".join(parts), parts[-1]) for parts in paths)
+        (path, own.get(path) or everywhere.get(path.rpartition(".")[2]) or text)
+        for path, text in ((".".join(parts), text) for parts, text in described.items())
     ]
 
 
 def _paths(
     schema: dict[str, Any], defs: dict[str, Any], start: tuple[str, ...], inside: tuple[str, ...]
-) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of the properties in *schema*; *inside* are the references it stands in."""
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield path and description of the properties in *schema*; *inside*: references around it."""
     reference = schema.get("$ref", "").rpartition("/")[2]
     if reference in inside:
         return
@@ -52,7 +55,7 @@ def _paths(
     for several in ("allOf", "anyOf", "oneOf"):
         parts += schema.get(several, [])
     for name, value in schema.get("properties", {}).items():
-        yield (*start, name)
+        yield (*start, name), str(value.get("description", ""))
         yield from _paths(value, defs, (*start, name), inside)
     for part in parts:
         if isinstance(part, dict):

@@ -87,7 +87,7 @@ def test_a_value_without_its_option_is_told_what_is_missing(cli) -> None:
 @pytest.mark.parametrize("name", names())
 def test_every_field_is_explained(name: str) -> None:
     assert not [path for path, meaning in fields_of(name) if not meaning], (
-        "say in cli/schemas/meanings.toml what these are"
+        "say in cli/schemas/meanings.toml, or as their description in the schema, what these are"
     )
 
 
