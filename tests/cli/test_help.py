@@ -226,7 +226,7 @@ def test_bash_completes_with_our_script(tmp_path: Path) -> None:
     program.chmod(0o755)
     script = (
         f'PATH="{tmp_path}:$PATH"; source <(gpuadvise completion bash); '
-        "COMP_WORDS=(gpuadvise occupancy --sweep b); COMP_CWORD=3; "
+        "COMP_WORDS=(gpuadvise occupancy --sweep bl); COMP_CWORD=3; "
         '_gpuadvise_completion gpuadvise; echo "${COMPREPLY[@]}"'
     )
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
