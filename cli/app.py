@@ -67,6 +67,7 @@ QUESTIONS = {
         CommandRow("scaling", "What parallelising can win: Amdahl and Gustafson.", "scaling"),
     ),
     "What do the words mean, how do I use this?": (
+        CommandRow("explain", "A word of the field in a few sentences."),
         CommandRow("rules", "The rules: list, or explain one with live examples."),
         CommandRow("help", "The help of a command.", "help"),
         CommandRow("schema", "The JSON Schema of a command's output.", "schema"),

@@ -122,6 +122,13 @@ def command_names(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return [(str(it.value), it.help or "") for it in root.command.shell_complete(root, incomplete)]
 
 
+def term_names(incomplete: str) -> list[str]:
+    """Return the terms of the glossary that begin with *incomplete*, in one word each."""
+    from gpuadvise.cli.explain.glossary import terms
+
+    return _beginning(incomplete, [term.name.lower().replace(" ", "-") for term in terms()])
+
+
 def schema_names(incomplete: str) -> list[str]:
     """Return the names of schemas that begin with *incomplete*."""
     from gpuadvise.cli.schemas import names

@@ -17,6 +17,7 @@ from gpuadvise.advisor.catalogue.keys import table
 from gpuadvise.advisor.facts.bag import HOW, SUPPLY, Facts
 from gpuadvise.advisor.quantity import show_number
 from gpuadvise.cli.app import COMMANDS
+from gpuadvise.cli.explain.glossary import term_named, terms
 from gpuadvise.rules.explain import explain, needs_of
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority, Topic
@@ -79,9 +80,34 @@ def page_of(command: str) -> tuple[str, str]:
         title = text.partition("\n")[0].removeprefix("# ").partition(":")[0]
         for level, heading in re.findall(r"^(#+) (.*`.*)$", text, re.MULTILINE):
             if command in re.findall(r"`([a-z-]+)[ `]", heading):
-                anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-                return title, page.name if level == "#" else f"{page.name}#{anchor}"
+                anchored = f"{page.name}#{_anchor(heading)}"
+                return title, page.name if level == "#" else anchored
     raise ValueError(f"no page of docs/ has a heading with `{command}` in it: write one")
+
+
+def glossary() -> str:
+    """Return the terms of the field, each under a heading of its own."""
+    lines = []
+    for term in terms():
+        also = f" Also: {', '.join(term.also)}." if term.also else ""
+        links = ", ".join(f"[{name}](#{_anchor(named(name))})" for name in term.see)
+        see = f" See {links}." if links else ""
+        shown = ["", "```sh", term.command, "```"] if term.command else []
+        lines += [f"### {term.name}", "", f"{term.text}{also}{see}", *shown, ""]
+    return "\n".join(["", *lines])
+
+
+def named(name: str) -> str:
+    """Return the name of the term that *name* names; raises ValueError."""
+    term = term_named(name)
+    if term is None:
+        raise ValueError(f"cli/explain/glossary.toml has no term {name}")
+    return term.name
+
+
+def _anchor(heading: str) -> str:
+    """Return the anchor that GitHub gives *heading*."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def rule_module() -> str:
@@ -116,6 +142,7 @@ def description_example() -> str:
 # The parts of pages that are written, by the name in the mark before them.
 PARTS = {
     "commands": commands_table,
+    "the glossary": glossary,
     "a rule": rule_module,
     "facts": facts_table,
     "keys of the catalogue": table,

@@ -59,6 +59,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "rules": ("low-occupancy", set()),
     "doctor": ("--help", set()),
     "schema": ("occupancy", set()),
+    "explain": ("wave", {"tomllib"}),
     "completion": ("bash", set()),
     "help": ("occupancy", set()),
 }

@@ -1,0 +1,1 @@
+"""``gpuadvise explain``: the words of the field."""

@@ -1,0 +1,111 @@
+"""``gpuadvise explain TERM``: a word of the field in a few sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import SHOWN, and_list, quoted
+from gpuadvise.cli import completion
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.blocks import Cell, Fact, LabelledFacts, Line, Tone
+from gpuadvise.cli.emit import emit
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.explain.glossary import plain_name, term_named, terms
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.options import FormatName, Get
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.explain.glossary import Term
+
+EXAMPLES = """\
+  gpuadvise explain wave
+  gpuadvise explain bank conflict
+  gpuadvise explain                 # every term"""
+
+
+def command(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TERM]...",
+            help="Such as wave; none: all.",
+            autocompletion=completion.term_names,
+        ),
+    ] = None,
+    format: FormatName = Format.TEXT,
+    get: Get = None,
+) -> Exit:
+    """Explain TERM, or list the terms."""
+    name = " ".join(words or ())
+    answer = _explained(name) if name else _listed()
+    return emit(answer, Output(format=format, fields=tuple(get or ())))
+
+
+def _explained(name: str) -> Answer:
+    term = term_named(name)
+    if term is None:
+        raise BadInput(f"{quoted(name)} is not a term of the glossary.", hint=_hint(name))
+    return Answer(
+        command="explain",
+        device=None,
+        input={"term": name},
+        result=_record(term),
+        blocks=lambda: _page(term),
+    )
+
+
+def _listed() -> Answer:
+    records = [_record(term) for term in terms()]
+    return Answer(
+        command="explain",
+        device=None,
+        input={"term": None},
+        result={"terms": records},
+        rows=records,
+        blocks=lambda: [
+            LabelledFacts(tuple(Fact(it.name, Cell(it.text.split(". ")[0])) for it in terms())),
+            Line("gpuadvise explain TERM says more.", Tone.FAINT),
+        ],
+    )
+
+
+def _record(term: Term) -> dict[str, Any]:
+    return {
+        "term": term.name,
+        "text": term.text,
+        "also": list(term.also),
+        "see": list(term.see),
+        "command": term.command,
+    }
+
+
+def _page(term: Term) -> list[Block]:
+    title = f"{term.name} ({', '.join(term.also)})" if term.also else term.name
+    page: list[Block] = [Line(title, Tone.STRONG), Line(term.text)]
+    if term.see:
+        page.append(Line(f"See also: {and_list(list(term.see))}."))
+    if term.command:
+        page.append(Line(f"Try: {term.command}"))
+    return page
+
+
+def _hint(name: str) -> str:
+    """Return which term, rule or command *name* may mean."""
+    from difflib import get_close_matches
+
+    from gpuadvise.rules.guide import RULES
+
+    if any(rule.id == name for rule in RULES):
+        return f"It is a rule: gpuadvise rules {name}."
+    known = {plain_name(it): it for term in terms() for it in (term.name, *term.also)}
+    near = get_close_matches(plain_name(name[:SHOWN]), known)
+    near = near or [word for word in known if plain_name(name) in word.split()][:3]
+    if near:
+        return f"Did you mean {and_list([known[word] for word in near], 'or')}?"
+    return "gpuadvise explain lists the terms; gpuadvise rules the rules."

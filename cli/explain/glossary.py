@@ -1,0 +1,50 @@
+"""The words of the field, from glossary.toml."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+
+class Term(NamedTuple):
+    """A term: its other names, what it means, terms that are near, and a command that shows it."""
+
+    name: str
+    text: str
+    also: tuple[str, ...] = ()
+    see: tuple[str, ...] = ()
+    command: str | None = None
+
+
+@cache
+def terms() -> tuple[Term, ...]:
+    """Return every term, in alphabetical order."""
+    import tomllib
+
+    text = (files("gpuadvise.cli.explain") / "glossary.toml").read_text(encoding="utf-8")
+    found = (_term(record) for record in tomllib.loads(text)["term"])
+    return tuple(sorted(found, key=lambda term: term.name.lower()))
+
+
+def _term(record: dict[str, Any]) -> Term:
+    return Term(
+        name=record["name"],
+        text=record["text"],
+        also=tuple(record.get("also", ())),
+        see=tuple(record.get("see", ())),
+        command=record.get("command"),
+    )
+
+
+def term_named(name: str) -> Term | None:
+    """Return the term that *name* names: in any case, with hyphens or spaces, in the plural."""
+    wanted = plain_name(name)
+    known = {plain_name(it): term for term in terms() for it in (term.name, *term.also)}
+    singular = wanted.removesuffix("es"), wanted.removesuffix("s")
+    return next((known[it] for it in (wanted, *reversed(singular)) if it in known), None)
+
+
+def plain_name(name: str) -> str:
+    """Return *name* as it is compared: small letters, spaces between words."""
+    return " ".join(name.lower().replace("-", " ").replace("_", " ").split())
