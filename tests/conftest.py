@@ -113,6 +113,7 @@ def golden(request: pytest.FixtureRequest):
         if request.config.getoption(GOLDEN):
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")
+        assert path.exists(), f"no expected screen yet: run with {GOLDEN} and read it"
         assert text == path.read_text(encoding="utf-8"), f"rerun with {GOLDEN} and read the diff"
 
     return check

@@ -130,7 +130,10 @@ def _named(gpu: dict[str, Any], key: str) -> str | list[str]:
     source: dict[str, str | list[str]] = gpu["source"]
     named = source.get(key) or source.get(KEYS[key].group)
     if not named:
-        raise ValueError(f"{gpu['id']}: {key} has no source")
+        raise ValueError(
+            f"{gpu['id']}: {key} has no source: under [gpu.source] add {key} or "
+            f"{KEYS[key].group}, a document of sources.toml"
+        )
     return named
 
 

@@ -183,7 +183,8 @@ def test_every_entry_has_what_its_users_ask_for_first() -> None:
         assert device.sm_count, each.id
         assert device.memory_bandwidth, each.id
         assert device.integrated or device.pcie_generation, each.id
-        assert device.async_engines is not None, each.id
+        engines = "copy engines are not known: give async_engines, or the chip a family"
+        assert device.async_engines is not None, f"{each.id}: {engines}"
         assert "fp32" in device.peaks, each.id
 
 

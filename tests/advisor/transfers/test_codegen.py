@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from nvidia_wheels import TOOLS, present
 
 from gpuadvise.advisor.transfers.codegen import Language, skeleton
 from gpuadvise.advisor.transfers.pipeline import StagedWork
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 BOTH = StagedWork(kernel_seconds=1.0, h2d_seconds=1.0, d2h_seconds=1.0)
 IN = StagedWork(kernel_seconds=1.0, h2d_bytes=100)
 OUT = StagedWork(kernel_seconds=1.0, d2h_bytes=100)
-
-
-def nvcc() -> Path:
-    spec = importlib.util.find_spec("nvidia.cu13")
-    assert spec is not None
-    assert spec.submodule_search_locations
-    return Path(spec.submodule_search_locations[0]) / "bin" / "nvcc"
 
 
 @pytest.mark.parametrize(("work", "mapped"), [(BOTH, False), (IN, False), (OUT, False), (IN, True)])
@@ -31,7 +26,15 @@ def test_cuda_compiles(work: StagedWork, mapped: bool, tmp_path: Path) -> None:
     source = tmp_path / "staged.cu"
     source.write_text(skeleton(work, 4, Language.CUDA, chunks=9, mapped=mapped))
     done = subprocess.run(
-        [nvcc(), "-c", "-Werror", "all-warnings", "-o", tmp_path / "staged.o", source],
+        [
+            present(TOOLS / "nvcc"),
+            "-c",
+            "-Werror",
+            "all-warnings",
+            "-o",
+            tmp_path / "staged.o",
+            source,
+        ],
         capture_output=True,
         text=True,
     )
