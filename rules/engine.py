@@ -32,6 +32,7 @@ from gpuadvise.rules.report import (
     missing,
     priority_of,
 )
+from gpuadvise.rules.traced import KIND as WHOLE_RUN
 from gpuadvise.rules.traced import in_span
 
 if TYPE_CHECKING:
@@ -102,6 +103,15 @@ FAMILIES = (
     ("uncoalesced-access", "wasted-throughput"),
     ("launch-bound", "underfilled-device", "lone-small-kernel", "tail-effect"),
     ("competing-contexts", "busy-device"),
+    ("narrow-loads", "narrow-elements"),
+    ("default-stream-work", "default-stream-use"),
+    (
+        "pageable-transfers",
+        "small-transfers",
+        "serial-transfers",
+        "blocking-copies",
+        "transfer-bound-run",
+    ),
 )
 # Of a kernel whose limit a better-informed rule explains, the general one says nothing new.
 EXPLAINED = {
@@ -179,21 +189,42 @@ def _tunes(line: RuleLine) -> bool:
 
 
 def _folded(lines: list[RuleLine], family: tuple[str, ...]) -> list[RuleLine]:
-    """Return *lines* with all advice of *family* in its first, the others as its evidence."""
+    """Return *lines* with all advice of *family* in its first, the others as its evidence.
+
+    What the first rule says of other places, or other copies, stays.
+    """
     members = [line for line in lines if line.rule.id in family and _tunes(line)]
     members.sort(key=lambda line: (not _loud(line), family.index(line.rule.id)))
-    if len(members) < 2:
+    head = members[0] if members else None
+    others = [line for line in members if head and line.rule is not head.rule]
+    if head is None or not others:
         return lines
-    head, *others = members
-    advice = head.outcome
-    assert isinstance(advice, Advice)
-    evidence = list(advice.evidence)
+    first = head.outcome
+    assert isinstance(first, Advice)
+    rest = [line.outcome for line in others if isinstance(line.outcome, Advice)]
+    evidence = [item for advice in rest for item in advice.evidence]
+    joined = replace(
+        first,
+        evidence=tuple(dict.fromkeys((*first.evidence, *evidence))),
+        also=tuple(dict.fromkeys((*first.also, *(line.rule.id for line in others)))),
+    )
+    if head.rule.family is Family.COPIES:
+        joined = _in_turn(joined, others)
+    line = RuleLine(rule=head.rule, outcome=joined)
+    return [line if each is head else each for each in lines if each not in others]
+
+
+def _in_turn(head: Advice, others: Sequence[RuleLine]) -> Advice:
+    """Return *head* with the steps of *others* after its own: pinned copies first, then overlap."""
+    actions, gains = {head.action: None}, [head.gain]
     for line in others:
         assert isinstance(line.outcome, Advice)
-        evidence += [item for item in line.outcome.evidence if item not in evidence]
-    also = tuple(dict.fromkeys((*advice.also, *(line.rule.id for line in others))))
-    joined = RuleLine(rule=head.rule, outcome=replace(advice, evidence=tuple(evidence), also=also))
-    return [joined if line is head else line for line in lines if line not in others]
+        if line.outcome.action not in actions:
+            actions[f"Next ({line.rule.id}): {line.outcome.action}"] = None
+        gains.append(line.outcome.gain)
+    whole = [gain for gain in gains if gain is not None and gain.kind == WHOLE_RUN]
+    gain = max(whole, key=lambda gain: gain.upper_bound, default=head.gain)
+    return replace(head, action=" ".join(actions), gain=gain)
 
 
 def _merged(lines: list[RuleLine], conflict: Conflict) -> list[RuleLine]:
