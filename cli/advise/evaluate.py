@@ -79,6 +79,8 @@ def _rows(evidence: GatheredEvidence, judge: Judge, tally: _Tally) -> Iterator[d
             tally.add(Exit.BAD_INPUT)
             continue
         findings = judge.new_findings(report)
+        if report.share is not None:
+            findings = tuple(ranked([(report, findings)]))
         one = AdviceReports(rules=judge.rules, reports=(report,), findings=findings)
         tally.add(exit_code(one, tally.limit))
         tally.held = tally.held or (tally.limit is not None and can_meet(report, tally.limit))

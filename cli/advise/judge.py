@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from gpuadvise.advisor.backends.user_files import read_small
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.bottleneck import NOTABLE
 from gpuadvise.rules.engine import run
-from gpuadvise.rules.model import Priority
+from gpuadvise.rules.model import Evidence, Priority
 from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ class BaselineFinding:
     bound: float = 0.0  # the largest gain of any of them
 
 
+# Of the run: a change that wins less is no finding of high or medium priority.
+_NOTICEABLE = 1 - 1 / NOTABLE
 # A bound grown by more than a tenth is something to look at again.
 WORSE = 1.1
 _UNSEEN = BaselineFinding()
@@ -180,11 +184,45 @@ def shares(reports: Sequence[Report]) -> list[float | None]:
 
 
 def ranked(reports: Sequence[tuple[Report, tuple[Finding, ...]]]) -> Iterator[Finding]:
-    """Yield the findings of all kernels: what is wrong, then by what the run can win."""
+    """Yield the findings of all kernels: what is wrong, then by what the run can win.
+
+    Where the time of the run is known, a small share of it makes a finding low. The profiled
+    total only orders: a report seldom holds all launches of a run.
+    """
     parts = shares([report for report, _ in reports])
+    minor = _minor(reports)
     flat = [
-        (finding.rank(1.0 if part is None else part), finding)
-        for (_, findings), part in zip(reports, parts, strict=True)
+        (heard.rank(1.0 if part is None else part), heard)
+        for (report, findings), part in zip(reports, parts, strict=True)
         for finding in findings
+        for heard in [_lowered(finding, report) if finding.rule.id in minor else finding]
     ]
     yield from (finding for _, finding in sorted(flat, key=lambda entry: entry[0]))
+
+
+def _minor(reports: Sequence[tuple[Report, tuple[Finding, ...]]]) -> set[str]:
+    """Return the rules whose findings together win less than 5 % of the run, all shares known.
+
+    Together: a fault that many short kernels share is worth an hour as well.
+    """
+    saved: dict[str, float] = {}
+    for report, findings in reports:
+        for finding in findings:
+            known = report.share is not None and not (finding.broken or finding.whole_run)
+            left = 1 / finding.value(report.share or 0.0) if known else 0.0
+            saved[finding.rule.id] = saved.get(finding.rule.id, 0.0) + 1 - left
+    return {rule for rule, share in saved.items() if share < _NOTICEABLE}
+
+
+def _lowered(finding: Finding, report: Report) -> Finding:
+    """Return *finding* as a low one, for its kernel takes too little of the run."""
+    if report.share is None or finding.priority is Priority.LOW:
+        return finding
+    share = Evidence(label="share of the run", value=report.share, unit="share", source="derived")
+    advice = replace(
+        finding.advice,
+        message=f"{finding.advice.message} The kernel takes {show_share(report.share)} of the run.",
+        evidence=(*finding.advice.evidence, share),
+        priority=Priority.LOW,
+    )
+    return replace(finding, advice=advice)

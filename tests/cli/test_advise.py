@@ -446,6 +446,17 @@ def test_the_help_fits_and_shows_examples(cli) -> None:
     assert "gpuadvise advise --regs 72 --block 100 --grid 96 --gpu h200" in ran.out
 
 
+@pytest.mark.parametrize(("total", "priority", "code"), [("1ms", "high", 1), ("1s", "low", 0)])
+def test_a_small_share_of_the_run_makes_a_finding_low(
+    total: str, priority: str, code: int, cli
+) -> None:
+    args = ("--ncu", str(RECORDED / "hand_raw.csv"), "--select", "uncoalesced-access")
+    ran = cli("advise", *args, "--total-time", total, "--fail-on", "medium", "--format", "json")
+    (finding,) = json.loads(ran.out)["findings"]
+    assert (finding["priority"], finding["guide_priority"], ran.code) == (priority, "high", code)
+    assert ("of the run." in finding["message"]) == (priority == "low")
+
+
 def test_kernels_are_ranked_by_the_time_they_can_save(stdin, cli) -> None:
     def kernel(name: str, stride: int, time: str) -> dict[str, object]:
         access = {"name": "a", "word": 4, "stride": stride}
