@@ -18,7 +18,7 @@ from gpuadvise.advisor.source.scopes import (
     functions_of,
     named_type,
 )
-from gpuadvise.advisor.source.tree import Node, Tree, parse
+from gpuadvise.advisor.source.tree import LOOPS, Node, Tree, parse
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.source.text import SourceText
@@ -149,6 +149,7 @@ class CudaFile:
     functions: list[SourceFunction]
     _bounds: dict[str, int | None] | None = None
     _callers: dict[str, list[tuple[SourceFunction, Node]]] | None = None
+    _looping: frozenset[str] | None = None
 
     @property
     def launch_bounds(self) -> dict[str, int | None]:
@@ -170,6 +171,15 @@ class CudaFile:
                 for call in function.by_kind.get("call_expression", ()):
                     self._callers.setdefault(self.callee(call), []).append((function, call))
         return self._callers.get(name, [])
+
+    @property
+    def looping(self) -> frozenset[str]:
+        """The functions of this file that hold a loop."""
+        if self._looping is None:
+            self._looping = frozenset(
+                f.name for f in self.functions if any(f.by_kind.get(kind) for kind in LOOPS)
+            )
+        return self._looping
 
     def at(self, node: Node) -> str:
         """Return the characters of *node*."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -40,6 +41,9 @@ class SourceRule:
     opt_in: bool = False
 
 
+# What only HIP writes, and what a file names that means CUDA as well or instead.
+_HIP = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\(", re.MULTILINE)
+_CUDA = re.compile(rb"\bcuda[A-Z_]\w+|[<\"/]cuda|cooperative_groups|nvcuda")
 CUDA_RULES = (
     SourceRule(
         rules=("divergent-barriers",), check=control_flow.divergent_barriers, on_device=True
@@ -109,7 +113,8 @@ class LintedFile:
     """What one file holds: faults in the order of the text, and what could not be checked.
 
     *unparsed* is syntax that the parser does not know, *dropped* are branches of conditional
-    compilation that cannot stand beside the one that was read.
+    compilation that cannot stand beside the one that was read. A file of *hip* is written for
+    another vendor's compiler, and nothing was checked.
     """
 
     file: str
@@ -118,6 +123,7 @@ class LintedFile:
     unused: tuple[Suppression, ...] = ()
     unparsed: tuple[SourceRange, ...] = ()
     dropped: tuple[SourceRange, ...] = ()
+    hip: bool = False
 
 
 def selected_rules(
@@ -136,6 +142,8 @@ def lint_cuda(
     Raises BadInput when *data* is no text, or larger than lint reads.
     """
     text = source_text(data, file)
+    if _HIP.search(text.content) and not _CUDA.search(text.content):
+        return LintedFile(file=file, diagnostics=(), hip=True)
     selected = selected_rules(CUDA_RULES, select, ignore)
     with _no_collection():
         facts = read_cuda(text)

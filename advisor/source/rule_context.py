@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.diagnostic import Diagnostic, TextEdit
+from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.source.variance import Variances
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _REACHING = frozenset(
     )
 )
 _MOST_LOOPS = 1000  # whose assignments are remembered
-LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
 # Longest piece of source that a diagnostic repeats.
 _SHOWN = 160
 

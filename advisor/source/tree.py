@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
 # Children whose role in their parent cannot be told from their order.
 _WITH_FIELDS = frozenset(
     ("for_statement", "if_statement", "while_statement", "do_statement", "declaration")

@@ -98,6 +98,7 @@ def _result(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> dict[str,
             for comment in s.linted.unused
         ],
         "unparsed": [_stretch(s.path, r) for s in read for r in s.linted.unparsed],
+        "hip": [source.path for source in read if source.linted.hip],
         "not_read": [_stretch(s.path, r) for s in read for r in s.linted.dropped],
     }
 
@@ -143,6 +144,9 @@ def _blocks(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> Iterator[
         yield Line(
             f"{plural(unparsed, 'stretch', 'stretches')} of unknown syntax not checked.", Tone.FAINT
         )
+    hip = sum(source.linted.hip for source in read)
+    if hip:
+        yield Line(f"{plural(hip, 'file')} of HIP not checked: lint knows CUDA.", Tone.FAINT)
     counts = [(p, sum(LINT_RULES[d.rule].priority is p for d in seen)) for p in Priority]
     words = and_list([f"{count} {p}" for p, count in counts if count]) or "nothing to change"
     yield Line(f"{plural(len(read), 'file')}: {words}.", Tone.STRONG)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 VALID = Draft202012Validator(json.loads(bundled("lint"))).validate
 KERNEL = """\
 __global__ void k(float *a, float x) {
-  a[0] = x * 0.5;
+  a[0] = x * 0.3;
   if (threadIdx.x == 0) __syncthreads();
 }
 """
@@ -43,7 +43,7 @@ def test_text_names_the_place_and_the_change(kernel: Path, cli) -> None:
     ran = cli("lint", "k.cu")
     assert (ran.code, ran.err) == (0, "")
     assert "k.cu:2:14: LOW implicit-double" in ran.out
-    assert "Write 0.5f." in ran.out
+    assert "Write 0.3f." in ran.out
     assert "k.cu:3:25: HIGH divergent-barriers" in ran.out
 
 
@@ -76,10 +76,10 @@ def test_thresholds(args: list[str], code: int, kernel: Path, cli) -> None:
 
 def test_a_diff_changes_nothing_and_fix_does(kernel: Path, cli) -> None:
     shown = cli("lint", "k.cu", "--diff")
-    assert "+  a[0] = x * 0.5f;" in shown.out
+    assert "+  a[0] = x * 0.3f;" in shown.out
     assert kernel.read_text() == KERNEL
     assert cli("lint", "k.cu", "--fix").code == 0
-    assert kernel.read_text() == KERNEL.replace("0.5", "0.5f")
+    assert kernel.read_text() == KERNEL.replace("0.3", "0.3f")
 
 
 def test_a_missing_file_and_a_binary_one(kernel: Path, cli) -> None:
@@ -94,7 +94,7 @@ def test_a_missing_file_and_a_binary_one(kernel: Path, cli) -> None:
 
 def test_text_underlines_the_fault(kernel: Path, cli) -> None:
     out = cli("lint", "k.cu", "--select", "implicit-double").out
-    assert "    2 |   a[0] = x * 0.5;\n      |              ^~~\n" in out
+    assert "    2 |   a[0] = x * 0.3;\n      |              ^~~\n" in out
 
 
 def test_settings_of_the_folder_are_read(kernel: Path, cli) -> None:
@@ -141,4 +141,4 @@ def test_advise_takes_what_the_source_shows(kernel: Path, cli) -> None:
     rules = {f["rule"]: f for f in document["findings"]}
     assert {"implicit-double", "divergent-barriers"} <= set(rules)
     assert rules["implicit-double"]["location"]["line"] == 2
-    assert "Write 0.5f." in rules["implicit-double"]["action"]
+    assert "Write 0.3f." in rules["implicit-double"]["action"]

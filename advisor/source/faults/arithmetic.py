@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from struct import pack, unpack
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.cuda_file import literal_type
 from gpuadvise.advisor.source.diagnostic import TextEdit
 from gpuadvise.advisor.source.scopes import INTEGERS, NARROW, UNKNOWN
-from gpuadvise.advisor.source.tree import bare
+from gpuadvise.advisor.source.tree import LOOPS, bare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,9 @@ _DIVIDING = ("/", "%", "/=", "%=")
 _EXPRESSION = frozenset(
     ("binary_expression", "parenthesized_expression", "unary_expression", "conditional_expression")
 )
+_SIGNS = frozenset(("parenthesized_expression", "unary_expression"))
 _TWO_ARGUMENTS = frozenset(["pow", "fmax", "fmin", "max", "min", "fmod", "atan2", "hypot"])
+_LARGEST_FLOAT = 3.4028234663852886e38
 _POWER_OF_TWO = re.compile(r"\b1[uUlL]*\s*<<")
 
 
@@ -40,7 +43,7 @@ def integer_division(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         loop = context.loop_around(node)
         power = _is_power_of_two(context, divisor)
-        if not power and not (loop and _changes_in(context, dividend, loop)):
+        if not power and not (loop and _is_repeated(context, dividend, divisor, loop)):
             continue
         key = (context.at(divisor), loop.index if loop else -1)
         if key in reported:
@@ -83,12 +86,32 @@ def _unchanged(context: RuleContext, name: str) -> bool:
     return name not in context.assigned_below(context.function.body, declared=False)
 
 
-def _changes_in(context: RuleContext, dividend: Node, loop: Node) -> bool:
+def _is_repeated(context: RuleContext, dividend: Node, divisor: Node, loop: Node) -> bool:
+    """Whether *loop* divides changing values by one that stays, and does little else.
+
+    Nothing replaces a divisor that changes as well; beside an inner loop one division is nothing.
+    """
     changed = context.assigned_below(loop)
-    return any(
-        n.kind == "identifier" and context.at(n) in changed
-        for n in context.file.tree.below(dividend)
+    return (
+        _names_any(context, dividend, changed)
+        and not _names_any(context, divisor, changed)
+        and sum(len(context.function.inside(loop, kind)) for kind in LOOPS) == 1
+        and not any(
+            _loops(context, call) for call in context.function.inside(loop, "call_expression")
+        )
     )
+
+
+def _names_any(context: RuleContext, expression: Node, names: set[str]) -> bool:
+    return any(
+        n.kind == "identifier" and context.at(n) in names
+        for n in context.file.tree.below(expression)
+    )
+
+
+def _loops(context: RuleContext, call: Node) -> bool:
+    """Whether *call* calls a function of this file that loops itself."""
+    return context.file.callee(call) in context.file.looping
 
 
 def implicit_double(context: RuleContext) -> Iterator[Diagnostic]:
@@ -102,7 +125,11 @@ def implicit_double(context: RuleContext) -> Iterator[Diagnostic]:
         if literal_type(words) != "double":
             continue
         top = _whole_expression(literal)
-        if _mixes_float(context, top, literal) and _ends_as_float(context, top):
+        if (
+            _mixes_float(context, top, literal)
+            and _ends_as_float(context, top)
+            and not _folds(context, top, literal)
+        ):
             edit = TextEdit(start=literal.end, end=literal.end, text="f")
             yield context.found(
                 "implicit-double",
@@ -112,6 +139,51 @@ def implicit_double(context: RuleContext) -> Iterator[Diagnostic]:
                 edits=(edit,),
                 replacement=f"Write {words}f.",
             )
+
+
+def _folds(context: RuleContext, top: Node, literal: Node) -> bool:
+    """Whether the compiler computes with a float although *literal* is double.
+
+    It does where the literal is exact in single precision and meets one float: in a comparison,
+    or in one operation whose result becomes a float at once. Then both ways round alike.
+    """
+    words = context.at(literal).replace("'", "")
+    if float(words) != unpack("f", pack("f", min(float(words), _LARGEST_FLOAT)))[0]:
+        return False
+    node = _around(literal)
+    above = node.parent
+    if above is None or len(above.children) != 2:
+        return False
+    if above.kind != "binary_expression":
+        return above.kind == "assignment_expression"
+    partner = above.children[1] if above.children[0] is node else above.children[0]
+    if context.type_of(partner) != "float":
+        return False
+    if context.type_of(above) == "bool":
+        return True
+    return _around(above) is top and _becomes_float(context, top)
+
+
+def _around(node: Node) -> Node:
+    """Return *node* with the brackets and signs around it."""
+    while node.parent is not None and node.parent.kind in _SIGNS:
+        node = node.parent
+    return node
+
+
+def _becomes_float(context: RuleContext, top: Node) -> bool:
+    """Whether the value of *top* goes straight into a float, and not into an integer or a sum."""
+    above = top.parent
+    if above is None:
+        return False
+    if above.kind == "init_declarator":
+        variable = context.file.variable(context.at(above.children[0]), top, context.function)
+        return variable is not None and variable.type == "float"
+    if above.kind == "assignment_expression":
+        return context.file.operator(above) == "=" and context.type_of(above.children[0]) == "float"
+    if above.kind == "cast_expression":
+        return context.type_of(above) == "float"
+    return above.kind in ("return_statement", "argument_list")
 
 
 def _whole_expression(node: Node) -> Node:
@@ -141,7 +213,7 @@ def _is_mixed_call(call: Node | None) -> bool:
 
 def _mixes_float(context: RuleContext, top: Node, literal: Node) -> bool:
     """Whether float operands, and no doubles of the author's own, meet *literal* in *top*."""
-    floats = False
+    floats = _updates_float(context, top)
     stack = [top]
     while stack:
         node = stack.pop()
@@ -171,6 +243,8 @@ def _meets_operator(context: RuleContext, literal: Node) -> bool:
     """Whether arithmetic or a comparison with a float takes *literal*, and not only a choice."""
     node = literal
     for above in literal.ancestors():
+        if above.kind == "assignment_expression":
+            return _updates_float(context, node)
         if above.kind == "binary_expression" and len(above.children) == 2:
             other = above.children[1] if above.children[0] is node else above.children[0]
             return context.type_of(other) == "float" or _only_literals(other)
@@ -180,6 +254,18 @@ def _meets_operator(context: RuleContext, literal: Node) -> bool:
             return False
         node = above
     return False
+
+
+def _updates_float(context: RuleContext, value: Node) -> bool:
+    """Whether ``+=`` or the like computes with *value* and a float."""
+    above = value.parent
+    return (
+        above is not None
+        and above.kind == "assignment_expression"
+        and above.children[0] is not value
+        and context.file.operator(above) in ("+=", "-=", "*=", "/=")
+        and context.type_of(above.children[0]) == "float"
+    )
 
 
 def _only_literals(node: Node) -> bool:
@@ -216,30 +302,61 @@ def _ends_as_float(context: RuleContext, top: Node) -> bool:
 
 
 def narrow_integer_arithmetic(context: RuleContext) -> Iterator[Diagnostic]:
-    """Counters and sums of type char or short that a loop updates."""
+    """Loop counters of type char or short, where the compiler has to keep them narrow.
+
+    It widens sums by itself, and counters with a constant bound or those that are signed and
+    counted by one: for these the machine code is that of an int.
+    """
     if not context.function.on_device:
         return
-    reported: set[int] = set()
-    for node in context.function.nodes("assignment_expression", "update_expression"):
-        if not node.children or node.children[0].kind != "identifier":
+    for loop in context.function.nodes("for_statement", "while_statement", "do_statement"):
+        condition = loop.part("condition")
+        if condition is None:
             continue
-        if node.kind == "assignment_expression" and context.file.operator(node) not in (
-            "+=",
-            "-=",
-            "*=",
-        ):
-            continue
-        target = node.children[0]
-        variable = context.file.variable(context.at(target), target, context.function)
-        if variable is None or variable.type not in NARROW or variable.node.index in reported:
-            continue
-        loop = context.loop_around(node)
-        if loop is None or "&" in context.at(variable.node):
-            continue
-        reported.add(variable.node.index)
-        yield context.found(
-            "narrow-integer-arithmetic",
-            node,
-            f'"{variable.name}" is narrower than 32 bits and is updated in a loop: each step converts it.',
-            "Declare it int, and store it as the narrow type at the end.",
-        )
+        for node in _updates(context, loop):
+            target = node.children[0]
+            variable = context.file.variable(context.at(target), target, context.function)
+            if variable is None or variable.type not in NARROW or "&" in context.at(variable.node):
+                continue
+            if not _stays_narrow(context, node, variable.type) or not _bounds(
+                context, condition, variable.name
+            ):
+                continue
+            yield context.found(
+                "narrow-integer-arithmetic",
+                node,
+                f'"{variable.name}" is narrower than 32 bits and counts a loop: each step cuts it '
+                "to its width again.",
+                "Declare it int.",
+            )
+            break
+
+
+def _updates(context: RuleContext, loop: Node) -> list[Node]:
+    """Return what changes a name by a step in the head of *loop*, or right in its body."""
+    kinds = ("assignment_expression", "update_expression")
+    nodes = [node for kind in kinds for node in context.function.inside(loop, kind)]
+    return [
+        node
+        for node in nodes
+        if node.children
+        and node.children[0].kind == "identifier"
+        and context.loop_around(node) is loop
+        and (node.kind == "update_expression" or context.file.operator(node) in ("+=", "-=", "*="))
+    ]
+
+
+def _stays_narrow(context: RuleContext, update: Node, kind: str) -> bool:
+    """Whether *update* may leave the range of *kind*, so that every step has to cut it off."""
+    return kind in ("uchar", "ushort") or update.kind != "update_expression"
+
+
+def _bounds(context: RuleContext, condition: Node, name: str) -> bool:
+    """Whether *condition* compares *name* with what the compiler does not know."""
+    for node in context.file.tree.below(condition):
+        if node.kind == "binary_expression" and len(node.children) == 2:
+            left, right = (bare(child) for child in node.children)
+            for side, bound in ((left, right), (right, left)):
+                if context.at(side) == name:
+                    return not context.file.is_constant(bound, context.function)
+    return False

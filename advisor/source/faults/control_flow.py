@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.rule_context import LOOPS
+from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.source.scopes import ExecutionSpace
-from gpuadvise.advisor.source.tree import bare
+from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.source.variance import Variance, is_block_group
 
 if TYPE_CHECKING:
@@ -34,21 +34,24 @@ def divergent_barriers(context: RuleContext) -> Iterator[Diagnostic]:
     """Barriers of a block under a condition, or in a loop, that depends on the thread."""
     if not context.function.on_device or _in_lambda_only(context):
         return
+    barriers: dict[int, list[Node]] = {}
+    causes: dict[int, Node] = {}
     for call in context.function.nodes("call_expression"):
-        if not _is_barrier(context, call):
-            continue
-        cause = _divergent_cause(context, call)
+        cause = _divergent_cause(context, call) if _is_barrier(context, call) else None
         if cause is not None:
-            where = (
-                "a loop whose count depends" if cause.kind in LOOPS else "a condition that depends"
-            )
-            yield context.found(
-                "divergent-barriers",
-                call,
-                f"A barrier in {where} on the thread (line {context.file.text.line(cause.start)}).",
-                "Move the barrier out of the condition: let all threads run the loop, guard only "
-                "the work by if (i < n), and put the barrier after that.",
-            )
+            causes[cause.index] = cause
+            barriers.setdefault(cause.index, []).append(call)
+    for index, calls in barriers.items():
+        where = "a loop whose count" if causes[index].kind in LOOPS else "a condition that"
+        what = "A barrier" if len(calls) == 1 else f"This barrier and {len(calls) - 1} more stand"
+        line = context.file.text.line(causes[index].start)
+        yield context.found(
+            "divergent-barriers",
+            calls[0],
+            f"{what} in {where} depends on the thread (line {line}).",
+            "Move the barrier out of the condition: let all threads run the loop, guard only "
+            "the work by if (i < n), and put the barrier after that.",
+        )
 
 
 def _in_lambda_only(context: RuleContext) -> bool:
@@ -224,8 +227,9 @@ def _worth(context: RuleContext, node: Node) -> bool:
         return True
     alternative = node.part("alternative")
     if alternative is None:
-        return _is_long(context, body)
-    return any(_is_long(context, path) or _calls(context, path) for path in (body, alternative))
+        # Nothing runs one after the other; lanes that wait through a loop could do its work.
+        return _loops(context, body)
+    return all(_is_long(context, path) or _calls(context, path) for path in (body, alternative))
 
 
 def _calls(context: RuleContext, path: Node) -> bool:
@@ -235,9 +239,11 @@ def _calls(context: RuleContext, path: Node) -> bool:
 
 
 def _is_long(context: RuleContext, path: Node) -> bool:
-    return _size(path) > _MOST_PREDICATED or any(
-        n.kind in LOOPS for n in context.file.tree.below(path)
-    )
+    return _size(path) > _MOST_PREDICATED or _loops(context, path)
+
+
+def _loops(context: RuleContext, path: Node) -> bool:
+    return any(n.kind in LOOPS for n in context.file.tree.below(path))
 
 
 def _size(body: Node) -> int:
@@ -319,12 +325,28 @@ def unsigned_loop_counters(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         index = _index_with(context, loop, name)
         if index is not None:
+            others = _unsigned_beside(context, index, name)
+            also = (
+                f", and make {and_list(others)} int as well: one unsigned value makes the index unsigned"
+                if others
+                else ""
+            )
             yield context.found(
                 "unsigned-loop-counters", loop,
                 f'The counter "{name}" is unsigned and part of the index {context.at(index)}.',
-                "Declare the counter int (or long long for more than 2^31 iterations).",
+                f"Declare the counter int (or long long for more than 2^31 iterations){also}.",
                 end=condition.end, counter=name,
             )  # fmt: skip
+
+
+def _unsigned_beside(context: RuleContext, index: Node, counter: str) -> list[str]:
+    """Return the other unsigned values of *index*, as they are written, each once."""
+    operands = dict.fromkeys(
+        context.at(node)
+        for node in context.file.tree.below(index)
+        if node.kind in ("identifier", "field_expression") and context.type_of(node) == "uint"
+    )
+    return [words for words in operands if words != counter]
 
 
 def _counts(context: RuleContext, loop: Node) -> bool:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.source.diagnostic import TextEdit
 from gpuadvise.advisor.source.launches import block_sides
-from gpuadvise.advisor.source.rule_context import LOOPS
 from gpuadvise.advisor.source.scopes import ExecutionSpace
-from gpuadvise.advisor.source.tree import bare
+from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.source.variance import Variance
 
 if TYPE_CHECKING:

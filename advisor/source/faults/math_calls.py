@@ -53,6 +53,7 @@ _REDUCING = frozenset(("sinf", "cosf", "tanf", "sincosf"))
 _COSTS = "many instructions, and a slow path for large arguments"
 _COST = "several instructions where the intrinsic takes one or two"
 _RULE = "general-math-functions"
+_STANDARD = frozenset(("", "std", "::std", "cuda::std", "::cuda::std"))
 
 
 def general_math_functions(context: RuleContext) -> Iterator[Diagnostic]:
@@ -63,12 +64,22 @@ def general_math_functions(context: RuleContext) -> Iterator[Diagnostic]:
         name = context.file.callee(call)
         if name in context.file.names.returns and name not in ("pow", "sin", "cos", "sqrt"):
             continue
+        if not _is_standard(context, call):
+            continue
         if name in _POWERS:
             yield from _power(context, call, name)
         elif name in _TRIGONOMETRY:
             yield from _multiple_of_pi(context, call, name)
     yield from _reciprocal_roots(context)
     yield from _sines_with_cosines(context)
+
+
+def _is_standard(context: RuleContext, call: Node) -> bool:
+    """Whether *call* names a function as the C library does, and none of another namespace."""
+    called = call.children[0]
+    if called.kind == "qualified_identifier":
+        return context.at(called).replace(" ", "").rpartition("::")[0] in _STANDARD
+    return called.kind in ("identifier", "template_function")
 
 
 def _power(context: RuleContext, call: Node, name: str) -> Iterator[Diagnostic]:
@@ -215,7 +226,7 @@ def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         name = context.file.callee(root)
         arguments = context.file.arguments(root)
-        if name not in ("sqrt", "sqrtf") or len(arguments) != 1:
+        if name not in ("sqrt", "sqrtf") or len(arguments) != 1 or not _is_standard(context, root):
             continue
         kind = "float" if name == "sqrtf" else context.type_of(arguments[0])
         if kind not in ("float", "double"):
@@ -237,7 +248,9 @@ def _sines_with_cosines(context: RuleContext) -> Iterator[Diagnostic]:
     for call in sorted(calls, key=lambda call: call.start):
         name = context.file.callee(call)
         arguments = context.file.arguments(call)
-        if len(arguments) != 1 or _pi_factor(context, arguments[0]) is not None:
+        if len(arguments) != 1 or not _is_standard(context, call):
+            continue
+        if _pi_factor(context, arguments[0]) is not None:
             continue
         if any(
             n.kind in ("call_expression", "update_expression")
@@ -279,13 +292,30 @@ def _between_changes(context: RuleContext, first: Node, second: Node, argument: 
     return False
 
 
+def _is_grid_loop(context: RuleContext, loop: Node) -> bool:
+    """Whether *loop* deals out elements to threads: each element loads and stores more than it computes."""
+    update = loop.part("update")
+    words = "" if update is None else context.at(update)
+    if "blockDim" in words or "gridDim" in words:
+        return True
+    names = [n for n in context.file.tree.below(update) if n.kind == "identifier"] if update else []
+    variables = [context.file.variable(context.at(n), n, context.function) for n in names]
+    return any(
+        v is not None and v.value is not None and "Dim" in context.at(v.value) for v in variables
+    )
+
+
 def slow_math(context: RuleContext) -> Iterator[Diagnostic]:
     """Accurate single-precision functions that a kernel calls in a loop; once per function."""
     if context.function.place is not ExecutionSpace.KERNEL:
         return
     calls: dict[str, list[Node]] = {}
+    special = {d.where.start for d in general_math_functions(context)}
     for call in context.calls(*_INTRINSICS):
-        if context.loop_around(call) is not None and call.children[0].kind == "identifier":
+        loop = context.loop_around(call)
+        if loop is None or call.children[0].kind != "identifier" or call.start in special:
+            continue
+        if not _is_grid_loop(context, loop):
             calls.setdefault(context.file.callee(call), []).append(call)
     for name, nodes in calls.items():
         times = f" in {len(nodes)} places" if len(nodes) > 1 else ""

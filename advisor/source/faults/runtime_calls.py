@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.rule_context import LOOPS
 from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.advisor.source.tree import LOOPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +49,11 @@ _WAITING = frozenset(
     ]
 )
 _APART = (b"cudaStreamNonBlocking", b"per-thread", b"PER_THREAD")
+# Managed memory that the program places itself, or that host and device use at the same time.
+_PLACED = re.compile(
+    rb"cudaMem(?:PrefetchAsync|Advise)|cudaMemPrefetchBatchAsync|cudaStreamAttachMemAsync"
+    rb"|atomic\w+_system|thread_scope_system|__threadfence_system"
+)
 _DEEPEST_CALLS = 4
 _MOST_CALLERS = 50
 _CLOCKS = frozenset(
@@ -75,6 +80,8 @@ _ALLOCATIONS = (
     "cudaHostAlloc",
     "cudaMallocPitch",
 )
+_HOST_ALLOCATIONS = frozenset(("malloc", "calloc", "aligned_alloc", "fopen", "fread"))
+_CLOCK_LIKE = re.compile(r"clock|::now$|gettimeofday|EventRecord|wtime")
 _FREES = {"cudaMallocHost": "cudaFreeHost", "cudaHostAlloc": "cudaFreeHost"}
 _STREAM_POSITION = {"cudaMemcpyAsync": 4, "cudaMemsetAsync": 3, "cudaMemcpy2DAsync": 7}
 
@@ -179,6 +186,8 @@ def unsynchronized_timers(context: RuleContext) -> Iterator[Diagnostic]:
     """CPU timers that are read after a launch without waiting for it."""
     if context.function.place is not ExecutionSpace.HOST:
         return
+    if next(iter(context.calls(*_CLOCKS)), None) is None:
+        return
     if next(iter(context.calls("cudaEventElapsedTime")), None) is not None:
         # Events time the work; what the CPU timer measures is the calls.
         return
@@ -206,8 +215,17 @@ def _timeline(context: RuleContext) -> list[tuple[str, Node]]:
     """Return clocks, asynchronous work and waits of a function, in the order of the text."""
     events: list[tuple[str, Node]] = []
     local = {f.name for f in context.file.functions}
+    empty = {
+        f.name
+        for f in context.file.functions
+        if f.place is ExecutionSpace.KERNEL
+        and not any(f.by_kind.get(kind) for kind in ("call_expression", "assignment_expression"))
+    }
     for call in context.calls():
         name = context.file.callee(call)
+        if name in empty:
+            # Nothing to wait for: the cost of the launch is what is measured.
+            continue
         if any(c.kind == "kernel_call_syntax" for c in call.children) or name in (
             "cudaLaunchKernel",
             "cudaLaunchKernelEx",
@@ -295,7 +313,7 @@ def default_stream_work(context: RuleContext) -> Iterator[Diagnostic]:
     for loop in context.function.nodes(*LOOPS):
         inside = [(n, s) for n, s in work if loop.holds(n)]
         streams = {s for _, s in inside if s is not None}
-        if not any("[" in s for s in streams) and len(streams) < 2:
+        if not any(_is_one_of_several(s) for s in streams) and len(streams) < 2:
             continue
         text = context.file.text.content
         if any(mark in text for mark in _APART):
@@ -316,6 +334,12 @@ def default_stream_work(context: RuleContext) -> Iterator[Diagnostic]:
                 )  # fmt: skip
 
 
+def _is_one_of_several(stream: str) -> bool:
+    """Whether *stream* is an element that an index chooses, and not the same one every time."""
+    _, bracket, index = stream.partition("[")
+    return bool(bracket) and not index.rstrip("]) ").isdigit()
+
+
 def repeated_allocations(context: RuleContext) -> Iterator[Diagnostic]:
     """Device memory that a loop allocates and frees again in every iteration."""
     if context.function.place is not ExecutionSpace.HOST:
@@ -324,6 +348,8 @@ def repeated_allocations(context: RuleContext) -> Iterator[Diagnostic]:
     for call in context.calls(*_ALLOCATIONS):
         loop = context.loop_around(call)
         if loop is None or _runs_once(context, loop) or not context.file.arguments(call):
+            continue
+        if _is_survey(context, loop):
             continue
         name = _pointer_name(context, context.file.arguments(call)[0])
         free = _FREES.get(context.file.callee(call), "cudaFree")
@@ -353,6 +379,23 @@ def _runs_once(context: RuleContext, loop: Node) -> bool:
     )
 
 
+def _is_survey(context: RuleContext, loop: Node) -> bool:
+    """Whether each iteration of *loop* is a run of its own: it repeats launches, or fills host memory.
+
+    An allocation is little beside either; programs that try one size after the other do so.
+    """
+    inner = [n for kind in LOOPS for n in context.function.inside(loop, kind) if n is not loop]
+    launches = context.function.inside(loop, "kernel_call_syntax")
+    if any(n.holds(launch) for n in inner for launch in launches):
+        return True
+    calls = context.function.inside(loop, "call_expression")
+    return any(
+        context.file.callee(c) in _HOST_ALLOCATIONS or _CLOCK_LIKE.search(context.at(c.children[0]))
+        for c in calls
+        if c.children
+    ) or bool(context.function.inside(loop, "new_expression"))
+
+
 def _pointer_name(context: RuleContext, node: Node) -> str:
     while node.kind in ("cast_expression", "pointer_expression", "parenthesized_expression") or (
         node.kind == "call_expression" and context.file.arguments(node)
@@ -374,14 +417,18 @@ def unprefetched_managed_memory(context: RuleContext) -> Iterator[Diagnostic]:
     if not launches or not allocations:
         return
     text = context.file.text.content
-    if re.search(
-        rb"cudaMem(?:PrefetchAsync|Advise)|cudaMemPrefetchBatchAsync|cudaStreamAttachMemAsync", text
-    ):
+    if _PLACED.search(text):
         return
     passed = {context.at(a) for launch in launches for a in launch.arguments}
+    filled = {
+        _pointer_name(context, context.file.arguments(call)[0])
+        for call in context.calls("cudaMemcpy", "cudaMemset")
+        if context.file.arguments(call)
+    }
     for call in allocations:
         arguments = context.file.arguments(call)
-        if arguments and _pointer_name(context, arguments[0]) in passed:
+        name = _pointer_name(context, arguments[0]) if arguments else ""
+        if name in passed and name not in filled:
             yield context.found(
                 "unprefetched-managed-memory", call,
                 "A kernel uses this managed memory without a prefetch: the first access to each page waits until the page has moved.",

@@ -26,7 +26,7 @@ def kernel(statement: str) -> str:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("out[0] = x * 0.5;", "out[0] = x * 0.5f;"),
+        ("out[0] = x * 0.3;", "out[0] = x * 0.3f;"),
         ("out[0] = 1.e-3 + x;", "out[0] = 1.e-3f + x;"),
         ("out[0] = powf(x, 2.0f);", "out[0] = (x * x);"),
         ("out[0] = powf(x, 3);", "out[0] = (x * x * x);"),
@@ -83,7 +83,7 @@ def test_an_edit_that_breaks_the_file_changes_nothing() -> None:
 
 
 def test_a_file_in_utf_16_is_linted_and_left_as_it_is() -> None:
-    data = b"\xff\xfe" + kernel("out[0] = x * 0.5;").encode("utf-16-le")
+    data = b"\xff\xfe" + kernel("out[0] = x * 0.3;").encode("utf-16-le")
     found = lint_cuda(data, "k.cu").diagnostics
     assert [d.rule for d in found] == ["implicit-double"]
     assert mended(data, found).data == data

@@ -54,15 +54,15 @@ def test_what_is_no_python_3_is_said() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1", "cp949"])
 def test_columns_count_characters_in_any_encoding(encoding: str) -> None:
     word = "é" if encoding == "latin-1" else "가"
-    text = f"/* {word} */ __global__ void k(float *a) {{ a[0] = a[1] * 0.5; }}"
+    text = f"/* {word} */ __global__ void k(float *a) {{ a[0] = a[1] * 0.3; }}"
     (found,) = lint_cuda(text.encode(encoding), "k.cu").diagnostics
     assert found.rule == "implicit-double"
     if encoding in ("utf-8", "utf-16", "latin-1"):
-        assert found.where.column == text.index("0.5") + 1
+        assert found.where.column == text.index("0.3") + 1
 
 
 def test_unknown_syntax_is_listed_and_the_rest_is_checked() -> None:
-    text = "int @@@ $$$ ;\n__global__ void k(float *a) { a[0] = a[1] * 0.5; }\n"
+    text = "int @@@ $$$ ;\n__global__ void k(float *a) { a[0] = a[1] * 0.3; }\n"
     result = lint_cuda(text.encode(), "k.cu")
     assert [d.where.line for d in result.diagnostics] == [2]
     assert {r.line for r in result.unparsed} == {1}

@@ -13,10 +13,10 @@ KERNEL = "__global__ void k(float *out, float x) {{\n{}\n}}\n"
 @pytest.mark.parametrize(
     "line",
     [
-        "out[0] = x * 0.5;  // gpuadvise: ignore[implicit-double] meant",
-        "// gpuadvise: ignore[implicit-double] meant\nout[0] = x * 0.5;",
-        "// gpuadvise: ignore\n// more words\n\nout[0] = x * 0.5;",
-        "out[0] = x * 0.5;  /* gpuadvise: ignore[slow-math, implicit-double] both */",
+        "out[0] = x * 0.3;  // gpuadvise: ignore[implicit-double] meant",
+        "// gpuadvise: ignore[implicit-double] meant\nout[0] = x * 0.3;",
+        "// gpuadvise: ignore\n// more words\n\nout[0] = x * 0.3;",
+        "out[0] = x * 0.3;  /* gpuadvise: ignore[slow-math, implicit-double] both */",
     ],
 )
 def test_a_comment_accepts_a_fault(line: str) -> None:
@@ -29,8 +29,8 @@ def test_a_comment_accepts_a_fault(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "out[0] = x * 0.5;  // gpuadvise: ignore[slow-math]",
-        "// gpuadvise: ignore[implicit-double]\nout[1] = 0;\nout[0] = x * 0.5;",
+        "out[0] = x * 0.3;  // gpuadvise: ignore[slow-math]",
+        "// gpuadvise: ignore[implicit-double]\nout[1] = 0;\nout[0] = x * 0.3;",
     ],
 )
 def test_a_comment_that_accepts_nothing_is_reported(line: str) -> None:
@@ -40,7 +40,7 @@ def test_a_comment_that_accepts_nothing_is_reported(line: str) -> None:
 
 
 def test_a_rule_that_did_not_run_says_nothing_about_its_comments() -> None:
-    line = "out[0] = x * 0.5;  // gpuadvise: ignore[implicit-double]"
+    line = "out[0] = x * 0.3;  // gpuadvise: ignore[implicit-double]"
     result = lint_cuda(KERNEL.format(line).encode(), "k.cu", ignore={"implicit-double"})
     assert not result.unused
 

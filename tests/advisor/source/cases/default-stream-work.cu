@@ -63,6 +63,19 @@ void inner_loop(float *a, cudaStream_t *s, float *h) {
     for (int i = 0; i < 4; ++i) cudaStreamSynchronize(s[i]);
   }
 }
+void always_the_first(float *a, float *h) {
+  static cudaStream_t streams[2];
+  for (int i = 0; i < 4; ++i) {
+    cudaMemcpyAsync(a, h, 4, cudaMemcpyHostToDevice, streams[0]);
+    kernel<<<1, 32>>>(a);
+  }
+}
+void alternating(float *a, float *h, cudaStream_t *s) {
+  for (int i = 0; i < 4; ++i) {
+    kernel<<<1, 32>>>(a);  // expect: default-stream-work
+    cudaMemcpyAsync(a, h, 4, cudaMemcpyHostToDevice, s[i % 2]);
+  }
+}
 //---
 __global__ void kernel(float *a) { a[0] = 1; }
 void apart(float *a, cudaStream_t *s) {

@@ -118,3 +118,12 @@ __global__ void uniform_loop(float *a, int n) {
     __syncthreads();
   }
 }
+__global__ void several_in_one(float *a, int n) {
+  if (threadIdx.x < n) {
+    a[0] = 1;
+    __syncthreads();  // expect: divergent-barriers
+    a[1] = 2;
+    __syncthreads();
+    for (int i = 0; i < n; ++i) __syncthreads();
+  }
+}

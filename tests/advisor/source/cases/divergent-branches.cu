@@ -106,3 +106,27 @@ __global__ void third(float *a) {
     work(a + 2);
   }
 }
+// One path alone runs with some lanes idle, and nothing runs after it.
+__global__ void leader_of_four(float *a) {
+  if (threadIdx.x % 4 == 0) {
+    work(a);
+    work(a + 1);
+    work(a + 2);
+    work(a + 3);
+  }
+}
+__global__ void one_short_path(float *a) {
+  if (threadIdx.x & 1) {
+    work(a);
+    work(a + 1);
+  } else {
+    a[threadIdx.x] = 0;
+  }
+}
+__global__ void eighth(float *a, int n) {
+  if (threadIdx.x % 8 != 0) {  // expect: divergent-branches
+    for (int i = 0; i < n; ++i) a[i] += 1;
+  } else {
+    work(a);
+  }
+}

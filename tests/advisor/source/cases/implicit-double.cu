@@ -1,49 +1,78 @@
 // A literal without f counts when it makes a float expression double, and the result is float again.
+// Where one operation with an exact literal goes straight into a float, compilers use floats anyway.
 typedef float real;
 typedef double wide;
 #define HALF 0.5
 __global__ void scaled(float *out, const float *in, int i) {
-  out[i] = in[i] * 0.5;  // expect: implicit-double
+  out[i] = in[i] * 0.1;  // expect: implicit-double
 }
-__global__ void suffixed(float *out, const float *in, int i) { out[i] = in[i] * 0.5f; }
-__global__ void doubles(double *out, const double *in, int i) { out[i] = in[i] * 0.5; }
-__global__ void accumulated_in_double(double *out, const float *in, int i) { out[i] = in[i] * 0.5; }
+__global__ void exact(float *out, const float *in, int i) { out[i] = in[i] * 0.5; }
+__global__ void exact_quotient(float *out, const float *in, int i) {
+  const float inverse = 1.0 / in[i];
+  out[i] = (1.0 - inverse);
+}
+__global__ void exact_update(float *out, float x) {
+  out[0] += 1.0;
+  out[1] *= -0.25;
+  out[2] = sqrtf(x * 0.5);
+  out[3] = -(0.5 * x);
+}
+__global__ void exact_in_a_sum(float *out, float x, float y) {
+  out[0] = 0.5 * x + y;  // expect: implicit-double
+}
+__global__ void lerp(float *out, float a, float b, float t) {
+  out[0] = a * (1.0 - t) + b * t;  // expect: implicit-double
+}
+__global__ void exact_into_an_integer(int *out, float x) {
+  int pixel = x + 0.5;  // expect: implicit-double
+  out[0] = pixel;
+}
+__global__ void update_by_an_inexact(float *out) {
+  out[0] *= 0.1;  // expect: implicit-double
+}
+__global__ void suffixed(float *out, const float *in, int i) { out[i] = in[i] * 0.1f; }
+__global__ void doubles(double *out, const double *in, int i) { out[i] = in[i] * 0.1; }
+__global__ void accumulated_in_double(double *out, const float *in, int i) { out[i] = in[i] * 0.1; }
 __global__ void through_typedef(real *out, real x) {
-  out[0] = 1.0 - x;  // expect: implicit-double
+  out[0] = 1.1 - x;  // expect: implicit-double
 }
-__global__ void wide_typedef(wide *out, wide x) { out[0] = 1.0 - x; }
-template <typename T> __global__ void of_template(T *out, T x) { out[0] = x * 0.5; }
+__global__ void wide_typedef(wide *out, wide x) { out[0] = 1.1 - x; }
+template <typename T> __global__ void of_template(T *out, T x) { out[0] = x * 0.1; }
 __global__ void initialised(float *out) {
-  float half = 0.5;
-  out[0] = half;
+  float tenth = 0.1;
+  out[0] = tenth;
 }
 __device__ float returned(float x) {
-  return 2.0 * x;  // expect: implicit-double
+  return 2.2 * x;  // expect: implicit-double
 }
-__device__ double returned_double(float x) { return 2.0 * x; }
+__device__ double returned_double(float x) { return 2.2 * x; }
 __device__ bool compared(float x) {
   return x < 0.1;  // expect: implicit-double
+}
+__device__ bool compared_exactly(float x, float y) { return x < 0.5 && y >= -1.0; }
+__device__ bool compared_after_a_product(float x, float y) {
+  return x * 2.0 > y;  // expect: implicit-double
 }
 __global__ void guarded(float *out, float x) {
   if (x > 1e-6) {  // expect: implicit-double
     out[0] = x;
   }
 }
-__global__ void with_a_double(float *out, float x, double scale) { out[0] = x * 0.5 * scale; }
-__global__ void meant(float *out, float x) { out[0] = (double)x * 0.5; }
+__global__ void with_a_double(float *out, float x, double scale) { out[0] = x * 0.1 * scale; }
+__global__ void meant(float *out, float x) { out[0] = (double)x * 0.1; }
 __global__ void vectors(float4 *out, float4 v, int i) {
-  out[i].x = v.x * 0.25;  // expect: implicit-double
+  out[i].x = v.x * 0.3;  // expect: implicit-double
 }
 __global__ void maxed(float *out, float x) {
   out[0] = fmax(x, 0.0);  // expect: implicit-double
 }
 __global__ void known_auto(float *out, const float *in) {
   auto x = in[0];
-  out[0] = x + 1.0;  // expect: implicit-double
+  out[0] = x + 1.1;  // expect: implicit-double
 }
 __global__ void unknown_auto(float *out, Object o) {
   auto x = o.value();
-  out[0] = x + 1.0;
+  out[0] = x + 1.1;
 }
 __global__ void halves(__half *out, __half x) { out[0] = x; }
 __global__ void compound(float *out, float x) {
@@ -52,15 +81,15 @@ __global__ void compound(float *out, float x) {
   out[0] = sum;
 }
 __global__ void argument(float *out, float x) {
-  out[0] = expf(-0.5 * x);  // expect: implicit-double
+  out[0] = expf(-0.5 * x * x);  // expect: implicit-double
 }
-__global__ void unknown_call(float *out, float x) { out[0] = mystery(x * 0.5); }
-__global__ void integers(int *out, int x) { out[0] = x * 0.5; }
+__global__ void unknown_call(float *out, float x) { out[0] = mystery(x * 0.1); }
+__global__ void integers(int *out, int x) { out[0] = x * 0.1; }
 __global__ void hexadecimal(float *out, float x, unsigned e) { out[0] = x * 0x1e; }
-void on_the_host(float *out, float x) { out[0] = x * 0.5; }
+void on_the_host(float *out, float x) { out[0] = x * 0.1; }
 #ifdef USE_DOUBLE
 using scalar = double;
 #else
 using scalar = float;
 #endif
-__global__ void either(scalar *out, scalar x) { out[0] = x * 0.5; }
+__global__ void either(scalar *out, scalar x) { out[0] = x * 0.1; }

@@ -74,3 +74,31 @@ __global__ void wide(long long *out, long long n, int width) {
 __global__ void by_static_member(int *out, int n) {
   for (int i = 0; i < n; ++i) out[i] = i / Traits::kRows;
 }
+__global__ void changing_divisor(int *out, const int *lengths, int n, int start) {
+  for (int i = 0; i < n; ++i) {
+    int length = lengths[i];
+    out[i] = start % length + i / length;
+  }
+}
+__global__ void beside_an_inner_loop(int *out, const float *in, int n, int width) {
+  for (int block = blockIdx.x; block < n; block += gridDim.x) {
+    int row = block / width;
+    for (int k = 0; k < width; ++k) out[block] += in[row + k] > 0;
+  }
+}
+__device__ float iterate(float x, int n) {
+  for (int i = 0; i < n; ++i) x = x * x;
+  return x;
+}
+__global__ void beside_a_call_that_loops(float *out, int n, int width) {
+  for (int i = 0; i < n; ++i) out[i] = iterate(i / width, n);
+}
+__global__ void grid_loop(float *out, const float *in, size_t n, size_t rows) {
+  for (size_t i = threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+    out[i] = in[i % rows];  // expect: integer-division
+  }
+}
+__global__ void innermost(int *out, int n, int width) {
+  for (int j = 0; j < n; ++j)
+    for (int i = j; i < n; i += 3) out[j] += i % width;  // expect: integer-division
+}

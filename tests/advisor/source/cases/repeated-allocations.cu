@@ -80,3 +80,38 @@ void cast(int n) {
     cudaFree(p);
   }
 }
+// Programs that try one size after the other measure something else.
+void sizes_tried(int n) {
+  for (int size = 1; size < n; size *= 2) {
+    float *a;
+    cudaMalloc(&a, size);
+    for (int i = 0; i < 100; ++i) kernel<<<1, 32>>>(a);
+    cudaFree(a);
+  }
+}
+void host_data(int n) {
+  for (int i = 0; i < n; ++i) {
+    float *h = (float *)malloc(n), *a;
+    cudaMalloc(&a, n);
+    cudaMemcpy(a, h, n, cudaMemcpyHostToDevice);
+    cudaFree(a);
+    free(h);
+  }
+}
+void timed(int n) {
+  for (int i = 0; i < n; ++i) {
+    float *a;
+    auto start = std::chrono::steady_clock::now();
+    cudaMalloc(&a, n);
+    cudaFree(a);
+    report(std::chrono::steady_clock::now() - start);
+  }
+}
+void one_launch_each(int n) {
+  while (n--) {
+    float *a;
+    cudaMalloc(&a, n);  // expect: repeated-allocations
+    kernel<<<1, 32>>>(a);
+    cudaFree(a);
+  }
+}

@@ -1,9 +1,28 @@
 // Accurate functions count in the loops of kernels, once per function.
 __global__ void in_loop(float *out, const float *in, int n) {
-  for (int i = threadIdx.x; i < n; i += blockDim.x) {
-    out[i] = expf(in[i]);  // expect: slow-math
-    out[i] += expf(-in[i]);
+  float sum = 0;
+  for (int i = 0; i < n; ++i) {
+    sum += expf(in[i]);  // expect: slow-math
+    sum -= expf(-in[i]);
   }
+  out[threadIdx.x] = sum;
+}
+__global__ void block_stride(float *out, const float *in, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = expf(in[i]);
+}
+__global__ void stride_by_name(float *out, const float *in, int n) {
+  const int stride = blockDim.x * gridDim.x;
+  for (int i = threadIdx.x; i < n; i += stride) out[i] = expf(in[i]);
+}
+__global__ void inside_an_element(float *out, const float *in, int n, int terms) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    float sum = 0;
+    for (int k = 0; k < terms; ++k) sum += logf(in[i] + k);  // expect: slow-math
+    out[i] = sum;
+  }
+}
+__global__ void special_power(float *out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = powf(2.0f, out[i]);
 }
 __global__ void two_functions(float *out, int n) {
   for (int i = 0; i < n; ++i) {
@@ -28,7 +47,7 @@ __global__ void roots(float *out, int n) {
 }
 template <typename T> __global__ void of_template(T *out, int n) {
   while (n-- > 0) {
-    out[n] = powf(out[n], 2.2f);  // expect: slow-math
+    out[n] = powf(out[n], 2.3f);  // expect: slow-math
   }
 }
 struct Math { __device__ float expf(float x) const; };
@@ -40,7 +59,7 @@ void on_the_host(float *out, int n) {
 }
 __global__ void grid_stride(float *out, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-    if (i < n - 1) out[i] = cosf(out[i]);  // expect: slow-math
+    if (i < n - 1) out[i] = cosf(out[i]);
   }
 }
 __global__ void after_the_loop(float *out, int n) {

@@ -65,3 +65,18 @@ void attached(cudaStream_t s) {
 __managed__ float counter;
 __global__ void kernel() { counter = 1; }
 void variable() { kernel<<<1, 32>>>(); }
+//---
+__global__ void kernel(float *a) { atomicAdd_system(a, 1.0f); }
+void shared_with_the_host() {
+  float *a;
+  cudaMallocManaged(&a, 4);
+  kernel<<<1, 32>>>(a);
+}
+//---
+__global__ void kernel(float *a) { a[0] = 1; }
+void filled_by_a_copy(float *h) {
+  float *a;
+  cudaMallocManaged(&a, 4);
+  cudaMemcpy(a, h, 4, cudaMemcpyHostToDevice);
+  kernel<<<1, 32>>>(a);
+}
