@@ -168,7 +168,7 @@ class CudaFile:
         if self._callers is None:
             self._callers = {}
             for function in self.functions:
-                for call in function.by_kind.get("call_expression", ()):
+                for call in function.nodes("call_expression"):
                     self._callers.setdefault(self.callee(call), []).append((function, call))
         return self._callers.get(name, [])
 
@@ -176,9 +176,7 @@ class CudaFile:
     def looping(self) -> frozenset[str]:
         """The functions of this file that hold a loop."""
         if self._looping is None:
-            self._looping = frozenset(
-                f.name for f in self.functions if any(f.by_kind.get(kind) for kind in LOOPS)
-            )
+            self._looping = frozenset(f.name for f in self.functions if f.nodes(*LOOPS))
         return self._looping
 
     def at(self, node: Node) -> str:

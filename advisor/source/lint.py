@@ -146,9 +146,13 @@ def lint_cuda(
         return LintedFile(file=file, diagnostics=(), hip=True)
     selected = selected_rules(CUDA_RULES, select, ignore)
     with _no_collection():
-        facts = read_cuda(text)
-        diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected)}
-        facts.tree.release()
+        return _linted_cuda(text, selected)
+
+
+def _linted_cuda(text: SourceText, selected: frozenset[str]) -> LintedFile:
+    facts = read_cuda(text)
+    diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected)}
+    facts.tree.release()
     return linted(
         text,
         diagnostics.values(),

@@ -68,11 +68,11 @@ class RuleContext:
     def calls(self, *names: str) -> Iterator[Node]:
         """Yield the calls of functions called *names*, name by name; all calls without them."""
         if not names:
-            yield from self.function.by_kind.get("call_expression", ())
+            yield from self.function.nodes("call_expression")
             return
         if self._calls is None:
             self._calls = {}
-            for call in self.function.by_kind.get("call_expression", ()):
+            for call in self.function.nodes("call_expression"):
                 self._calls.setdefault(self.file.callee(call), []).append(call)
         for name in names:
             yield from self._calls.get(name, ())
@@ -94,7 +94,7 @@ class RuleContext:
         names: set[str] = set()
         kinds = ("assignment_expression", "update_expression", "init_declarator")
         for kind in kinds if declared else kinds[:2]:
-            for changed in self.function.inside(node, kind):
+            for changed in self.file.tree.inside(node, kind):
                 if changed.children:
                     names.add(self.root_name(changed.children[0]))
         if len(self._assigned) < _MOST_LOOPS:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-from bisect import bisect_left
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from gpuadvise.advisor.source.text import SourceText
     from gpuadvise.advisor.source.tree import Node, Tree
@@ -51,6 +51,11 @@ _TYPE_NODES = frozenset(
         "dependent_type", "enum_specifier", "union_specifier", "class_specifier",
     )
 )  # fmt: skip
+# What declares names outside functions.
+_DECLARING = (
+    "declaration", "type_definition", "alias_declaration", "struct_specifier",
+    "class_specifier", "enumerator",
+)  # fmt: skip
 _DECLARATORS = frozenset(
     ("pointer_declarator", "array_declarator", "reference_declarator", "parenthesized_declarator",
      "init_declarator", "function_declarator")
@@ -89,10 +94,6 @@ class Variable:
     dimensions: tuple[Node, ...] = ()
 
 
-def _index(node: Node) -> int:
-    return node.index
-
-
 @dataclass(slots=True, kw_only=True)
 class SourceFunction:
     """One function or lambda: its body and the nodes below it by their kind."""
@@ -101,30 +102,32 @@ class SourceFunction:
     place: ExecutionSpace
     node: Node
     body: Node
+    tree: Tree
     header: str
     parameters: tuple[Variable, ...] = ()
     returns: str = UNKNOWN
     launch_bounds: Node | None = None
     variables: dict[str, list[Variable]] = field(default_factory=dict)
-    by_kind: dict[str, list[Node]] = field(default_factory=dict)
     changed: frozenset[str] | None = None
     last_check: int | None = None
+    _known: dict[str, list[Node]] = field(default_factory=dict)
 
     @property
     def on_device(self) -> bool:
         """Whether the body runs on the GPU, or may."""
         return self.place is not ExecutionSpace.HOST
 
-    def inside(self, node: Node, kind: str) -> list[Node]:
-        """Return the nodes of *kind* below *node*, in order."""
-        nodes = self.by_kind.get(kind, [])
-        first = bisect_left(nodes, node.index, key=_index)
-        return nodes[first : bisect_left(nodes, node.last + 1, lo=first, key=_index)]
-
-    def nodes(self, *kinds: str) -> Iterable[Node]:
+    def nodes(self, *kinds: str) -> list[Node]:
         """Return the nodes of *kinds* below the body; in order within one kind."""
-        for kind in kinds:
-            yield from self.by_kind.get(kind, ())
+        if len(kinds) == 1:
+            return self._nodes(kinds[0])
+        return [node for kind in kinds for node in self._nodes(kind)]
+
+    def _nodes(self, kind: str) -> list[Node]:
+        known = self._known.get(kind)
+        if known is None:
+            known = self._known[kind] = self.tree.inside(self.body, kind)
+        return known
 
 
 @dataclass(slots=True, kw_only=True)
@@ -143,12 +146,14 @@ def functions_of(tree: Tree, text: SourceText, names: Names) -> list[SourceFunct
     """Return the functions and lambdas of *tree*, and fill *names* with what stands outside."""
     functions: list[SourceFunction] = []
     inside_until = -1
-    for node in tree.nodes:
+    kinds = ("function_definition", *_DECLARING)
+    declaring = [node for kind in kinds for node in tree.by_kind.get(kind, ())]
+    for node in sorted(declaring, key=attrgetter("index")):
         kind = node.kind
         if kind == "function_definition":
-            if function := _function(node, text, names):
+            if function := _function(node, tree, text, names):
                 functions.append(function)
-                _collect(function, tree, text, names)
+                _collect(function, text, names)
                 inside_until = max(inside_until, node.last)
         elif node.index <= inside_until:
             continue
@@ -169,7 +174,7 @@ def functions_of(tree: Tree, text: SourceText, names: Names) -> list[SourceFunct
     return functions
 
 
-def _function(node: Node, text: SourceText, names: Names) -> SourceFunction | None:
+def _function(node: Node, tree: Tree, text: SourceText, names: Names) -> SourceFunction | None:
     body, declarator = node.child("compound_statement"), _declarator(node)
     if body is None or declarator is None:
         return None
@@ -183,6 +188,7 @@ def _function(node: Node, text: SourceText, names: Names) -> SourceFunction | No
         place=place,
         node=node,
         body=body,
+        tree=tree,
         header=header,
         returns=_type(kind, text, names) if kind else UNKNOWN,
         launch_bounds=bounds,
@@ -250,25 +256,22 @@ def _parameters(declarator: Node, text: SourceText, names: Names, node: Node) ->
                 )  # fmt: skip
 
 
-def _collect(function: SourceFunction, tree: Tree, text: SourceText, names: Names) -> None:
-    """File the nodes of the body by kind, and its declarations by name."""
-    by_kind = function.by_kind
-    for node in tree.whole(function.body):
-        by_kind.setdefault(node.kind, []).append(node)
-    for node in by_kind.get("declaration", ()):
+def _collect(function: SourceFunction, text: SourceText, names: Names) -> None:
+    """File the declarations of the body by name."""
+    for node in function.nodes("declaration"):
         scope = _scope(node)
         for variable in _declared(node, text, names, node.start, scope.end):
             function.variables.setdefault(variable.name, []).append(variable)
-    for node in by_kind.get("for_range_loop", ()):
+    for node in function.nodes("for_range_loop"):
         for variable in _declared(node, text, names, node.start, node.end):
             function.variables.setdefault(variable.name, []).append(variable)
-    for node in by_kind.get("lambda_expression", ()):
+    for node in function.nodes("lambda_expression"):
         declarator = node.child("lambda_declarator", "abstract_function_declarator")
         for v in _parameters(declarator, text, names, node) if declarator else ():
             function.variables.setdefault(v.name, []).append(v)
-    for node in by_kind.get("type_definition", ()):
+    for node in function.nodes("type_definition"):
         _typedef(node, text, names)
-    for node in by_kind.get("alias_declaration", ()):
+    for node in function.nodes("alias_declaration"):
         _alias(node, text, names)
 
 

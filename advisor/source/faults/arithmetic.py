@@ -95,9 +95,9 @@ def _is_repeated(context: RuleContext, dividend: Node, divisor: Node, loop: Node
     return (
         _names_any(context, dividend, changed)
         and not _names_any(context, divisor, changed)
-        and sum(len(context.function.inside(loop, kind)) for kind in LOOPS) == 1
+        and sum(len(context.file.tree.inside(loop, kind)) for kind in LOOPS) == 1
         and not any(
-            _loops(context, call) for call in context.function.inside(loop, "call_expression")
+            _loops(context, call) for call in context.file.tree.inside(loop, "call_expression")
         )
     )
 
@@ -335,7 +335,7 @@ def narrow_integer_arithmetic(context: RuleContext) -> Iterator[Diagnostic]:
 def _updates(context: RuleContext, loop: Node) -> list[Node]:
     """Return what changes a name by a step in the head of *loop*, or right in its body."""
     kinds = ("assignment_expression", "update_expression")
-    nodes = [node for kind in kinds for node in context.function.inside(loop, kind)]
+    nodes = [node for kind in kinds for node in context.file.tree.inside(loop, kind)]
     return [
         node
         for node in nodes

@@ -361,7 +361,7 @@ def _counts(context: RuleContext, loop: Node) -> bool:
 
 def _index_with(context: RuleContext, loop: Node, name: str) -> Node | None:
     """Return an index expression that computes with *name* in 32 bits."""
-    for node in context.function.inside(loop, "subscript_argument_list"):
+    for node in context.file.tree.inside(loop, "subscript_argument_list"):
         if not node.children:
             continue
         index = bare(node.children[0])

@@ -219,7 +219,7 @@ def _timeline(context: RuleContext) -> list[tuple[str, Node]]:
         f.name
         for f in context.file.functions
         if f.place is ExecutionSpace.KERNEL
-        and not any(f.by_kind.get(kind) for kind in ("call_expression", "assignment_expression"))
+        and not f.nodes("call_expression", "assignment_expression")
     }
     for call in context.calls():
         name = context.file.callee(call)
@@ -384,16 +384,16 @@ def _is_survey(context: RuleContext, loop: Node) -> bool:
 
     An allocation is little beside either; programs that try one size after the other do so.
     """
-    inner = [n for kind in LOOPS for n in context.function.inside(loop, kind) if n is not loop]
-    launches = context.function.inside(loop, "kernel_call_syntax")
+    inner = [n for kind in LOOPS for n in context.file.tree.inside(loop, kind) if n is not loop]
+    launches = context.file.tree.inside(loop, "kernel_call_syntax")
     if any(n.holds(launch) for n in inner for launch in launches):
         return True
-    calls = context.function.inside(loop, "call_expression")
+    calls = context.file.tree.inside(loop, "call_expression")
     return any(
         context.file.callee(c) in _HOST_ALLOCATIONS or _CLOCK_LIKE.search(context.at(c.children[0]))
         for c in calls
         if c.children
-    ) or bool(context.function.inside(loop, "new_expression"))
+    ) or bool(context.file.tree.inside(loop, "new_expression"))
 
 
 def _pointer_name(context: RuleContext, node: Node) -> str:
