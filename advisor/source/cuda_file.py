@@ -12,6 +12,7 @@ from gpuadvise.advisor.source.scopes import (
     INTEGERS,
     NARROW,
     UNKNOWN,
+    ExecutionSpace,
     Names,
     SourceFunction,
     Variable,
@@ -30,6 +31,7 @@ _MOST_NAMESAKES = 200
 _INTEGER = re.compile(r"^([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlLzZ]*)$")
 _FLOATING = re.compile(r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?([fFlL]?)$")
 _BUILTIN = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
+_CHANGES = ("assignment_expression", "update_expression")
 _ARITHMETIC = frozenset("+-*/%")
 _COMPARING = frozenset(("<", ">", "<=", ">=", "==", "!=", "&&", "||"))
 _RANK = {
@@ -150,6 +152,7 @@ class CudaFile:
     _bounds: dict[str, int | None] | None = None
     _callers: dict[str, list[tuple[SourceFunction, Node]]] | None = None
     _looping: frozenset[str] | None = None
+    _empty: frozenset[str] | None = None
 
     @property
     def launch_bounds(self) -> dict[str, int | None]:
@@ -171,6 +174,16 @@ class CudaFile:
                 for call in function.nodes("call_expression"):
                     self._callers.setdefault(self.callee(call), []).append((function, call))
         return self._callers.get(name, [])
+
+    @property
+    def empty_kernels(self) -> frozenset[str]:
+        """The kernels of this file that do nothing."""
+        if self._empty is None:
+            kernels = [f for f in self.functions if f.place is ExecutionSpace.KERNEL]
+            self._empty = frozenset(
+                f.name for f in kernels if not f.nodes("call_expression", *_CHANGES)
+            )
+        return self._empty
 
     @property
     def looping(self) -> frozenset[str]:

@@ -51,35 +51,42 @@ class Variances:
     def __init__(self, file: CudaFile, function: SourceFunction) -> None:
         self._file = file
         self._function = function
-        self._known: dict[str, Variance] = {}
-        self._seen: set[str] = set()
+        # Of each variable, by its name and the place where it begins to be visible.
+        self._known: dict[tuple[str, int], Variance] = {}
         uniform = function.place is ExecutionSpace.KERNEL
         for parameter in function.parameters:
             start = Variance.UNIFORM if uniform else Variance.UNKNOWN
-            self._known[parameter.name] = start
+            self._known[parameter.name, parameter.start] = start
         self._settle()
 
     def _settle(self) -> None:
         assignments = list(self._assignments())
         for _ in range(_ROUNDS):
             before = dict(self._known)
-            for name, value in assignments:
+            for key, value in assignments:
                 variance = Variance.UNKNOWN if value is None else self.of(value)
-                self._known[name] = max(self._known.get(name, Variance.UNIFORM), variance)
+                self._known[key] = max(self._known.get(key, Variance.UNIFORM), variance)
             if before == self._known:
                 return
 
-    def _assignments(self) -> Iterable[tuple[str, Node | None]]:
+    def _key(self, name: Node) -> tuple[str, int]:
+        """Return what tells the variable that *name* names from others of that name."""
+        words = self._file.at(name)
+        variable = self._file.variable(words, name, self._function)
+        return words, -1 if variable is None else variable.start
+
+    def _assignments(self) -> Iterable[tuple[tuple[str, int], Node | None]]:
         file, function = self._file, self._function
         for variables in function.variables.values():
             for variable in variables:
+                key = (variable.name, variable.start)
                 if variable.node.kind == "init_declarator" and variable.value is not None:
-                    yield variable.name, None if variable.type.endswith("*") else variable.value
+                    yield key, None if variable.type.endswith("*") else variable.value
                 elif variable.type.endswith("*") and not variable.parameter:
-                    yield variable.name, None
+                    yield key, None
         for node in function.nodes("assignment_expression"):
             if len(node.children) == 2 and node.children[0].kind == "identifier":
-                yield file.at(node.children[0]), node.children[1]
+                yield self._key(node.children[0]), node.children[1]
         for node in function.nodes("pointer_expression"):
             # What a pointer reaches may be written elsewhere.
             if (
@@ -87,10 +94,10 @@ class Variances:
                 and node.children[0].kind == "identifier"
                 and file.operator(node) == "&"
             ):
-                yield file.at(node.children[0]), None
+                yield self._key(node.children[0]), None
         for node in function.nodes("for_range_loop"):
             yield from (
-                (v.name, None)
+                ((v.name, v.start), None)
                 for vs in function.variables.values()
                 for v in vs
                 if v.node.parent is node
@@ -125,9 +132,10 @@ class Variances:
         return Variance.UNKNOWN
 
     def _of_name(self, node: Node) -> Variance:
-        name = self._file.at(node)
-        if name in self._known:
-            return self._known[name]
+        key = self._key(node)
+        if key in self._known:
+            return self._known[key]
+        name = key[0]
         if self._file.is_constant(node, self._function):
             body = self._file.preprocessed.macros.get(name) or ""
             return Variance.UNKNOWN if "hread" in body or "(" in body else Variance.UNIFORM

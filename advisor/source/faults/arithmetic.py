@@ -24,6 +24,11 @@ _EXPRESSION = frozenset(
 )
 _SIGNS = frozenset(("parenthesized_expression", "unary_expression"))
 _TWO_ARGUMENTS = frozenset(["pow", "fmax", "fmin", "max", "min", "fmod", "atan2", "hypot"])
+# Functions of a few instructions; so are intrinsics.
+_SHORT = frozenset(
+    ("min", "max", "abs", "fabs", "fabsf", "fminf", "fmaxf", "sqrtf", "expf", "printf", "assert",
+     "static_cast", "reinterpret_cast", "int", "float", "unsigned", "size_t")
+)  # fmt: skip
 _LARGEST_FLOAT = 3.4028234663852886e38
 _POWER_OF_TWO = re.compile(r"\b1[uUlL]*\s*<<")
 
@@ -110,8 +115,11 @@ def _names_any(context: RuleContext, expression: Node, names: set[str]) -> bool:
 
 
 def _loops(context: RuleContext, call: Node) -> bool:
-    """Whether *call* calls a function of this file that loops itself."""
-    return context.file.callee(call) in context.file.looping
+    """Whether *call* calls a function that loops itself, or may."""
+    name = context.file.callee(call)
+    if name in context.file.names.returns:
+        return name in context.file.looping
+    return not (name.startswith(("__", "atomic", "make_")) or name in _SHORT)
 
 
 def implicit_double(context: RuleContext) -> Iterator[Diagnostic]:
@@ -358,5 +366,15 @@ def _bounds(context: RuleContext, condition: Node, name: str) -> bool:
             left, right = (bare(child) for child in node.children)
             for side, bound in ((left, right), (right, left)):
                 if context.at(side) == name:
-                    return not context.file.is_constant(bound, context.function)
+                    return _is_wider(context, node, bound)
     return False
+
+
+def _is_wider(context: RuleContext, comparison: Node, bound: Node) -> bool:
+    """Whether *bound* may lie beyond what a narrow counter reaches, as far as the compiler knows."""
+    if context.file.is_constant(bound, context.function):
+        return False
+    kind = context.type_of(bound)
+    if kind in NARROW:
+        return context.file.operator(comparison) in ("<=", ">=", "!=")
+    return kind in INTEGERS

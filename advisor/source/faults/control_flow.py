@@ -323,6 +323,9 @@ def unsigned_loop_counters(context: RuleContext) -> Iterator[Diagnostic]:
             context, loop
         ):
             continue
+        if sum(len(context.file.tree.inside(loop, kind)) for kind in LOOPS) > 1:
+            # Beside an inner loop one index is nothing.
+            continue
         index = _index_with(context, loop, name)
         if index is not None:
             others = _unsigned_beside(context, index, name)

@@ -176,6 +176,7 @@ def _is_read_after_store(context: RuleContext, parameter: Variable, names: set[s
         if n.children
         and n.children[0].kind == "subscript_expression"
         and context.root_name(n.children[0]) in names
+        and not _ends_the_kernel(n)
     ]
     for load in context.function.nodes("subscript_expression"):
         if context.at(load.children[0]) != parameter.name:
@@ -183,6 +184,18 @@ def _is_read_after_store(context: RuleContext, parameter: Variable, names: set[s
         loop = context.loop_around(load)
         if any(load.start >= s.end or (loop is not None and loop.holds(s)) for s in stores):
             return True
+    return False
+
+
+def _ends_the_kernel(store: Node) -> bool:
+    """Whether a return follows *store* at once, so that no load does."""
+    inner = store
+    for above in store.ancestors():
+        if above.kind in LOOPS or above.kind == "function_definition":
+            return False
+        if any(n.kind == "return_statement" and n.start >= inner.end for n in above.children):
+            return True
+        inner = above
     return False
 
 

@@ -52,6 +52,7 @@ _LARGEST_EDIT = 3
 _REDUCING = frozenset(("sinf", "cosf", "tanf", "sincosf"))
 _COSTS = "many instructions, and a slow path for large arguments"
 _COST = "several instructions where the intrinsic takes one or two"
+_WARP = 32
 _RULE = "general-math-functions"
 _STANDARD = frozenset(("", "std", "::std", "cuda::std", "::cuda::std"))
 
@@ -292,17 +293,18 @@ def _between_changes(context: RuleContext, first: Node, second: Node, argument: 
     return False
 
 
-def _is_grid_loop(context: RuleContext, loop: Node) -> bool:
-    """Whether *loop* deals out elements to threads: each element loads and stores more than it computes."""
+def _is_of_vectors(context: RuleContext, call: Node) -> bool:
+    """Whether *call* is an overload of the program's own, for float4 and the like."""
+    return any("." in context.type_of(argument) for argument in context.file.arguments(call))
+
+
+def _deals_out(context: RuleContext, loop: Node) -> bool:
+    """Whether *loop* deals out elements to threads: each loads and stores more than it computes."""
     update = loop.part("update")
-    words = "" if update is None else context.at(update)
-    if "blockDim" in words or "gridDim" in words:
-        return True
-    names = [n for n in context.file.tree.below(update) if n.kind == "identifier"] if update else []
-    variables = [context.file.variable(context.at(n), n, context.function) for n in names]
-    return any(
-        v is not None and v.value is not None and "Dim" in context.at(v.value) for v in variables
-    )
+    if update is None or update.kind != "assignment_expression" or len(update.children) != 2:
+        return False
+    step = context.constant(update.children[1])
+    return step is None or step >= _WARP
 
 
 def slow_math(context: RuleContext) -> Iterator[Diagnostic]:
@@ -315,7 +317,9 @@ def slow_math(context: RuleContext) -> Iterator[Diagnostic]:
         loop = context.loop_around(call)
         if loop is None or call.children[0].kind != "identifier" or call.start in special:
             continue
-        if not _is_grid_loop(context, loop):
+        if context.file.callee(call) in context.file.names.returns or _is_of_vectors(context, call):
+            continue
+        if not _deals_out(context, loop):
             calls.setdefault(context.file.callee(call), []).append(call)
     for name, nodes in calls.items():
         times = f" in {len(nodes)} places" if len(nodes) > 1 else ""

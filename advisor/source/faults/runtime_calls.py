@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS
 
@@ -99,7 +101,11 @@ def unchecked_errors(context: RuleContext) -> Iterator[Diagnostic]:
             "Compare the result with cudaSuccess; when it differs, print cudaGetErrorString(result) and stop.",
             calls=str(len(dropped)),
         )  # fmt: skip
-    launches = context.launches.of(context.function)
+    launches = [
+        launch
+        for launch in context.launches.of(context.function)
+        if launch.kernel not in context.file.empty_kernels
+    ]
     if launches and not _launch_checked(context, launches):
         more = f" and {len(launches) - 1} more in this function" if len(launches) > 1 else ""
         yield context.found(
@@ -119,8 +125,17 @@ def _is_dropped(context: RuleContext, call: Node) -> bool:
         return False
     if name in context.file.preprocessed.function_macros:
         return False
+    if name == "cudaSetDevice" and context.constant(context.file.arguments(call)[-1]) == 0:
+        # The first device is the current one anyway.
+        return False
     # The runtime remembers an error until somebody asks for the last one.
-    return not _asked_after(context, context.function, call)
+    return not (_asked_after(context, context.function, call) or _is_explained(context, call))
+
+
+def _is_explained(context: RuleContext, call: Node) -> bool:
+    """Whether the line above *call* is a comment that speaks of errors."""
+    above = context.file.text.line_text(max(1, context.file.text.line(call.start) - 1)).strip()
+    return above.startswith((b"//", b"*", b"/*")) and b"rror" in above
 
 
 def _launch_checked(context: RuleContext, launches: list[SourceLaunch]) -> bool:
@@ -215,15 +230,9 @@ def _timeline(context: RuleContext) -> list[tuple[str, Node]]:
     """Return clocks, asynchronous work and waits of a function, in the order of the text."""
     events: list[tuple[str, Node]] = []
     local = {f.name for f in context.file.functions}
-    empty = {
-        f.name
-        for f in context.file.functions
-        if f.place is ExecutionSpace.KERNEL
-        and not f.nodes("call_expression", "assignment_expression")
-    }
     for call in context.calls():
         name = context.file.callee(call)
-        if name in empty:
+        if name in context.file.empty_kernels:
             # Nothing to wait for: the cost of the launch is what is measured.
             continue
         if any(c.kind == "kernel_call_syntax" for c in call.children) or name in (
@@ -345,7 +354,8 @@ def repeated_allocations(context: RuleContext) -> Iterator[Diagnostic]:
     if context.function.place is not ExecutionSpace.HOST:
         return
     frees = [*context.calls("cudaFree", "cudaFreeHost")]
-    for call in context.calls(*_ALLOCATIONS):
+    allocated: dict[int, tuple[Node, list[str]]] = {}
+    for call in sorted(context.calls(*_ALLOCATIONS), key=attrgetter("index")):
         loop = context.loop_around(call)
         if loop is None or _runs_once(context, loop) or not context.file.arguments(call):
             continue
@@ -362,11 +372,15 @@ def repeated_allocations(context: RuleContext) -> Iterator[Diagnostic]:
             and _pointer_name(context, context.file.arguments(f)[0]) == name
         ]
         if freed:
-            yield context.found(
-                "repeated-allocations", call, f"Each iteration of the loop allocates and frees {name}; cudaFree waits for the device.",
-                "Allocate once before the loop and reuse the buffer; where sizes vary, call cudaMallocAsync() and "
-                "cudaFreeAsync() with a pool whose release threshold is raised.",
-            )  # fmt: skip
+            known = allocated.setdefault(loop.index, (call, []))
+            known[1].append(name)
+    for call, pointers in allocated.values():
+        names = and_list([*dict.fromkeys(pointers)])
+        yield context.found(
+            "repeated-allocations", call, f"Each iteration of the loop allocates and frees {names}; cudaFree waits for the device.",
+            "Allocate once before the loop and reuse the buffer; where sizes vary, call cudaMallocAsync() and "
+            "cudaFreeAsync() with a pool whose release threshold is raised.",
+        )  # fmt: skip
 
 
 def _runs_once(context: RuleContext, loop: Node) -> bool:

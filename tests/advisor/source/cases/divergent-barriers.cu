@@ -127,3 +127,10 @@ __global__ void several_in_one(float *a, int n) {
     for (int i = 0; i < n; ++i) __syncthreads();
   }
 }
+__global__ void two_counters(float *a, const float *in, int n) {
+  for (int i = threadIdx.x; i < 256; i += blockDim.x) a[i] = in[i];
+  for (int i = blockIdx.x * BLOCK; i < n; i += gridDim.x * BLOCK) {
+    __syncthreads();
+    a[i + threadIdx.x] = 0;
+  }
+}

@@ -102,3 +102,9 @@ __global__ void innermost(int *out, int n, int width) {
   for (int j = 0; j < n; ++j)
     for (int i = j; i < n; i += 3) out[j] += i % width;  // expect: integer-division
 }
+__global__ void beside_an_unknown_call(float *out, int n, int width) {
+  for (int block = blockIdx.x; block < n; block += gridDim.x) out[block] = escape_time(block % width);
+}
+__global__ void beside_an_intrinsic(unsigned *out, int n, int width) {
+  for (int i = 0; i < n; ++i) out[i] = __popc(i % width);  // expect: integer-division
+}

@@ -84,3 +84,13 @@ __device__ int digits(const char *text) {
 void on_the_host(short *out, int n) {
   for (short i = 0; i < n; i += 3) out[i] = 0;
 }
+// The bound is as narrow: the counter never leaves its range.
+__global__ void narrow_bound(float *out, uint16_t count) {
+  for (uint16_t i = 0; i < count; i++) out[i] = 0;
+}
+__global__ void unknown_bound(float *out, State state) {
+  for (uint8_t i = 0; i < state.size(); i++) out[i] = 0;
+}
+__global__ void last_included(float *out, uint8_t rounds) {
+  for (uint8_t i = 1; i <= rounds; i++) out[i] = 0;  // expect: narrow-integer-arithmetic
+}

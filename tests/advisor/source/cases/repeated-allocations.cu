@@ -80,6 +80,16 @@ void cast(int n) {
     cudaFree(p);
   }
 }
+void several_at_once(int n) {
+  for (int i = 0; i < n; ++i) {
+    float *a, *b;
+    cudaMalloc(&a, n);  // expect: repeated-allocations
+    cudaMalloc(&b, n);
+    kernel<<<1, 32>>>(a, b);
+    cudaFree(b);
+    cudaFree(a);
+  }
+}
 // Programs that try one size after the other measure something else.
 void sizes_tried(int n) {
   for (int size = 1; size < n; size *= 2) {

@@ -72,3 +72,14 @@ __global__ void both_outputs(float *s, float *c, int n) {
     sincosf(s[i], &s[i], &c[i]);  // expect: slow-math
   }
 }
+__global__ void by_lanes(float *out, const float *in, int n) {
+  for (int i = threadIdx.x % 32; i < n; i += 32) out[i] = expf(in[i]);
+}
+__global__ void by_fours(float *out, const float *in, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; i += 4) sum += logf(in[i]);  // expect: slow-math
+  out[0] = sum;
+}
+__global__ void of_vectors(float4 *out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = expf(out[i]);
+}

@@ -88,3 +88,13 @@ void torch_style(float *a, cudaStream_t s) {
   kernel<<<1, 32, 0, s>>>(a);
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
+void first_device() { cudaSetDevice(0); }
+void some_device(int device) {
+  cudaSetDevice(device);  // expect: unchecked-errors
+}
+void explained(int device) {
+  // Errors do not matter here: the machine may have no GPU.
+  cudaSetDevice(device);
+}
+__global__ void nothing() {}
+void compiles() { nothing<<<1, 1>>>(); }

@@ -54,3 +54,7 @@ __global__ void while_loop(float *out, const float *in, unsigned n) {
   unsigned i = 0;
   while (i < n) out[i] = in[2 * i++];
 }
+__global__ void around_a_loop(float *out, const float *in, unsigned n, unsigned m) {
+  for (unsigned row = 0; row < n; row++)
+    for (int k = 0; k < m; k++) out[row + 1] += in[k];
+}
