@@ -182,9 +182,20 @@ def _is_read_after_store(context: RuleContext, parameter: Variable, names: set[s
         if context.at(load.children[0]) != parameter.name:
             continue
         loop = context.loop_around(load)
-        if any(load.start >= s.end or (loop is not None and loop.holds(s)) for s in stores):
+        if any(_may_follow(load, s) or (loop is not None and loop.holds(s)) for s in stores):
             return True
     return False
+
+
+def _may_follow(load: Node, store: Node) -> bool:
+    """Whether *load* stands after *store*, and not in the other branch of a condition."""
+    if load.start < store.end:
+        return False
+    for above in load.ancestors():
+        if above.holds(store):
+            alternative = above.part("alternative") if above.kind == "if_statement" else None
+            return alternative is None or not alternative.holds(load)
+    return True
 
 
 def _ends_the_kernel(store: Node) -> bool:

@@ -295,7 +295,14 @@ def _between_changes(context: RuleContext, first: Node, second: Node, argument: 
 
 def _is_of_vectors(context: RuleContext, call: Node) -> bool:
     """Whether *call* is an overload of the program's own, for float4 and the like."""
-    return any("." in context.type_of(argument) for argument in context.file.arguments(call))
+    return any(
+        node.kind == "identifier"
+        and node.parent is not None
+        and node.parent.kind != "field_expression"
+        and "." in context.type_of(node)
+        for argument in context.file.arguments(call)
+        for node in context.file.tree.below(argument)
+    )
 
 
 def _deals_out(context: RuleContext, loop: Node) -> bool:

@@ -57,6 +57,9 @@ __global__ void methods(float *out, Math m, int n) {
 void on_the_host(float *out, int n) {
   for (int i = 0; i < n; ++i) out[i] = expf(out[i]);
 }
+__global__ void of_expressions_of_vectors(float4 *out, float4 a, float scale, int n) {
+  for (int i = 0; i < n; ++i) out[i] = expf(-scale * (a - out[i]));
+}
 __global__ void grid_stride(float *out, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
     if (i < n - 1) out[i] = cosf(out[i]);

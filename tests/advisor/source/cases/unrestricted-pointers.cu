@@ -56,3 +56,22 @@ __global__ void store_and_leave(float *out, const float *in, int n) {
     }
   }
 }
+__global__ void other_branch(float *out, const float *in, const int *kind) {
+  int i = threadIdx.x;
+  float x = 0;
+  if (i > 9) {
+    out[i] = 0;
+  } else {
+    x = in[i] + kind[i];
+  }
+  out[i] = x;
+}
+__global__ void after_both_branches(float *out, const float *in, int n) {  // expect: unrestricted-pointers
+  int i = threadIdx.x;
+  if (i > n) {
+    out[i] = 0;
+  } else {
+    out[i] = 1;
+  }
+  out[i + n] = in[i];
+}
