@@ -31,7 +31,7 @@ RULE = Rule(
     priority=Priority.LOW,
     kinds=(Kind.SOURCE,),
     why="Arithmetic runs on 32-bit integers, so narrow operands are converted before it and after it.",
-    when="Device code adds, multiplies or compares values of type char or short.",
+    when="Device code counts a loop in char or short, where the compiler must keep the counter narrow.",
     citations=guide("12.1.7", "11.1.3"),
     check=check,
     examples=Examples(
@@ -42,7 +42,7 @@ RULE = Rule(
                     "file": "blur.cu",
                     "line": 12,
                     "column": 9,
-                    "seen": "short k = a + b",
+                    "seen": "i += blockDim.x",
                 }
             ]
         },

@@ -53,6 +53,7 @@ _REDUCING = frozenset(("sinf", "cosf", "tanf", "sincosf"))
 _COSTS = "many instructions, and a slow path for large arguments"
 _COST = "several instructions where the intrinsic takes one or two"
 _WARP = 32
+_BLOCKS = ("compound_statement", "case_statement")
 _RULE = "general-math-functions"
 _STANDARD = frozenset(("", "std", "::std", "cuda::std", "::cuda::std"))
 
@@ -258,7 +259,7 @@ def _sines_with_cosines(context: RuleContext) -> Iterator[Diagnostic]:
             for n in context.file.tree.below(arguments[0])
         ):
             continue
-        block = next((a for a in call.ancestors() if a.kind == "compound_statement"), None)
+        block = next((a for a in call.ancestors() if a.kind in _BLOCKS), None)
         if block is None:
             continue
         words = "".join(context.at(arguments[0]).split())

@@ -68,3 +68,11 @@ __device__ float quarter(float x) {
   const float e = 0.25f;
   return powf(x, e);  // expect: general-math-functions
 }
+__device__ float other_cases(float x, int kind) {
+  switch (kind) {
+    case 0: return sinf(x) + 1.0f;
+    case 1: return cosf(x) + 2.0f;
+    default: break;
+  }
+  return x;
+}
