@@ -108,6 +108,10 @@ def answer(
     limit = _SHOWN if new.limit is None else new.limit
     shown_device = runs[1].device
     failing = fail_on_regression and diff.regression
+    if fail_on_regression and not any(each.old and each.new for each in kept):
+        where = "--filter leaves no kernel that" if pattern else "no kernel"
+        both = "both runs have" if pattern else "is in both runs"
+        raise BadInput(f"--fail-on-regression has nothing to compare: {where} {both}.")
     return Answer(
         command="diff",
         device=device_block(shown_device) if shown_device else None,
@@ -129,9 +133,17 @@ def answer(
         rows=[_flat(one) for one in listed],
         blocks=lambda: _blocks(summary, diff, listed[: limit or None], len(listed)),
         documents={"github": lambda: _annotations(summary, listed)},
-        failed=["The new run is slower (--fail-on-regression)."] if failing else (),
+        failed=_failed(diff) if failing else (),
         exit=Exit.THRESHOLD if failing else Exit.RAN,
     )
+
+
+def _failed(diff: RunDiff) -> list[str]:
+    """Return why ``--fail-on-regression`` says no: kernels, or else the whole run."""
+    counts = Counter(change.status for change in diff.changes)
+    reasons = {RunStatus.WORSE: "lost occupancy", RunStatus.SLOWER: "became slower"}
+    said = [f"{plural(counts[s], 'kernel')} {what}" for s, what in reasons.items() if counts[s]]
+    return [f"{and_list(said) or 'The whole run became slower'} (--fail-on-regression)."]
 
 
 def _run(request: KernelsRequest, device: Device | None) -> Run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.json_records import plain
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes
@@ -75,6 +76,7 @@ def answer(
         columns=ROW_COLUMNS,
         findings=[finding_object(finding) for finding in findings],
         blocks=lambda: blocks(machine, software, checks, full=full),
+        failed=_failed(checks, findings, limit),
         exit=_exit(machine, findings, limit),
     )
 
@@ -83,6 +85,23 @@ def _verdict(machine: Machine, findings: Sequence[Finding]) -> str:
     if not machine.gpus or machine.problems:
         return "broken"
     return "findings" if findings else "healthy"
+
+
+def _failed(
+    checks: Sequence[DoctorCheck], findings: Sequence[Finding], limit: Priority | None
+) -> list[str]:
+    """Return why ``--fail-on`` says no; raises BadInput where no check could have met *limit*."""
+    if limit is None:
+        return []
+    met = sum(finding.rule.priority.rank <= limit.rank for finding in findings)
+    judged = (CheckStatus.OK, CheckStatus.FINDING)
+    urgent = (check for check in checks if check.rule.priority.rank <= limit.rank)
+    if not met and checks and not any(check.status in judged for check in urgent):
+        raise BadInput(
+            f"--fail-on {limit} has nothing to compare: no check of that priority was possible.",
+            hint="--all says of each check why.",
+        )
+    return [f"{plural(met, 'finding')} at --fail-on {limit} or above."] if met else []
 
 
 def _exit(machine: Machine, findings: Sequence[Finding], limit: Priority | None) -> Exit:

@@ -36,7 +36,7 @@ def answer(
 
     seen = [d for source in read for d in source.linted.diagnostics]
     findings = [_finding(diagnostic) for diagnostic in seen]
-    met = limit is not None and any(LINT_RULES[d.rule].priority.rank <= limit.rank for d in seen)
+    met = [d for d in seen if limit and LINT_RULES[d.rule].priority.rank <= limit.rank]
     return Answer(
         command="lint",
         device=None,
@@ -51,8 +51,16 @@ def answer(
             "sarif": lambda: sarif.render(tuple(LINT_RULES.values()), findings, None),
             "github": lambda: github.render(findings, None),
         },
-        exit=Exit.THRESHOLD if met else Exit.RAN,
+        failed=[f"{plural(len(met), 'finding')} at --fail-on {limit} or above."] if met else (),
+        exit=_exit(met=bool(met), gate=limit is not None, notes=notes),
     )
+
+
+def _exit(*, met: bool, gate: bool, notes: Sequence[str]) -> Exit:
+    """Return the exit code; the *notes* name files of a folder that could not be read."""
+    if met:
+        return Exit.THRESHOLD
+    return Exit.UNAVAILABLE if gate and notes else Exit.RAN
 
 
 def _finding(seen: Diagnostic) -> dict[str, Any]:

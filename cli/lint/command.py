@@ -9,15 +9,15 @@ import typer
 
 from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import plural, quoted_path
+from gpuadvise.advisor.prose import and_list, plural, quoted_path
 from gpuadvise.advisor.source.fixes import mended
-from gpuadvise.advisor.source.observations import CHECKED, OPT_IN
+from gpuadvise.advisor.source.observations import CHECKED, OPT_IN, SUFFIXES
 from gpuadvise.cli import completion
 from gpuadvise.cli.advise.judge import threshold
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.lint.answer import answer
+from gpuadvise.cli.lint.answer import LINT_RULES, answer
 from gpuadvise.cli.lint.gather import SourceFile, linted_source, sources
 from gpuadvise.cli.options import Get, Text, pick
 from gpuadvise.rules.guide import RULES
@@ -61,6 +61,16 @@ def command(
     chosen, left_out = _names(select), _names(ignore)
     rules = _rules(chosen, left_out, settings)
     read = list(sources(files, select=rules, exclude=settings.exclude, notes=notes))
+    if limit is not None and not read:
+        raise BadInput(
+            f"{option} has nothing to compare: there is no source file in {quoted_path(files[0])}.",
+            hint=f"lint reads {and_list(SUFFIXES)}.",
+        )
+    if fail_on and limit and not any(LINT_RULES[i].priority.rank <= limit.rank for i in rules):
+        raise BadInput(
+            f"--fail-on {limit}: no rule that is left has that priority.",
+            hint="A check that cannot fail must not look like one that passed.",
+        )
     if fix or diff:
         return _mend(read, rules, write=fix and not diff, notes=notes)
     inputs = {"files": files, "select": chosen, "ignore": left_out, "fail_on": fail_on}

@@ -35,6 +35,9 @@ COMPAT = "compat --cc 9.0 --fail-on fails"
 REGRESSION = "diff --fail-on-regression"
 SPILLS = "diff --fail-on-spills"
 ADVISE = "advise --gpu h200 --fail-on medium"
+RUNS = "diff --fail-on-regression"
+LINT = "lint --fail-on high"
+DOCTOR = "doctor --fail-on medium --from"
 # What each gate is given: {name} is a file below. Codes in the order of the situations.
 GATES: dict[str, tuple[tuple[str, int], ...]] = {
     "compat --fail-on": (
@@ -71,6 +74,26 @@ GATES: dict[str, tuple[tuple[str, int], ...]] = {
         (f"{SPILLS} {{ptx}} {{ptx}}", 2),
         (f"{SPILLS} {{broken}} {{good}}", 2),
         (f"{SPILLS} {{two_members}} {{two_members_one_spilling}}", 1),
+    ),
+    "diff --fail-on-regression (runs)": (
+        (f"{RUNS} {{run}} {{run}}", 0),
+        (f"{RUNS} {{run}} {{slower_run}}", 1),
+        (f"{RUNS} {{run}} {{other_run}}", 2),
+        (f"{RUNS} {{run}} {{cpu_run}}", 2),
+    ),
+    "lint --fail-on": (
+        (f"{LINT} {{clean_source}}", 0),
+        (f"{LINT} {{faulty_source}}", 1),
+        (f"{LINT} {{no_sources}}", 2),
+        (f"{LINT} {{broken_source}}", 2),
+        (f"{LINT} {{clean_source}} {{faulty_source}}", 1),
+    ),
+    "doctor --fail-on": (
+        (f"{DOCTOR} {{healthy}} --fail-on high", 0),
+        (f"{DOCTOR} {{busy}}", 1),
+        (f"{DOCTOR} {{without_facts}} --fail-on high", 2),
+        (f"{DOCTOR} {{broken}}", 2),
+        (f"{DOCTOR} {{busy_and_healthy}}", 1),
     ),
     "advise --fail-on": (
         ("advise --gpu h200 --fail-on low --regs 32 --block 256 --select partial-warp", 0),
@@ -158,6 +181,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
     for name, content in binaries.items():
         paths[name] = tmp_path / f"{name}.bin"
         paths[name].write_bytes(content)
+    paths |= _recorded(tmp_path)
     wheels = {
         "pure_wheel": {"a.py": "print()"},
         "two_members": {"a.so": log(), "b.so": log()},
@@ -170,6 +194,57 @@ def files(tmp_path: Path) -> dict[str, Path]:
             for member, text in members.items():
                 file.writestr(member, text)
     return paths
+
+
+RECORDED = Path(__file__).parent / "recorded"
+BOXES = Path(__file__).parent / "boxes"
+FAULTY_SOURCE = """\
+__global__ void k(float *a) {
+    if (threadIdx.x < 16) {
+        __syncthreads();
+    }
+    a[threadIdx.x] = 0;
+}
+"""
+
+
+def _devices(answer: dict) -> list[dict]:
+    return answer["result"]["devices"]
+
+
+def _bare(device: dict) -> dict:
+    """Return *device* as a machine that tells nothing but what it is."""
+    return device | {"telemetry": None, "pcie_generation": None, "ecc": None}
+
+
+def _recorded(folder: Path) -> dict[str, Path]:
+    """Return runs, machines and sources: recorded ones, and what is made of them."""
+    run = (RECORDED / "pinned.trace.json").read_text()
+    busy = json.loads((BOXES / "h200-busy.json").read_text())
+    calm = json.loads((BOXES / "h200.json").read_text())
+    both = busy | {"result": busy["result"] | {"devices": _devices(busy) + _devices(calm)}}
+    nothing = {"driver_version": None, "cuda_version": None}
+    bare = calm["result"] | {"devices": list(map(_bare, _devices(calm)))} | nothing
+    texts = {
+        "slower_run.json": run.replace('"dur": 600', '"dur": 6000'),
+        "other_run.json": run.replace('"add"', '"other"').replace('"scale"', '"another"'),
+        "busy_and_healthy.json": json.dumps(both),
+        "without_facts.json": json.dumps(calm | {"result": bare}),
+        "clean_source.cu": "__global__ void k(float *a) { a[threadIdx.x] = 0; }\n",
+        "faulty_source.cu": FAULTY_SOURCE,
+        "broken_source.cu": "a\0b",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "no_sources").mkdir()
+    return {
+        "run": RECORDED / "pinned.trace.json",
+        "cpu_run": RECORDED / "no-gpu.trace.json",
+        "busy": BOXES / "h200-busy.json",
+        "healthy": BOXES / "h200.json",
+        "no_sources": folder / "no_sources",
+        **{name.partition(".")[0]: folder / name for name in texts},
+    }
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -188,6 +263,23 @@ def test_a_gate(cli, files: dict[str, Path], case: Case, form: str) -> None:
         assert bool(re.search(r"^::error ", ran.out, re.M)) is (ran.code != 0)
     elif form == "json" and not batch and ran.code < 2:
         assert json.loads(ran.out)["result"] is not None
+
+
+def test_every_gate_is_in_the_table() -> None:
+    """A new option that can fail must be tried in each situation, and stand on the page."""
+    from typer.main import get_command
+
+    from gpuadvise.cli.app import COMMANDS, app
+
+    group = get_command(app)
+    options = {
+        f"{entry.name} {name}"
+        for entry in COMMANDS
+        for parameter in group.get_command(None, entry.name).params
+        for name in parameter.opts
+        if name.startswith("--fail")
+    }
+    assert options == {gate.replace(" --batch", "").partition(" (")[0] for gate in GATES}
 
 
 def test_the_page_has_this_table() -> None:
