@@ -14,7 +14,7 @@ from typing import Any
 
 from gpuadvise.advisor.backends.readings import DriverGpu, DriverPeer, DriverReport
 
-_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 # CUdevice_attribute of cuda.h, those that an answer rests on.
 ATTRIBUTES = {
     "max_threads_per_block": 1,
@@ -83,51 +83,52 @@ _WORDS = {
 }
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """The driver answered with an error; the message says which, in words."""
 
 
-class _NoDevice(_Refused):
+class NoDevice(Refused):
     """The driver works and shows no GPU to this process."""
 
 
 def report() -> DriverReport:
     """Return what the CUDA driver tells a program that starts in this environment."""
     try:
-        cuda = ctypes.CDLL(_LIBRARY)
+        cuda = ctypes.CDLL(LIBRARY)
     except OSError as error:
         return DriverReport(problem=f"The CUDA driver's library cannot be loaded: {error}.")
     try:
-        version = _number(cuda, "cuDriverGetVersion")
-        gpus = tuple(_gpu(cuda, n) for n in range(_count(cuda)))
-    except _Refused as error:
+        version = number(cuda, "cuDriverGetVersion")
+        gpus = tuple(_gpu(cuda, n) for n in range(device_count(cuda)))
+    except Refused as error:
         return DriverReport(problem=f"The CUDA driver does not start: {error}.")
     return DriverReport(
         cuda_version=f"{version // 1000}.{version % 1000 // 10}", gpus=_with_peers(cuda, gpus)
     )
 
 
-def _count(cuda: Any) -> int:
+def device_count(cuda: Any) -> int:
+    """Return the GPUs that the driver, started now, shows; raises Refused."""
     try:
-        _call(cuda, "cuInit", 0)
-    except _NoDevice:
+        call(cuda, "cuInit", 0)
+    except NoDevice:
         return 0
-    return _number(cuda, "cuDeviceGetCount")
+    return number(cuda, "cuDeviceGetCount")
 
 
 def _gpu(cuda: Any, index: int) -> DriverGpu:
-    device = _number(cuda, "cuDeviceGet", index)
+    device = number(cuda, "cuDeviceGet", index)
     attributes, reasons = _attributes(cuda, device)
     facts: dict[str, Any] = {}
     for name, question in (
         ("name", lambda: _text(cuda, "cuDeviceGetName", device)),
-        ("uuid", lambda: _uuid(cuda, device)),
+        ("uuid", lambda: uuid_of(cuda, device)),
         ("pci_bus_id", lambda: _text(cuda, "cuDeviceGetPCIBusId", device)),
         ("memory_bytes", lambda: _bytes(cuda, device)),
     ):
         try:
             facts[name] = question()
-        except _Refused as error:
+        except Refused as error:
             reasons[name] = str(error)
     return DriverGpu(cuda_index=index, attributes=attributes, reasons=reasons, **facts)
 
@@ -137,8 +138,8 @@ def _attributes(cuda: Any, device: int) -> tuple[dict[str, int], dict[str, str]]
     reasons: dict[str, str] = {}
     for name, attribute in ATTRIBUTES.items():
         try:
-            values[name] = _number(cuda, "cuDeviceGetAttribute", attribute, device)
-        except _Refused as error:
+            values[name] = number(cuda, "cuDeviceGetAttribute", attribute, device)
+        except Refused as error:
             reasons[name] = str(error)
     return values, reasons
 
@@ -158,52 +159,53 @@ def _with_peers(cuda: Any, gpus: tuple[DriverGpu, ...]) -> tuple[DriverGpu, ...]
 def _peer(cuda: Any, index: int, peer: int) -> DriverPeer:
     def says(attribute: int) -> bool | None:
         try:
-            return bool(_number(cuda, "cuDeviceGetP2PAttribute", attribute, index, peer))
-        except _Refused:
+            return bool(number(cuda, "cuDeviceGetP2PAttribute", attribute, index, peer))
+        except Refused:
             return None
 
     return DriverPeer(cuda_index=peer, access=says(_ACCESS), atomics=says(_ATOMICS))
 
 
-def _number(cuda: Any, function: str, *args: int) -> int:
+def number(cuda: Any, function: str, *args: Any) -> int:
     """Return the whole number that *function* writes to the place given first."""
     place = ctypes.c_int()
-    _call(cuda, function, ctypes.byref(place), *args)
+    call(cuda, function, ctypes.byref(place), *args)
     return place.value
 
 
 def _text(cuda: Any, function: str, device: int) -> str:
     place = ctypes.create_string_buffer(256)
-    _call(cuda, function, place, len(place), device)
+    call(cuda, function, place, len(place), device)
     return place.value.decode(errors="replace")
 
 
 def _bytes(cuda: Any, device: int) -> int:
     place = ctypes.c_size_t()
-    _call(cuda, "cuDeviceTotalMem_v2", ctypes.byref(place), device)
+    call(cuda, "cuDeviceTotalMem_v2", ctypes.byref(place), device)
     return place.value
 
 
-def _uuid(cuda: Any, device: int) -> str:
+def uuid_of(cuda: Any, device: int) -> str:
+    """Return the UUID of *device* as nvidia-smi writes it; raises Refused."""
     place = ctypes.create_string_buffer(16)
     # The second version tells MIG slices apart; drivers before 11.4 have the first alone.
     second = hasattr(cuda, "cuDeviceGetUuid_v2")
-    _call(cuda, "cuDeviceGetUuid_v2" if second else "cuDeviceGetUuid", place, device)
+    call(cuda, "cuDeviceGetUuid_v2" if second else "cuDeviceGetUuid", place, device)
     digits = place.raw.hex()
     bounds = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
     return "GPU-" + "-".join(digits[start:end] for start, end in bounds)
 
 
-def _call(cuda: Any, function: str, *args: Any) -> None:
-    """Call *function*; raises _Refused with the driver's reason in words."""
+def call(cuda: Any, function: str, *args: Any) -> None:
+    """Call *function*; raises Refused with the driver's reason in words."""
     try:
         code = getattr(cuda, function)(*args)
     except AttributeError:
-        raise _Refused(f"the driver has no function {function}") from None
+        raise Refused(f"the driver has no function {function}") from None
     if code == _NO_DEVICE:
-        raise _NoDevice
+        raise NoDevice
     if code:
-        raise _Refused(_WORDS.get(code) or _name(cuda, code))
+        raise Refused(_WORDS.get(code) or _name(cuda, code))
 
 
 def _name(cuda: Any, code: int) -> str:

@@ -25,13 +25,16 @@ _FAREWELL_SECONDS = 0.5
 # What a child that has answered in time gets to hand its answer over.
 _GRACE_SECONDS = 0.2
 _PAUSE_SECONDS = 0.002
-_SPAWNED = "import sys; from gpuadvise.advisor.backends.probe_child import main; main(sys.argv[1])"
+_SPAWNED = (
+    "import sys; from gpuadvise.advisor.backends.probe_child import main; main(*sys.argv[1:])"
+)
 
 
 class Probe(StrEnum):
     """What can be asked."""
 
     DRIVER = "driver"
+    LAUNCH = "launch"  # see ask_about
     NVML = "nvml"
     NVML_LIVE = "nvml-live"
     NVML_IDENTITY = "nvml-identity"
@@ -100,11 +103,19 @@ def ask_all(
     return [_outcome(probe, child, patience, deadline) for probe, child in pairs]
 
 
-def _child(probe: Probe, python: Sequence[str]) -> _Child:
+def ask_about(
+    probe: Probe, question: Any, *, patience: float = PATIENCE_SECONDS, python: Sequence[str] = ()
+) -> ProbeOutcome:
+    """Return the outcome of *probe* about *question*, a JSON value; as ``ask_all`` otherwise."""
+    deadline = time.monotonic() + patience
+    return _outcome(probe, _child(probe, python, json.dumps(question)), patience, deadline)
+
+
+def _child(probe: Probe, python: Sequence[str], *question: str) -> _Child:
     if not python and _can_fork():
-        return _Forked(probe)
+        return _Forked(probe, *question)
     return subprocess.Popen(
-        [*(python or (sys.executable, "-P", "-c", _SPAWNED)), probe],
+        [*(python or (sys.executable, "-P", "-c", _SPAWNED)), probe, *question],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -125,14 +136,14 @@ def _can_fork() -> bool:
 
 
 class _Forked:
-    """A fork of this process that answers *probe* through a pipe."""
+    """A fork of this process that answers *probe*, about a *question*, through a pipe."""
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: Probe, *question: str) -> None:
         self._pipe, writing = os.pipe()
         self.returncode: int | None = None
         self.pid = os.fork()
         if not self.pid:
-            _answer(probe, writing)
+            _answer(writing, probe, *question)
         os.close(writing)
 
     def communicate(self, *, timeout: float) -> tuple[bytes, bytes]:
@@ -174,7 +185,7 @@ class _Forked:
         return self.returncode
 
 
-def _answer(probe: Probe, pipe: int) -> NoReturn:
+def _answer(pipe: int, probe: Probe, *question: str) -> NoReturn:
     """Write the answer to *probe* into *pipe* and end this process, which is a fork.
 
     What a library prints is no part of the answer. Nothing of the parent's is flushed or closed.
@@ -183,24 +194,24 @@ def _answer(probe: Probe, pipe: int) -> NoReturn:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
-        text = _answered(probe)
+        text = _answered(probe, *question)
         with open(pipe, "w", encoding="utf-8") as file:
             file.write(text)
     finally:
         os._exit(0)
 
 
-def _answered(probe: Probe) -> str:
+def _answered(probe: Probe, *question: str) -> str:
     from gpuadvise.advisor.backends.probe_child import answer
 
     try:
-        return answer(probe)
+        return answer(probe, *question)
     except Exception as error:  # ours or a library's: the parent says it in a sentence
         return json.dumps({"problem": f"{_label(probe)} could not be asked: {error}."})
 
 
 def _label(probe: Probe) -> str:
-    return "The CUDA driver" if probe is Probe.DRIVER else "NVML"
+    return "The CUDA driver" if probe in (Probe.DRIVER, Probe.LAUNCH) else "NVML"
 
 
 def _outcome(probe: Probe, child: _Child, patience: float, deadline: float) -> ProbeOutcome:

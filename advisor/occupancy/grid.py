@@ -1,4 +1,4 @@
-"""A whole grid on a whole GPU: waves, their tail, cooperative launches, clusters."""
+"""A whole grid on a whole GPU: waves, their tail, idle SMs, cooperative launches."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.occupancy.clusters import ClusterSource
+
 if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.clusters import Clusters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waves:
-    """How a grid of *blocks* fills the GPU; a wave is all blocks that are resident at once."""
+    """How a grid of *blocks* fills the GPU; a wave is all blocks that are resident at once.
+
+    With *bound* the size of a wave is an upper bound: the waves are then the fewest there can
+    be, and their tail is that of the fewest.
+    """
 
     blocks: int
     wave_size: int
+    sm_count: int
     cooperative: bool | None  # the whole grid is resident at once; None: only a device knows
+    bound: bool = False
 
     @property
     def waves(self) -> float:
@@ -28,24 +37,29 @@ class Waves:
         """Share of the waves' block slots that hold a block, 0 to 1."""
         return self.waves / math.ceil(self.waves)
 
+    @property
+    def idle_sms(self) -> int:
+        """SMs that no block of a wave is left for; with clusters there may be more."""
+        return max(0, self.sm_count - min(self.blocks, self.wave_size))
 
-def waves(result: Occupancy, sm_count: int, blocks: int) -> Waves | None:
+
+def waves(
+    result: Occupancy, sm_count: int, blocks: int, clusters: Clusters | None = None
+) -> Waves | None:
     """Return how *blocks* fill *sm_count* multiprocessors; None when none can start.
 
-    With clusters the size of a wave is an upper bound: see ``clusters_upper_bound``.
+    A launch with clusters fills *clusters* at a time; without them its waves are bounds.
     """
-    size = sm_count * result.blocks_per_sm
-    if not size:
+    own = result.launch.cluster_size
+    size = clusters.count * own if clusters else sm_count * result.blocks_per_sm
+    if not size or not result.launchable:
         return None
+    sure = own == 1 or (clusters is not None and clusters.source is ClusterSource.DRIVER)
     fits = blocks <= size
-    unsure = fits and result.launch.cluster_size > 1
-    return Waves(blocks=blocks, wave_size=size, cooperative=None if unsure else fits)
-
-
-def clusters_upper_bound(result: Occupancy, sm_count: int) -> int:
-    """Return the most clusters that can be resident: an upper bound, not a prediction.
-
-    A cluster stays inside one group of multiprocessors (GPC), and groups differ in size from
-    chip to chip. Only ``cudaOccupancyMaxActiveClusters`` on the device knows the true count.
-    """
-    return sm_count * result.blocks_per_sm // result.launch.cluster_size
+    return Waves(
+        blocks=blocks,
+        wave_size=size,
+        sm_count=sm_count,
+        cooperative=fits if sure or not fits else None,
+        bound=own > 1 and (clusters is None or clusters.source is ClusterSource.BOUND),
+    )

@@ -50,4 +50,6 @@ def waves_record(waves: Waves) -> dict[str, Any]:
         "waves": waves.waves,
         "tail_efficiency": waves.tail_efficiency,
         "fits_cooperative": waves.cooperative,
+        "waves_are_bounds": waves.bound,
+        "idle_sms": waves.idle_sms,
     }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.block_sizes import Suggestion
     from gpuadvise.advisor.occupancy.bounds import CompiledBounds
     from gpuadvise.advisor.occupancy.carveout import Carveout
+    from gpuadvise.advisor.occupancy.clusters import Clusters
     from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.cli.blocks import Block
@@ -27,16 +28,19 @@ if TYPE_CHECKING:
 
 
 WAVES = ("wave_size", "waves", "tail_efficiency", "fits_cooperative")
+_MORE_WAVES = ("waves_are_bounds", "idle_sms")
 
 
 def result(case: OccupancyCase) -> dict[str, Any]:
     """Return the whole ``result``."""
     occupancy = case.occupancy
+    waves = waves_record(case.grid) if case.grid else {}
+    clusters = case.clusters and _clusters(case, case.clusters)
     return {
         **record(occupancy),
         "next_steps": [step_record(step) for step in case.next_steps],
-        **(waves_record(case.grid) if case.grid else dict.fromkeys(WAVES)),
-        "clusters_upper_bound": case.clusters,
+        **{name: waves.get(name) for name in WAVES},
+        "clusters_upper_bound": clusters and clusters["upper_bound"],
         "runtime_error": occupancy.fault and _failure(occupancy.fault),
         "fixes": [fix.how for fix in case.fixes],
         "warps_per_block": occupancy.warps_per_block,
@@ -50,6 +54,8 @@ def result(case: OccupancyCase) -> dict[str, Any]:
         "extrapolated": case.device.extrapolated,
         "chosen_block": occupancy.launch.threads if case.chosen_block else None,
         "carveout": case.carveout and _carveout(case.carveout),
+        "clusters": clusters,
+        **{name: waves.get(name) for name in _MORE_WAVES},
     }
 
 
@@ -123,6 +129,19 @@ def _carveout(carveout: Carveout) -> dict[str, Any]:
     }
 
 
+def _clusters(case: OccupancyCase, clusters: Clusters) -> dict[str, Any]:
+    from gpuadvise.advisor.occupancy.clusters import blocks_in_clusters, clusters_upper_bound
+
+    blocks, size = case.occupancy.blocks_per_sm, case.occupancy.launch.cluster_size
+    return {
+        "count": clusters.count,
+        "source": clusters.source,
+        "blocks_per_sm": blocks_in_clusters(blocks, case.device.capability),
+        "upper_bound": clusters_upper_bound(blocks, size, case.device),
+        "largest": clusters.largest,
+    }
+
+
 def _bounds(bounds: CompiledBounds, launch: Launch) -> dict[str, Any]:
     return {
         "threads": bounds.threads,
@@ -140,13 +159,18 @@ def answer(request: OccupancyRequest) -> Answer:
         question(request.texts, flag)  # what is wrong with it is said before a GPU is asked
     choice = request.choice()
     launch = question_with_block(request.texts, flag, choice.device.limits)
-    case = examined(choice.device, launch)
-    fields = result(case)
-    check = None
-    if request.driver_check:
-        from gpuadvise.cli.occupancy.driver_check import driver_check
+    case, check, remarks = examined(choice.device, launch), None, choice.notes
+    if request.driver_check or (case.clusters and choice.gpu):
+        from gpuadvise.cli.occupancy.driver_check import driver_check, of_driver, trusted_clusters
 
-        check = fields["driver_check"] = driver_check(choice)
+        driver = of_driver(choice, case.occupancy, always=request.driver_check)
+        clusters, said = trusted_clusters(driver, case.occupancy)
+        case, remarks = examined(choice.device, launch, clusters), (*remarks, *said)
+        if request.driver_check:
+            check = driver_check(choice, case.occupancy, driver)
+    fields = result(case)
+    if check is not None:
+        fields["driver_check"] = check
 
     def blocks() -> Sequence[Block]:
         from gpuadvise.cli.occupancy.text import screen
@@ -161,7 +185,7 @@ def answer(request: OccupancyRequest) -> Answer:
         result=fields,
         blocks=blocks,
         rows=[flat(fields)] if request.output.format == Format.CSV else None,
-        notes=choice.notes,
+        notes=remarks,
         failed=notes,
         exit=code,
     )

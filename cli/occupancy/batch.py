@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.occupancy.batch import BatchModel
+from gpuadvise.advisor.occupancy.clusters import clusters_upper_bound, resident_clusters
 from gpuadvise.advisor.occupancy.grid import Waves
 from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_share
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.device import Device
     from gpuadvise.cli.occupancy.batch_input import BatchRow
     from gpuadvise.cli.occupancy.request import OccupancyRequest
 
@@ -113,6 +115,7 @@ class BatchSession:
         self._write: Writer
         self._engine = lru_cache(maxsize=256)(self._chosen)
         self._has_grid = any(request.texts[key] is not None for key in _GRID)
+        self._has_clusters = request.texts["cluster"] is not None
         self._answers = self._bad = self._below = 0
 
     def answer(self, number: int, line: bytes | None) -> str:
@@ -172,6 +175,7 @@ class BatchSession:
         note(*_unread(columns))
         self._read, self._write = read, writer(self._format(Format.CSV))
         self._has_grid = any(key in given for key in _GRID)
+        self._has_clusters = "cluster" in given
         return ""
 
     def _format(self, own: Format) -> str:
@@ -187,14 +191,18 @@ class BatchSession:
         values.pop("dynamic_per_thread", None)
         record = engine[0].record(**values)
         self._answers += 1
+        size = math.prod(values.get("cluster_dim", (1, 1, 1)))
         if self._has_grid or "grid_dim" in values:
-            record.update(_waves(record, values, engine[1]))
+            record.update(_waves(record, values, size, engine[1]))
+        if self._has_clusters or size > 1:
+            blocks = record["blocks_per_sm"]
+            record["clusters_upper_bound"] = clusters_upper_bound(blocks, size, engine[1])
         if record["occupancy"] < self._threshold:
             self._below += 1
         return self._write(row.kept, record)
 
-    def _chosen(self, *texts: tuple[str, str]) -> tuple[BatchModel, int | None] | BadInput:
-        """Return the model and the SMs of the device that a line names, or the options.
+    def _chosen(self, *texts: tuple[str, str]) -> tuple[BatchModel, Device] | BadInput:
+        """Return the model and the device that a line names, or the options.
 
         An error is returned, for it is remembered like a device: finding the nearest names is
         slow. Raises it where the options are wrong.
@@ -206,7 +214,7 @@ class BatchSession:
                 raise
             return BadInput(f"{error.message} {error.hint}")
         note(*choice.notes)
-        return BatchModel(choice.device.limits), choice.device.sm_count
+        return BatchModel(choice.device.limits), choice.device
 
 
 def _of_line(gpu: str | None = None, cc: str | None = None) -> Choice:
@@ -220,10 +228,16 @@ def _unread(columns: Iterable[str]) -> list[str]:
     ]
 
 
-def _waves(record: Mapping[str, Any], values: Mapping[str, Any], sms: int | None) -> dict[str, Any]:
-    size = (sms or 0) * record["blocks_per_sm"]
-    grid = values.get("grid_dim")
-    if not size or grid is None:
+def _waves(
+    record: Mapping[str, Any], values: Mapping[str, Any], size: int, device: Device
+) -> dict[str, Any]:
+    """Return the waves of a grid in clusters of *size* blocks, 1 without clusters."""
+    blocks, grid = record["blocks_per_sm"], values.get("grid_dim")
+    clusters = resident_clusters(blocks, size, device)
+    wave = clusters.count * size if clusters else (device.sm_count or 0) * blocks
+    if not wave or grid is None:
         return _NO_GRID
-    waves = Waves(blocks=math.prod(grid), wave_size=size, cooperative=False)
-    return {"waves": waves.waves, "tail_efficiency": waves.tail_efficiency}
+    filled = Waves(
+        blocks=math.prod(grid), wave_size=wave, sm_count=device.sm_count or 0, cooperative=None
+    )
+    return {"waves": filled.waves, "tail_efficiency": filled.tail_efficiency}

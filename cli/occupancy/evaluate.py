@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.block_sizes import Suggestion
     from gpuadvise.advisor.occupancy.bounds import CompiledBounds
     from gpuadvise.advisor.occupancy.carveout import Carveout
+    from gpuadvise.advisor.occupancy.clusters import Clusters
     from gpuadvise.advisor.occupancy.fixes import LaunchFix
     from gpuadvise.advisor.occupancy.grid import Waves
     from gpuadvise.advisor.occupancy.next_steps import Headroom, NextStep
@@ -35,15 +36,21 @@ class OccupancyCase:
     suggestion: Suggestion | None
     bounds: CompiledBounds | None
     grid: Waves | None
-    clusters: int | None  # upper bound
+    clusters: Clusters | None
     carveout: Carveout | None
     elements: int | None
     chosen_block: bool
 
 
-def examined(device: Device, request: LaunchRequest) -> OccupancyCase:
-    """Return what is known of *request* on *device*; what nobody asked about is not imported."""
+def examined(
+    device: Device, request: LaunchRequest, of_driver: Clusters | None = None
+) -> OccupancyCase:
+    """Return what is known of *request* on *device*; what nobody asked about is not imported.
+
+    *of_driver* are the clusters that the live driver counts.
+    """
     answer = occupancy(device.limits, request.launch)
+    clusters = of_driver or _clusters(device, answer)
     return OccupancyCase(
         device=device,
         occupancy=answer,
@@ -52,8 +59,8 @@ def examined(device: Device, request: LaunchRequest) -> OccupancyCase:
         room=headroom(answer),
         suggestion=suggest_block(device.limits, request.launch),
         bounds=_bounds(device, request),
-        grid=_grid(device, answer),
-        clusters=_clusters(device, answer),
+        grid=_grid(device, answer, clusters),
+        clusters=clusters,
         carveout=carveout(answer),
         elements=request.elements,
         chosen_block=request.chosen_block,
@@ -77,18 +84,18 @@ def _bounds(device: Device, request: LaunchRequest) -> CompiledBounds | None:
     return launch_bounds(device.limits, threads, request.min_blocks)
 
 
-def _grid(device: Device, occupancy: Occupancy) -> Waves | None:
+def _grid(device: Device, occupancy: Occupancy, clusters: Clusters | None) -> Waves | None:
     grid = occupancy.launch.grid_dim
     if grid is None or device.sm_count is None:
         return None
     from gpuadvise.advisor.occupancy.grid import waves
 
-    return waves(occupancy, device.sm_count, math.prod(grid))
+    return waves(occupancy, device.sm_count, math.prod(grid), clusters)
 
 
-def _clusters(device: Device, occupancy: Occupancy) -> int | None:
-    if occupancy.launch.cluster_size == 1 or device.sm_count is None:
+def _clusters(device: Device, occupancy: Occupancy) -> Clusters | None:
+    if occupancy.launch.cluster_size == 1:
         return None
-    from gpuadvise.advisor.occupancy.grid import clusters_upper_bound
+    from gpuadvise.advisor.occupancy.clusters import resident_clusters
 
-    return clusters_upper_bound(occupancy, device.sm_count)
+    return resident_clusters(occupancy.blocks_per_sm, occupancy.launch.cluster_size, device)

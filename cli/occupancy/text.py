@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from gpuadvise.advisor.limits import SharedMode
 from gpuadvise.advisor.occupancy.answer import Resource
@@ -84,15 +84,19 @@ def _enough(case: OccupancyCase) -> Iterator[str]:
 def _grid(case: OccupancyCase) -> Iterator[str]:
     grid, sms = case.grid, case.device.sm_count
     if grid:
-        least, most = ("at least ", "up to ") if case.clusters is not None else ("", "")
+        least, most = ("at least ", "up to ") if grid.bound else ("", "")
         of = f" for {case.elements:,} elements" if case.elements else ""
         yield (
             f"Grid: {plural(grid.blocks, 'block')}{of} in {least}{_waves(grid.waves)} waves of "
-            f"{most}{grid.wave_size:,}; tail efficiency {show_share(grid.tail_efficiency)}."
+            f"{most}{grid.wave_size:,}; tail efficiency {show_share(grid.tail_efficiency)}"
+            f"{' if so many fit' if grid.bound else ''}."
             f"{' All are resident at once.' if grid.cooperative else ''}"
         )
-        if sms and grid.blocks < sms:
-            yield f"{sms - grid.blocks:,} of {plural(sms, 'SM')} get no block of this grid."
+        if sms and grid.idle_sms:
+            if case.clusters is None:
+                yield f"{grid.idle_sms:,} of {plural(sms, 'SM')} get no block of this grid."
+            else:
+                yield f"At least {grid.idle_sms:,} of {plural(sms, 'SM')} hold no block at any time."
     elif case.occupancy.launch.grid_dim and sms is None:
         yield "Waves need the number of SMs: name a GPU with --gpu instead of --cc."
 
@@ -132,12 +136,38 @@ def _bounds(case: OccupancyCase) -> Iterator[str]:
 
 
 def _cluster(case: OccupancyCase) -> Iterator[str]:
-    if case.clusters is not None and case.occupancy.launchable:
+    clusters, found = case.clusters, case.occupancy
+    if clusters is None or not found.launchable:
+        return
+    from gpuadvise.advisor.occupancy.clusters import ClusterSource, blocks_in_clusters
+
+    most = blocks_in_clusters(found.blocks_per_sm, case.device.capability)
+    if most < found.blocks_per_sm:
         yield (
-            f"At most {case.clusters:,} clusters are resident: an upper bound, since a cluster "
-            "stays in one GPC and their sizes differ from chip to chip; "
-            "cudaOccupancyMaxActiveClusters tells on the device."
+            f"Of a launch with clusters an SM holds {most} blocks at most, not "
+            f"{found.blocks_per_sm} (measured on an H200): {most * found.warps_per_block} warps."
         )
+    resident = plural(clusters.count, "cluster")
+    match clusters.source:
+        case ClusterSource.DRIVER:
+            yield (
+                f"{resident} at a time on this GPU, by its driver; a cluster of this kernel can have "
+                f"{clusters.largest} blocks."
+            )
+        case ClusterSource.MEASURED:
+            yield (
+                f"{resident} at a time on the one that was measured: a cluster stays in one GPC, "
+                "and their sizes differ from chip to chip; cudaOccupancyMaxActiveClusters tells on "
+                "the device."
+            )
+        case ClusterSource.BOUND:
+            yield (
+                f"At most {resident} at a time: an upper bound, since a cluster stays in one GPC and "
+                "their sizes differ from chip to chip; cudaOccupancyMaxActiveClusters tells on the "
+                "device."
+            )
+        case other:
+            assert_never(other)
 
 
 def _caveat(case: OccupancyCase) -> Iterator[str]:

@@ -72,13 +72,65 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 
 int cuGetErrorName(int code, const char **name) {
-    *name = code == 201 ? "CUDA_ERROR_INVALID_CONTEXT" : NULL;
+    *name = code == 201 ? "CUDA_ERROR_INVALID_CONTEXT"
+          : code == 912 ? "CUDA_ERROR_INVALID_CLUSTER_SIZE" : NULL;
     return *name ? OK : INVALID_VALUE;
 }
 /* With the mood "two" the GPUs reach each other's memory; atomics need a link of their own. */
 int cuDeviceGetP2PAttribute(int *value, int attribute, int from, int to) {
     if (from == to) return 101;
     *value = attribute == 2 ? 1 : mood("linked");
+    return OK;
+}
+
+/* A context, and kernels of the registers that their text allows (.maxnreg); occupancy by registers
+ * and warps alone. With the mood "lumpy" a sixth of the clusters find no group of SMs. */
+typedef struct { unsigned grid[3], block[3], shared; void *stream;
+                 struct { int id; unsigned pad, value[16]; } *attributes; unsigned count; } Config;
+static int registers, nonportable;
+
+int cuDevicePrimaryCtxRetain(void **context, int device) { *context = &registers; return device; }
+int cuCtxSetCurrent(void *context) { return context ? OK : INVALID_VALUE; }
+int cuModuleLoadData(void **module, const char *text) {
+    const char *cap = strstr(text, ".maxnreg ");
+    registers = cap ? atoi(cap + 9) : 16;
+    if (mood("greedy")) registers = 200;
+    *module = &registers;
+    return mood("nojit") ? 218 : OK;
+}
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+    *function = module;
+    return strcmp(name, "kernel") ? NOT_FOUND : OK;
+}
+int cuFuncGetAttribute(int *value, int attribute, void *function) {
+    *value = attribute == 4 ? *(int *)function : 0;
+    return OK;
+}
+int cuFuncSetAttribute(void *function, int attribute, int value) {
+    (void)function;
+    if (attribute == 14) nonportable = value;
+    return attribute == 8 && value > 232448 ? INVALID_VALUE : OK;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t shared) {
+    int warps = (threads + 31) / 32, held = 65536 / 4 / (32 * ((*(int *)function + 7) / 8 * 8)) * 4;
+    *blocks = (held < 64 ? held : 64) / warps;
+    if (*blocks > 32) *blocks = 32;
+    if (shared && (int)(233472 / (shared + 1024)) < *blocks) *blocks = 233472 / (shared + 1024);
+    return OK;
+}
+int cuOccupancyMaxPotentialClusterSize(int *size, void *function, const Config *config) {
+    (void)function;
+    *size = nonportable ? 16 : 8;
+    return config->count ? INVALID_VALUE : OK;
+}
+int cuOccupancyMaxActiveClusters(int *clusters, void *function, const Config *config) {
+    int blocks, size;
+    if (config->count != 1 || config->attributes->id != 4) return INVALID_VALUE;
+    size = config->attributes->value[0] * config->attributes->value[1] * config->attributes->value[2];
+    if (size > (nonportable ? 16 : 8)) return 912;
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, config->block[0], config->shared);
+    *clusters = 132 * (blocks < 8 ? blocks : 8) / size;
+    if (mood("lumpy")) *clusters -= *clusters / 6;
     return OK;
 }
 

@@ -61,7 +61,7 @@ def test_attribute_numbers_are_those_of_the_bindings() -> None:
 
 
 def test_a_library_that_cannot_be_loaded_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "_LIBRARY", "libnowhere.so.1")
+    monkeypatch.setattr(driver, "LIBRARY", "libnowhere.so.1")
     problem = driver.report().problem
     assert problem is not None
     assert problem.startswith("The CUDA driver's library cannot be loaded: ")
@@ -70,7 +70,7 @@ def test_a_library_that_cannot_be_loaded_is_one_sentence(monkeypatch: pytest.Mon
 def test_a_function_that_the_driver_lacks_is_one_sentence(
     moods, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver, "_LIBRARY", "libc.so.6")
+    monkeypatch.setattr(driver, "LIBRARY", "libc.so.6")
     problem = driver.report().problem
     assert problem == (
         "The CUDA driver does not start: the driver has no function cuDriverGetVersion."
