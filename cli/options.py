@@ -205,7 +205,9 @@ _TRANSFERS = {
     "engines": Option("N", "Copy engines: asyncEngineCount.", v.whole(0, 16)),
     "ideal": Option("", "As the guide assumes: no latencies, no costs."),
     "from_timeline": Option("FILE", "Sizes, times and rates of a recorded run: see timeline."),
-    "calibration": Option("FILE", "Saved `measure` of this machine (JSON)."),
+    "calibration": Option(
+        "FILE", "Saved `measure` of this machine (JSON); none: not what `measure --save` kept."
+    ),
 }  # fmt: skip
 _SCALING = {
     "parallel": Option(
@@ -283,6 +285,7 @@ _MACHINE = {
     "with_ids": Option("", "Leave UUIDs, PCI addresses and paths in."),
     "watch": Option("TIME", "Ask again after this time, again and again: 2s.", v.seconds),
     "quick": Option("", "Fewer sizes, at most 5 s."),
+    "save": Option("", "Keep the result for this GPU: other commands use it, and say so."),
 }  # fmt: skip
 _SEVERAL = {
     "sweep": Option("WHAT", "Vary one figure."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.backends.readings import NvmlGpu, NvmlReport
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.telemetry import IDLE_REASON, Process, ProcessKind, Telemetry
+from gpuadvise.advisor.topology import Topology
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +72,13 @@ def _gpu(index: int, gpu: Element) -> NvmlGpu:
         pcie_lanes=now.pcie_lanes_max,
         power_limit_watts=now.power_limit_watts,
         ecc=now.ecc_enabled,
+        minor=_whole(gpu, "minor_number"),
         mig_enabled=_is(gpu, "mig_mode/current_mig", "Enabled"),
+        topology=Topology(
+            pcie_own_generation=_whole(gpu, f"{_LINK}/pcie_gen/max_device_link_gen"),
+            pcie_slot_generation=_whole(gpu, f"{_LINK}/pcie_gen/max_host_link_gen"),
+            reasons={"nvlinks": _ABSENT},
+        ),
         telemetry=now,
     )
 
@@ -104,6 +111,10 @@ def _scaled(scale: int, *paths: str) -> Callable[[Element], int | None]:
     return read
 
 
+def _whole(gpu: Element, path: str) -> int | None:
+    return _scaled(1, path)(gpu)
+
+
 def _share(path: str) -> Callable[[Element], float | None]:
     def read(gpu: Element) -> float | None:
         number = _number(gpu, path)
@@ -125,16 +136,16 @@ def _flag(path: str, word: str) -> Callable[[Element], bool | None]:
     return lambda gpu: _is(gpu, path, word)
 
 
-def _errors(kind: str) -> Callable[[Element], int | None]:
-    """Return a reader of the volatile errors of a *kind*, summed over the memories listed."""
+def _errors(counter: str, kind: str) -> Callable[[Element], int | None]:
+    """Return a reader of a *counter*'s errors of a *kind*, summed over the memories listed."""
 
     def read(gpu: Element) -> int | None:
-        volatile = gpu.find("ecc_errors/volatile")
-        if volatile is None:
+        counted = gpu.find(f"ecc_errors/{counter}")
+        if counted is None:
             return None
         counts = [
-            _number(volatile, memory.tag)
-            for memory in volatile
+            _number(counted, memory.tag)
+            for memory in counted
             if memory.tag.split("_")[-1] == kind or f"_{kind}_" in memory.tag
         ]
         known = [int(count) for count in counts if count is not None]
@@ -154,6 +165,30 @@ def _clock_events(gpu: Element) -> tuple[str, ...] | None:
                 if (reason.text or "").strip() == "Active"
             )
     return None
+
+
+# Policies as NVML names them, and the counters of each.
+_COUNTERS = {
+    "power": ("sw_power_cap",),
+    "heat": ("sw_therm_slowdown", "hw_therm_slowdown"),
+    "synchronised boost": ("sync_boost",),
+}
+_MICROSECOND = 1e-6
+
+
+def _held_back(gpu: Element) -> dict[str, float]:
+    counted = gpu.find("clocks_event_reasons_counters")
+    if counted is None:
+        return {}
+    times = {
+        policy: [_number(counted, f"{counted.tag}_{name}") for name in names]
+        for policy, names in _COUNTERS.items()
+    }
+    return {
+        policy: round(sum(known) * _MICROSECOND, 6)
+        for policy, values in times.items()
+        if (known := [value for value in values if value is not None])
+    }
 
 
 def _processes(gpu: Element) -> tuple[Process, ...] | None:
@@ -185,6 +220,7 @@ def _performance_state(gpu: Element) -> int | None:
 
 
 _LINK = "pci/pci_gpu_link_info"
+_RETIRED = "retired_pages"
 _READINGS: dict[str, Callable[[Element], object]] = {
     "sm_clock_hz": _scaled(_MHZ, "clocks/sm_clock"),
     "sm_clock_max_hz": _scaled(_MHZ, "max_clocks/sm_clock"),
@@ -202,7 +238,17 @@ _READINGS: dict[str, Callable[[Element], object]] = {
         "power_readings/enforced_power_limit",
         "power_readings/power_limit",
     ),
+    "power_limit_default_watts": _watts(
+        "gpu_power_readings/default_power_limit", "power_readings/default_power_limit"
+    ),
+    "power_limit_min_watts": _watts(
+        "gpu_power_readings/min_power_limit", "power_readings/min_power_limit"
+    ),
+    "power_limit_max_watts": _watts(
+        "gpu_power_readings/max_power_limit", "power_readings/max_power_limit"
+    ),
     "temperature_celsius": _scaled(1, "temperature/gpu_temp"),
+    "memory_temperature_celsius": _scaled(1, "temperature/memory_temp"),
     "temperature_slowdown_celsius": _scaled(1, "temperature/gpu_temp_slow_threshold"),
     "temperature_shutdown_celsius": _scaled(1, "temperature/gpu_temp_max_threshold"),
     "gpu_utilisation": _share("utilization/gpu_util"),
@@ -217,10 +263,20 @@ _READINGS: dict[str, Callable[[Element], object]] = {
     "pcie_lanes_max": _scaled(1, f"{_LINK}/link_widths/max_link_width"),
     "ecc_enabled": _flag("ecc_mode/current_ecc", "Enabled"),
     "ecc_enabled_after_reboot": _flag("ecc_mode/pending_ecc", "Enabled"),
-    "ecc_corrected": _errors("correctable"),
-    "ecc_uncorrected": _errors("uncorrectable"),
+    "ecc_corrected": _errors("volatile", "correctable"),
+    "ecc_uncorrected": _errors("volatile", "uncorrectable"),
+    "ecc_corrected_lifetime": _errors("aggregate", "correctable"),
+    "ecc_uncorrected_lifetime": _errors("aggregate", "uncorrectable"),
+    "rows_remapped_corrected": _scaled(1, "remapped_rows/remapped_row_corr"),
+    "rows_remapped_uncorrected": _scaled(1, "remapped_rows/remapped_row_unc"),
+    "pages_retired_single_bit": _scaled(
+        1, f"{_RETIRED}/multiple_single_bit_retirement/retired_count"
+    ),
+    "pages_retired_double_bit": _scaled(1, f"{_RETIRED}/double_bit_retirement/retired_count"),
+    "page_retirement_pending": _flag(f"{_RETIRED}/pending_retirement", "Yes"),
     "row_remap_pending": _flag("remapped_rows/remapped_row_pending", "Yes"),
     "row_remap_failed": _flag("remapped_rows/remapped_row_failure", "Yes"),
+    "clock_limit_seconds": _held_back,
     "persistence_mode": _flag("persistence_mode", "Enabled"),
     "compute_mode": _compute_mode,
     "processes": _processes,

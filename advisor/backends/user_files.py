@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
 
+    from gpuadvise.advisor.calibration import Calibration
     from gpuadvise.advisor.gpu import Machine
     from gpuadvise.advisor.transfers.links import LinkModel
 
@@ -93,6 +94,30 @@ def read_calibration(path: str) -> LinkModel:
         return link_model_from_json(data)
     except BadInput as error:
         raise BadInput(f"{quoted(path)}: {error.message}", hint=error.hint) from None
+
+
+def read_measurement(path: str) -> Calibration:
+    """Return what the JSON file *path* (an answer of ``measure``; ``-``: stdin) says was reached.
+
+    Raises BadInput that names the file.
+    """
+    from gpuadvise.advisor.calibration import from_json
+
+    content = read_small(path, largest=_LARGEST_BYTES)
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        raise BadInput(f"{quoted(path)} is not JSON.") from None
+    try:
+        found = from_json(document.get("result") if isinstance(document, dict) else None)
+    except BadInput as error:
+        raise BadInput(f"{quoted(path)}: {error.message}", hint=error.hint) from None
+    if found.memory_bandwidth is None and not found.peaks:
+        raise BadInput(
+            f"{quoted(path)} tells no memory bandwidth and no peaks.",
+            hint="Save them with: gpuadvise measure bandwidth --format json, or kernel-rate.",
+        )
+    return found
 
 
 def _parameters(document: Any) -> Any:

@@ -10,6 +10,8 @@ from gpuadvise.cli import options
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.bandwidth.answer import BandwidthCase, blocks, input_record, result
 from gpuadvise.cli.bandwidth.request import device_peak, traffic, typed_peak
+from gpuadvise.cli.calibration import NONE, Measured
+from gpuadvise.cli.calibration import measured as saved_or_none
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit, fails_under
@@ -59,15 +61,19 @@ def command(
     link = options.read("pcie", pcie)
     typed = _typed(clock, bus, data_rate)
     notes: Sequence[str] = ()
+    stored = Measured()
     if typed is None:
         choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
         chosen, peak, notes = choice.device, device_peak(choice.device), choice.notes
+        stored = saved_or_none(NONE if calibration else None, choice)
     elif (gpu, cc, device, snapshot) == (None, None, None, None):
         chosen, peak = None, typed
     else:
         raise BadInput("--memory-clock and --bus stand for a device: name none beside them.")
-    measured = None if calibration is None else _measured(calibration)
-    case = BandwidthCase(device=chosen, peak=peak, traffic=moved, measured=measured, slot=link)
+    links = stored.links
+    if calibration is not None and calibration != NONE:
+        links = _measured(calibration)
+    case = BandwidthCase(device=chosen, peak=peak, traffic=moved, measured=links, slot=link)
     code, below = fails_under("of the theoretical bandwidth", case.ratio, least)
     answer = Answer(
         command="bandwidth",
@@ -75,7 +81,7 @@ def command(
         input=input_record(case),
         result=result(case),
         blocks=lambda: blocks(case),
-        notes=notes,
+        notes=(*notes, *(stored.notes if links else ())),
         failed=below,
         exit=code,
     )

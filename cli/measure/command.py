@@ -19,7 +19,7 @@ from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import FormatName, Get, Live, pick
+from gpuadvise.cli.options import FormatName, Get, Live, Text, pick, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.measure.subject import Measured, Subject
 
-SUBJECTS = ("copies", "access", "overlap", "kernel-rate")
+SUBJECTS = ("copies", "access", "bandwidth", "overlap", "kernel-rate", "p2p")
 EXAMPLES = """\
   gpuadvise measure copies --quick
   gpuadvise measure copies --json > box.json  # for: overlap --calibration
+  gpuadvise measure bandwidth --word 16 --save
+  gpuadvise measure p2p
   gpuadvise measure overlap --get median_error"""
 
 
@@ -46,6 +48,8 @@ def command(
         ),
     ],
     quick: Annotated[bool, pick("quick")] = False,
+    word: Annotated[Text, pick("word", "Of bandwidth: words of 4, 8 or 16 bytes alone.")] = None,
+    save: Annotated[bool, pick("save")] = False,
     device: Live = None,
     format: FormatName = Format.TEXT,
     get: Get = None,
@@ -53,7 +57,9 @@ def command(
     """Measure SUBJECT on a live GPU and compare with what is expected."""
     from gpuadvise.advisor.backends.measure.session import Session
 
-    chosen = _subject(subject)
+    chosen = _subject(subject, _word(subject, word))
+    if save and not chosen.kept:
+        raise BadInput(f"--save: {subject} measures nothing that other commands use.")
     gpu = _live(device)
     with Session(_ordinal(gpu)) as session:
         collected = _collected(chosen, session, quick)
@@ -61,21 +67,46 @@ def command(
             return _nothing(session, collected)
         found, collected = _calibrated(chosen, session, gpu, collected, quick)
     stopped = _stopped(collected)
+    kept = _kept(gpu, found) if save else ()
     answer = Answer(
         command="measure",
         device=device_block(gpu.device),
-        input={"subject": subject, "quick": quick},
+        input={"subject": subject, "quick": quick, "word": _word(subject, word), "save": save},
         result={"partial": collected.partial, "stopped": stopped, **found.summary,
                 "rows": list(found.rows)},
         rows=found.rows,
         blocks=lambda: _blocks(gpu, found, stopped),
-        notes=(*_neighbours(gpu), *_left_out(chosen, collected, quick)),
+        notes=(*_neighbours(gpu), *_left_out(chosen, collected, quick), *kept),
         exit=_exit(collected),
     )  # fmt: skip
     return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
-def _subject(name: str) -> Subject:
+def _word(subject: str, text: str | None) -> int | None:
+    """Return the bytes of ``--word``; raises BadInput where there are no such words."""
+    if text is None:
+        return None
+    from gpuadvise.advisor.backends.measure.bandwidth import WORDS
+
+    size: int = read("word", text)
+    if size not in WORDS or subject != "bandwidth":
+        raise BadInput("--word takes 4, 8 or 16, and only bandwidth has words.")
+    return size
+
+
+def _kept(gpu: Gpu, found: Measured) -> tuple[str, ...]:
+    """Save what *found* says of *gpu* and return a note that says where."""
+    from gpuadvise.advisor.backends.calibration_file import save, today
+    from gpuadvise.advisor.calibration import from_json
+
+    calibration = from_json(dict(found.summary))
+    if calibration.links is None and not calibration.memory_bandwidth and not calibration.peaks:
+        return ("Nothing was saved: the measurement is not complete.",)
+    whole = replace(calibration, gpu=gpu.device.name, measured=today())
+    return (f"Saved for this GPU in {save(gpu.identity, whole)}.",)
+
+
+def _subject(name: str, word: int | None) -> Subject:
     match name:
         case "copies":
             from gpuadvise.cli.measure.copies import COPIES
@@ -89,6 +120,14 @@ def _subject(name: str) -> Subject:
             from gpuadvise.cli.measure.overlap import OVERLAP
 
             return OVERLAP
+        case "bandwidth":
+            from gpuadvise.cli.measure.bandwidth import bandwidth
+
+            return bandwidth(word)
+        case "p2p":
+            from gpuadvise.cli.measure.peers import PEERS
+
+            return PEERS
         case "kernel-rate":
             from gpuadvise.cli.measure.rate import RATES
 
@@ -159,7 +198,7 @@ def _nothing(session: Session, collected: Collected[Any]) -> Exit:
 
 def _left_out(subject: Subject, collected: Collected[Any], quick: bool) -> tuple[str, ...]:
     left = subject.count(quick) - len(collected.items)
-    if collected.partial or not left:
+    if collected.partial or not left or not subject.needs_memory:
         return ()
     return (f"{plural(left, 'measurement')} left out: they need more free device memory.",)
 

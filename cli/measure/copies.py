@@ -130,7 +130,7 @@ def _calibration(model: LinkModel) -> list[Block]:
     slowdown = Cell(f"{model.duplex_slowdown:.3f} times as long")
     rows.append(Fact(label="both directions at once", value=slowdown))
     return [
-        Heading("Calibration (save with --format json, use with --calibration)"),
+        Heading("Calibration (--save keeps it for this GPU)"),
         LabelledFacts(tuple(rows)),
     ]
 
@@ -140,4 +140,5 @@ COPIES = Subject(
     count=_count,
     label=_label,
     measured=measured_copies,
+    kept=True,
 )

@@ -27,13 +27,15 @@ def measured_rate(
 ) -> Measured:
     """Return the answer that *rates* give."""
     rows = [_row(rate, device) for rate in rates]
-    return Measured(rows=rows, blocks=lambda: _blocks(rates, rows))
+    peaks = {rate.dtype: rate.rate for rate in rates}
+    return Measured(rows=rows, summary={"peaks": peaks}, blocks=lambda: _blocks(rates, rows))
 
 
 def _row(rate: Rate, device: Device) -> dict[str, Any]:
     expected = device.peaks.get(rate.dtype)
     return {
         "dtype": rate.dtype,
+        "instruction": rate.instruction,
         "operations": rate.operations,
         **sample_fields(rate.seconds),
         "rate": rate.rate,
@@ -43,10 +45,10 @@ def _row(rate: Rate, device: Device) -> dict[str, Any]:
 
 
 def _blocks(rates: Sequence[Rate], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    columns = ("type", "attained", "spread", "peak", "reached")
+    columns = ("type", "by", "attained", "spread", "peak", "reached")
     return [
         Table(
-            columns=tuple(Column(title, right=title != "type") for title in columns),
+            columns=tuple(Column(title, right=title not in ("type", "by")) for title in columns),
             rows=tuple(_cells(rate, row) for rate, row in zip(rates, rows, strict=True)),
         )
     ]
@@ -55,6 +57,7 @@ def _blocks(rates: Sequence[Rate], rows: Sequence[dict[str, Any]]) -> Sequence[B
 def _cells(rate: Rate, row: dict[str, Any]) -> tuple[Cell, ...]:
     return (
         Cell(row["dtype"]),
+        Cell(rate.instruction),
         Cell(show_flops(row["rate"])),
         spread_cell(rate.seconds),
         Cell(show_flops(row["expected"]) if row["expected"] else ""),
@@ -62,9 +65,14 @@ def _cells(rate: Rate, row: dict[str, Any]) -> tuple[Cell, ...]:
     )
 
 
+# The most tensor types that one capability has.
+_TENSOR_TYPES = 6
+
 RATES = Subject(
     run=lambda session, quick: measure_rates(session, quick=quick),
-    count=lambda quick: len(TYPES),
+    count=lambda quick: len(TYPES) + _TENSOR_TYPES,
     label=lambda rate: rate.dtype,
     measured=measured_rate,
+    kept=True,
+    needs_memory=False,
 )

@@ -35,13 +35,16 @@ class Subject:
 
     ``run`` yields measurements from a session (second argument: quick), ``count`` tells how
     many at most, ``label`` names one for the progress bar, ``found`` makes an answer of one or
-    more of them (its session is None once the device failed; last argument: quick).
+    more of them (its session is None once the device failed; last argument: quick). *kept*: the
+    answer's summary holds what ``--save`` can keep.
     """
 
     run: Callable[[Session, bool], Iterator[Any]]
     count: Callable[[bool], int]
     label: Callable[[Any], str]
     measured: Callable[[Session | None, Device, Sequence[Any], bool], Measured]
+    kept: bool = False
+    needs_memory: bool = True  # what is left out of `count` lacked it
 
 
 def sample_fields(sample: Sample) -> dict[str, float | int]:

@@ -11,6 +11,7 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.transfers.codegen import Language, skeleton
 from gpuadvise.advisor.transfers.overlap import MOST_STREAMS, break_even_bytes, overlap
 from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.calibration import NONE, measured
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
@@ -90,7 +91,8 @@ def command(
         choice = Choice(device=timeline.device)
     else:
         choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
-    link = model(choice.device, changes)
+    stored = measured(NONE if changes.link_given else calibration, choice)
+    link = model(choice.device, changes, stored.links)
     traced = None if timeline is None else staged_as_traced(timeline, link)
     if traced is None:
         staged_work = work(h2d=h2d, kernel=kernel, d2h=d2h, pageable=pageable)
@@ -131,7 +133,7 @@ def command(
         result=result(case),
         rows=rows(case),
         blocks=lambda: blocks(case),
-        notes=choice.notes,
+        notes=(*choice.notes, *(stored.notes if stored.links else ())),
         documents={} if case.code is None else {"code": lambda: f"{case.code}\n"},
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))

@@ -14,6 +14,7 @@ from gpuadvise.advisor.transfers.links import (
 )
 from gpuadvise.advisor.transfers.pipeline import StagedWork
 from gpuadvise.advisor.values import CopyAmount, seconds
+from gpuadvise.cli.calibration import NONE
 from gpuadvise.cli.options import named, read
 from gpuadvise.cli.progress import Progress
 
@@ -52,7 +53,7 @@ class Changes:
     @property
     def link_given(self) -> bool:
         """Whether the options give the rates of the link."""
-        return (self.pcie, self.rate, self.calibration) != (None, None, None)
+        return any((self.pcie, self.rate, self.calibration not in (None, NONE)))
 
 
 def work(*, h2d: str | None, kernel: str | None, d2h: str | None, pageable: bool) -> StagedWork:
@@ -105,14 +106,17 @@ def staged_as_traced(timeline: Timeline, link: LinkModel) -> TracedStaging:
     return staging
 
 
-def model(device: Device | None, changes: Changes) -> LinkModel:
-    """Return the link model of *device* or of the calibration, with the changes applied."""
+def model(device: Device | None, changes: Changes, measured: LinkModel | None = None) -> LinkModel:
+    """Return the link model of *device* or of the calibration, with the changes applied.
+
+    *measured* is what was saved for this GPU; what the options give goes before it.
+    """
     if changes.pcie is not None and (changes.rate is not None or changes.calibration is not None):
         raise BadInput("--pcie gives the link's rates: leave out --rate and --calibration.")
-    found = default_link_model(device)
+    found = measured or default_link_model(device)
     if changes.pcie is not None:
         found = _in_slot(found, read("pcie", changes.pcie))
-    if changes.calibration is not None:
+    if changes.calibration not in (None, NONE):
         from gpuadvise.advisor.backends.user_files import read_calibration
 
         found = named("--calibration", read_calibration, changes.calibration)

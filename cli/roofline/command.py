@@ -9,6 +9,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Heading
+from gpuadvise.cli.calibration import measured
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit, fails_under
@@ -35,7 +36,8 @@ EXAMPLES = """\
   gpuadvise roofline --flops 2TFLOP --bytes 1GB --dtype bf16 --get bound
   gpuadvise roofline --flops 1 --bytes 12 --peak 80TFLOP/s --bandwidth 8TB/s
   gpuadvise roofline --describe kernel.toml --plot roofline.svg
-  gpuadvise roofline --ncu report.csv --show"""
+  gpuadvise roofline --ncu report.csv --show
+  gpuadvise roofline --flops 1 --bytes 12 --dtype bf16 --calibration rates.json"""
 
 
 def command(
@@ -50,6 +52,9 @@ def command(
     ncu: Annotated[Text, pick("ncu", "Launches of an Nsight Compute CSV, page raw.")] = None,
     show: Annotated[bool, pick("show", "Draw the chart in the terminal.")] = False,
     plot: Annotated[Text, pick("plot")] = None,
+    calibration: Annotated[
+        Text, pick("calibration", "Roofs that were reached: a saved `measure` (JSON), or none.")
+    ] = None,
     fail_under: Annotated[Text, pick("fail_under")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
@@ -71,6 +76,11 @@ def command(
         if (gpu, cc, device, snapshot) == (None, None, None, None):
             gpu = known_name(report.device)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
+    reached = measured(calibration, choice)
+    if found := reached.calibration:
+        from gpuadvise.advisor.calibration import with_roofs
+
+        choice = choice._replace(device=with_roofs(choice.device, found))
     kernels = [placed(choice.device, workload, given) for workload in workloads]
     if plot is not None:
         from gpuadvise.cli.render.picture import save
@@ -86,7 +96,7 @@ def command(
         result=result(choice.device, kernels),
         rows=rows(kernels),
         blocks=lambda: _blocks(choice.device, kernels, show=show),
-        notes=(*choice.notes, *notes),
+        notes=(*choice.notes, *reached.notes, *notes),
         failed=below,
         exit=code,
     )

@@ -15,6 +15,7 @@ from gpuadvise.cli.schema import bundled
 
 # Recorded on a real H200, idle and during matrix products; the UUID is replaced.
 H200 = str(Path(__file__).parent / "boxes" / "h200.json")
+X2 = str(Path(__file__).parent / "boxes" / "h200-x2.json")
 BUSY = str(Path(__file__).parent / "boxes" / "h200-busy.json")
 
 
@@ -29,7 +30,7 @@ def answer(cli, *args: str, code: int = 0) -> dict:
     return valid(json.loads(ran.out))
 
 
-@pytest.mark.parametrize("box", [H200, BUSY])
+@pytest.mark.parametrize("box", [H200, BUSY, X2])
 def test_a_recording_is_a_valid_answer_and_replays_whole(cli, box: str) -> None:
     recorded = valid(json.loads(Path(box).read_text()))
     again = answer(cli, "--all", "--from", box)
@@ -83,6 +84,15 @@ def test_a_recording_picks_by_device(cli) -> None:
     ran = cli("device", "--from", H200, "--device", "3")
     assert (ran.code, ran.out) == (3, "")
     assert "There are: 0 (NVIDIA H200)." in ran.err
+
+
+def test_two_recorded_gpus_and_what_joins_them(cli, golden) -> None:
+    golden("device-h200-x2.txt", cli("device", "--all", "--from", X2).out)
+    second = answer(cli, "--from", X2, "--device", "1")
+    assert second["nvlink_bandwidth"] == pytest.approx(2 * 18 * 26.562e9)
+    assert second["topology"]["peers"] == [
+        {"index": 0, "path": "NV18", "access": True, "atomics": True, "why_not": None}
+    ]
 
 
 def test_two_gpus_side_by_side(cli, moods, golden) -> None:

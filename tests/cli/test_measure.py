@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from jsonschema import Draft202012Validator
-from simulated_gpu import SimulatedGpu
+from simulated_gpu import PEER_RATE, STAGED_RATE, SimulatedGpu
 
 from gpuadvise.advisor.backends.choose import Choice, Depth
 from gpuadvise.advisor.backends.measure import calls
 from gpuadvise.advisor.catalogue import find
+from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.gpu import Gpu, Identity
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.transfers.links import link_model_from_json
@@ -22,11 +24,12 @@ from gpuadvise.cli.schema import bundled
 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> SimulatedGpu:
-    simulated = SimulatedGpu()
+    simulated = SimulatedGpu(gpus=2)
     monkeypatch.setattr(calls, "driver", lambda: simulated)
     monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.driver", lambda: simulated)
     still = SimpleNamespace(perf_counter=simulated.now)  # the simulated host takes no time
-    monkeypatch.setattr("gpuadvise.advisor.backends.measure.timing.time", still)
+    for module in ("timing", "peers"):
+        monkeypatch.setattr(f"gpuadvise.advisor.backends.measure.{module}.time", still)
     device = find("h200-sxm")
     live = Choice(device=device, gpu=Gpu(device=device, identity=Identity(cuda_index=0)))
     monkeypatch.setattr(command, "choose", lambda **given: live)
@@ -40,7 +43,7 @@ def test_every_subject_answers_in_its_schema(cli, gpu, subject: str) -> None:
     document = json.loads(ran.out)
     Draft202012Validator(json.loads(bundled("measure"))).validate(document)
     assert document["result"]["partial"] is False
-    assert document["input"] == {"subject": subject, "quick": True}
+    assert document["input"] == {"subject": subject, "quick": True, "word": None, "save": False}
 
 
 @pytest.mark.parametrize("subject", command.SUBJECTS)
@@ -64,8 +67,77 @@ def test_overlap_is_set_beside_its_prediction(cli, gpu) -> None:
 
 def test_rows_are_csv(cli, gpu) -> None:
     lines = cli("measure", "kernel-rate", "--quick", "--format", "csv").out.splitlines()
-    assert lines[0].startswith("dtype,operations,seconds")
-    assert len(lines) == 3
+    assert lines[0].startswith("dtype,instruction,operations,seconds")
+    assert [line.split(",")[:2] for line in lines[1:4]] == [
+        ["fp32", "fma"],
+        ["fp64", "fma"],
+        ["fp16_tensor", "wgmma"],
+    ]
+    assert len(lines) == 9
+
+
+def test_words_of_one_size(cli, gpu) -> None:
+    ran = cli("measure", "bandwidth", "--word", "16", "--quick", "--format", "json")
+    rows = json.loads(ran.out)["result"]["rows"]
+    assert [(row["move"], row["word"]) for row in rows] == [
+        ("load", 16),
+        ("store", 16),
+        ("copy", 16),
+    ]
+    assert rows[2]["moved"] == 2 * rows[0]["moved"]
+    for line in ("bandwidth --word 12", "copies --word 16"):
+        assert "--word takes 4, 8 or 16" in cli("measure", *line.split()).err
+
+
+def test_copies_between_gpus(cli, gpu) -> None:
+    rows = json.loads(cli("measure", "p2p", "--quick", "--format", "json").out)["result"]["rows"]
+    ways = [(row["from"], row["to"], row["both_ways"], row["peer_access"]) for row in rows]
+    one_way = [(0, 1, False), (1, 0, False), (0, 1, True)]
+    assert ways == [(*way, access) for access in (False, True) for way in one_way]
+    assert rows[0]["rate"] == pytest.approx(STAGED_RATE, rel=0.01)
+    assert rows[3]["rate"] == pytest.approx(PEER_RATE, rel=0.05)
+    assert rows[5]["rate"] == pytest.approx(2 * PEER_RATE, rel=0.1)
+    assert (rows[0]["expected"], rows[3]["expected"]) == (None, pytest.approx(450e9 * 0.88))
+    assert gpu.live == 0
+
+
+def test_gpus_that_cannot_reach_each_other_are_measured_without(cli, gpu) -> None:
+    gpu.reachable = False
+    out = cli("measure", "p2p", "--quick", "--format", "csv").out
+    assert len(out.splitlines()) == 1 + 3
+
+
+def test_one_gpu_has_nobody_to_copy_to(cli, gpu) -> None:
+    gpu.gpus = 1
+    ran = cli("measure", "p2p")
+    assert (ran.code, ran.out) == (3, "")
+    assert "need two of them; programs started here see 1" in ran.err
+
+
+def test_what_is_saved_is_used_and_said(cli, gpu, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("GPUADVISE_CALIBRATIONS", str(tmp_path / "new" / "kept.json"))
+    for subject in ("copies", "bandwidth", "kernel-rate"):
+        ran = cli("measure", subject, "--quick", "--save")
+        assert ran.code == 0
+        assert "Saved for this GPU in " in ran.err
+    here = live(0)
+    here = here._replace(device=replace(here.device, origin=Origin.LIVE))
+    for module in ("overlap", "bandwidth", "roofline"):
+        monkeypatch.setattr(f"gpuadvise.cli.{module}.command.choose", lambda **given: here)
+    work = ("overlap", "--h2d", "64MiB", "--kernel", "1ms")
+    roof = ("roofline", "--flops", "1TFLOP", "--bytes", "1GB", "--dtype", "bf16")
+    for line in (work, ("bandwidth",), roof):
+        assert "Uses what was measured on this GPU on 20" in cli(*line).err
+        assert cli(*line, "--calibration", "none").err == ""
+    assert "measured on Simulated GPU" in cli(*work).out
+    theirs = cli(*roof, "--calibration", "none", "--get", "peak").out
+    assert cli(*roof, "--get", "peak").out != theirs
+
+
+def test_what_no_command_uses_is_not_saved(cli, gpu) -> None:
+    ran = cli("measure", "access", "--save")
+    assert (ran.code, ran.out) == (2, "")
+    assert "measures nothing that other commands use" in ran.err
 
 
 def test_a_fault_midway_is_said_and_leaves_exit_3(cli, gpu) -> None:
@@ -195,7 +267,7 @@ def test_other_users_of_the_gpu_are_said(cli, gpu, monkeypatch) -> None:
 def test_an_unknown_subject(cli) -> None:
     ran = cli("measure", "heat")
     assert (ran.code, ran.out) == (2, "")
-    assert "Measure copies, access, overlap or kernel-rate." in ran.err
+    assert "Measure copies, access, bandwidth, overlap, kernel-rate or p2p." in ran.err
 
 
 def test_no_live_gpu_is_exit_3_with_a_way_out(cli, monkeypatch) -> None:

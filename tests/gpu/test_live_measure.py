@@ -75,7 +75,7 @@ def test_attained_rates_stay_below_the_peak(cli) -> None:
 def test_quick_is_quick(process) -> None:
     import time
 
-    for subject in ("copies", "access", "kernel-rate", "overlap"):
+    for subject in ("copies", "access", "bandwidth", "kernel-rate", "overlap"):
         start = time.perf_counter()
         assert process("measure", subject, "--quick").code == 0
         assert time.perf_counter() - start < 5, subject

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 H2D_RATE, D2H_RATE, D2D_RATE = 50e9, 40e9, 2e12
+PEER_RATE, STAGED_RATE = 400e9, 25e9
 COPY_LATENCY, KERNEL_LATENCY, ROUND = 4e-6, 2e-6, 1e-9
 ATTRIBUTES = {
     "COMPUTE_CAPABILITY_MAJOR": 9,
@@ -32,8 +33,9 @@ class SimulatedGpu:
 
     CUdevice_attribute = real.CUdevice_attribute
 
-    def __init__(self, memory: int = 256 << 20) -> None:
-        self.memory, self.used = memory, 0
+    def __init__(self, memory: int = 256 << 20, gpus: int = 1) -> None:
+        self.memory, self.used, self.gpus = memory, 0, gpus
+        self.reachable, self._access = True, 0
         self.calls = 0
         self.before_call: Callable[[int, str], str | None] = lambda number, name: None
         self._held: dict[int, Any] = {}
@@ -69,6 +71,36 @@ class SimulatedGpu:
         return (self._next,)
 
     def _cuInit(self, flags: int) -> tuple[()]:
+        return ()
+
+    def _cuDeviceGetCount(self) -> tuple[int]:
+        return (self.gpus,)
+
+    def _cuDeviceCanAccessPeer(self, device: int, peer: int) -> tuple[int]:
+        return (int(self.reachable),)
+
+    def _cuCtxEnablePeerAccess(self, context: int, flags: int) -> tuple[()]:
+        self._access += 1
+        return ()
+
+    def _cuCtxDisablePeerAccess(self, context: int) -> tuple[()]:
+        self._access -= 1
+        return ()
+
+    def _cuMemcpyPeerAsync(
+        self,
+        target: int,
+        target_context: int,
+        source: int,
+        source_context: int,
+        size: int,
+        stream: int,
+    ) -> tuple[()]:
+        rate = PEER_RATE if self._access == 2 else STAGED_RATE
+        return self._runs(f"from {source_context}", stream, COPY_LATENCY + size / rate)
+
+    def _cuStreamSynchronize(self, stream: int) -> tuple[()]:
+        self._clock = max(self._clock, self._held[stream].now)
         return ()
 
     def _cuDeviceGet(self, ordinal: int) -> tuple[int]:
@@ -170,7 +202,9 @@ class SimulatedGpu:
 
     def _runs(self, engine: str, stream: int, seconds: float) -> tuple[()]:
         queue = self._held[stream]
-        queue.now = self._engines[engine] = max(queue.now, self._engines[engine]) + seconds
+        free = self._engines.get(engine, 0.0)
+        # Work starts when it is issued, and when its stream and its engine are free.
+        queue.now = self._engines[engine] = max(queue.now, free, self._clock) + seconds
         return ()
 
 
@@ -187,6 +221,6 @@ class _Error(int):
 
 def _rounds(function: str, params: int) -> int:
     """Return the last argument of *function*: its rounds, or its stride for loads and stores."""
-    place = {"work": 2, "fma32": 1, "fma64": 1}.get(function, 2)
+    place = 1 if function.startswith(("fma", "tensor")) else 2
     pointers = ctypes.cast(params, ctypes.POINTER(ctypes.c_void_p))
     return ctypes.cast(pointers[place], ctypes.POINTER(ctypes.c_int64))[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.measure.calls import call
@@ -38,9 +39,17 @@ template <typename T> __device__ void store_words(T* out, long stride, long offs
 #pragma unroll
     for (int k = 0; k < 8; ++k) out[(FIRST + k * blockDim.x) * stride + offset] = word;
 }
+template <typename T> __device__ void copy_words(T* out, const T* in) {
+    T word[8];
+#pragma unroll
+    for (int k = 0; k < 8; ++k) word[k] = in[FIRST + k * blockDim.x];
+#pragma unroll
+    for (int k = 0; k < 8; ++k) out[FIRST + k * blockDim.x] = word[k];
+}
 #define MOVES(N, T) \\
 extern "C" __global__ void load##N(T* o, const T* i, long s, long f) { load_words(o, i, s, f); } \\
-extern "C" __global__ void store##N(T* o, const T*, long s, long f) { store_words(o, s, f); }
+extern "C" __global__ void store##N(T* o, const T*, long s, long f) { store_words(o, s, f); } \\
+extern "C" __global__ void copy##N(T* o, const T* i, long, long) { copy_words(o, i); }
 MOVES(4, float) MOVES(8, float2) MOVES(16, float4)
 extern "C" __global__ void work(float4* data, long count, long rounds) {
     long thread = blockIdx.x * (long)blockDim.x + threadIdx.x;
@@ -73,10 +82,13 @@ FLOPS_PER_ROUND = 64 * 4 * 2  # per thread of fma32 and fma64
 
 
 class Kernels:
-    """The kernels of ``SOURCE`` as loaded into a session's context."""
+    """The kernels of *source* as loaded into a session's context; *target* is the compiler's."""
 
-    def __init__(self, session: Session) -> None:
-        image = _compiled(session.properties().capability)
+    def __init__(
+        self, session: Session, source: str = SOURCE, *, target: str | None = None
+    ) -> None:
+        capability = "{}{}".format(*session.properties().capability)
+        image = _image(source, target or f"sm_{capability}")
         self._module = call("cuModuleLoadData", image)
         self._functions: dict[str, Any] = {}
 
@@ -102,6 +114,6 @@ class Launcher:
         call("cuLaunchKernel", *self._fixed, ctypes.addressof(self._params), 0)
 
 
-def _compiled(capability: tuple[int, int]) -> bytes:
-    program = Program(text=SOURCE.encode(), name="measure.cu")
-    return compiled(program, f"sm_{capability[0]}{capability[1]}").cubin
+@cache
+def _image(source: str, target: str) -> bytes:
+    return compiled(Program(text=source.encode(), name="measure.cu"), target).cubin

@@ -49,9 +49,14 @@ class Session:
     def __enter__(self) -> Self:
         call("cuInit", 0)
         self.device = call("cuDeviceGet", self._ordinal)
-        call("cuCtxSetCurrent", call("cuDevicePrimaryCtxRetain", self.device))
+        self.context = call("cuDevicePrimaryCtxRetain", self.device)
         self._owned.callback(give_back, "cuDevicePrimaryCtxRelease", self.device)
+        self.use()
         return self
+
+    def use(self) -> None:
+        """Let the calls that follow be about this GPU."""
+        call("cuCtxSetCurrent", self.context)
 
     def __exit__(self, *exc: object) -> None:
         self._owned.close()

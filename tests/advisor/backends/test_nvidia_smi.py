@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from gpuadvise.advisor.backends.nvidia_smi import machine_from_xml
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.telemetry import IDLE_REASON, ProcessKind
+from gpuadvise.advisor.snapshot import read_machine
+from gpuadvise.advisor.telemetry import IDLE_REASON, ProcessKind, Telemetry
 
 XML = b"""<?xml version="1.0" ?>
 <!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">
@@ -128,3 +130,31 @@ def test_a_recorded_h200_says_what_nvml_said() -> None:
     )
     assert now.clock_event_reasons == (IDLE_REASON,)
     assert now.processes == ()
+
+
+RECORDED = Path(__file__).parent / "recorded" / "nvidia-smi-h200-x2.xml"
+X2 = Path(__file__).parents[2] / "cli" / "boxes" / "h200-x2.json"
+# What may differ between two readings seconds apart, and what nvidia-smi does not list.
+MOVING = {
+    "power_watts", "temperature_celsius", "memory_temperature_celsius", "gpu_utilisation",
+    "memory_utilisation", "memory_used_bytes", "memory_free_bytes", "memory_reserved_bytes",
+    "clock_limit_seconds", "sm_clock_hz", "clock_event_reasons", "reasons", "xids",
+    "temperature_slowdown_celsius", "temperature_shutdown_celsius",
+}  # fmt: skip
+
+
+def test_two_gpus_are_what_nvml_said_of_them() -> None:
+    ours = read_machine(json.loads(X2.read_text())).gpus
+    theirs = machine_from_xml(RECORDED.read_bytes()).gpus
+    assert len(ours) == len(theirs) == 2
+    for live, listed in zip(ours, theirs, strict=True):
+        assert listed.identity.minor == live.identity.minor
+        assert listed.topology.pcie_own_generation == live.topology.pcie_own_generation
+        assert listed.device.nvlink_bandwidth is None
+        assert listed.telemetry.clock_limit_seconds["power"] == pytest.approx(
+            live.telemetry.clock_limit_seconds["power"], abs=1
+        )
+        for name in Telemetry.__slots__:
+            if name not in MOVING:
+                same = getattr(listed.telemetry, name), getattr(live.telemetry, name)
+                assert same[0] == same[1], name

@@ -65,7 +65,10 @@ def test_every_pattern_is_measured_once(gpu: SimulatedGpu, quick: bool) -> None:
 def test_rates_follow_from_operations_and_time(gpu: SimulatedGpu) -> None:
     with Session() as session:
         rates = {rate.dtype: rate for rate in measure_rates(session, quick=True)}
-    assert set(rates) == {"fp32", "fp64"}
+    assert {dtype for dtype, rate in rates.items() if rate.instruction == "fma"} == {"fp32", "fp64"}
+    assert rates["fp64_tensor"].instruction == "mma"
+    # 4 SMs, 4 blocks each, 2 warp groups of 4 instructions on 64 x 256 x 16 products, 512 rounds.
+    assert rates["bf16_tensor"].operations == 16 * 512 * 2 * 4 * 2 * 64 * 256 * 16
     threads = 4 * 2048
     assert rates["fp32"].operations == threads * 1024 * 64 * 4 * 2
     seconds = simulated_gpu.KERNEL_LATENCY + 1024 * simulated_gpu.ROUND

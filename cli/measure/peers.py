@@ -1,0 +1,101 @@
+"""``measure p2p``: copies between every pair of GPUs, beside what their link promises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.backends.measure.peers import PeerCopy, copies, gpus, measure_peers
+from gpuadvise.advisor.quantity import show_bytes, show_rate
+from gpuadvise.advisor.transfers.links import host_link, nvlink
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table
+from gpuadvise.cli.measure.subject import (
+    Measured,
+    Subject,
+    ratio_cell,
+    sample_fields,
+    spread_cell,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.backends.measure.session import Session
+    from gpuadvise.advisor.device import Device
+
+_EXPLANATION = (
+    "Numbers are CUDA's. Without peer access the driver stages each copy through the host's "
+    "memory. Both ways: the rates of both copies together."
+)
+
+
+def measured_peers(
+    session: Session | None, device: Device, pairs: Sequence[PeerCopy], quick: bool = False
+) -> Measured:
+    """Return the answer that *pairs* give."""
+    rows = [_row(pair, device) for pair in pairs]
+    return Measured(rows=rows, blocks=lambda: _blocks(pairs, rows))
+
+
+def _row(pair: PeerCopy, device: Device) -> dict[str, Any]:
+    expected = expected_rate(pair, device)
+    return {
+        "from": pair.source,
+        "to": pair.target,
+        "both_ways": pair.both,
+        "peer_access": pair.access,
+        "bytes": pair.bytes,
+        "moved": pair.moved,
+        **sample_fields(pair.seconds),
+        "rate": pair.rate,
+        "expected": expected,
+        "ratio": pair.rate / expected if expected else None,
+    }
+
+
+def expected_rate(pair: PeerCopy, device: Device) -> float | None:
+    """Return bytes/s that the link between two GPUs such as *device* promises.
+
+    Without peer access the host's memory decides, which nothing here knows: None.
+    """
+    if not pair.access:
+        return None
+    link = nvlink(device.nvlink_bandwidth) if device.nvlink_bandwidth else host_link(device)
+    return link.attainable * (2 if pair.both else 1) if link else None
+
+
+def _blocks(pairs: Sequence[PeerCopy], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
+    columns = ("copy", "peer access", "size", "rate", "spread", "expected", "reached")
+    table = Table(
+        columns=tuple(Column(title, right=title not in columns[:2]) for title in columns),
+        rows=tuple(_cells(pair, row) for pair, row in zip(pairs, rows, strict=True)),
+    )
+    return [table, Line(_EXPLANATION)]
+
+
+def _cells(pair: PeerCopy, row: dict[str, Any]) -> tuple[Cell, ...]:
+    return (
+        Cell(_label(pair).partition(",")[0]),
+        Cell("on" if pair.access else "off"),
+        Cell(show_bytes(pair.bytes)),
+        Cell(show_rate(pair.rate)),
+        spread_cell(pair.seconds),
+        Cell(show_rate(row["expected"]) if row["expected"] else ""),
+        ratio_cell(row["ratio"]),
+    )
+
+
+def _label(pair: PeerCopy) -> str:
+    way = (
+        f"{pair.source} and {pair.target} both ways"
+        if pair.both
+        else f"{pair.source} to {pair.target}"
+    )
+    return f"{way}, peer access {'on' if pair.access else 'off'}"
+
+
+PEERS = Subject(
+    run=lambda session, quick: measure_peers(session, quick=quick),
+    count=lambda quick: copies(gpus()),
+    label=_label,
+    measured=measured_peers,
+)
