@@ -33,6 +33,7 @@ _SUFFIXES = (
     ".bin", ".ptx",
 )  # fmt: skip
 _CONDA = ".tar.zst"  # what a conda package keeps its files in
+_ENCRYPTED = 0x1  # of a member's flags
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -81,7 +82,8 @@ def read_members(file: BinaryIO, progress: Progress | None = None) -> Iterator[U
                     if progress:
                         progress(info.filename, size)
             except _BROKEN as error:
-                yield Damaged(f"{info.filename} cannot be unpacked: {error}.")
+                why = "it is encrypted" if info.flag_bits & _ENCRYPTED else error
+                yield Damaged(f"{info.filename} cannot be unpacked: {why}.")
                 continue
             yield Unzipped(name=info.filename, file=unpacked, size=unpacked.tell())
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.compatibility.releases import (
     FIRST_CUDA,
+    NEWEST,
     RELEASES,
     Version,
     last_driver,
@@ -20,7 +21,7 @@ from gpuadvise.advisor.prose import quoted
 if TYPE_CHECKING:
     from gpuadvise.advisor.capability import Capability
 
-_FORM = re.compile(r"[rR]?(\d{1,3})(?:\.(\d{1,3}))?(?:\.\d{1,3})?", re.ASCII)
+_FORM = re.compile(r"[rR]?(\d{1,3})(?:\.(\d{1,3}))?(?:\.\d{1,3})?(?:-open)?", re.ASCII)
 # CUDA versions stay far below this, driver branches far above.
 _FIRST_BRANCH = 100
 
@@ -56,6 +57,8 @@ def parse_driver(text: str) -> Driver:
 
 def _cuda_of_branch(branch: int, text: str) -> Version:
     known = [r.cuda for r in RELEASES if r.branch is not None and r.branch <= branch]
+    if branch > max(r.branch or 0 for r in RELEASES):
+        return NEWEST.cuda  # one that was not out when the table was written
     if not known:
         raise BadInput(
             f"{quoted(text)} is a driver from before CUDA {show(RELEASES[0].cuda)}.",

@@ -10,7 +10,7 @@ from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.compatibility.fit import Outcome
 from gpuadvise.advisor.compatibility.releases import FIRST_CUDA, show, show_driver
 from gpuadvise.advisor.compatibility.survey import can_load
-from gpuadvise.advisor.compatibility.targets import number
+from gpuadvise.advisor.compatibility.targets import EMBEDDED, number, why_sass_fails
 from gpuadvise.advisor.prose import and_list, plural
 
 if TYPE_CHECKING:
@@ -163,7 +163,20 @@ def reason(verdict: Verdict) -> str:
         return _nothing_loadable(verdict.unloadable)
     held = carried(entry for entry in entries if can_load(entry))
     too_new = _too_new(verdict)
-    return f"it holds {held}, {f'and {too_new}' if too_new else _about_ptx(entries, verdict.gpu)}"
+    tail = f"and {too_new}" if too_new else _about_ptx(entries, verdict.gpu)
+    return f"it holds {held}, {tail}{'' if too_new else _about_tegra(entries, verdict.gpu)}"
+
+
+def _about_tegra(entries: list[Entry], gpu: Capability) -> str:
+    """Return why machine code that looks near enough does not fit: one of the two is a Tegra part."""
+    for entry in entries:
+        target = entry.capability
+        if entry.content is not Content.SASS or target is None or target.variant:
+            continue
+        near = target.major == gpu.major and number(target) <= number(gpu)
+        if near and (number(target) in EMBEDDED) != (number(gpu) in EMBEDDED):
+            return f" ({why_sass_fails(target, gpu)})"
+    return ""
 
 
 def _too_new(verdict: Verdict) -> str | None:

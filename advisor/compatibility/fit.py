@@ -14,6 +14,7 @@ from gpuadvise.advisor.compatibility.releases import (
     show_driver,
 )
 from gpuadvise.advisor.compatibility.targets import (
+    number,
     ptx_fits,
     sass_fits,
     virtual,
@@ -95,6 +96,11 @@ def _sass(entry: Entry, gpu: Capability, driver: Driver | None) -> tuple[Outcome
     too_new = why_image_is_too_new(entry, driver)
     if too_new:
         return Outcome.FAILS, too_new
+    if number(target) != (target.major, target.minor):
+        return (
+            Outcome.RUNS,
+            f"machine code for {target.target}, its old number, should run on {gpu}",
+        )
     return Outcome.RUNS, f"machine code for {target.target} runs on {gpu}"
 
 

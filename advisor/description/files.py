@@ -198,6 +198,8 @@ def _loads(text: str, where: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
     except json.JSONDecodeError as error:
+        if not text.strip():
+            raise BadInput(f"{inert(where)} is empty.") from None
         place = f"line {error.lineno}, column {error.colno}"
         raise BadInput(f"{inert(where)}: not JSON: {error.msg} ({place}).") from None
     except (RecursionError, ValueError) as error:

@@ -37,8 +37,8 @@ _COLUMNS = (
 )
 _PHRASES = {
     Status.BETTER: "{} gained occupancy",
-    Status.SPILLS_MORE: "{} spill more in the same tier",
-    Status.MORE_STACK: "{} took more stack in the same tier",
+    Status.SPILLS_MORE: "{} spill more",
+    Status.MORE_STACK: "{} took more stack",
     Status.TRADE_OFF: "{} traded occupancy against spills or stack",
     Status.SAME_TIER: "{} changed within the same tier",
     Status.UNKNOWN: "{} changed without an occupancy to compare",
@@ -58,7 +58,8 @@ def summary(
     total = f"{plural(compared, 'kernel')}{' in both builds' if alone else ''}"
     lead = f"{worse:,} of {total} lost occupancy" if worse else f"None of {total} lost occupancy"
     if not compared:
-        lead = "No kernel is in both builds"
+        gone = counts[Status.REMOVED] and not counts[Status.NEW]
+        lead = "The new build has no kernel" if gone else "No kernel is in both builds"
     parts = [text.format(f"{counts[s]:,}") for s, text in _PHRASES.items() if counts[s]]
     return f"{lead} {where}{': ' if parts else ''}{and_list(parts)}.{_one_sided(members or {})}"
 

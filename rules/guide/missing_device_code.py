@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.compatibility.explain import carried, headline
 from gpuadvise.advisor.compatibility.fit import Outcome
 from gpuadvise.advisor.compatibility.gencode import fix_for
+from gpuadvise.advisor.compatibility.releases import show
 from gpuadvise.advisor.compatibility.verdict import judge
 from gpuadvise.advisor.facts.code import entries_of
 from gpuadvise.rules.evidence import given, of_device
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
 def check(device: Device, code: Survey, driver: Driver | None = None) -> Verdict:
     """Advise when no image of the program runs on the device and none can be compiled for it."""
     verdict = judge(code, device.capability, driver)
-    if verdict.outcome is not Outcome.FAILS:
-        return PASSED
+    if verdict.outcome is not Outcome.FAILS or verdict.blocked:
+        return PASSED  # a driver that does not know the GPU is outdated-driver's matter
+    fix = fix_for(device.capability, driver)
+    up_to = f", with a toolkit up to CUDA {show(fix.last_toolkit)}" if fix.last_toolkit else ""
     name = f"{device.name} (compute capability {device.capability})"
     return Advice(
         message=headline(verdict, "The program", name),
-        action=f"Build with {' '.join(fix_for(device.capability).gencode)}.",
+        action=f"Build with {' '.join(fix.gencode)}{up_to}.",
         evidence=(
             given("device code", carried(entries_of(code))),
             of_device(device, "capability", "compute capability", str(device.capability)),

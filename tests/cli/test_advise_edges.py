@@ -35,7 +35,7 @@ def advised(cli, description: dict[str, object], tmp_path: Path) -> dict[str, di
     [
         ("k.toml", b"\xff\xfe", '"k.toml": line 1 is not UTF-8.'),
         ("k.json", b'{"block": 1,\n"name": "\xff"}', '"k.json": line 2 is not UTF-8.'),
-        ("k.json", b"", "k.json: not JSON: Expecting value (line 1, column 1)."),
+        ("k.json", b"", "k.json is empty."),
         ("k.json", b'{"block": "\\ud800"}', 'k.json:1:11: block: "\\ud800" is not a size'),
     ],
 )

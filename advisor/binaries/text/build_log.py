@@ -19,6 +19,7 @@ from gpuadvise.advisor.binaries.text.build_log_line import (
     FunctionProperties,
     LinkedUse,
     Linking,
+    Refused,
     Stopped,
     Unbounded,
     Use,
@@ -120,6 +121,10 @@ class Pending(Generic[Value]):
         self.clear()
         return settled
 
+    def forget(self, name: str) -> None:
+        """Wait no longer for the lines of *name*."""
+        self.drafts[:] = [draft for draft in self.drafts if draft.name != name]
+
     def clear(self) -> None:
         """Forget all that waits."""
         self.drafts.clear()
@@ -175,6 +180,10 @@ class _Reader:
                 yield from self._linked(use)
             case Unbounded(name=name):
                 self._unbounded.add(name)
+            case Refused(name=name, why=why):
+                self._used.forget(name)
+                self._framed.forget(name)
+                yield self._damage(number, f"{quoted(name)} {why}")
             case Stopped():
                 yield from self.abandon("the compiler stopped before its numbers")
             case other:

@@ -75,7 +75,25 @@ class Stopped:
     """The compiler gave up."""
 
 
-Line = Compiling | FunctionProperties | Frame | Use | Linking | LinkedUse | Unbounded | Stopped
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """The compiler cannot make this kernel, and says *why*."""
+
+    name: str
+    why: str
+
+
+Line = (
+    Compiling
+    | FunctionProperties
+    | Frame
+    | Use
+    | Linking
+    | LinkedUse
+    | Unbounded
+    | Refused
+    | Stopped
+)
 
 # Digits are bounded, so that no line can make a search quadratic.
 _COUNT = r"(\d{1,10})"
@@ -93,6 +111,7 @@ _ITEM = re.compile(
     r"(?:bytes (smem|lmem|cmem\[\d{1,2}\]|cumulative stack size)|(stack)\b)"
 )
 _UNBOUNDED = re.compile(r"Stack size for entry function '([^']+)' cannot be statically determined")
+_REFUSED = re.compile(r"ptxas error\s{0,8}: Entry function '([^']+)' (.{1,300})")
 _STOPPED = re.compile(r"\bptxas (?:error|fatal)\b")
 
 
@@ -122,6 +141,8 @@ def _named(text: str) -> Line | None:
             return Linking(name=match[1], capability=_capability(match[2]))
     if "statically" in text and (match := _UNBOUNDED.search(text)):
         return Unbounded(name=match[1])
+    if "error" in text and (match := _REFUSED.search(text)):
+        return Refused(name=match[1], why=match[2].rstrip())
     stopped = ("error" in text or "fatal" in text) and _STOPPED.search(text)
     return Stopped() if stopped else None
 

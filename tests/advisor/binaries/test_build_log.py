@@ -255,3 +255,17 @@ def test_any_bytes_are_a_log(content: bytes) -> None:
 )
 def test_no_line_takes_long(filler: str) -> None:
     read([f"ptxas registers function bytes stack frame {filler}", filler])
+
+
+def test_a_kernel_that_the_assembler_refuses_is_damage() -> None:
+    lines = """\
+ptxas info    : Compiling entry function 'k1' for 'sm_90'
+ptxas error   : Entry function 'k1' uses too much shared data (0x20000 bytes, 0xc000 max)
+ptxas info    : Compiling entry function 'k2' for 'sm_90'
+ptxas info    : Used 32 registers, used 1 barriers, 0 bytes smem
+""".splitlines()
+    numbered = [(line, number) for number, line in enumerate(lines, 1)]
+    damage, kernel = read_log(numbered, Place(path="a.log"))
+    assert damage.message == '"k1" uses too much shared data (0x20000 bytes, 0xc000 max)'
+    assert damage.place.line == 2
+    assert (kernel.name, kernel.registers) == ("k2", 32)

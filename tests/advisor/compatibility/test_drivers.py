@@ -16,7 +16,7 @@ from gpuadvise.advisor.errors import BadInput
         ("551.61", (12, 4), "551.61"),  # Windows
         ("R570", (12, 8), "570"),
         ("580", (13, 0), "580"),
-        ("999", (13, 4), "999"),  # newer than the table: at least its newest known branch
+        ("999", (13, 5), "999"),  # newer than the table: at least its newest known branch
     ],
 )
 def test_a_driver_is_named_by_cuda_or_by_its_own_version(

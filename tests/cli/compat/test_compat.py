@@ -488,3 +488,41 @@ def test_without_a_gpu_every_gpu_is_answered_for(cli, fatbin, monkeypatch) -> No
     assert "--fail-on needs a GPU to judge for" in gate.err
     monkeypatch.setenv("GPUADVISE_GPU", "h100-sxm")
     assert cli("compat", fatbin("sass:90")).out.startswith("lib.fatbin runs on NVIDIA H100 SXM5")
+
+
+def test_a_tegra_part_says_why_near_code_does_not_fit(cli, fatbin) -> None:
+    first = cli("compat", fatbin("sass:80"), "--cc", "8.7").out.splitlines()[0]
+    assert first.endswith(
+        "(8.7 is a Tegra part: it does not share machine code with 8.0)."
+    )  # fmt: skip
+    assert "Tegra" not in cli("compat", fatbin("sass:80"), "--cc", "9.0").out.splitlines()[0]
+
+
+def test_a_number_that_was_changed_is_only_expected_to_run(cli, fatbin) -> None:
+    assert "sm_101, its old number, should run on 11.0" in cli(
+        "compat", fatbin("sass:101"), "--cc", "11.0"
+    ).out  # fmt: skip
+
+
+@pytest.mark.parametrize("driver", ["999", "999.10.01", "13.9"])
+def test_a_driver_that_is_not_out_yet_takes_all_of_the_table(cli, fatbin, driver: str) -> None:
+    path = fatbin("ptx:80@9.5")
+    assert (
+        cli("compat", path, "--gpu", "a100", "--driver", driver, "--get", "verdict").out == "jit\n"
+    )
+
+
+def test_the_open_kernel_modules_have_the_same_number(cli, fatbin) -> None:
+    ran = cli("compat", fatbin("sass:80"), "--gpu", "a100", "--driver", "550.54.14-open")
+    assert (ran.code, "CUDA 12.4" in ran.out) == (0, True)
+
+
+def test_an_encrypted_member_is_said_in_words(cli, wheel) -> None:
+    path = Path(wheel({"p/lib.so": "sass:80"}))
+    data = bytearray(path.read_bytes())
+    data[data.find(b"PK\x03\x04") + 6] |= 1
+    data[data.find(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(data)
+    ran = cli("compat", str(path), "--gpu", "a100")
+    assert (ran.code, ran.out) == (2, "")
+    assert "p/lib.so cannot be unpacked: it is encrypted." in ran.err
