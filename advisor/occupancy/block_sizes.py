@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy import allocation
@@ -71,9 +71,11 @@ def helper_block(limits: Limits, launch: Launch) -> Occupancy | None:
 def best_block(limits: Limits, launch: Launch) -> int:
     """Return a block size for the kernel of *launch*: the guide's, where one does as well as any.
 
-    Of the guide's the largest, which needs fewest blocks. One warp where no block can start.
+    Of the guide's the largest, which needs fewest blocks. One warp where no block can start;
+    clusters and grid are not looked at, for no block size mends them.
     """
-    suggestion = suggest_block(limits, launch)
+    alone = replace(launch, cluster_dim=(1, 1, 1), grid_dim=None)
+    suggestion = suggest_block(limits, alone)
     if suggestion is None:
         return limits.warp_size
     return (suggestion.guide[-1] if suggestion.guide else suggestion.helper).launch.threads

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.limits import SharedMode
 from gpuadvise.advisor.occupancy.model import occupancy
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Carveout:
+class Carveout(NamedTuple):  # made at every start
     """The shared memory that an answer assumes, and the least that gives the same answer.
 
     Bytes per SM; ``smallest_per_cent`` is the preference that asks for the least. L1 gets the

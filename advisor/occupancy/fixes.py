@@ -109,10 +109,15 @@ def _less_static(limits: Limits, launch: Launch, most: int) -> list[Launch]:
 
 def _less_dynamic(limits: Limits, launch: Launch) -> list[Launch]:
     room = allocation.allowance(limits, launch) - launch.static_shared
-    cut = replace(launch, dynamic_shared=room)
+    ways = [replace(launch, dynamic_shared=room)]
     if not launch.optin and launch.shared_memory <= limits.shared_memory_per_block_optin:
-        return [replace(launch, optin=True), cut]
-    return [cut]
+        ways.insert(0, replace(launch, optin=True))
+    if launch.dynamic_per_thread:
+        too_many = -(-(launch.dynamic_shared - room) // launch.dynamic_per_thread)
+        fewer = (launch.threads - too_many) // limits.warp_size * limits.warp_size
+        if fewer > 0:
+            ways = [_with_threads(launch, fewer)]
+    return ways
 
 
 def _raised_attribute(limits: Limits, launch: Launch, most: int) -> list[Launch]:

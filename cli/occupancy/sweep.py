@@ -123,7 +123,8 @@ def _span(by: Axis, text: str) -> range:
     if len(bounds) > 3:
         raise BadInput(f"{label}: {quoted(text)} is not LOW:HIGH:STEP.", hint=_SPANS)
     low, high = bounds[0], bounds[min(1, len(bounds) - 1)]
-    step = bounds[2] if len(bounds) > 2 else _STEP[by]
+    usual = _STEP[by] if low % _STEP[by] == 0 else 1
+    step = bounds[2] if len(bounds) > 2 else usual
     if high < low or not step:
         why = "has a step of 0" if not step else "ends before it begins"
         raise BadInput(f"{label}: {quoted(text)} {why}.", hint=_SPANS)

@@ -183,6 +183,8 @@ def test_a_block_is_chosen_where_none_is_given(cli) -> None:
 def test_where_no_size_of_the_guide_is_best_the_runtimes_is_chosen(cli) -> None:
     args = ("occupancy", "--regs", "32", "--cc", "9.0", "--dynamic-smem", "100K")
     assert answered(cli, *args)["result"]["chosen_block"] == 1024
+    clusters = answered(cli, "occupancy", "--regs", "40", "--cc", "9.0", "--cluster", "16")
+    assert clusters["result"]["chosen_block"] == 256
     impossible = answered(cli, "occupancy", "--regs", "300", "--cc", "9.0")["result"]
     assert (impossible["chosen_block"], impossible["launchable"]) == (32, False)
     bound = answered(cli, "occupancy", "--regs", "32", "--cc", "9.0", "--launch-bounds", "128")
@@ -217,6 +219,17 @@ def test_dynamic_memory_grows_with_the_block(cli) -> None:
         assert grown["result"]["blocks_per_sm"] == plain["result"]["blocks_per_sm"]
         assert grown["input"]["dynamic_smem"] == int(total)
         assert grown["input"]["smem_per_thread"] == 100
+
+
+def test_too_much_memory_per_thread_is_mended_by_a_smaller_block(cli) -> None:
+    args = ("occupancy", "--regs", "32", "--block", "256", "--cc", "9.0", "--smem-per-thread")
+    result = answered(cli, *args, "1K")["result"]
+    assert not result["launchable"]
+    said = "Launch 224 threads per block and ask for 229376 bytes of dynamic shared memory."
+    assert result["fixes"] == [said]
+    assert answered(cli, *args, "1K", "--block", "224")["result"]["launchable"]
+    without_a_warp = answered(cli, *args, "100K")["result"]["fixes"]
+    assert without_a_warp == ["Ask for 232448 bytes of dynamic shared memory."]
 
 
 def test_suggested_blocks_take_their_own_memory(cli) -> None:

@@ -154,6 +154,25 @@ def test_one_axis_with_values_has_the_rows_of_one_axis(cli) -> None:
     assert " 1 to" not in text.out
 
 
+@pytest.mark.parametrize(
+    ("what", "values"),
+    [
+        ("block=64:160", [64, 96, 128, 160]),
+        ("block=63:66", [63, 64, 65, 66]),
+        ("block=64:130:33", [64, 97, 130]),
+        ("smem=1K:3000", [1024, 2048]),
+        ("smem=1:3", [1, 2, 3]),
+        ("smem=0,2K:4K,3K", [0, 2048, 3072, 4096]),
+        (" SMEM = 0 : 1K ", [0, 1024]),
+        ("dynamic-smem=5", [5]),
+    ],
+)
+def test_ranges_and_lists(cli, what: str, values: list[int]) -> None:
+    found = rows(cli, "--sweep", what, "--regs", "32", "--block", "64")
+    key = "block" if what.startswith("block") else "dynamic_smem"
+    assert [row[key] for row in found] == values
+
+
 def test_barriers_are_swept(cli) -> None:
     found = rows(cli, "--sweep", "barriers", "--regs", "16", "--block", "32")
     assert [row["barriers"] for row in found] == list(range(1, 17))
