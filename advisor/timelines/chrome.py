@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
@@ -21,6 +22,9 @@ PIECE = 1 << 20
 LONGEST_EVENT = 1 << 20
 # What stands before the events: device properties, metadata of a job.
 _LONGEST_HEAD = 16 << 20
+# Characters that may be parsed in vain beyond those of the file: what is broken on purpose, each
+# event inside of the one before, would take time that grows with its square.
+_MOST_IN_VAIN = 64 << 20
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LINED = re.compile(rb"\s*?\r?\n([ \t]{0,16})\{[ \t]*\r?\n")
 _RESYNC = re.compile(r"\}\s*,\s*(?=\{)")
@@ -141,10 +145,12 @@ class ChromeTrace:
 
         decode = getincrementaldecoder("utf-8")("replace").decode
         text, at, number, more = decode(self._buffer), 0, 0, True
+        in_vain = 0
         while True:
             if more and len(text) - at < LONGEST_EVENT:
                 piece = self.read(PIECE)
                 more = bool(piece)
+                in_vain -= len(piece)
                 text, at = text[at:] + decode(piece, not piece), 0
                 continue
             at = _GAP.match(text, at).end()  # type: ignore[union-attr]
@@ -157,6 +163,10 @@ class ChromeTrace:
             except (ValueError, RecursionError) as error:
                 deep = isinstance(error, RecursionError)
                 self.broken(number, "it is nested too deeply" if deep else "it is no JSON")
+                in_vain += error.pos - at if isinstance(error, JSONDecodeError) else LONGEST_EVENT
+                if in_vain > _MOST_IN_VAIN:
+                    self.truncated = True
+                    return
                 behind = _RESYNC.search(text, at + 1)
                 at = behind.end() if behind else len(text)
                 continue

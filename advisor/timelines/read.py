@@ -209,7 +209,15 @@ class _Inflated:
         self.broken = False
 
     def read(self, size: int = PIECE, /) -> bytes:
-        """Return up to *size* bytes; what follows damage is not read."""
+        """Return *size* bytes, fewer at the end; what follows damage is not read."""
+        pieces = []
+        while size > 0 and (piece := self._piece(size)):
+            pieces.append(piece)
+            size -= len(piece)
+        return b"".join(pieces)
+
+    def _piece(self, size: int) -> bytes:
+        """Return some of the next *size* bytes; a small member may hold one."""
         while not self.broken:
             if not self.waiting:
                 self.waiting = self.packed.read(_PACKED_PIECE)

@@ -1,0 +1,79 @@
+"""Broken timelines through whole commands: a sentence or an answer, in bounded time and memory."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import traces
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+CASES = 240
+MOST_SECONDS = 10  # of processor time, on a busy machine
+
+
+@pytest.fixture(scope="module")
+def mutations() -> ModuleType:
+    path = Path(__file__).parent.parent.parent / "benchmarks" / "timeline_mutations.py"
+    spec = importlib.util.spec_from_file_location("timeline_mutations", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    before = list(sys.path)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path[:] = before
+    return module
+
+
+@pytest.mark.parametrize("start", range(0, CASES, 60))
+def test_no_mutation_ends_in_a_traceback(
+    start: int, mutations: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GPUADVISE_GPU", raising=False)
+    for number in range(start, start + 60):
+        begin = time.process_time()
+        mutations.outcome(number, tmp_path)
+        assert time.process_time() - begin < MOST_SECONDS, number
+
+
+def test_a_case_is_the_same_for_the_same_number(mutations: ModuleType) -> None:
+    assert mutations.case(7) == mutations.case(7)
+    assert mutations.case(7) != mutations.case(10)
+
+
+def bounded(cli, path: Path) -> str:
+    begin = time.process_time()
+    ran = cli("timeline", str(path))
+    assert time.process_time() - begin < MOST_SECONDS
+    assert ran.code in (0, 2)
+    return str(ran.out + ran.err)
+
+
+@pytest.mark.parametrize("unit", ['{"a":[{},', '{"a":[{},' + "1," * 500, "[", '{"a":', "},{", '"'])
+def test_events_inside_of_events_take_no_time(unit: str, cli, tmp_path: Path) -> None:
+    path = tmp_path / "nested.json"
+    path.write_text('{"schemaVersion":1,"traceEvents":[' + unit * (1_000_000 // len(unit)))
+    assert "no work of a GPU" in bounded(cli, path)
+
+
+def test_a_gzip_member_for_each_byte_takes_no_time(cli, tmp_path: Path) -> None:
+    text = traces.kineto([traces.kernel(0, 10)]).encode() + b" " * 50_000
+    path = tmp_path / "members.gz"
+    path.write_bytes(b"".join(gzip.compress(text[i : i + 1], 1) for i in range(len(text))))
+    assert "span     10 us" in bounded(cli, path)
+
+
+def test_a_gzip_bomb_is_refused(cli, tmp_path: Path) -> None:
+    head = b'{"schemaVersion": 1, "traceEvents": [\n  {\n "a": 1\n  },'
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(head + b" " * (300 << 20), 9))
+    assert "times its size" in bounded(cli, path)
