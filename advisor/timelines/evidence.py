@@ -18,7 +18,7 @@ from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorde
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.staging import traced_staging
-from gpuadvise.advisor.timelines.what_if import least_ns
+from gpuadvise.advisor.timelines.what_if import least_ns, repeated_allocation_ns
 from gpuadvise.advisor.transfers.copies import Direction, latency_share
 from gpuadvise.advisor.transfers.links import default_link_model
 
@@ -60,6 +60,8 @@ _SINGLE_PRECISION = re.compile(
     r"f32f32_f32f32_f32|simt_sgemm|(?:^|_)sgemm|scudnn|implicit_convolve_sgemm"
     r"|(?:[dw]grad|fprop|winograd)\w*<float"
 )
+# Kernels that send data to other GPUs take few blocks on purpose, and wait for the others.
+_COMMUNICATION = re.compile(r"nccl|nvshmem|rccl|deep_ep::", re.IGNORECASE)
 _NOT_SINGLE = re.compile(r"tf32|tensorop|s1688|s16816|wgmma|hmma", re.IGNORECASE)
 # The rules for which a launch's shape and time are evidence enough.
 KERNEL_RULES = (
@@ -124,7 +126,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         host_idle_seconds=host_ns / _NS,
         host_gaps=host_gaps,
         wait_idle_seconds=idle.get(GapCause.SYNCHRONIZATION, 0) / _NS,
-        allocation_idle_seconds=idle.get(GapCause.ALLOCATION, 0) / _NS,
+        allocation_idle_seconds=repeated_allocation_ns(timeline) / _NS,
         copy_idle_seconds=idle.get(GapCause.COPY, 0) / _NS,
         queueing_idle_seconds=_copies_share(timeline) * max(0, launch_ns) / _NS,
         load_idle_seconds=idle.get(GapCause.MODULE_LOAD, 0) / _NS,
@@ -301,8 +303,7 @@ def _pipeline(timeline: Timeline, link: LinkModel) -> Pipeline | None:
 def _allocations(timeline: Timeline) -> Allocations | None:
     calls = timeline.calls_for(CallKind.ALLOCATION)
     count = sum(call.calls for call in calls)
-    idle = sum(total.total_ns for total in timeline.idle if total.cause is GapCause.ALLOCATION)
-    if count < 2 or idle < WORTH_SAYING * timeline.span_ns:
+    if count < 2 or repeated_allocation_ns(timeline) < WORTH_SAYING * timeline.span_ns:
         return None
     ordered = all("Async" in call.name or "Pool" in call.name for call in calls)
     return Allocations(
@@ -335,6 +336,8 @@ def _tells(kernel: TracedKernel, timeline: Timeline) -> bool:
     """Return whether the kernel's shape says something about the run's time."""
     resident = kernel.occupancy
     if resident is None or kernel.median_ns < _SHORTEST_NS:
+        return False
+    if _COMMUNICATION.search(kernel.shape.name):
         return False
     if kernel.total_ns < WORTH_SAYING * timeline.span_ns:
         return False

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.timing import HostMemory
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
 from gpuadvise.advisor.transfers.copies import Direction, copy_seconds, latency_share
+from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_SPREAD
 from gpuadvise.rules.evidence import derived, given, traced
 from gpuadvise.rules.model import (
     PASSED,
@@ -80,11 +82,25 @@ def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
     if timeline is not None:
         saved = _saved(copy, link) + timeline.copy_idle_seconds
         how = "the copies' time beyond that of pinned ones, and the idle time in their calls"
-        return span_gain(timeline, saved, how)
+        gain = span_gain(timeline, saved, how)
+        return _of_any_run(gain, copy, timeline)
     return Gain(
         kind="copy time",
         upper_bound=max(1.0, _now(copy, link) / _pinned(copy, link)),
         how="time now / time at the rate of pinned memory",
+    )
+
+
+def _of_any_run(gain: Gain, copy: Transfer, timeline: TracedRun) -> Gain:
+    """Return *gain* as it is in a run whose copies to pageable memory take longer."""
+    if copy.memory is not HostMemory.PAGEABLE or copy.direction is not Direction.D2H:
+        return gain
+    slower = (PAGEABLE_D2H_SPREAD - 1) * copy.count * (copy.seconds or 0.0)
+    longer = 1 + slower / timeline.span_seconds if timeline.span_seconds else 1.0
+    return replace(
+        gain,
+        upper_bound=gain.upper_bound * longer,
+        how=f"{gain.how}; copies to the host take up to {PAGEABLE_D2H_SPREAD}x as long in other runs",
     )
 
 

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.timelines.activities import KernelRuns, KernelShape, Recorder, Recording
+from gpuadvise.advisor.timelines.evidence import facts_of_timeline
 from gpuadvise.advisor.timelines.gaps import PROMPT_NS, GapCause, idleness
 from gpuadvise.advisor.timelines.intervals import Intervals, between, cover
 from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.timeline import timelines_of
 from gpuadvise.advisor.timelines.what_if import Change, what_if
-from gpuadvise.advisor.transfers.links import default_link_model
+from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_SPREAD, default_link_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,3 +105,33 @@ def test_causes_share_out_all_idle_time(
     for cause in GapCause:
         kept = [gap.length_ns for gap in idle.longest if gap.cause is cause]
         assert sum(kept) == idle.total_ns(cause)
+
+
+def test_copies_to_pageable_memory_may_be_slower_in_another_run(tmp_path: Path) -> None:
+    name = "Memcpy DtoH (Device -> Pageable)"
+    events = [traces.copy(0, 2400, 16 << 20, name), traces.kernel(2400, 600)]
+    change = changes(tmp_path / "trace", events)[Change.PIN_MEMORY]
+    slower = (PAGEABLE_D2H_SPREAD - 1) * 2.4e6
+    assert change.speedup == pytest.approx((3e6 + slower) / (3e6 - change.saved_ns))
+    assert "1.72x" in change.how
+
+
+@pytest.mark.parametrize(("first", "saved"), [(90, 190_000), (300, 100_000)])
+def test_one_long_allocation_is_the_start_of_cuda(first: int, saved: int, tmp_path: Path) -> None:
+    events = [traces.kernel(0, 10)]
+    at = 10
+    for length in (first, 50, 50):
+        events += [traces.call(at, length, "cudaMalloc"), traces.kernel(at + length, 10)]
+        at += length + 10
+    events += [traces.call(at, 1, "cudaMalloc")]
+    change = changes(tmp_path / "trace", events)[Change.REUSE_MEMORY]
+    assert change.saved_ns == saved
+
+
+def test_kernels_that_communicate_are_not_judged_by_their_shape(tmp_path: Path) -> None:
+    for name, judged in (("add", True), ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", False)):
+        path = tmp_path / name
+        path.write_text(traces.kineto([traces.kernel(0, 5000, name, grid=[4, 1, 1])]))
+        (recording,) = read_recordings(str(path))
+        (line,) = timelines_of(recording)
+        assert [facts.kernel for facts in facts_of_timeline(line)] == [None, name][: 1 + judged]
