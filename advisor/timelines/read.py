@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tempfile
 import zlib
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
+from gpuadvise.advisor.backends.user_files import opened
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder, Recording
@@ -40,23 +41,35 @@ _CHROME = re.compile(rb'"(?:traceEvents|deviceProperties|displayTimeUnit)"')
 
 
 def is_timeline(path: str) -> bool:
-    """Return whether the content of *path* looks like a timeline, a folder's by its names.
+    """Return whether the content of *path*, or of a file in that folder, looks like a timeline.
 
     False for what cannot be read: whoever reads it says so. Of stdin (``-``) nothing is taken.
     """
-    try:
-        if path == "-":
-            head = _waiting(sys.stdin.buffer)
-        elif Path(path).is_dir():
-            return any(file.name.endswith(_SUFFIXES) for file in Path(path).iterdir())
-        elif not Path(path).is_file():
-            return False
-        else:
-            with open(path, "rb") as file:
-                head = file.read(_SNIFFED)
-    except (OSError, ValueError):
+    if path == "-":
+        return looks_like_timeline(_waiting(sys.stdin.buffer))
+    if not path or "\0" in path:
         return False
-    return looks_like_timeline(head)
+    if Path(path).is_dir():
+        return any(map(_file_is_timeline, _likely_files(Path(path))))
+    return _file_is_timeline(Path(path))
+
+
+def _likely_files(folder: Path) -> list[Path]:
+    """Return the first files of a folder that are called as timelines are."""
+    try:
+        return [file for file in sorted(folder.iterdir()) if file.name.endswith(_SUFFIXES)][:64]
+    except OSError:
+        return []
+
+
+def _file_is_timeline(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with opened(str(path)) as file:
+            return looks_like_timeline(file.read(_SNIFFED))
+    except BadInput:
+        return False
 
 
 def _waiting(stream: IO[bytes]) -> bytes:
@@ -93,7 +106,7 @@ def read_recordings(
     elif path and Path(path).is_dir():
         yield from _read_folder(Path(path), progress)
     else:
-        yield _read_file(Path(path), progress)
+        yield _read_file(path, progress)
 
 
 def _read_folder(folder: Path, progress: Callable[[int], None] | None) -> Iterator[Recording]:
@@ -102,7 +115,7 @@ def _read_folder(folder: Path, progress: Callable[[int], None] | None) -> Iterat
         files = [
             file
             for file in sorted(folder.iterdir())
-            if file.name.endswith(_SUFFIXES) and file.is_file() and not file.is_symlink()
+            if file.name.endswith(_SUFFIXES) and not file.is_symlink() and _file_is_timeline(file)
         ]
     except OSError as error:
         raise BadInput(f"{quoted_path(str(folder))} cannot be read: {error.strerror}.") from None
@@ -114,37 +127,21 @@ def _read_folder(folder: Path, progress: Callable[[int], None] | None) -> Iterat
     if len(files) > _MOST_FILES:
         raise BadInput(f"{quoted_path(str(folder))} holds more than {_MOST_FILES:,} files.")
     for file in files:
-        yield _read_file(file, progress)
+        yield _read_file(str(file), progress)
 
 
-def _read_file(path: Path, progress: Callable[[int], None] | None) -> Recording:
-    with _opened(path) as file:
+def _read_file(path: str, progress: Callable[[int], None] | None) -> Recording:
+    name = os.path.basename(path)
+    with opened(path) as file:
+        if not file.seekable():  # a pipe, as the shell makes of <(command)
+            return _read_stream(file, name, progress)
         head = file.read(len(_SQLITE))
         file.seek(0)
         if head == _SQLITE:
             from gpuadvise.advisor.timelines.nsys import read_nsys
 
-            return read_nsys(path)
-        return _read_trace(file, path.name, progress)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    try:
-        if not path.is_file():
-            missing = not path.exists()
-            reason = "is not there" if missing else "is not a file"
-            raise BadInput(f"{quoted_path(str(path))} {reason}.")
-        with path.open("rb") as file:
-            yield file
-    except OSError as error:
-        raise BadInput(
-            f"{quoted_path(str(path))} cannot be read: {error.strerror or 'it is damaged'}."
-        ) from None
-    except ValueError as error:
-        if "null" not in str(error):
-            raise
-        raise BadInput(f"{quoted_path(str(path))} cannot be the name of a file.") from None
+            return read_nsys(Path(path))
+        return _read_trace(file, name, progress)
 
 
 def _read_stream(stream: IO[bytes], name: str, progress: Callable[[int], None] | None) -> Recording:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import sqlite3
+import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,7 @@ import traces
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.timelines.activities import Recorder
-from gpuadvise.advisor.timelines.read import read_recordings
+from gpuadvise.advisor.timelines.read import is_timeline, read_recordings
 from gpuadvise.advisor.timelines.timeline import timelines_of
 
 if TYPE_CHECKING:
@@ -94,3 +96,27 @@ def test_nothing_of_people_and_machines_is_kept(tmp_path: Path) -> None:
         (recording,) = read_recordings(str(tmp_path / file))
         assert secret not in repr(recording)
         assert secret not in repr(timelines_of(recording))
+
+
+def test_a_folder_is_told_by_the_content_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "kernel.json").write_text('{"name": "add", "num_warps": 4}')
+    (tmp_path / "notes.json").write_text("[1, 2]")
+    assert not is_timeline(str(tmp_path))
+    with pytest.raises(BadInput, match="holds no timeline"):
+        list(read_recordings(str(tmp_path)))
+    (tmp_path / "rank0.json").write_bytes(TRACE)
+    assert is_timeline(str(tmp_path))
+    assert len(list(read_recordings(str(tmp_path)))) == 1
+
+
+@pytest.mark.parametrize("kind", ["trace", "export"])
+def test_a_pipe_that_is_named(tmp_path: Path, kind: str) -> None:
+    content = TRACE if kind == "trace" else exports.export(tmp_path / "report").read_bytes()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert not is_timeline(str(pipe))  # looking would take what is read later
+    writer = threading.Thread(target=pipe.write_bytes, args=(content,))
+    writer.start()
+    (recording,) = read_recordings(str(pipe))
+    writer.join()
+    assert len(timelines_of(recording)) == 1
