@@ -137,6 +137,7 @@ EXPLAINED = {
     "uncoalesced-access": ("bank-conflicts",),
     "narrow-loads": (
         "uncoalesced-access",
+        "redundant-global-loads",
         "atomic-contention",
         "underfilled-device",
         "launch-bound",

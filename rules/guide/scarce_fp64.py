@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.limiter import AtRoof
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.evidence import derived, of_device
+from gpuadvise.rules.bottleneck import relieved
+from gpuadvise.rules.evidence import derived, of_device, profiled
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -23,6 +25,8 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Work
 
 SCARCE = 1 / 16
@@ -31,9 +35,16 @@ NOTABLE = 0.02
 
 
 def check(
-    device: Device, fp64_ratio: float, fp64_share: float | None = None, work: Work | None = None
+    device: Device,
+    fp64_ratio: float,
+    fp64_share: float | None = None,
+    work: Work | None = None,
+    profile: KernelProfile | None = None,
+    limiter: Limiter | None = None,
 ) -> Verdict:
-    """Advise when FP64 instructions are notable and the device runs them at 1:16 or less."""
+    """Advise when the device runs FP64 at 1:16 or less, and it is notable or the kernel's limit."""
+    if profile is not None and isinstance(limiter, AtRoof) and limiter.unit == "fp64":
+        return _at_roof(device, fp64_ratio, profile) if fp64_ratio <= SCARCE else PASSED
     if fp64_share is None and work is not None:
         fp64_share = 1.0 if work.dtype == "fp64" else 0.0
     if fp64_share is None or fp64_share < NOTABLE or fp64_ratio > SCARCE:
@@ -61,15 +72,39 @@ def check(
     )
 
 
+def _at_roof(device: Device, fp64_ratio: float, profile: KernelProfile) -> Advice:
+    busy, slower = profile.pipes.get("fp64", 0.0), 1 / fp64_ratio
+    return Advice(
+        message=(
+            f"The FP64 pipe is {show_share(busy)} busy and limits the kernel; {device.name} runs double "
+            f"precision at 1/{slower:.0f} of the single-precision rate."
+        ),
+        action=(
+            "Where the data are float, look for literals without the suffix f (0.5 instead of 0.5f) and for "
+            "functions without it (sqrt instead of sqrtf). Where 24 bits do not suffice, run on a "
+            "data-centre part, whose FP64 rate is a half."
+        ),
+        evidence=(
+            profiled("FP64 pipe", busy, "share"),
+            of_device(device, "peaks", "FP64 / FP32 peak", fp64_ratio, "share"),
+        ),
+        gain=Gain(kind="arithmetic time", upper_bound=slower, how="FP32 rate / FP64 rate"),
+        relief=relieved(profile, slower, "fp64", "compute"),
+    )
+
+
 RULE = Rule(
     id="scarce-fp64",
     title="Avoid double precision on this GPU",
     topic=Topic.INSTRUCTIONS,
     priority=Priority.MEDIUM,
-    kinds=(Kind.BINARY, Kind.DEVICE),
+    kinds=(Kind.BINARY, Kind.PROFILE, Kind.DEVICE),
     family=Family.ARITHMETIC,
     why="GPUs for graphics have a few FP64 units per SM, only so that such code runs at all.",
-    when="At least 2 % of the instructions are FP64 and the FP64 peak is 1/16 of the FP32 peak or less.",
+    when=(
+        "At least 2 % of the instructions are FP64, or a profile shows the FP64 pipe as the limit, and the "
+        "FP64 peak is 1/16 of the FP32 peak or less."
+    ),
     thresholds=(
         Threshold(
             name="scarce", value=SCARCE, unit="share", source="guide 12.1.1: between 1:2 and 1:64"
@@ -80,7 +115,7 @@ RULE = Rule(
     ),
     citations=guide("12.1.1", "11.1"),
     check=check,
-    either=("fp64_share", "work"),
+    either=("fp64_share", "work", "profile"),
     examples=Examples(
         fires={"gpu": "rtx4090", "compiled": {"fp64_instructions": 200, "instructions": 1000}},
         quiet={"gpu": "h200", "compiled": {"fp64_instructions": 200, "instructions": 1000}},
