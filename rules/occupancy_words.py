@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.block_sizes import blocks_at
+from gpuadvise.advisor.occupancy.budget import register_budget
 from gpuadvise.advisor.occupancy.fault import RuntimeFailure
+from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.occupancy.next_steps import Confidence, next_steps
-from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.model import Gain, Priority
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gpuadvise.advisor.facts.code import LaunchBounds
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.fault import LaunchFault
@@ -139,6 +142,57 @@ def _sentence(step: NextStep) -> str:
     together = f" together with {and_list(others)}" if others else ""
     change = step.how.rstrip(".").replace("; check", " and check")
     return f"{change}: {show_share(step.after.occupancy)} occupancy{together}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wider:
+    """A build with more registers per thread, and what an SM then holds."""
+
+    registers: int
+    threads: int  # that the bounds promise
+    after: Occupancy
+
+    @property
+    def bounds(self) -> str:
+        """What lets the compiler use them."""
+        return f"__launch_bounds__({self.threads}, {self.after.blocks_per_sm})"
+
+
+def wider(occupancy: Occupancy, wanted: int | None = None) -> Wider | None:
+    """Return the step up: *wanted* registers, or what one block fewer leaves; None at the end.
+
+    Registers that the blocks leave free come first, for they cost nothing.
+    """
+    launch, hardware = occupancy.launch, occupancy.hardware
+    most = hardware.max_registers_per_thread
+    if not launch.registers or launch.registers >= most or not occupancy.launchable:
+        return None
+    blocks = occupancy.blocks_per_sm
+    threads = launch.threads  # bounds for more would leave room for fewer blocks, or be ignored
+    enough = launch.registers + 1 if wanted is None else min(wanted, most)
+    while blocks:
+        registers = register_budget(hardware, threads, blocks) or 0
+        if registers >= enough:
+            after = model(hardware, replace(launch, registers=min(registers, most)))
+            return Wider(registers=min(registers, most), threads=threads, after=after)
+        blocks -= 1
+    return None
+
+
+def step_up(step: Wider, occupancy: Occupancy, bounds: LaunchBounds | None) -> str:
+    """Return how to make *step*; -maxrregcount does nothing to a kernel with launch bounds."""
+    how = (
+        f"write {step.bounds} instead of the present bounds"
+        if bounds
+        else f"declare {step.bounds}, or compile with -maxrregcount={step.registers}"
+    )
+    now, then = occupancy.blocks_per_sm, step.after.blocks_per_sm
+    price = (
+        f"the {plural(now, 'block')} per SM stay"
+        if now == then
+        else f"{plural(then, 'block')} per SM instead of {now}, {occupancy_change(occupancy, step.after)}"
+    )
+    return f"up to {step.registers} registers: {how} ({price})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -162,7 +162,7 @@ def capped(launch: Launch, blocks: int, count: int) -> str:
 
     -maxrregcount does nothing to a kernel with launch bounds (measured: 15 of 15 on an H200).
     """
-    bounds = f"__launch_bounds__({launch.max_threads or launch.threads}, {blocks})"
+    bounds = f"__launch_bounds__({launch.threads}, {blocks})"
     return bounds if launch.max_threads else f"{bounds} or -maxrregcount={count}"
 
 

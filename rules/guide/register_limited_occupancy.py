@@ -27,10 +27,12 @@ from gpuadvise.rules.occupancy_words import (
     also_needed,
     costs_independence,
     filled_by_grid,
+    step_up,
     steps_of,
     too_few_in_flight,
     wants_warps,
     warps_gain,
+    wider,
 )
 from gpuadvise.rules.sources import guide
 
@@ -78,7 +80,7 @@ def check(
             f"{_capped(threads, blocks, step.to, launch_bounds)} Unlikely to pay: "
             f"{plural(registers - step.to, 'register')} fewer mostly mean as many values in local "
             "memory (of 71 such caps measured on an H200, 70 spilled and none was faster). Compile "
-            "with -Xptxas -v and look before you time it."
+            f"with -Xptxas -v and look before you time it.{_other_way(occupancy, launch_bounds)}"
             f"{costs_independence(occupancy, independent_instructions)}"
         ),
         evidence=(
@@ -91,10 +93,21 @@ def check(
     )
 
 
+def _other_way(occupancy: Occupancy, bounds: LaunchBounds | None) -> str:
+    """Return the step up, which pays more often: 34 of 83 faster, 5 slower."""
+    step = wider(occupancy)
+    if step is None or step.after.blocks_per_sm < occupancy.blocks_per_sm:
+        return ""
+    return (
+        f" The other way costs no block: {step_up(step, occupancy, bounds)}; of 83 builds with more "
+        "registers 34 were faster and 5 slower."
+    )
+
+
 def _capped(threads: int, blocks: int, registers: int, bounds: LaunchBounds | None) -> str:
     """Return how to ask for fewer; -maxrregcount does nothing to a kernel with launch bounds."""
     if bounds is not None:
-        return f"Write __launch_bounds__({bounds.threads}, {blocks}) instead of the present bounds."
+        return f"Write __launch_bounds__({threads}, {blocks}) instead of the present bounds."
     return (
         f"Declare the kernel __launch_bounds__({threads}, {blocks}), or compile its file with "
         f"-maxrregcount={registers} (CUDA 12.4 and later also know __maxnreg__({registers}), "

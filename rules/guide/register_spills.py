@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved
@@ -23,7 +22,7 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.occupancy_words import occupancy_change
+from gpuadvise.rules.occupancy_words import step_up, wider
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
@@ -59,7 +58,8 @@ def check(
     if spill_requests and profile is None:
         return _requests(spill_requests)
     if profile is not None and counted is not None:
-        return _measured(_local(profile, counted), profile, counted)
+        local = _local(profile, counted, occupancy, launch_bounds)
+        return _measured(local, profile, counted)
     if stack_bytes and spill_bytes is not None:
         return _frame(stack_bytes)
     if stack_bytes:
@@ -80,7 +80,7 @@ def _spills(
             "for values that did not fit the registers it was allowed."
         ),
         action=(
-            f"{_remedy(bounds, occupancy)}{_price(spill, occupancy)}. From "
+            f"{_remedy(bounds, occupancy, spill)}. From "
             'CUDA 13.0 on, asm volatile(".pragma \\"enable_smem_spilling\\";") at the start of the '
             "kernel makes it spill to shared memory first."
         ),
@@ -93,14 +93,26 @@ def _spills(
     )
 
 
-def _remedy(bounds: LaunchBounds | None, occupancy: Occupancy | None) -> str:
+def _remedy(bounds: LaunchBounds | None, occupancy: Occupancy | None, spill: int) -> str:
     most = occupancy.hardware.max_registers_per_thread if occupancy else None
     if occupancy and most and (occupancy.launch.registers or 0) >= most:
         return (
             f"A thread has all {most} registers that the hardware gives: split the kernel, let a "
             "thread compute fewer elements, or keep values in shared memory"
         )
-    return f"Allow more registers ({_allowed(bounds)}), or shorten the life of values"
+    now = occupancy.launch.registers if occupancy else None
+    if occupancy is None or most is None or not now:
+        return f"Allow more registers ({_allowed(bounds)}), or shorten the life of values"
+    # A value that is stored once and loaded once takes 8 bytes here and 1 register there.
+    wanted = min(now + -(-spill // 8), most)
+    step = wider(occupancy, wanted)
+    less = wider(occupancy) if step is None else None
+    threads = f"{wanted} registers need blocks of fewer than {occupancy.launch.threads:,} threads"
+    chosen = step or less
+    if chosen is None:
+        return f"Shorten the life of values; {threads}"
+    allowed = step_up(chosen, occupancy, bounds)
+    return f"Allow {allowed}, or shorten the life of values{f'; {threads}' if less else ''}"
 
 
 def _local_share(profile: KernelProfile) -> float | None:
@@ -113,12 +125,16 @@ def _local_share(profile: KernelProfile) -> float | None:
     return requests / profile.instructions
 
 
-def _local(profile: KernelProfile, share: float) -> Advice:
+def _local(
+    profile: KernelProfile,
+    share: float,
+    occupancy: Occupancy | None,
+    bounds: LaunchBounds | None,
+) -> Advice:
     spilled = profile.spill_requests or 0.0
     what = "spilled registers" if spilled else "arrays indexed by a variable, or a stack"
     more = (
-        "Allow more registers (lower the blocks in __launch_bounds__, or raise -maxrregcount "
-        "where there are no bounds), or shorten the life of values."
+        f"{_remedy(bounds, occupancy, 8)}."
         if spilled
         else "Unroll the loops over the array so that every index is a constant, or move it to "
         "shared memory."
@@ -149,20 +165,6 @@ def _allowed(bounds: LaunchBounds | None) -> str:
         if bounds
         else "raise -maxrregcount, or lower the blocks in __launch_bounds__"
     )
-
-
-def _price(spill: int, occupancy: Occupancy | None) -> str:
-    """Return what registers for the spilled values cost; a store and a load are one value."""
-    if occupancy is None or not occupancy.launchable or not occupancy.launch.registers:
-        return ""
-    more = min(-(-spill // 8), occupancy.hardware.max_registers_per_thread)
-    if occupancy.launch.registers >= occupancy.hardware.max_registers_per_thread:
-        return ""
-    wanted = min(occupancy.launch.registers + more, occupancy.hardware.max_registers_per_thread)
-    then = model(occupancy.hardware, replace(occupancy.launch, registers=wanted))
-    if not then.launchable:
-        return f"; {wanted} registers need blocks of fewer than {then.launch.threads:,} threads"
-    return f"; at {wanted} registers {occupancy_change(occupancy, then)}"
 
 
 def _requests(requests: float) -> Advice:

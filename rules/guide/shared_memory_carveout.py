@@ -22,7 +22,7 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.occupancy_words import steps_of, warps_gain
+from gpuadvise.rules.occupancy_words import also_needed, steps_of, warps_gain
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _carveout(occupancy: Occupancy, step: NextStep) -> Advice:
             f"{plural(occupancy.blocks_per_sm, 'block')}; {show_bytes(step.to)} would hold "
             f"{step.after.blocks_per_sm} ({show_share(step.after.occupancy)} occupancy)."
         ),
-        action=step.how,
+        action=f"{step.how.rstrip('.')}{also_needed(step)}.",
         evidence=(
             derived("carveout", step.start, "bytes"),
             derived("carveout for one more block", step.to, "bytes"),
