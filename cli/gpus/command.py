@@ -12,7 +12,7 @@ from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.gpus.request import chosen
-from gpuadvise.cli.options import FormatName, Get
+from gpuadvise.cli.options import Cc, FormatName, Get
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   gpuadvise gpus hopper
   gpuadvise gpus h100 h200 rtx4090        # side by side
+  gpuadvise gpus geforce --cc 8.9
   gpuadvise gpus sm_86 --format csv"""
 
 _NOT_IN_ROWS = ("sources", "reasons", "peaks", "notes")
@@ -38,16 +39,17 @@ def command(
             autocompletion=completion.gpu_words,
         ),
     ] = None,
+    cc: Cc = None,
     format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """List, search or compare the GPUs of the catalogue."""
-    choice = chosen(query or [])
+    choice = chosen(query or [], cc)
     records = [_record(each) for each in choice.entries]
     answer = Answer(
         command="gpus",
         device=None,
-        input={"query": list(query or [])},
+        input={"query": list(query or []), "cc": cc},
         result={"devices": records},
         rows=_rows(records),
         blocks=lambda: _blocks(choice),

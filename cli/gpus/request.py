@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.catalogue import candidates, entries, nearest, search
+from gpuadvise.advisor.capability import parse_capability
+from gpuadvise.advisor.catalogue import candidates, entries, nearest, search, with_capability
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
+from gpuadvise.cli.options import named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +30,25 @@ class Chosen:
     note: str | None = None
 
 
-def chosen(query: Sequence[str]) -> Chosen:
+def chosen(query: Sequence[str], cc: str | None = None) -> Chosen:
+    """Return the GPUs of *query*, of them those of compute capability *cc*; raises BadInput for none."""
+    if cc is None:
+        return _described(query)
+    same = with_capability(named("--cc", parse_capability, cc))
+    if not same:
+        raise BadInput(f"--cc: no GPU of the catalogue has compute capability {quoted(cc)}.")
+    if not query:
+        return Chosen(entries=same)
+    ids = {entry.id for entry in same}
+    found = _described(query)
+    entries = tuple(entry for entry in found.entries if entry.id in ids)
+    if not entries:
+        words = quoted(" ".join(query))
+        raise BadInput(f"{words} describes no GPU of compute capability {quoted(cc)}.")
+    return Chosen(entries=entries, compared=found.compared)
+
+
+def _described(query: Sequence[str]) -> Chosen:
     """Return the GPUs of *query*; raises BadInput that names the nearest ones for none.
 
     All words together are tried as one description first (``rtx 4090``, ``hopper``), then each

@@ -51,7 +51,7 @@ def test_without_a_query_every_gpu_is_listed(cli, valid) -> None:
 def test_json_is_valid_and_names_every_source(query: list[str], cli, valid) -> None:
     document = json.loads(cli("gpus", *query, "--format", "json").out)
     valid(document)
-    assert document["input"] == {"query": query}
+    assert document["input"] == {"query": query, "cc": None}
     for device in document["result"]["devices"]:
         for field in ("sm_count", "memory_bandwidth", "l2_bytes"):
             where = "reasons" if device[field] is None else "sources"
@@ -83,3 +83,25 @@ def test_what_describes_nothing_is_bad_input(query: list[str], cli) -> None:
     assert (ran.code, ran.out) == (2, "")
     assert "describes no GPU of the catalogue" in ran.err
     assert "gpuadvise gpus lists them all" in ran.err
+
+
+def test_a_compute_capability_narrows_the_list(cli) -> None:
+    everything = json.loads(cli("gpus", "--cc", "8.9", "--format", "json").out)["result"]["devices"]
+    assert {device["compute_capability"] for device in everything} == {"8.9"}
+    some = json.loads(cli("gpus", "geforce", "--cc", "sm_89", "--json").out)["result"]["devices"]
+    assert 0 < len(some) < len(everything)
+    assert {device["product_class"] for device in some} == {"geforce"}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--cc 4.0", "--cc: "),
+        ("h100 --cc 8.9", '"h100" describes no GPU of compute capability "8.9".'),
+        ("--cc x", "--cc: "),
+    ],
+)
+def test_a_compute_capability_that_fits_nothing_is_refused(cli, line: str, words: str) -> None:
+    ran = cli("gpus", *line.split())
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.err

@@ -368,6 +368,9 @@ def test_a_slice_has_its_share_of_the_gpu() -> None:
     assert part.peaks["fp32"] == pytest.approx(whole.peaks["fp32"] * 16 / 132)
     assert find("h100 3g.40gb").sm_count == 60
     assert find("a100 1g.10gb+me").sm_count == 14
+    seen = {"1g.18gb": 16, "1g.35gb": 26, "2g.35gb": 32, "3g.71gb": 60, "4g.71gb": 64,
+            "7g.141gb": 132}  # fmt: skip
+    assert {profile: find(f"h200 {profile}").sm_count for profile in seen} == seen
     assert find("h100-pcie 1g.10gb").sm_count is None
     assert find("h100-pcie 1g.10gb").peaks == {}
 
