@@ -8,6 +8,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.json_records import plain
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.advisor.topology import links_up
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import (
     Block,
@@ -186,6 +187,8 @@ def _gpu_line(gpu: Gpu, number: int) -> str:
     now = gpu.telemetry
     said = [f"GPU {gpu.identity.index if gpu.identity.index is not None else number}"]
     said.append(gpu.device.name)
+    if gpu.topology and gpu.topology.nvlinks:
+        said.append(f"{len(links_up(gpu.topology))} of {len(gpu.topology.nvlinks)} NVLinks up")
     if now is None:
         return "  ".join(said)
     if now.temperature_celsius is not None:
@@ -197,6 +200,8 @@ def _gpu_line(gpu: Gpu, number: int) -> str:
         said.append(f"{used} of {total} used")
     if now.gpu_utilisation is not None:
         said.append(f"{now.gpu_utilisation:.0%} busy")
+    if now.xids:
+        said.append(f"Xid {', '.join(map(str, dict.fromkeys(now.xids)))} in the kernel's log")
     return "  ".join(said)
 
 

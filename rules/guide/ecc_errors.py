@@ -16,9 +16,16 @@ NONE = 0
 
 
 def check(telemetry: Telemetry) -> Verdict:
-    """Advise for uncorrected errors, pending or failed row repairs, and a pending mode change."""
+    """Advise for uncorrected errors, pending or failed repairs, and a pending mode change."""
     return tuple(
-        advice for advice in (_errors(telemetry), _rows(telemetry), _pending(telemetry)) if advice
+        advice
+        for advice in (
+            _errors(telemetry),
+            _rows(telemetry),
+            _pages(telemetry),
+            _pending(telemetry),
+        )
+        if advice
     )
 
 
@@ -54,6 +61,16 @@ def _rows(telemetry: Telemetry) -> Advice | None:
     )
 
 
+def _pages(telemetry: Telemetry) -> Advice | None:
+    if not telemetry.page_retirement_pending:
+        return None
+    return Advice(
+        message="At least 1 faulty memory page waits for its retirement.",
+        action="Reset the GPU or reboot, so that the page is no longer used.",
+        evidence=(measured("page retirement", "pending"),),
+    )
+
+
 def _pending(telemetry: Telemetry) -> Advice | None:
     now, then = telemetry.ecc_enabled, telemetry.ecc_enabled_after_reboot
     if now is None or then is None or now == then:
@@ -77,7 +94,8 @@ RULE = Rule(
     kinds=(Kind.NVML,),
     broken=True,
     why="An uncorrected error means that data were wrong, and repairs take effect only after a reset.",
-    when="NVML reports uncorrected errors, a pending or failed row replacement, or a pending ECC mode.",
+    when="NVML reports uncorrected errors, a pending or failed row replacement, a pending page "
+    "retirement, or a pending ECC mode.",
     thresholds=(
         Threshold(name="uncorrected errors", value=NONE, unit="errors", source="guide 18.1.1: any"),
     ),

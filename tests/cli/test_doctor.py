@@ -81,6 +81,18 @@ def test_what_nvml_does_not_offer_is_not_called_healthy(cli, tmp_path: Path) -> 
     assert (check["status"], check["reason"]) == ("not available", "not supported")
 
 
+def test_links_and_xids_stand_in_the_line_of_the_gpu(cli, tmp_path: Path) -> None:
+    two = cli("doctor", "--from", str(BOXES / "h200-x2.json")).out
+    assert two.count("18 of 18 NVLinks up") == 2
+    box = altered(tmp_path, BUSY, xids=[79, 79, 31])
+    assert "Xid 79, 31 in the kernel's log" in cli("doctor", "--from", box).out
+
+
+def test_a_page_that_waits_for_its_retirement_is_found(cli, tmp_path: Path) -> None:
+    box = altered(tmp_path, BUSY, page_retirement_pending=True)
+    assert "waits for its retirement" in cli("doctor", "--from", box).out
+
+
 def test_a_threshold_decides_the_exit_code(cli, tmp_path: Path) -> None:
     box = altered(tmp_path, BUSY, ecc_uncorrected=3)
     assert cli("doctor", "--from", box, "--fail-on", "high").code == 1
