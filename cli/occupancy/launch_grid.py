@@ -38,6 +38,8 @@ _MOST_LAUNCHES = 100_000_000
 # Rows that --get may hold in memory at once.
 _MOST_HELD = 100_000
 _MOST_TIERS = 8
+# A table of two axes that still fits a screen of 80 columns.
+_MOST_ACROSS, _MOST_DOWN = 10, 32
 _MANY = 100_000  # from here on the wait is worth a word: seconds without numpy
 _TITLES = {
     Axis.BLOCK: "Block",
@@ -262,10 +264,43 @@ def _blocks(case: GridCase, tiers: Sequence[Tier]) -> list[Block]:
             Tone.GOOD if share >= ENOUGH else Tone.POOR,
         ),
         Line(""),
-        _tier_table(case, tiers),
-        *_rest(tiers),
+        *(_matrix(case) or [_tier_table(case, tiers), *_rest(tiers)]),
         *_room(case, best),
     ]
+
+
+def _matrix(case: GridCase) -> list[Block]:
+    """Return the occupancy over two short axes, the longer one downwards; nothing for others."""
+    lengths = [len(values) for _, values in case.grid.axes]
+    if len(lengths) != 2 or min(lengths) > _MOST_ACROSS or max(lengths) > _MOST_DOWN:
+        return []
+    down, across = (0, 1) if lengths[1] <= _MOST_ACROSS else (1, 0)
+    names = [key.value for key in case.keys]
+    rows = {(row[names[down]], row[names[across]]): row for row in _rows(case)}
+    heads = case.grid.axes[across][1]
+    table = Table(
+        columns=(
+            Column(_TITLES[case.keys[down]], right=True),
+            *(Column(_shown(case.keys[across], head), right=True) for head in heads),
+        ),
+        rows=tuple(
+            (
+                Cell(_shown(case.keys[down], value)),
+                *(_share(rows[value, head]) for head in heads),
+            )
+            for value in case.grid.axes[down][1]
+        ),
+    )
+    first, second = (_TITLES[case.keys[place]].lower() for place in (down, across))
+    return [Line(f"Occupancy in %: {first} down, {second} across."), table]
+
+
+def _share(row: Mapping[str, Any]) -> Cell:
+    if not row["blocks_per_sm"]:
+        return Cell("-", Tone.BAD)
+    occupancy: float = row["occupancy"]
+    shown = show_share(occupancy).removesuffix(" %")
+    return Cell(shown, Tone.GOOD if occupancy >= ENOUGH else Tone.POOR)
 
 
 def _tier_table(case: GridCase, tiers: Sequence[Tier]) -> Table:

@@ -131,6 +131,21 @@ def test_text_says_the_best_and_the_rest_briefly(cli) -> None:
     assert "None of 99 launches can start." in none.out
 
 
+def test_two_short_axes_are_a_table(cli) -> None:
+    args = ("occupancy", "--cc", "9.0", "--sweep")
+    lines = cli(*args, "regs=32,64,128", "--sweep", "block=64,256,2048").out.splitlines()
+    at = lines.index("Occupancy in %: registers down, block across.")
+    assert [line.split() for line in lines[at + 1 : at + 5]] == [
+        ["Registers", "64", "256", "2,048"],
+        ["32", "100", "100", "-"],
+        ["64", "50", "50", "-"],
+        ["128", "25", "25", "-"],
+    ]
+    turned = cli(*args, "block=64,128", "--sweep", "regs=16:240:8").out
+    assert "Occupancy in %: registers down, block across." in turned
+    assert "down" not in cli(*args, "regs=1:99", "--sweep", "block=64,128").out
+
+
 def test_fields_of_a_grid(cli) -> None:
     args = ("occupancy", "--cc", "9.0", *GRID)
     ran = cli(*args, "--get", "launches", "--get", "tiers.0.occupancy", "--get", "sweep.0.block")
