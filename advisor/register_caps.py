@@ -25,6 +25,8 @@ _ENOUGH = 0.5
 # Guide, "Thread and Block Heuristics": a good start is between 128 and 256 threads.
 _GOOD_BLOCK = 256
 _MOST_LOWER, _MOST_HIGHER = 5, 5
+# Times that differ less are the same: they do from one run to the next.
+_CLOSE = 1.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,3 +155,11 @@ def _why(best: CappedKernel, left: list[CappedKernel]) -> str:
         f"A cap of {best.cap} registers reaches {share} occupancy without more spills; "
         "the compiler's own choice reaches less."
     )
+
+
+def fastest(candidates: Sequence[CappedKernel], seconds: Sequence[float]) -> CappedKernel:
+    """Return which of *candidates* won; the compiler's own choice wins where the two are close."""
+    times = sorted(zip(seconds, range(len(candidates)), strict=True))
+    best = times[0][0]
+    close = [candidates[number] for took, number in times if took <= best * _CLOSE]
+    return next((c for c in close if c.cap is None), close[0])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.errors import Unavailable
+from gpuadvise.advisor.prose import inert
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.gpu import Gpu
 
 _SHOWN = ("sm_count", "sm_clock_hz", "memory_bytes", "memory_bandwidth")
 
@@ -35,3 +40,31 @@ def device_line(device: Device) -> str:
     if device.name == named:
         return named
     return f"{device.name} ({named}, {device.origin})"
+
+
+def live_gpu(device: str | None) -> Gpu:
+    """Return the GPU of this machine that *device* names; raises Unavailable where there is none."""
+    from gpuadvise.advisor.backends.choose import Depth, choose
+
+    choice = choose(
+        device=device,
+        depth=Depth.TELEMETRY,  # the CUDA driver's numbers of the GPUs, and who else uses them
+        environ={k: v for k, v in os.environ.items() if k != "GPUADVISE_GPU"},
+    )
+    if choice.gpu is None:
+        raise Unavailable(
+            "Measuring needs a live GPU, and this machine has none that a program can use.",
+            hint="gpuadvise bandwidth, access, overlap and roofline predict without one.",
+        )
+    return choice.gpu
+
+
+def cuda_ordinal(gpu: Gpu) -> int:
+    """Return CUDA's number of *gpu*; raises Unavailable where a program cannot use it."""
+    ordinal = gpu.identity.cuda_index
+    if ordinal is None:
+        raise Unavailable(
+            f"CUDA programs started here cannot use {inert(gpu.device.name)}.",
+            hint="CUDA_VISIBLE_DEVICES or MIG may hide it: gpuadvise device --all says more.",
+        )
+    return ordinal

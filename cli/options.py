@@ -266,6 +266,8 @@ _COMPILE = {
         complete=completion.words("auto"),
     ),
     "block_define": Option("MACRO", "Macro that holds the block size."),
+    "measure": Option("", "Time what is left on a live GPU; needs --arg and --elements."),
+    "arg": Option("VALUE", "An argument of the kernel, in order: 64MiB:random, 4096, float:0.5."),
 }  # fmt: skip
 _RULES = {
     "select": Option("RULE", "Only this rule, topic or priority.", complete=completion.selections),

@@ -51,6 +51,12 @@ class CudaSource:
     code: DeviceCode
     options: CompilerOptions
     headers: Mapping[str, bytes] = field(default_factory=dict)
+    content: bytes = b""  # the whole file, as nvcc takes it
+
+    def rewritten(self, kernel: KernelSource, words: str) -> bytes:
+        """Return what is compiled, with *words* in place of the bounds of *kernel*."""
+        whole = self.content if self.options.compiler == "nvcc" else None
+        return self.code.rewritten(kernel, words, whole)
 
     def instances(self) -> tuple[tuple[KernelSource, str], ...]:
         """Return the kernels and instances of templates, each with the expression that names it."""
@@ -66,11 +72,12 @@ def read_cuda_source(path: str, options: CompilerOptions) -> CudaSource:
 
     Raises BadInput for a file that cannot be read or is not text.
     """
-    code = device_code(source_text(_content(path), path))
+    text = source_text(_content(path), path)
+    code = device_code(text)
     headers = dict(HOST_HEADERS)
     folders = (str(Path(path).parent), *options.folders)
     _add_headers(headers, code.includes, folders)
-    return CudaSource(path=path, code=code, options=options, headers=headers)
+    return CudaSource(path=path, code=code, options=options, headers=headers, content=text.content)
 
 
 def _content(path: str) -> bytes:
@@ -118,7 +125,7 @@ def compile_source(
     know, Unavailable when there is no compiler.
     """
     if source.options.compiler == "nvcc":
-        return _by_nvcc(source, target, more)
+        return _by_nvcc(source, target, more, text)
     known = supported_targets()
     if target.major * 10 + target.minor not in known:
         words = and_list([f"sm_{number}" for number in known])
@@ -212,7 +219,9 @@ def _toolkit_folders() -> Iterator[str]:
         yield from (f"-I{place}", f"-I{place / 'cccl'}")
 
 
-def _by_nvcc(source: CudaSource, target: Capability, more: tuple[str, ...]) -> CompiledProgram:
+def _by_nvcc(
+    source: CudaSource, target: Capability, more: tuple[str, ...], text: bytes | None
+) -> CompiledProgram:
     program = shutil.which("nvcc")
     if program is None:
         raise Unavailable(
@@ -221,9 +230,14 @@ def _by_nvcc(source: CudaSource, target: Capability, more: tuple[str, ...]) -> C
     with tempfile.TemporaryDirectory(prefix="gpuadvise") as folder:
         image = os.path.join(folder, "image.cubin")
         words = [program, f"-arch={target.target}", "-cubin", "-o", image, *source.options.words()]
+        path = os.path.abspath(source.path)
+        if text is not None:
+            words.append(f"-I{os.path.dirname(path)}")
+            path = os.path.join(folder, os.path.basename(path))
+            Path(path).write_bytes(text)
         try:
             done = subprocess.run(
-                [*words, *more, os.path.abspath(source.path)],
+                [*words, *more, path],
                 capture_output=True, timeout=_NVCC_SECONDS, check=False, cwd=os.getcwd(),
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:

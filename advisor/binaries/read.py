@@ -73,6 +73,26 @@ def whole_image(path: str) -> bytes | None:
         return span.read(0, span.size)
 
 
+def ptx_texts(path: str) -> list[bytes]:
+    """Return the PTX programs of a file: PTX text itself, or what a library or fatbin holds.
+
+    Raises as ``read`` does.
+    """
+    with opened(path) as (_, span):
+        head = span.read(0, min(_SNIFFED, span.size))
+        form = file_type_of(head)
+        if form is FileType.TEXT:
+            return [span.read(0, span.size)] if b".version" in head else []
+        if form in (FileType.HOST, FileType.FATBIN, FileType.OTHER):
+            from gpuadvise.advisor.binaries.fatbin.containers import ptx_programs
+
+            try:
+                return list(ptx_programs(span, Place(path=path)))
+            except Damaged as damage:
+                raise BadInput(f"{quoted_path(path)}: {damage.message}") from None
+        return []
+
+
 def _read(file: BinaryIO, span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
     form = file_type_of(span.read(0, min(_SNIFFED, span.size)))
     try:

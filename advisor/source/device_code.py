@@ -55,6 +55,7 @@ class KernelSource:
 
     *instances* are the template arguments, in angle brackets, that launches of the file spell
     out; *bounds* is where its ``__launch_bounds__`` stand, *start* where its name does.
+    *parameters* are the names and types, "?" where the file does not say one.
     """
 
     name: str
@@ -64,6 +65,7 @@ class KernelSource:
     start: int
     instances: tuple[str, ...] = ()
     bounds: tuple[int, int] | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +80,12 @@ class DeviceCode:
     includes: tuple[tuple[str, bool], ...]
     host_functions: int
 
-    def rewritten(self, kernel: KernelSource, words: str) -> bytes:
-        """Return the text with *words* before the name of *kernel*, in place of its bounds."""
-        text = self.text
+    def rewritten(self, kernel: KernelSource, words: str, text: bytes | None = None) -> bytes:
+        """Return the text with *words* before the name of *kernel*, in place of its bounds.
+
+        *text* is the whole file, where that is meant.
+        """
+        text = self.text if text is None else text
         if kernel.bounds is not None:
             first, last = kernel.bounds
             text = text[:first] + b" " * (last - first) + text[last:]
@@ -190,7 +195,23 @@ def _kernels(file: CudaFile) -> Iterator[KernelSource]:
             start=name.start,
             instances=tuple(instances.get(function.name, ())) if template else (),
             bounds=None if bounds is None else (bounds.start, bounds.end),
+            parameters=tuple(_parameters(file, function)),
         )
+
+
+def _parameters(file: CudaFile, function: SourceFunction) -> Iterator[tuple[str, str]]:
+    """Yield the name and the type of each parameter, "?" for what the file does not say."""
+    declarator = function.node.child("function_declarator")
+    listed = declarator.child("parameter_list") if declarator is not None else None
+    known = {parameter.node.index: parameter for parameter in function.parameters}
+    for number, node in enumerate(listed.children if listed is not None else (), 1):
+        parameter = known.get(node.index)
+        if parameter is None:
+            yield f"argument {number}", "?"
+            continue
+        base = parameter.type.rstrip("*")
+        unknown = any(v.type == "type" for v in function.variables.get(base, ()))
+        yield parameter.name, "?" + parameter.type[len(base) :] if unknown else parameter.type
 
 
 def _name_of(function: SourceFunction) -> Node | None:

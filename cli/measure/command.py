@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpuadvise.advisor.backends.choose import Depth, choose
 from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import and_list, inert, plural, quoted
+from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Line, Tone
-from gpuadvise.cli.devices import device_block, device_line
+from gpuadvise.cli.devices import cuda_ordinal, device_block, device_line, live_gpu
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
@@ -60,8 +59,8 @@ def command(
     chosen = _subject(subject, _word(subject, word))
     if save and not chosen.kept:
         raise BadInput(f"--save: {subject} measures nothing that other commands use.")
-    gpu = _live(device)
-    with Session(_ordinal(gpu)) as session:
+    gpu = live_gpu(device)
+    with Session(cuda_ordinal(gpu)) as session:
         collected = _collected(chosen, session, quick)
         if not collected.items:
             return _nothing(session, collected)
@@ -135,31 +134,6 @@ def _subject(name: str, word: int | None) -> Subject:
     raise BadInput(
         f"{quoted(name)} cannot be measured.", hint=f"Measure {and_list(SUBJECTS, 'or')}."
     )
-
-
-def _live(device: str | None) -> Gpu:
-    choice = choose(
-        device=device,
-        depth=Depth.TELEMETRY,  # the CUDA driver's numbers of the GPUs, and who else uses them
-        environ={k: v for k, v in os.environ.items() if k != "GPUADVISE_GPU"},
-    )
-    if choice.gpu is None:
-        raise Unavailable(
-            "Measuring needs a live GPU, and this machine has none that a program can use.",
-            hint="gpuadvise bandwidth, access, overlap and roofline predict without one.",
-        )
-    return choice.gpu
-
-
-def _ordinal(gpu: Gpu) -> int:
-    """Return CUDA's number of *gpu*; raises Unavailable where a program cannot use it."""
-    ordinal = gpu.identity.cuda_index
-    if ordinal is None:
-        raise Unavailable(
-            f"CUDA programs started here cannot use {inert(gpu.device.name)}.",
-            hint="CUDA_VISIBLE_DEVICES or MIG may hide it: gpuadvise device --all says more.",
-        )
-    return ordinal
 
 
 def _collected(subject: Subject, session: Session, quick: bool) -> Collected[Any]:

@@ -5,35 +5,39 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.backends.compiler_options import SUFFIXES
-from gpuadvise.advisor.backends.cuda_sources import compile_source, read_cuda_source
 from gpuadvise.advisor.binaries.cubin.code import code_of
-from gpuadvise.advisor.binaries.model import Kernel
-from gpuadvise.advisor.binaries.read import read_stream
-from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.launch_arguments import launch_arguments
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
-from gpuadvise.advisor.quantity import show_share
-from gpuadvise.advisor.register_caps import CappedKernel, Picked, caps_to_try, judged, pick
+from gpuadvise.advisor.prose import and_list, inert, plural
+from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.register_caps import (
+    CappedKernel,
+    Picked,
+    caps_to_try,
+    fastest,
+    judged,
+    pick,
+)
 from gpuadvise.advisor.values import whole
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
-from gpuadvise.cli.devices import device_block, device_line
+from gpuadvise.cli.devices import cuda_ordinal, device_block, device_line, live_gpu
 from gpuadvise.cli.emit import emit
-from gpuadvise.cli.kernels.gather import missing_notes
 from gpuadvise.cli.options import named
+from gpuadvise.cli.whatif.program import CompiledKernel, Program, read_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gpuadvise.advisor.backends.compiler_options import CompilerOptions
-    from gpuadvise.advisor.backends.cuda_sources import CudaSource
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.source.device_code import KernelSource
+    from gpuadvise.advisor.gpu import Gpu
+    from gpuadvise.advisor.launch_arguments import LaunchArgument
+    from gpuadvise.advisor.measurement import Sample
     from gpuadvise.cli.exits import Exit
     from gpuadvise.cli.formats import Output
 
@@ -55,6 +59,9 @@ class WhatIfRequest:
     block_define: str | None
     device: Mapping[str, str | None]
     build: CompilerOptions
+    measure: bool = False
+    arguments: tuple[str, ...] = ()
+    elements: int | None = None
 
     def shown(self) -> dict[str, Any]:
         """Return what the answer repeats as its input."""
@@ -65,6 +72,9 @@ class WhatIfRequest:
             "registers": "auto" if self.caps is None else list(self.caps),
             "dynamic_smem": self.dynamic_smem,
             "block_define": self.block_define,
+            "measure": self.measure,
+            "arguments": list(self.arguments),
+            "elements": self.elements,
         }
 
 
@@ -85,18 +95,34 @@ def parse_sizes(option: str, text: str, *, low: int, high: int) -> tuple[int, ..
 
 
 def answered(request: WhatIfRequest, output: Output) -> Exit:
-    """Compile, judge and print; raises BadInput or Unavailable."""
-    source = _source(request)
-    device = _device(request)
-    kernel, expression = _named(source, request.kernel)
-    compiler = _Compiler(request, source, kernel, expression, device)
+    """Compile, judge, measure where asked, and print; raises BadInput or Unavailable."""
+    gpu = _gpu_to_measure(request)
+    if len(request.files) != 1:
+        raise BadInput(f"whatif compiles one file; {len(request.files)} are named.")
+    device = gpu.device if gpu is not None else _device(request)
+    program = read_program(request.files[0], request.kernel, request.build)
+    expression = program.expression
+    arguments = (
+        launch_arguments(expression, program.parameters, request.arguments)
+        if request.measure
+        else ()
+    )
+    compiler = _Compiler(request, program, device)
     candidates = judged(compiler.candidates())
     picked = pick(candidates)
+    measured = (
+        None
+        if gpu is None
+        else _measured(compiler, candidates, arguments, request.elements or 0, gpu)
+    )
 
     def blocks() -> Sequence[Block]:
-        return _page(device, expression, candidates, picked)
+        return _page(device, expression, candidates, picked, measured)
 
-    rows = [_record(c, device) for c in candidates]
+    def record(candidate: CappedKernel) -> dict[str, Any]:
+        return _record(candidate, device, measured)
+
+    rows = [record(c) for c in candidates]
     answer = Answer(
         command="whatif",
         device=device_block(device),
@@ -105,10 +131,9 @@ def answered(request: WhatIfRequest, output: Output) -> Exit:
             "kernel": expression,
             "compiled": compiler.compiled,
             "candidates": rows,
-            "pick": None
-            if picked is None
-            else {**_record(picked.candidate, device), "why": picked.why},
-            "worth_measuring": [_record(c, device) for c in picked.others] if picked else [],
+            "pick": None if picked is None else {**record(picked.candidate), "why": picked.why},
+            "worth_measuring": [record(c) for c in picked.others] if picked else [],
+            "won": None if measured is None else record(measured.won),
         },
         rows=rows,
         blocks=blocks,
@@ -117,13 +142,63 @@ def answered(request: WhatIfRequest, output: Output) -> Exit:
     return emit(answer, output)
 
 
-def _source(request: WhatIfRequest) -> CudaSource:
-    if len(request.files) != 1 or not request.files[0].endswith(SUFFIXES):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measured:
+    """The seconds of the candidates that ran, by block and cap, and the one that *won*."""
+
+    times: Mapping[tuple[int, int | None], Sample]
+    won: CappedKernel
+
+    def of(self, candidate: CappedKernel) -> Sample | None:
+        return self.times.get((candidate.threads, candidate.cap))
+
+
+def _gpu_to_measure(request: WhatIfRequest) -> Gpu | None:
+    """Return the live GPU when measuring is asked for; raises BadInput for what that lacks."""
+    if not request.measure:
+        for option, given in (("--arg", request.arguments), ("--elements", request.elements)):
+            if given:
+                raise BadInput(
+                    f"{option} is for --measure.", hint="Add --measure, or leave it out."
+                )
+        return None
+    if request.elements is None:
         raise BadInput(
-            f"whatif compiles one source file, and {quoted_path(request.files[-1])} is none.",
-            hint="Compiled code keeps its registers, and PTX is compiled by drivers alone: give the .cu file.",
+            "--measure needs --elements: how many threads run in all.",
+            hint="The grid follows from it and each block size: --elements 16777216.",
         )
-    return read_cuda_source(request.files[0], request.build)
+    for option, key in (("--gpu", "gpu"), ("--arch", "cc"), ("--from", "from")):
+        if request.device[key] is not None:
+            raise BadInput(f"{option} names no live GPU.", hint="Name it with --device 0.")
+    return live_gpu(request.device["device"])
+
+
+def _measured(
+    compiler: _Compiler, candidates: Sequence[CappedKernel], arguments: Sequence[LaunchArgument],
+    elements: int, gpu: Gpu,
+) -> _Measured | None:  # fmt: skip
+    from gpuadvise.advisor.backends.measure.candidates import CandidateLaunch, launch_times
+    from gpuadvise.advisor.backends.measure.session import Session
+
+    left = [c for c in candidates if c.dropped is None]
+    if not left:
+        return None
+    launches = []
+    for candidate in left:
+        made = compiler.made(candidate)
+        launches.append(
+            CandidateLaunch(
+                image=made.image,
+                name=made.kernel.name,
+                threads=candidate.threads,
+                blocks=-(-elements // candidate.threads),
+                dynamic_smem=compiler.dynamic_smem,
+            )
+        )
+    with Session(cuda_ordinal(gpu)) as session:
+        samples = launch_times(session, launches, arguments)
+    times = {(c.threads, c.cap): sample for c, sample in zip(left, samples, strict=True)}
+    return _Measured(times=times, won=fastest(left, [s.median for s in samples]))
 
 
 def _device(request: WhatIfRequest) -> Device:
@@ -139,47 +214,15 @@ def _device(request: WhatIfRequest) -> Device:
     ).device
 
 
-def _named(source: CudaSource, name: str | None) -> tuple[KernelSource, str]:
-    """Return the kernel called *name*, and the expression that names the instance to make."""
-    instances = source.instances()
-    known = and_list([quoted(e) for _, e in instances[:_MOST_NAMES]]) or "none"
-    if name is None:
-        if len(instances) == 1:
-            return instances[0]
-        raise BadInput(f"--kernel: the file has {plural(len(instances), 'kernel')}: {known}.")
-    base, bracket, arguments = name.partition("<")
-    base = base.strip()
-    kernels = [k for k in source.code.kernels if base in (k.name, k.expression)]
-    if not kernels:
-        raise BadInput(f"--kernel: the file has no kernel {quoted(name)}.", hint=f"It has {known}.")
-    kernel = kernels[0]
-    if bracket:
-        return kernel, f"{kernel.expression}<{arguments}"
-    if kernel.template and not kernel.instances:
-        raise BadInput(
-            f"--kernel: {quoted(name)} is a template, and no launch in the file names its arguments.",
-            hint=f"Name an instance: --kernel '{kernel.name}<float>'.",
-        )
-    return kernel, kernel.expression + (kernel.instances[0] if kernel.template else "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Compiled:
-    kernel: Kernel
-    code: bytes
-
-
 class _Compiler:
     """Compiles one kernel again and again; several at once."""
 
-    def __init__(
-        self, request: WhatIfRequest, source: CudaSource, kernel: KernelSource, expression: str,
-        device: Device,
-    ) -> None:  # fmt: skip
-        self._request, self._source, self._kernel = request, source, kernel
-        self._expression, self._device = expression, device
+    def __init__(self, request: WhatIfRequest, program: Program, device: Device) -> None:
+        self._request, self._program, self._device = request, program, device
         self.compiled = 0
         self.notes: list[str] = []
+        self.dynamic_smem = request.dynamic_smem
+        self._builds: dict[_Build, CompiledKernel] = {}
 
     def candidates(self) -> list[CappedKernel]:
         """Return every candidate; the compiler's own choice first, block by block."""
@@ -194,7 +237,7 @@ class _Compiler:
             ]
             caps = tuple(sorted(set().union(*steps)))
         capped = self._all([_Build(cap=cap, threads=t) for t in shapes for cap in caps])
-        kernels = own | capped
+        kernels = self._builds = own | capped
         registers = {made.kernel.registers or 0 for made in kernels.values()}
         if len(registers) == 1 and any(cap < min(registers) for cap in caps):
             self.notes.append(
@@ -206,35 +249,26 @@ class _Compiler:
             for cap in (None, *caps)
         ]  # fmt: skip
 
-    def _all(self, builds: list[_Build]) -> dict[_Build, _Compiled]:
+    def made(self, candidate: CappedKernel) -> CompiledKernel:
+        """Return what was compiled for *candidate*."""
+        threads = candidate.threads if self._request.block_define else None
+        return self._builds[_Build(cap=candidate.cap, threads=threads)]
+
+    def _all(self, builds: list[_Build]) -> dict[_Build, CompiledKernel]:
         self.compiled += len(builds)
         if len(builds) == 1:
             return {builds[0]: self._made(builds[0])}
         with ThreadPoolExecutor(min(_MOST_COMPILERS, os.cpu_count() or 1)) as pool:
             return dict(zip(builds, pool.map(self._made, builds), strict=True))
 
-    def _made(self, build: _Build) -> _Compiled:
-        text, more = self._source.code.text, []
-        if build.threads is not None:
-            more.append(f"-D{self._request.block_define}={build.threads}")
-        if build.cap is not None and self._kernel.bounds is not None:
-            # A limit of the whole program does nothing to a kernel with launch bounds.
-            text = self._source.code.rewritten(self._kernel, f"__maxnreg__({build.cap})")
-        elif build.cap is not None:
-            more.append(f"--maxrregcount={build.cap}")
-        image = compile_source(
-            self._source, self._device.capability, text=text,
-            expressions=(self._expression,), more=tuple(more),
-        )  # fmt: skip
+    def _made(self, build: _Build) -> CompiledKernel:
+        macros = () if build.threads is None else (f"{self._request.block_define}={build.threads}",)
+        made = self._program.compiled(self._device.capability, build.cap, macros)
         if not self.notes:
-            self.notes += missing_notes(self._source, image)
-        name = image.lowered[self._expression]
-        for item in read_stream(BytesIO(image.cubin), self._source.path):
-            if isinstance(item, Kernel) and item.name == name:
-                return _Compiled(kernel=item, code=code_of(image.cubin, name) or b"")
-        raise Unavailable(f"The compiler made no kernel {quoted(self._expression)}.")
+            self.notes += made.notes
+        return made
 
-    def _candidate(self, made: _Compiled, threads: int, cap: int | None) -> CappedKernel:
+    def _candidate(self, made: CompiledKernel, threads: int, cap: int | None) -> CappedKernel:
         kernel = made.kernel
         launch = Launch(
             threads=threads,
@@ -252,12 +286,13 @@ class _Compiler:
             spill_stores=kernel.spill_stores or 0,
             spill_loads=kernel.spill_loads or 0,
             static_shared=kernel.static_smem or 0,
-            code=made.code,
+            code=code_of(made.image, kernel.name) or b"",
             occupancy=occupancy(self._device.limits, launch),
         )
 
 
-def _record(candidate: CappedKernel, device: Device) -> dict[str, Any]:
+def _record(candidate: CappedKernel, device: Device, measured: _Measured | None) -> dict[str, Any]:
+    sample = None if measured is None else measured.of(candidate)
     found = candidate.occupancy
     return {
         "arch": device.capability.target,
@@ -274,9 +309,13 @@ def _record(candidate: CappedKernel, device: Device) -> dict[str, Any]:
         "occupancy": found.occupancy,
         "limiters": [limiter.value for limiter in found.limiters],
         "dropped": candidate.dropped,
+        "seconds": None if sample is None else sample.median,
+        "seconds_low": None if sample is None else sample.low,
+        "seconds_high": None if sample is None else sample.high,
     }
 
 
+_TIME = Column("time", right=True)
 _COLUMNS = (
     Column("block", right=True),
     Column("cap", right=True),
@@ -292,15 +331,19 @@ _COLUMNS = (
 
 
 def _page(
-    device: Device, expression: str, candidates: Sequence[CappedKernel], picked: Picked | None
-) -> list[Block]:
+    device: Device, expression: str, candidates: Sequence[CappedKernel], picked: Picked | None,
+    measured: _Measured | None,
+) -> list[Block]:  # fmt: skip
     """Return the table of the candidates, and the one to begin with."""
     left = sum(c.dropped is None for c in candidates)
     title = f"{inert(expression)} on {device_line(device)}: {plural(len(candidates), 'candidate')}, {left} left."
     best = picked.candidate if picked else None
     blocks: list[Block] = [
         Line(title, Tone.STRONG),
-        Table(columns=_COLUMNS, rows=tuple(_row(c, c is best) for c in candidates)),
+        Table(
+            columns=_COLUMNS if measured is None else (*_COLUMNS[:-1], _TIME, _COLUMNS[-1]),
+            rows=tuple(_row(c, c is best, measured) for c in candidates),
+        ),
     ]
     if picked is None:
         return [*blocks, Line("No candidate can be launched.", Tone.BAD)]
@@ -308,7 +351,9 @@ def _page(
     blocks.append(
         Line(f"Begin with {picked.candidate.threads} threads and {cap}. {picked.why}", Tone.STRONG)
     )
-    if picked.others:
+    if measured is not None:
+        blocks.append(Line(_verdict(measured, picked), Tone.STRONG))
+    elif picked.others:
         caps = and_list([str(c.cap or "none") for c in picked.others])
         blocks.append(
             Line(f"Worth measuring against it: caps of {caps} at the same block size.", Tone.FAINT)
@@ -316,7 +361,20 @@ def _page(
     return blocks  # fmt: skip
 
 
-def _row(candidate: CappedKernel, best: bool) -> tuple[Cell, ...]:
+def _verdict(measured: _Measured, picked: Picked) -> str:
+    """Return who won, and what beginning with the pick would have cost."""
+    won, first = measured.of(measured.won), measured.of(picked.candidate)
+    cap = "no cap" if measured.won.cap is None else f"a cap of {measured.won.cap}"
+    text = f"Measured: {measured.won.threads} threads and {cap} won"
+    if won is None or first is None:
+        return f"{text}."
+    text += f", {show_seconds(won.median)} a launch"
+    if measured.won is picked.candidate:
+        return f"{text}: the pick."
+    return f"{text}; the pick takes {show_share(first.median / won.median)} of that."
+
+
+def _row(candidate: CappedKernel, best: bool, measured: _Measured | None) -> tuple[Cell, ...]:
     found, out = candidate.occupancy, candidate.dropped
     tone = Tone.STRONG if best else Tone.FAINT if out else Tone.PLAIN
     words = (
@@ -324,6 +382,9 @@ def _row(candidate: CappedKernel, best: bool) -> tuple[Cell, ...]:
         str(candidate.registers), f"{candidate.spilled:,}", f"{candidate.local_bytes:,}",
         f"{candidate.static_shared:,}", str(found.blocks_per_sm), show_share(found.occupancy),
         and_list([limiter.value.replace("_", " ") for limiter in found.limiters]),
-        out or ("pick" if best else ""),
     )  # fmt: skip
-    return tuple(Cell(word, tone) for word in words)
+    sample = None if measured is None else measured.of(candidate)
+    won = measured is not None and candidate is measured.won
+    marks = [word for word, holds in (("pick", best), ("won", won)) if holds]
+    timed = () if measured is None else ("" if sample is None else show_seconds(sample.median),)
+    return tuple(Cell(word, tone) for word in (*words, *timed, out or ", ".join(marks)))

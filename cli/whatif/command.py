@@ -15,7 +15,8 @@ EXAMPLES = """\
   gpuadvise whatif kernel.cu --kernel sgemm --arch sm_90
   gpuadvise whatif k.cu --kernel 'scale<float, 4>' --block 128,256 --gpu h200
   gpuadvise whatif k.cu --kernel fir --registers 32,48,64 --gpu l4 --json
-  gpuadvise whatif k.cu --kernel tile --block-define TILE --block 128,256"""
+  gpuadvise whatif k.cu --kernel tile --block-define TILE --block 128,256
+  gpuadvise whatif k.cu --kernel fir --measure --arg 4MiB --arg 4MiB:random --elements 1048576"""
 
 
 def command(
@@ -27,6 +28,12 @@ def command(
     registers: Annotated[str, pick("registers")] = "auto",
     dynamic_smem: Annotated[Text, pick("dynamic_smem")] = None,
     block_define: Annotated[Text, pick("block_define")] = None,
+    compiler: Annotated[str, pick("compiler")] = "nvrtc",
+    measure: Annotated[bool, pick("measure")] = False,
+    arg: Annotated[list[str] | None, pick("arg")] = None,
+    elements: Annotated[
+        Text, pick("elements", "Threads in all: the grid follows the block.")
+    ] = None,
     arch: Annotated[Text, pick("arch", "Target: sm_90 or 8.6.")] = None,
     gpu: options.Gpu = None,
     device: options.Live = None,
@@ -50,6 +57,9 @@ def command(
         dynamic_smem=read("dynamic_smem", dynamic_smem) or 0,
         block_define=block_define,
         device={"gpu": gpu, "cc": arch, "device": device, "from": snapshot},
-        build=parse_build("nvrtc", include or [], define or [], words),
+        build=parse_build(compiler, include or [], define or [], words),
+        measure=measure,
+        arguments=tuple(arg or ()),
+        elements=read("elements", elements),
     )
     return answered(request, Output(format=format, fields=tuple(get or ())))

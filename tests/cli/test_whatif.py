@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gpuadvise.advisor.backends import nvrtc
+from gpuadvise.advisor.backends.ptxas import assemblers
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.cli.schema import bundled
 
@@ -185,7 +186,13 @@ def test_the_short_form(source: Path, cli) -> None:
         (["k.cu"], "is compiled for a target"),
         (["k.cu", "--arch", "sm_90"], "the file has 2 kernels"),
         (["k.cu", "--arch", "sm_90", "--kernel", "nothing"], "no kernel"),
-        (["k.ptx", "--arch", "sm_90"], "PTX is compiled by drivers alone"),
+        (["k.cu", "taps.h", "--arch", "sm_90"], "compiles one file"),
+        (["taps.h", "--arch", "sm_90"], "holds no PTX"),
+        (["k.cu", "--arch", "sm_90", "--arg", "1"], "--arg is for --measure"),
+        (["k.cu", "--arch", "sm_90", "--elements", "9"], "--elements is for --measure"),
+        (["k.cu", "--measure", "--kernel", "bounded"], "--measure needs --elements"),
+        (["k.cu", "--measure", "--elements", "9", "--gpu", "h100"], "--gpu names no live GPU"),
+        (["k.cu", "--measure", "--elements", "9", "--arch", "sm_90"], "--arch names no live GPU"),
         (["k.cu", "--arch", "sm_90", "--block", "0"], "--block"),
         (["none.cu", "--arch", "sm_90"], "there is no such file"),
     ],
@@ -195,3 +202,79 @@ def test_questions_that_cannot_be_answered(args: list[str], words: str, source: 
     assert ran.code in (2, 3)
     assert ran.out == ""
     assert words in ran.err
+
+
+@pytest.fixture
+def ptx(source: Path) -> Path:
+    """Kernels as PTX, one of them with launch bounds."""
+    text = (
+        'extern "C" __global__ void plain(float *out, const float *in, int n) {'
+        "  float v[48], s = 0;"
+        "  for (int k = 0; k < 48; ++k) v[k] = in[k * n];"
+        "  for (int k = 0; k < 48; ++k) s += v[k] * v[47 - k];"
+        "  out[threadIdx.x] = s; }\n"
+        "template <typename T> __global__ void __launch_bounds__(256, 2) held(T *out) {"
+        "  out[threadIdx.x] *= 3; }\n"
+        "template __global__ void held<float>(float *);\n"
+    )
+    compiler = nvrtc.library()
+    handle = nvrtc.call(compiler, "nvrtcCreateProgram", text.encode(), b"k.cu", 0, [], [])
+    nvrtc.call(compiler, "nvrtcCompileProgram", handle, 1, [b"--gpu-architecture=compute_80"])
+    image = b" " * int(nvrtc.call(compiler, "nvrtcGetPTXSize", handle))
+    nvrtc.call(compiler, "nvrtcGetPTX", handle, image)
+    path = source.parent / "k.ptx"
+    path.write_bytes(image.rstrip(b"\0"))
+    return path
+
+
+def test_ptx_is_compiled_by_the_assembler(ptx: Path, cli) -> None:
+    if not assemblers():
+        pytest.skip("no ptxas")
+    arguments = ("k.ptx", "--arch", "sm_90", "--block", "256", "--registers", "32,64")
+    ran = cli("whatif", *arguments, "--kernel", "plain", "--format", "json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    VALID(document)
+    own, low, _ = document["result"]["candidates"]
+    assert low["registers"] <= 32 < own["registers"]
+    assert low["dropped"].startswith("spills")
+    bounded = cli("whatif", *arguments, "--kernel", "held<float>", "--get", "kernel")
+    assert (bounded.code, bounded.out) == (0, "held<float>\n")
+
+
+def test_a_kernel_of_ptx_is_named(ptx: Path, cli) -> None:
+    ran = cli("whatif", "k.ptx", "--arch", "sm_90")
+    assert ran.code == 2
+    assert "the PTX has 2 kernels" in ran.err
+    assert "plain" in ran.err
+    ran = cli("whatif", "k.ptx", "--arch", "sm_90", "--kernel", "plain", "--block-define", "N")
+    assert "PTX has no macros left" in ran.err
+
+
+def test_ptx_that_does_not_assemble_is_shown_as_ptxas_wrote_it(ptx: Path, cli) -> None:
+    if not assemblers():
+        pytest.skip("no ptxas")
+    ptx.write_bytes(ptx.read_bytes().replace(b"ret;", b"return;"))
+    ran = cli("whatif", "k.ptx", "--arch", "sm_90", "--kernel", "plain")
+    assert ran.code == 2
+    assert "program.ptx, line" in ran.err
+
+
+def test_nvcc_compiles_the_whole_file(source: Path, cli) -> None:
+    if shutil.which("nvcc") is None or shutil.which("g++") is None:
+        pytest.skip("no nvcc")
+    ran = cli(
+        "whatif", "k.cu", "--kernel", "bounded", "--arch", "sm_90", "--compiler", "nvcc",
+        "--block", "256", "--registers", "24", "-D", "TAP_STRIDE=1", "--format", "json",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    own, low = json.loads(ran.out)["result"]["candidates"]
+    assert low["registers"] <= 24 < own["registers"]
+
+
+def test_measuring_needs_a_gpu_and_says_so(source: Path, cli) -> None:
+    ran = cli(
+        "whatif", "k.cu", "--kernel", "bounded", "--measure", "--elements", "9", "--arg", "1KiB"
+    )
+    assert ran.code in (2, 3)
+    assert "live GPU" in ran.err or "takes 2 arguments" in ran.err

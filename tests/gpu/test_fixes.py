@@ -17,17 +17,18 @@ pytestmark = pytest.mark.gpu
 
 PROGRAM = Path(__file__).parent.parent / "advisor" / "source" / "fixed.cu"
 COUNT = 1 << 16
-# Units in the last place: of the form before plus of the form after, from the tables of the
-# programming guide ("Mathematical Functions"): powf 4, exp2f 2, exp10f 2, sqrtf and division
-# 0.5 each as compiled by default, rsqrtf 2, pow 2, products 0.5. Suffixes: two roundings, and
-# the constant's own.
+# Units in the last place away from the correctly rounded result: CUDA programming guide 13,
+# tables 47, 48 and 55 (accuracy of exp2f, of powf, pow and sqrtf, of exp10f and rsqrtf). A product
+# or a quotient is correctly rounded; after sqrtf it moves by one more.
+GUIDE = {"powf": 4, "exp2f": 2, "exp10f": 2, "rsqrtf": 2, "sqrtf": 0, "pow": 2, "product": 0}
+# Of the form before plus of the form after. Suffixes: two roundings, and the constant's own.
 ULPS = {
     "suffix": 3,
-    "square": 5,
-    "power_of_two": 6,
-    "power_of_ten": 6,
-    "inverse_root": 3,
-    "double_square": 3,
+    "square": GUIDE["powf"] + GUIDE["product"],
+    "power_of_two": GUIDE["powf"] + GUIDE["exp2f"],
+    "power_of_ten": GUIDE["powf"] + GUIDE["exp10f"],
+    "inverse_root": GUIDE["sqrtf"] + 1 + GUIDE["rsqrtf"],
+    "double_square": GUIDE["pow"] + GUIDE["product"],
 }
 
 

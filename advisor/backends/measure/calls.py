@@ -10,6 +10,8 @@ from gpuadvise.advisor.errors import Unavailable
 
 _HINTS = {
     "CUDA_ERROR_OUT_OF_MEMORY": "Free device memory, or measure with --quick.",
+    "CUDA_ERROR_ILLEGAL_ADDRESS": "The kernel reaches beyond its memory: is each --arg large enough?",
+    "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES": "The block is too large for the kernel's registers.",
     "CUDA_ERROR_NO_DEVICE": "Is CUDA_VISIBLE_DEVICES empty?",
     "CUDA_ERROR_DEVICE_UNAVAILABLE": "Another process may hold the GPU in exclusive mode.",
     "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "Reboot, or reinstall the driver.",

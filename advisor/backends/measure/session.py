@@ -99,6 +99,17 @@ class Session:
         with self.scope():
             done = min(size, _PATTERN)
             call("cuMemcpyHtoD", memory, self.pinned_bytes(done), done)
+        return self._doubled(memory, done, size)
+
+    def filled_device_bytes(self, size: int, content: bytes) -> Any:
+        """Return new device memory that holds *content* again and again."""
+        memory = self.device_bytes(size)
+        done = min(size, len(content))
+        call("cuMemcpyHtoD", memory, content, done)
+        return self._doubled(memory, done, size)
+
+    def _doubled(self, memory: Any, done: int, size: int) -> Any:
+        """Copy the first *done* bytes of *memory* over the rest of it."""
         while done < size:
             more = min(done, size - done)
             call("cuMemcpyDtoD", int(memory) + done, memory, more)

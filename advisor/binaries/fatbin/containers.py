@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from gpuadvise.advisor.binaries.fatbin.entry import CONCATENATED, LAYOUT, entry_of, packed_as
@@ -9,9 +10,10 @@ from gpuadvise.advisor.binaries.fatbin.images import MAX_STUB, Images
 from gpuadvise.advisor.binaries.fatbin.region import PATTERN, REGION, Region, read_region
 from gpuadvise.advisor.binaries.fatbin.toolkits import Toolkits
 from gpuadvise.advisor.binaries.host_file import Sections, read_sections
-from gpuadvise.advisor.binaries.model import Damage
+from gpuadvise.advisor.binaries.model import Content, Damage
 from gpuadvise.advisor.binaries.span import AHEAD, Damaged
 from gpuadvise.advisor.binaries.tally import TallyByHeader
+from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -249,6 +251,18 @@ def _sections(span: FileSpan, place: Place) -> tuple[Sections, list[Damage]]:
     except Damaged as damage:
         text = f"The file's section table cannot be read. {damage.message}"
         return Sections([]), [Damage(place=place.at(damage.offset), message=text)]
+
+
+def ptx_programs(span: FileSpan, place: Place) -> Iterator[bytes]:
+    """Yield the PTX texts that the containers of *span* hold; those that are broken are left out."""
+    sections, _ = _sections(span, place)
+    images = Images(span)
+    for region in _regions(span, place, sections):
+        for packed_entry in region.packed:
+            if packed_entry.entry.content in (Content.PTX, Content.RELOCATABLE_PTX):
+                with suppress(Damaged, Unavailable):
+                    image = images.open(packed_entry)
+                    yield bytes(image.read(0, image.size)).rstrip(b"\0")
 
 
 def _items(span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Entry | Damage | Packed]:
