@@ -315,19 +315,29 @@ def _deals_out(context: RuleContext, loop: Node) -> bool:
     return step is None or step >= _WARP
 
 
+def _is_repeated(context: RuleContext, call: Node) -> bool:
+    """Whether *call* is one of the library's in a loop that computes."""
+    loop = context.loop_around(call)
+    return (
+        loop is not None
+        and call.children[0].kind == "identifier"
+        and context.file.callee(call) not in context.file.names.returns
+        and not _is_of_vectors(context, call)
+        and not _deals_out(context, loop)
+    )
+
+
 def slow_math(context: RuleContext) -> Iterator[Diagnostic]:
     """Accurate single-precision functions that a kernel calls in a loop; once per function."""
     if context.function.place is not ExecutionSpace.KERNEL:
         return
-    calls: dict[str, list[Node]] = {}
+    repeated = [call for call in context.calls(*_INTRINSICS) if _is_repeated(context, call)]
+    if not repeated:
+        return
     special = {d.where.start for d in general_math_functions(context)}
-    for call in context.calls(*_INTRINSICS):
-        loop = context.loop_around(call)
-        if loop is None or call.children[0].kind != "identifier" or call.start in special:
-            continue
-        if context.file.callee(call) in context.file.names.returns or _is_of_vectors(context, call):
-            continue
-        if not _deals_out(context, loop):
+    calls: dict[str, list[Node]] = {}
+    for call in repeated:
+        if call.start not in special:
             calls.setdefault(context.file.callee(call), []).append(call)
     for name, nodes in calls.items():
         times = f" in {len(nodes)} places" if len(nodes) > 1 else ""
