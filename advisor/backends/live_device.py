@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.readings import DriverGpu, NvmlGpu
 from gpuadvise.advisor.capability import Capability
-from gpuadvise.advisor.catalogue import limits_of, throughput_of
+from gpuadvise.advisor.catalogue import limits_of, slice_of, throughput_of
 from gpuadvise.advisor.device import Device, Origin
 from gpuadvise.advisor.driver_limits import driver_limits, with_driver
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.topology import nvlink_rate
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ _NOT_OF_A_SLICE = frozenset(
      "l2_bytes", "persisting_l2_bytes", "sm_count", "async_engines", "nvlink_bandwidth", "peaks",
      "power_limit_watts")
 )  # fmt: skip
+# What a slice has a share of.
+_SHARED_OUT = ("memory_bandwidth", "l2_bytes", "async_engines", "peaks")
 _NEVER_FROM_PRODUCT = frozenset(
     (
         "name", "capability", "limits", "origin", "extrapolated", "notes", "sources", "reasons",
@@ -119,6 +122,8 @@ def live_device(
     _add_nvml(facts, nvml, capability)
     facts.add("driver", name=cuda.name)
     _add_bandwidth(facts, product, is_slice=nvml.mig is not None)
+    if product and nvml.mig:
+        _add_slice(facts, product, nvml.name or "")
     if product:
         _add_product(facts, product, is_slice=nvml.mig is not None)
     limits, extrapolated = limits_of(capability)
@@ -198,6 +203,15 @@ def _add_product(facts: _Facts, product: Device, *, is_slice: bool) -> None:
     if product.nvlink_bandwidth == 0:  # a product without NVLink has none here either
         facts.add(product.sources.get("nvlink_bandwidth", "catalogue"), nvlink_bandwidth=0)
     _add_fields(facts, product, [f.name for f in fields(Device) if f.name not in dropped])
+
+
+def _add_slice(facts: _Facts, product: Device, name: str) -> None:
+    """Add what the catalogue knows of the profile in the slice's *name*: its share of *product*."""
+    try:
+        share = slice_of(product, name.rpartition("MIG ")[2].partition("+")[0])
+    except BadInput:  # a profile that no listing has
+        return
+    _add_fields(facts, share, [name for name in _SHARED_OUT if getattr(share, name)])
 
 
 def _add_fields(facts: _Facts, product: Device, names: list[str]) -> None:

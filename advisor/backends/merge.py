@@ -37,7 +37,7 @@ _ECC = (
     "bandwidth (Best Practices Guide, Theoretical Bandwidth Calculation)."
 )
 _MIG_PARENT = "MIG is on: programs see its slices, never the whole GPU."
-_ENGINES = "Fields that no single slice owns, such as bandwidth, are not known for it."
+_ENGINES = "Of memory, L2 and bandwidth it has the share of its memory slices."
 
 
 def gpu_notes(device: Device, identity: Identity, nvml: NvmlGpu | None) -> tuple[str, ...]:

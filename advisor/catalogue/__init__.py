@@ -10,6 +10,7 @@ from gpuadvise.advisor.catalogue.entries import (
     CatalogueEntry,
     by_capability,
     entries,
+    slice_of,
     with_capability,
 )
 from gpuadvise.advisor.catalogue.lookup import (
@@ -34,6 +35,7 @@ __all__ = [
     "nearest",
     "nearest_documented",
     "search",
+    "slice_of",
     "throughput_of",
     "with_capability",
 ]

@@ -228,6 +228,8 @@ _LIVE = (
 def one_gpu(gpu: Gpu, machine: Machine | None) -> list[Block]:
     """Return everything about one GPU."""
     blocks: list[Block] = [Line(device_line(gpu.device), Tone.STRONG)]
+    if machine and len(machine.gpus) > 1:
+        blocks.append(Line(f"1 of {len(machine.gpus)} GPUs here; --all lists them.", Tone.FAINT))
     blocks.append(LabelledFacts((*_address(gpu.identity, machine), *facts.facts(gpu.device).rows)))
     blocks += [Line(note) for note in gpu.device.notes]
     if gpu.topology:

@@ -21,6 +21,7 @@ from gpuadvise.cli.blocks import (
     Table,
     Tone,
 )
+from gpuadvise.cli.device.connections import label
 from gpuadvise.cli.doctor.evaluate import CheckStatus, DoctorCheck
 from gpuadvise.cli.exits import Exit
 from gpuadvise.rules.model import Priority
@@ -155,9 +156,10 @@ def blocks(
     """Return the page: the verdict, one line per GPU, the findings, then what was not judged."""
     page: list[Block] = [Line(headline(machine, checks), Tone.STRONG)]
     page += [Line(problem, Tone.BAD) for problem in machine.problems]
-    page += [Line(_gpu_line(gpu, number), indent=2) for number, gpu in enumerate(machine.gpus)]
-    page += _findings(checks)
-    page += _all_checks(checks) if full else _silent(checks)
+    page += [Line(_gpu_line(gpu), indent=2) for gpu in machine.gpus]
+    labels = [label(gpu) for gpu in machine.gpus]
+    page += _findings(checks, labels)
+    page += _all_checks(checks, labels) if full else _silent(checks)
     page += [Line(note, Tone.FAINT) for note in machine.notes]
     if software and full:
         page += software_blocks(software)
@@ -180,12 +182,16 @@ def headline(machine: Machine, checks: Sequence[DoctorCheck]) -> str:
         counts.append(f"{idle} not judged because the GPU is idle")
     if missing := _count(checks, CheckStatus.UNAVAILABLE):
         counts.append(f"{missing} not available")
-    return f"{plural(len(machine.gpus), 'GPU')}{driver}{cuda}: {', '.join(counts)}."
+    slices = sum(gpu.identity.mig is not None for gpu in machine.gpus)
+    gpus = plural(len(machine.gpus) - slices, "GPU")
+    if slices:
+        gpus += f" in {plural(slices, 'MIG slice')}"
+    return f"{gpus}{driver}{cuda}: {', '.join(counts)}."
 
 
-def _gpu_line(gpu: Gpu, number: int) -> str:
+def _gpu_line(gpu: Gpu) -> str:
     now = gpu.telemetry
-    said = [f"GPU {gpu.identity.index if gpu.identity.index is not None else number}"]
+    said = [f"GPU {label(gpu)}"]
     said.append(gpu.device.name)
     if gpu.topology and gpu.topology.nvlinks:
         said.append(f"{len(links_up(gpu.topology))} of {len(gpu.topology.nvlinks)} NVLinks up")
@@ -205,14 +211,14 @@ def _gpu_line(gpu: Gpu, number: int) -> str:
     return "  ".join(said)
 
 
-def _findings(checks: Sequence[DoctorCheck]) -> list[Block]:
+def _findings(checks: Sequence[DoctorCheck], labels: Sequence[str]) -> list[Block]:
     """Return the findings, most urgent first; what several GPUs share is said once."""
     places: dict[tuple[str, str], list[str]] = {}
     shared: dict[tuple[str, str], Finding] = {}
     for check in checks:
         for finding in check.findings:
             key = finding.rule.id, finding.advice.message
-            places.setdefault(key, []).append("" if check.gpu is None else str(check.gpu))
+            places.setdefault(key, []).append("" if check.gpu is None else labels[check.gpu])
             shared[key] = finding
     page: list[Block] = []
     for key in sorted(shared, key=lambda key: shared[key].rank()):
@@ -232,7 +238,7 @@ def _findings(checks: Sequence[DoctorCheck]) -> list[Block]:
 def _silent(checks: Sequence[DoctorCheck]) -> list[Block]:
     """Return one line for what was not judged and one for what could not be."""
     page: list[Block] = []
-    for status, label in (
+    for status, title in (
         (CheckStatus.IDLE, "Not judged"),
         (CheckStatus.UNAVAILABLE, "Not available"),
     ):
@@ -241,17 +247,17 @@ def _silent(checks: Sequence[DoctorCheck]) -> list[Block]:
             if check.status is status and check.rule.id not in reasons.get(check.reason, ()):
                 reasons.setdefault(check.reason, []).append(check.rule.id)
         page += [
-            Line(f"{label}: {', '.join(names)} ({reason}).", Tone.FAINT)
+            Line(f"{title}: {', '.join(names)} ({reason}).", Tone.FAINT)
             for reason, names in reasons.items()
         ]
     return page
 
 
-def _all_checks(checks: Sequence[DoctorCheck]) -> list[Block]:
+def _all_checks(checks: Sequence[DoctorCheck], labels: Sequence[str]) -> list[Block]:
     columns = (Column("GPU", right=True), Column("check"), Column("status"), Column("reason"))
     rows = tuple(
         (
-            Cell("all" if check.gpu is None else str(check.gpu)),
+            Cell("all" if check.gpu is None else labels[check.gpu]),
             Cell(check.rule.id),
             Cell(str(check.status), _TONES[check.status]),
             Cell(check.reason or (check.findings[0].advice.message if check.findings else "")),

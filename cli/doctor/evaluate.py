@@ -38,6 +38,10 @@ _OF_A_MACHINE = frozenset({"environment", "devices"})
 _KINDS = frozenset({Kind.DEVICE, Kind.NVML, Kind.BINARY})
 
 
+# Two rules that see one fault are one finding: see rules/engine.py.
+_FOLDED = "another finding says it"
+
+
 class CheckStatus(StrEnum):
     """What came of one check."""
 
@@ -80,7 +84,7 @@ def _is_about(rule: Rule, facts: frozenset[str]) -> bool:
 
 
 def _machine_facts(machine: Machine, environment: Mapping[str, str] | None) -> Facts:
-    devices = tuple(gpu.device for gpu in machine.gpus)
+    devices = tuple(gpu.device for gpu in machine.gpus if gpu.identity.mig is None)
     return Facts(devices=devices or None, environment=environment)
 
 
@@ -102,6 +106,7 @@ def _judged(
 ) -> Iterator[DoctorCheck]:
     report = run(rules, facts)
     outcomes = {line.rule.id: line.outcome for line in report.lines}
+    lacking = {rule.id for rule in report.skipped}
     advice: dict[str, list[Finding]] = {}
     for finding in report.findings:
         advice.setdefault(finding.rule.id, []).append(finding)
@@ -109,6 +114,8 @@ def _judged(
         outcome = outcomes.get(rule.id)
         if isinstance(outcome, Advice) or rule.id in advice:
             yield DoctorCheck(rule, number, CheckStatus.FINDING, tuple(advice[rule.id]))
+        elif outcome is None and rule.id not in lacking:
+            yield DoctorCheck(rule, number, CheckStatus.FINDING, reason=_FOLDED)
         elif outcome is None or isinstance(outcome, Skipped):
             yield DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason=_why_not(rule, facts))
         elif isinstance(outcome, Failed):

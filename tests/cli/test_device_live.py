@@ -88,6 +88,7 @@ def test_a_recording_picks_by_device(cli) -> None:
 
 def test_two_recorded_gpus_and_what_joins_them(cli, golden) -> None:
     golden("device-h200-x2.txt", cli("device", "--all", "--from", X2).out)
+    assert "1 of 2 GPUs here; --all lists them." in cli("device", "--from", X2).out
     second = answer(cli, "--from", X2, "--device", "1")
     assert second["nvlink_bandwidth"] == pytest.approx(2 * 18 * 26.562e9)
     assert second["topology"]["peers"] == [

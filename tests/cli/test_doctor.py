@@ -81,6 +81,15 @@ def test_what_nvml_does_not_offer_is_not_called_healthy(cli, tmp_path: Path) -> 
     assert (check["status"], check["reason"]) == ("not available", "not supported")
 
 
+def test_a_fault_that_another_finding_says_is_not_called_unavailable(cli, moods) -> None:
+    moods("busy")
+    answer = document(cli("doctor", "--format", "json"))
+    checks = {check["check"]: check for check in answer["result"]["checks"]}
+    assert checks["busy-device"]["status"] == "finding"
+    assert checks["busy-device"]["reason"] == "another finding says it"
+    assert [finding["rule"] for finding in answer["findings"]].count("competing-contexts") == 1
+
+
 def test_links_and_xids_stand_in_the_line_of_the_gpu(cli, tmp_path: Path) -> None:
     two = cli("doctor", "--from", str(BOXES / "h200-x2.json")).out
     assert two.count("18 of 18 NVLinks up") == 2

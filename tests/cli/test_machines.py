@@ -266,3 +266,24 @@ def test_slices_are_told_apart_from_their_gpu(cli, saved) -> None:
     assert [gpu.identity.visible for gpu in devices] == [False, True, False]
     assert devices[0].identity.hidden_because == "MIG is on: programs see its slices"
     assert devices[1].device.sm_count == 16
+    whole = devices[0].device.memory_bandwidth or 3.35e12
+    assert devices[1].device.memory_bandwidth == pytest.approx(whole / 8, rel=0.01)
+    box = saved(slices())
+    assert (
+        cli("roofline", "--flops", "1", "--bytes", "1", "--from", box, "--device", "MIG-").code == 2
+    )
+    asked = ("--from", box, "--device", devices[1].identity.uuid)
+    assert (
+        cli("roofline", "--flops", "1", "--bytes", "1", *asked, "--get", "bound").out == "memory\n"
+    )
+    out = cli("doctor", "--from", box).out
+    assert out.startswith("1 GPU in 2 MIG slices")
+    assert "not alike" not in out
+
+
+def test_findings_name_the_gpu_by_its_own_number(cli, saved) -> None:
+    sick = lost()
+    last = sick.gpus[1]
+    ill = replace(last, telemetry=replace(WELL, ecc_uncorrected=3))
+    out = cli("doctor", "--from", saved(replace(sick, gpus=(sick.gpus[0], ill)))).out
+    assert "GPU 2: 3 memory errors" in out

@@ -173,7 +173,9 @@ def test_a_mig_slice_has_its_own_numbers_and_shows_its_parent(moods) -> None:
     assert first.identity.mig.parent_name == "NVIDIA H200"
     assert '"NVIDIA H200"' in first.device.notes[0]
     assert first.device.architecture == "Hopper"
-    for name in ("memory_bandwidth", "power_limit_watts", "id"):
+    assert first.device.memory_bandwidth == pytest.approx(find("h200").memory_bandwidth / 8)
+    assert "MIG" in first.device.sources["memory_bandwidth"]
+    for name in ("published_bandwidth", "power_limit_watts", "id"):
         assert getattr(first.device, name) is None
         assert "MIG slice" in first.device.reasons[name]
     moods("mig", "nodevice")
