@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.features import Features
     from gpuadvise.advisor.telemetry import Telemetry
     from gpuadvise.advisor.topology import Topology
 
@@ -40,29 +41,6 @@ class Identity:
     uuid: str | None = None
     pci_bus_id: str | None = None
     mig: MigSlice | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Features:
-    """What the CUDA driver says that programs may do on a GPU; ``None``: it does not say."""
-
-    concurrent_kernels: bool | None = None
-    host_memory_mapping: bool | None = None
-    unified_addressing: bool | None = None
-    managed_memory: bool | None = None
-    concurrent_managed_access: bool | None = None
-    pageable_memory_access: bool | None = None
-    cooperative_launch: bool | None = None
-    cluster_launch: bool | None = None
-    memory_pools: bool | None = None
-    compute_preemption: bool | None = None
-    stream_priorities: bool | None = None
-    gpu_direct_rdma: bool | None = None
-    kernel_timeout: bool | None = None  # a display's watchdog ends long kernels
-    texture_alignment_bytes: int | None = None
-    texture_pitch_alignment_bytes: int | None = None
-    surface_alignment_bytes: int | None = None
-    max_pitch_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

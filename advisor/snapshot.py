@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.device import Device, Origin
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.gpu import Features, Gpu, Identity, Machine, MigSlice
+from gpuadvise.advisor.features import Features
+from gpuadvise.advisor.gpu import Gpu, Identity, Machine, MigSlice
 from gpuadvise.advisor.json_records import plain, rebuilt
 from gpuadvise.advisor.limits import Limits, RegisterAllocation, SharedMode
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry

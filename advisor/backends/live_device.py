@@ -11,7 +11,6 @@ from gpuadvise.advisor.catalogue import limits_of, slice_of, throughput_of
 from gpuadvise.advisor.device import Device, Origin
 from gpuadvise.advisor.driver_limits import driver_limits, with_driver
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.topology import nvlink_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -179,6 +178,8 @@ def _add_nvml(facts: _Facts, nvml: NvmlGpu, capability: Capability) -> None:
         power_limit_watts=nvml.power_limit_watts,
     )
     if nvml.topology:
+        from gpuadvise.advisor.topology import nvlink_rate
+
         facts.add(f"{nvml.source}: links that are up", nvlink_bandwidth=nvlink_rate(nvml.topology))
     lanes = throughput_of(capability).fp32_fma
     if nvml.cores and lanes and not nvml.mig:

@@ -9,16 +9,17 @@ from gpuadvise.advisor.backends.live_device import live_device
 from gpuadvise.advisor.backends.visible_devices import MASK
 from gpuadvise.advisor.catalogue import identify
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.gpu import Features, Gpu, Identity, Machine
+from gpuadvise.advisor.gpu import Gpu, Identity, Machine
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.quantity import show_rate
-from gpuadvise.advisor.topology import Peer, Topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.backends.readings import DriverGpu, DriverReport, NvmlGpu, NvmlReport
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.features import Features
+    from gpuadvise.advisor.topology import Topology
 
 
 # Beyond this the catalogue's and the driver's bandwidth cannot both be this GPU's.
@@ -210,6 +211,8 @@ def _hidden_because(nvml: NvmlGpu | None, environ: Mapping[str, str]) -> str:
 
 
 def _features(driver: DriverGpu) -> Features:
+    from gpuadvise.advisor.features import Features
+
     of = driver.attributes.get
     flags = {name: of(attribute) for name, attribute in _FLAGS.items()}
     values: dict[str, Any] = {
@@ -250,6 +253,8 @@ def _topology(
     seen = nvml.topology if nvml else None
     if driver is None or not driver.peers or (nvml and nvml.mig):
         return seen
+    from gpuadvise.advisor.topology import Peer, Topology
+
     seen = seen or Topology()
     peers = {peer.index: peer for peer in seen.peers}
     for each in driver.peers:

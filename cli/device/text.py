@@ -25,7 +25,8 @@ from gpuadvise.cli.devices import device_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gpuadvise.advisor.gpu import Features, Gpu, Identity, Machine
+    from gpuadvise.advisor.features import Features
+    from gpuadvise.advisor.gpu import Gpu, Identity, Machine
     from gpuadvise.advisor.telemetry import Process, Telemetry
 
     Words = Callable[[Telemetry], Cell | None]

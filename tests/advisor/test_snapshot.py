@@ -14,7 +14,8 @@ from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue import by_capability, entries, find, known_capabilities
 from gpuadvise.advisor.device import Device, Origin
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.gpu import Features, Gpu, Identity, Machine, MigSlice
+from gpuadvise.advisor.features import Features
+from gpuadvise.advisor.gpu import Gpu, Identity, Machine, MigSlice
 from gpuadvise.advisor.snapshot import (
     device_record,
     gpu_record,
