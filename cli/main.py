@@ -125,7 +125,7 @@ def _refused(error: ClickException, args: list[str]) -> tuple[str, str]:
             return _shortened(error.message), f"The option is {name} here: {said}"
     if "extra argument" in message and "--gpu" in options:
         message = f"{message}; each value stands behind an option, as in --gpu h200"
-    return f"{message}.", f"{PROGRAM} {context.info_name} --help shows the options."
+    return f"{message.rstrip('.')}.", f"{PROGRAM} {context.info_name} --help shows the options."
 
 
 def _fault_message(fault: Exception) -> str:

@@ -35,7 +35,7 @@ def machine(gpus: Sequence[Gpu]) -> list[Block]:
     rows = tuple((Cell(label(gpu)), *_place(gpu.topology)) for gpu in known if gpu.topology)
     blocks: list[Block] = [Heading("Connections"), Table(tuple(map(Column, titles)), rows)]
     numbered = [gpu for gpu in known if gpu.identity.index is not None and not gpu.identity.mig]
-    if len(numbered) > 1:
+    if any(gpu.topology.peers for gpu in numbered if gpu.topology):
         blocks += [Heading("From GPU to GPU"), _matrix(numbered), Line(_LEGEND, Tone.FAINT)]
     return blocks
 

@@ -313,7 +313,8 @@ def _list(gpus: Sequence[Gpu]) -> Table:
 
 def _listed(gpu: Gpu, live: bool) -> tuple[Cell, ...]:
     own = gpu.identity
-    cuda = "hidden" if own.cuda_index is None else str(own.cuda_index)
+    unseen = "hidden" if own.visible is False else "not known"
+    cuda = unseen if own.cuda_index is None else str(own.cuda_index)
     file = "" if own.minor is None else f"/dev/nvidia{own.minor}"
     texts = [
         connections.label(gpu),

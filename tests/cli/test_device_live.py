@@ -189,3 +189,10 @@ def test_a_sick_state_is_shown_as_one() -> None:
     assert cells["ECC"].tone is Tone.BAD
     assert cells["Clocks held back by"].text == "none"
     assert cells["PCIe link"].text == "generation 4 x?"
+
+
+def test_what_a_file_does_not_tell_is_not_called_hidden(cli) -> None:
+    recorded = Path(__file__).parents[1] / "advisor" / "backends" / "recorded"
+    out = cli("device", "--all", "--from", str(recorded / "nvidia-smi-h200-x2.xml")).out
+    assert "hidden" not in out
+    assert "From GPU to GPU" not in out

@@ -264,6 +264,12 @@ def test_other_users_of_the_gpu_are_said(cli, gpu, monkeypatch) -> None:
     assert ran.err == "note: 2 other processes used the GPU.\n"
 
 
+def test_no_subject_is_one_sentence(cli) -> None:
+    ran = cli("measure")
+    assert (ran.code, ran.out) == (2, "")
+    assert "Missing argument 'SUBJECT'.\n" in ran.err
+
+
 def test_an_unknown_subject(cli) -> None:
     ran = cli("measure", "heat")
     assert (ran.code, ran.out) == (2, "")
