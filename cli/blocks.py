@@ -6,7 +6,10 @@ Tuples: a class of a tuple is made in an eighth of the time of a dataclass, and 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Tone(StrEnum):
@@ -74,9 +77,9 @@ class Table(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """Lines that keep their shape: a chart, a grid, source code."""
+    """Lines that keep their shape: source code, a grid, or what draws a chart in so many columns."""
 
-    text: str
+    lines: str | Callable[[int], str]
 
 
 Block = Line | Heading | LabelledFacts | Table | Drawing

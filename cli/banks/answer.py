@@ -49,9 +49,7 @@ def picture(
             for bank in range(count)
         )
         drawn.append(f"lane {lane:>2}  {''.join(marks)}")
-    drawn.append(
-        f"{SERVED} served in one pass  {CONFLICT} waits: other words of the bank wanted too"
-    )
+    drawn.append(f"{SERVED} served in one pass  {CONFLICT} waits for other words of the bank")
     return "\n".join(drawn)
 
 

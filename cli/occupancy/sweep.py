@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from gpuadvise.advisor.catalogue import known_capabilities, limits_of
-from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.occupancy.budget import dynamic_shared_budget
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.record import record
@@ -287,9 +287,7 @@ def sweep_answer(request: OccupancyRequest) -> Answer:
         drawn = curve(choice.device, points, by, own, edges=values is None)
         if not request.show:
             return drawn
-        from shutil import get_terminal_size
-
-        return [drawn[0], chart(points, by, get_terminal_size().columns)]
+        return [drawn[0], Drawing(lambda columns: bars(points, by, own, columns))]
 
     return Answer(
         command="occupancy",
@@ -314,35 +312,32 @@ def _value(launch: Launch, by: Axis) -> int:
             return launch.barriers
 
 
-_HEIGHT = 17
 _WIDEST = 120
-_STEPS = 4  # of the axis
+_EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-def chart(points: Sequence[Point], by: Axis, width: int) -> Drawing:
-    """Return occupancy in per cent over the axis, *width* columns wide; raises Unavailable."""
-    try:
-        import plotext
-    except ImportError:
-        raise Unavailable(
-            "--show needs the package plotext, which is not installed.",
-            hint="Install it with: pip install plotext.",
-        ) from None
-    plotext.clear_figure()
-    plotext.theme("clear")
-    plotext.plot_size(min(width, _WIDEST), _HEIGHT)
-    plotext.plot(
-        [point.value for point in points],
-        [100 * point.occupancy.occupancy for point in points],
-        marker="braille",
-    )
-    plotext.ylim(0, 100)
-    plotext.yticks([0, 25, 50, 75, 100])
-    ticks = [points[place * (len(points) - 1) // _STEPS].value for place in range(_STEPS + 1)]
-    plotext.xticks(ticks, [f"{tick:,}" for tick in ticks])
-    plotext.title("Occupancy, %")
-    plotext.xlabel(TITLES[by])
-    return Drawing(plotext.uncolorize(plotext.build()).rstrip("\n"))
+def bars(points: Sequence[Point], by: Axis, current: int | None, columns: int) -> str:
+    """Return a bar of occupancy for each run of points, *columns* wide; the *current* is marked."""
+    runs = stairs(points, by, edges=by is Axis.SMEM)
+    labels = [
+        f"{first:,}" if first == last else f"{first:,} to {last:,}" for first, last, _ in runs
+    ]
+    width = max(map(len, labels))
+    room = max(10, min(columns, _WIDEST) - width - len(">   99.9 % "))
+    rows = []
+    for label, (first, last, answer) in zip(labels, runs, strict=True):
+        here = current is not None and first <= current <= last
+        share = show_share(answer.occupancy)
+        bar = "impossible" if answer.fault else _bar(answer.occupancy, room)
+        rows.append(f"{'>' if here else ' '} {label:>{width}} {share:>6} {bar}")
+    if current is not None:
+        rows.append(f"> this launch: {current:,}")
+    return "\n".join(rows)
+
+
+def _bar(share: float, room: int) -> str:
+    whole, eighth = divmod(round(share * room * 8), 8)
+    return "█" * whole + _EIGHTHS[eighth].strip()
 
 
 def draw(axes: Axes, points: Sequence[Point], by: Axis, current: int | None) -> None:

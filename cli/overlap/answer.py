@@ -191,27 +191,27 @@ def _copies_both_ways(work: StagedWork) -> bool:
     return bool(h2d and d2h)
 
 
-WIDTH = 64
+_LABEL, _WIDEST = 8, 160
 _MARKS = string.digits + string.ascii_lowercase + string.ascii_uppercase
 
 
-def picture(staging: Staging) -> str:
+def picture(staging: Staging, columns: int) -> str:
     """Return a row per engine; each mark is the piece that works there, a dot is idle."""
-    end = show_seconds(staging.seconds)
-    drawn = [f"{'':8}0{end:>{WIDTH - 1}}"]
+    end, width = show_seconds(staging.seconds), min(columns, _WIDEST) - _LABEL
+    drawn = [f"{'':{_LABEL}}0{end:>{width - 1}}"]
     for engine in Engine:
         spans = [span for span in staging.spans if span.engine is engine]
         if spans:
-            drawn.append(f"{engine:8}{_row(spans, staging.seconds)}")
+            drawn.append(f"{engine:{_LABEL}}{_row(spans, staging.seconds, width)}")
     return "\n".join(drawn)
 
 
-def _row(spans: Sequence[EngineSpan], whole: float) -> str:
-    marks = ["."] * WIDTH
+def _row(spans: Sequence[EngineSpan], whole: float, width: int) -> str:
+    marks = ["."] * width
     for span in spans:
-        first = min(int(span.start / whole * WIDTH), WIDTH - 1)
-        last = max(first + 1, round(span.end / whole * WIDTH))
-        marks[first:last] = _MARKS[span.piece % len(_MARKS)] * (min(last, WIDTH) - first)
+        first = min(int(span.start / whole * width), width - 1)
+        last = max(first + 1, round(span.end / whole * width))
+        marks[first:last] = _MARKS[span.piece % len(_MARKS)] * (min(last, width) - first)
     return "".join(marks)
 
 
@@ -300,7 +300,7 @@ def blocks(case: OverlapCase) -> list[Block]:
     page += [Heading("Pieces"), _table(case)]
     if case.show:
         page += [Heading(f"Time line of {_staged(case.staging)}")]
-        page += [Drawing(picture(case.staging))]
+        page += [Drawing(lambda columns: picture(case.staging, columns))]
     if case.code is not None:
         page += [Heading("Skeleton"), Drawing(case.code)]
     return page

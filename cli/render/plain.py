@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.prose import inert
@@ -26,9 +27,23 @@ def harmless(line: str) -> str:
 _COMMAND = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*)::")
 
 
-def drawing_lines(drawing: Drawing) -> list[str]:
-    """Return the lines of *drawing*, each inert, trailing blanks removed."""
-    return [inert(line).rstrip() for line in drawing.text.split("\n")]
+COLUMNS = 80  # of a drawing where there is no terminal
+# What stands for the characters of charts where the output has ASCII alone.
+_ASCII = str.maketrans("─│┌┐└┘├┤┬┴┼╴╶•█▉▊▋▌▍▎▏", "-|++++++++++-*#######|"[:22])
+
+
+def drawing_lines(drawing: Drawing, columns: int = COLUMNS) -> list[str]:
+    """Return the lines of *drawing* for *columns*, each inert, trailing blanks removed."""
+    text = drawing.lines if isinstance(drawing.lines, str) else drawing.lines(columns)
+    return [inert(_writable(line)).rstrip() for line in text.split("\n")]
+
+
+def _writable(line: str) -> str:
+    try:
+        line.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return line.translate(_ASCII)
+    return line
 
 
 def _lines(block: Block) -> list[str]:

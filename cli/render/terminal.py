@@ -38,6 +38,7 @@ _COLUMNS_FIT = 80
 # Fewer characters than this break most names of kernels into three lines or more.
 _ROOM_FOR_NAMES = 40
 _GAP = 2  # between columns
+_LEAST_NAME = 20  # a name that is folded more often is hard to read
 
 # COLUMNS=0 would leave nothing of an answer.
 _NARROWEST = 20
@@ -106,7 +107,7 @@ class _WholeLines:
     drawing: Drawing
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for line in drawing_lines(self.drawing):
+        for line in drawing_lines(self.drawing, options.max_width):
             yield Segment(line)
             yield Segment.line()
 
@@ -137,7 +138,10 @@ def _facts(facts: LabelledFacts, *, stacked: bool) -> RichTable:
 
 @dataclass(frozen=True)
 class _TableGrid:
-    """A table; a column *below* gets lines of its own where it would be narrow."""
+    """A table; a column *below* gets lines of its own where it would be narrow.
+
+    Where words of the others would be broken as well, each row becomes a few lines of its own.
+    """
 
     table: Table
 
@@ -150,7 +154,10 @@ class _TableGrid:
             if 0 <= left < min(_ROOM_FOR_NAMES, widths[at]):
                 yield from _with_names(_table(_without(table, at)), table, at, console)
                 return
-        yield _table(table)
+        if _least_width(table) > options.max_width:
+            yield from _records(table, at or 0)
+        else:
+            yield _table(table)
 
 
 def _widths(table: Table) -> list[int]:
@@ -159,6 +166,28 @@ def _widths(table: Table) -> list[int]:
     return [
         _GAP + max(map(cell_len, map(inert, column))) for column in zip(titles, *rows, strict=True)
     ]
+
+
+def _least_width(table: Table) -> int:
+    """Return the columns in which no word is broken, but those of names."""
+    least = 0
+    for place, column in enumerate(table.columns):
+        words = [column.title, *(word for row in table.rows for word in row[place].text.split())]
+        longest = max(cell_len(inert(word)) for word in words)
+        least += _GAP + (min(longest, _LEAST_NAME) if column.below else longest)
+    return least
+
+
+def _records(table: Table, at: int) -> RenderResult:
+    """Yield each row as its cell in column *at*, and below it the others with their titles."""
+    for row in table.rows:
+        yield _cell(row[at])
+        pairs = [
+            Text.assemble((f"{inert(column.title)} ", "dim"), _cell(cell))
+            for place, (column, cell) in enumerate(zip(table.columns, row, strict=True))
+            if place != at and cell.text
+        ]
+        yield Padding(Text(", ").join(pairs), (0, 0, 0, 2), expand=False)
 
 
 def _without(table: Table, at: int) -> Table:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.cli.roofline.request import Placed
 
-_WIDTH, _HEIGHT = 80, 20
+_WIDEST, _HEIGHT = 120, 20
 _APART = 3.0  # two labels closer than this factor may fall on one line
 _LONGEST_NAME = 48  # in a legend
 _MOST_NAMED = 10  # colours before they repeat
@@ -31,6 +31,12 @@ _HINT = "Install it with: pip install 'gpuadvise[plot]'."
 
 def drawn(kernels: Sequence[Placed], title: str) -> Drawing:
     """Return the chart of *kernels* for the terminal; raises Unavailable without plotext."""
+    characters(kernels, title, _WIDEST)
+    return Drawing(lambda columns: characters(kernels, title, columns))
+
+
+def characters(kernels: Sequence[Placed], title: str, columns: int) -> str:
+    """Return the chart in *columns* columns; raises Unavailable without plotext."""
     try:
         import plotext
     except ImportError:
@@ -39,7 +45,7 @@ def drawn(kernels: Sequence[Placed], title: str) -> Drawing:
         ) from None
     plotext.clear_figure()
     plotext.theme("clear")
-    plotext.plot_size(_WIDTH, _HEIGHT)
+    plotext.plot_size(min(columns, _WIDEST), _HEIGHT)
     plotext.xscale("log")
     plotext.yscale("log")
     for peak in _peaks(kernels):
@@ -53,7 +59,7 @@ def drawn(kernels: Sequence[Placed], title: str) -> Drawing:
     plotext.title(inert(title))
     plotext.xlabel("FLOP/byte")
     plotext.ylabel("FLOP/s")
-    return Drawing(plotext.uncolorize(plotext.build()).rstrip("\n"))
+    return str(plotext.uncolorize(plotext.build())).rstrip("\n")
 
 
 def draw(axes: Axes, kernels: Sequence[Placed]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_seconds
@@ -24,8 +22,11 @@ _HALF = 0.5
 
 
 def drawn(timeline: Timeline) -> Drawing:
-    """Return the lanes as characters, as wide as the terminal (80 columns without one)."""
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+    """Return the lanes as characters, as wide as there is room."""
+    return Drawing(lambda columns: _characters(timeline, columns))
+
+
+def _characters(timeline: Timeline, columns: int) -> str:
     width = min(max(columns - _LABEL, _NARROWEST), _WIDEST)
     end = show_seconds(timeline.span_seconds)
     rows = [f"{'':{_LABEL}}0{end:>{width - 1}}"]
@@ -33,7 +34,7 @@ def drawn(timeline: Timeline) -> Drawing:
         if len(intervals):
             shares = covered(intervals, timeline.lanes.start_ns, timeline.span_ns, width)
             rows.append(f"{name:{_LABEL}}{''.join(map(_mark, shares))}")
-    return Drawing("\n".join(rows))
+    return "\n".join(rows)
 
 
 def _lanes(timeline: Timeline) -> tuple[tuple[str, Intervals], ...]:

@@ -128,7 +128,7 @@ class _Shown:
     def show(self, blocks: Any, **how: Any) -> None:
         from gpuadvise.cli.blocks import Drawing
 
-        (_Shown.drawing,) = [block.text for block in blocks if isinstance(block, Drawing)]
+        (_Shown.drawing,) = [block.lines(60) for block in blocks if isinstance(block, Drawing)]
 
 
 @given(

@@ -93,8 +93,18 @@ def test_a_chart_needs_no_sweep_to_be_named(cli) -> None:
     assert cli(*args, "--show").out == cli(*args, "--show", "--sweep", "block").out
 
 
-def test_a_chart_without_plotext(monkeypatch, cli) -> None:
-    monkeypatch.setitem(sys.modules, "plotext", None)
-    ran = cli("occupancy", *QUESTIONS["plot"])
-    assert (ran.code, ran.out) == (3, "")
-    assert "pip install plotext" in ran.err
+def test_a_chart_has_a_bar_for_each_size_and_marks_the_launch(cli) -> None:
+    line = ("occupancy", "--regs", "96", "--gpu", "a100", "--show")
+    rows = cli(*line, "--block", "256").out.splitlines()
+    marked = [row for row in rows if row.startswith(">")]
+    assert len(marked) == 2
+    assert marked[0].split()[:4] == [">", "256", "25", "%"]
+    assert marked[1] == "> this launch: 256"
+    shares = [float(row.split(" %")[0].split()[-1]) for row in rows[1:-1]]
+    lengths = [row.count("█") for row in rows[1:-1]]
+    # A longer bar is a larger share, and nothing is drawn where no block fits.
+    assert sorted(zip(shares, lengths, strict=True)) == sorted(
+        zip(sorted(shares), sorted(lengths), strict=True)
+    )
+    assert rows[-2].endswith("impossible")
+    assert not any(row.startswith(">") for row in cli(*line).out.splitlines())
