@@ -135,7 +135,7 @@ NAMED = Table(
 @pytest.mark.parametrize(
     ("width", "lines"),
     [
-        (15, 160),  # not even the others fit: each row is a few lines
+        (15, 17),  # not even the others fit: each row is a few lines
         (40, 2 * 3 + 3),  # a line for each name, and the longest takes four
         (56, 2 * 3 + 2),
         (60, 1 + 1 + 4),  # forty characters beside the others
@@ -147,7 +147,7 @@ def test_names_stand_below_where_little_room_is_left(width: int, lines: int) -> 
     console.print(terminal.render([NAMED]))
     shown = console.file.getvalue()
     assert len(shown.splitlines()) == lines
-    assert shown.count("k") == 1 + 32 + 128
+    assert shown.count("k") == (width != 15) + 32 + 128  # one in the title
     if width == 40:
         head, title, row, name = (line.rstrip() for line in shown.splitlines()[:4])
         assert (head, title) == ("regs  file", "  kernel")
