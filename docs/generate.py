@@ -18,6 +18,7 @@ from gpuadvise.advisor.facts.bag import HOW, SUPPLY, Facts
 from gpuadvise.advisor.quantity import show_number
 from gpuadvise.cli.app import COMMANDS
 from gpuadvise.cli.explain.glossary import term_named, terms
+from gpuadvise.cli.rules.before_after import code_of_rules
 from gpuadvise.rules.explain import explain, needs_of
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority, Topic
@@ -180,6 +181,10 @@ def _lines(explanation: Explanation) -> Iterator[str]:
             yield f"| {threshold.name} | {value} | {threshold.source} |"
         yield ""
     yield from _evidence(rule)
+    code = code_of_rules()[rule.id]
+    language = _HIGHLIGHTED.get(code.language, code.language)
+    yield from ("", "## Before and after", "", f"```{language}", code.before, "```", "")
+    yield from (f"```{language}", code.after, "```")
     yield from ("", "## An example that is reported", "", *_example(explanation.fires))
     yield from ("", "## One that is not", "", *_example(explanation.quiet))
     if explanation.edges:
@@ -189,6 +194,9 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield from ("", "## Sources", "")
     for citation in rule.citations:
         yield f"- {citation.document}, {citation.section}: <{citation.url}>"
+
+
+_HIGHLIGHTED = {"cuda": "cuda", "host": "cuda"}
 
 
 def _facts(rule: Rule) -> Iterator[str]:

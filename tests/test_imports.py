@@ -56,7 +56,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "lint": ("k.cu", {"tree_sitter"}),
     "whatif": ("k.cu --arch sm_90", {"tree_sitter", "cuda"}),
     "advise": ("--regs 72 --block 100 --grid 96 --gpu h200", set()),
-    "rules": ("low-occupancy", set()),
+    "rules": ("low-occupancy", {"tomllib"}),
     "doctor": ("--help", set()),
     "schema": ("occupancy", set()),
     "explain": ("wave", {"tomllib"}),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Cell, Column, Drawing, Heading, Line, Table, Tone
+from gpuadvise.cli.rules.before_after import code_of_rules
 from gpuadvise.rules.explain import Explanation, Shown, needs_of
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.report import finding_object
@@ -77,7 +78,13 @@ def full(explanation: Explanation) -> dict[str, Any]:
             "fires": _example(explanation.fires),
             "quiet": _example(explanation.quiet),
         },
+        "code": _code(rule),
     }
+
+
+def _code(rule: Rule) -> dict[str, str] | None:
+    code = code_of_rules().get(rule.id)
+    return None if code is None else code._asdict()
 
 
 def _example(shown: Shown) -> dict[str, Any]:
@@ -108,6 +115,12 @@ def rule_blocks(explanation: Explanation) -> Iterator[Block]:
         yield Line(f"Do: {finding.advice.action}")
     yield Heading("Stays quiet on")
     yield Drawing(explanation.quiet.description)
+    code = code_of_rules().get(rule.id)
+    if code is not None:
+        yield Heading("Before")
+        yield Drawing(code.before)
+        yield Heading("After")
+        yield Drawing(code.after)
     yield Heading("Sources")
     for citation in rule.citations:
         yield Line(f"{citation.document}, {citation.section}: {citation.url}")
