@@ -24,6 +24,7 @@ from gpuadvise.cli.blocks import (
     LabelledFacts,
     Line,
     Table,
+    Tone,
 )
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
@@ -114,7 +115,22 @@ def blocks(request: ScalingRequest) -> list[Block]:
         ),
     )
     lines = [Line(sentence) for sentence in _target(request)]
-    return [LabelledFacts(tuple(_facts(request))), *lines, Heading("Speed-up"), table]
+    return [
+        _verdict(request),
+        LabelledFacts(tuple(_facts(request))),
+        *lines,
+        Heading("Speed-up"),
+        table,
+    ]
+
+
+def _verdict(request: ScalingRequest) -> Line:
+    """Return the answer in a sentence: what these processors win, and any number of them."""
+    limit = amdahl_limit(request.parallel)
+    machine = plural(request.processors, "processor")
+    won = f"{_times(amdahl(request.parallel, request.processors))} with {machine}"
+    most = "" if math.isinf(limit) else f", at most {_times(limit)} with any number"
+    return Line(f"{won}{most}.", Tone.STRONG)
 
 
 def _facts(request: ScalingRequest) -> Iterator[Fact]:

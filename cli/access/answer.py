@@ -171,21 +171,41 @@ def measures(access: AccessCost) -> dict[str, Any]:
 
 def blocks(case: AccessCase) -> list[Block]:
     """Return what a person reads."""
-    found: list[Block] = [
-        Line(device_line(case.device), Tone.STRONG),
-        LabelledFacts(tuple(_facts(case))),
-    ]
-    found += [Line(note) for note in _notes(case)]
-    if case.remedies:
-        found += [Heading("What would move less"), _remedies(case.remedies)]
+    found: list[Block] = [_verdict(case), Line(device_line(case.device))]
     if case.sweep:
-        found += [Heading("Sweep"), _sweep(case.sweep)]
+        found += [_sweep(case.sweep)]
+    else:
+        found += [LabelledFacts(tuple(_facts(case)))]
+        found += [Line(note) for note in _notes(case)]
+        if case.remedies:
+            found += [Heading("What would move less"), _remedies(case.remedies)]
     if case.show:
         found += [
             Heading(f"Bytes of each 128-byte line{_first_of(len(case.accesses))}"),
             Drawing(picture(case.patterns[0], case.accesses[0])),
         ]
     return found
+
+
+def _verdict(case: AccessCase) -> Line:
+    """Return the answer in a sentence: whether the access is coalesced."""
+    if case.sweep:
+        name = next(iter(case.sweep[0]))
+        best = max(case.sweep, key=lambda row: float(row["efficiency"]))
+        worst = min(case.sweep, key=lambda row: float(row["efficiency"]))
+        most, least = (
+            f"{show_share(it['efficiency'])} ({name} {it[name]})" for it in (best, worst)
+        )
+        return Line(
+            f"Between {most} and {least} of the bytes that are moved are used.", Tone.STRONG
+        )
+    sectors, ideal = _sum(case, "sectors"), _sum(case, "ideal_sectors")
+    used = f"{show_share(case.efficiency)} of the bytes that are moved are used"
+    if sectors <= ideal:
+        return Line(f"Coalesced: these bytes take no fewer sectors; {used}.", Tone.STRONG)
+    less = f"{plural(sectors, 'sector')} instead of {ideal:,}"
+    degree = "Nearly coalesced" if case.efficiency >= _FAIR else "Not coalesced"
+    return Line(f"{degree}: {used}, {less}.", Tone.STRONG)
 
 
 def _first_of(warps: int) -> str:
@@ -258,13 +278,28 @@ def _remedies(remedies: Sequence[Remedy]) -> Table:
 
 
 def _sweep(swept: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the rows of a sweep, runs that move as much as one."""
     name = next(iter(swept[0]))
+    runs: list[list[Mapping[str, Any]]] = []
+    for row in swept:
+        if runs and runs[-1][-1]["efficiency"] == row["efficiency"]:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
     titles = (name, "sectors", "lines", "efficiency")
     rows = tuple(
-        (*(Cell(str(row[title])) for title in titles[:3]), _share(row["efficiency"]))
-        for row in swept
+        (
+            *(_range([row[title] for row in run]) for title in titles[:3]),
+            _share(run[0]["efficiency"]),
+        )
+        for run in runs
     )
     return Table(columns=tuple(Column(title, right=True) for title in titles), rows=rows)
+
+
+def _range(values: Sequence[int]) -> Cell:
+    least, most = min(values), max(values)
+    return Cell(str(least) if least == most else f"{least} to {most}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -154,13 +154,25 @@ def result(case: BandwidthCase) -> dict[str, Any]:
 
 def blocks(case: BandwidthCase) -> list[Block]:
     """Return what a person reads."""
-    head = [Line(device_line(case.device), Tone.STRONG)] if case.device else []
-    found: list[Block] = [*head, LabelledFacts(tuple(_facts(case)))]
+    named = [Line(device_line(case.device))] if case.device else []
+    found: list[Block] = [_verdict(case), *named, LabelledFacts(tuple(_facts(case)))]
     found += [Line(cause) for cause in case.causes]
     found += [Line(note, Tone.FAINT) for note in _notes(case)]
     if case.links:
         found += [Heading("Links, each direction"), _links(case)]
     return found
+
+
+def _verdict(case: BandwidthCase) -> Line:
+    """Return the answer in a sentence: how good the bandwidth is, or what there is at most."""
+    if case.ratio is None or case.band is None:
+        return Line(f"At most {show_rate(case.peak.theoretical)}.", Tone.STRONG)
+    share = f"{show_share(case.ratio)} of the theoretical bandwidth"
+    if case.band is Band.IMPOSSIBLE:
+        return Line(
+            f"Impossible: {share}. The bytes, the time or the GPU are not those.", Tone.STRONG
+        )
+    return Line(f"{str(case.band).capitalize()}: {share}.", Tone.STRONG)
 
 
 def _facts(case: BandwidthCase) -> Iterator[Fact]:

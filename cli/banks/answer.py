@@ -116,7 +116,8 @@ def result(case: BanksCase) -> dict[str, Any]:
 def blocks(case: BanksCase) -> list[Block]:
     """Return what a person reads."""
     found: list[Block] = [
-        Line(device_line(case.device), Tone.STRONG),
+        _verdict(case),
+        Line(device_line(case.device)),
         LabelledFacts(tuple(_facts(case))),
     ]
     found += [Line(sentence) for sentence in _advice(case)]
@@ -124,6 +125,17 @@ def blocks(case: BanksCase) -> list[Block]:
         grid = picture(case.pattern, case.conflicts, case.device.capability, wide=case.wide_banks)
         found += [Heading("Lanes and banks"), Drawing(grid)]
     return found
+
+
+def _verdict(case: BanksCase) -> Line:
+    """Return the answer in a sentence: whether there is a conflict, and what ends it."""
+    found = case.conflicts
+    if found.degree == 1:
+        return Line("No bank conflict.", Tone.STRONG)
+    passes = f"{plural(found.wavefronts, 'pass', 'passes')} instead of {found.ideal_wavefronts}"
+    end = f"; {plural(case.padding, 'element')} of padding per row ends it" if case.padding else ""
+    article = "An" if found.degree in (8, 11, 18) else "A"
+    return Line(f"{article} {found.degree}-way bank conflict: {passes}{end}.", Tone.STRONG)
 
 
 def draw(axes: Axes, case: BanksCase) -> None:

@@ -138,8 +138,17 @@ def result(case: LatencyCase) -> dict[str, Any]:
 def blocks(case: LatencyCase) -> list[Block]:
     """Return what a person reads."""
     facts = (*_arithmetic(case), *_memory_facts(case))
-    found: list[Block] = [Line(device_line(case.device), Tone.STRONG), LabelledFacts(facts)]
+    found: list[Block] = [_verdict(case), Line(device_line(case.device)), LabelledFacts(facts)]
     return found + [Line(sentence) for sentence in _remarks(case)]
+
+
+def _verdict(case: LatencyCase) -> Line:
+    """Return the answer in a sentence: how many warps hide the latencies."""
+    if case.arithmetic is None:
+        return Line("Which latency is to be hidden is not known.", Tone.STRONG)
+    needed = plural(case.arithmetic.warps, "warp")
+    most = case.device.limits.max_warps_per_sm
+    return Line(f"{needed} per SM, of {most}, hide the latency of arithmetic.", Tone.STRONG)
 
 
 def _arithmetic(case: LatencyCase) -> Iterator[Fact]:
