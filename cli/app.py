@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -16,7 +17,7 @@ from gpuadvise.advisor.prose import SHOWN, and_list, quoted
 from gpuadvise.cli.colour import Colour, choose_colour
 from gpuadvise.cli.completion import words
 from gpuadvise.cli.emit import note, stream
-from gpuadvise.cli.options import OUTPUT, TOPICS
+from gpuadvise.cli.options import OPTIONS, OUTPUT, TOPICS
 from gpuadvise.cli.spellings import current
 
 if TYPE_CHECKING:
@@ -234,6 +235,8 @@ def _loaded(entry: CommandRow) -> ClickCommand:
     command = typer.main.get_command(lone)
     if any("--format" in option.opts for option in command.params):
         command.params.append(_json_option())
+    if any("--gpu" in option.opts for option in command.params):
+        command.params.append(_sources_option())
     return command
 
 
@@ -244,6 +247,26 @@ def _json_option() -> TyperOption:
     return TyperOption(
         param_decls=["--json"], is_flag=True, expose_value=False, help="Short for --format json."
     )
+
+
+def _sources_option() -> TyperOption:
+    """Return the option ``--sources``: of text on a terminal; all other formats have them."""
+    from typer.core import TyperOption
+
+    return TyperOption(
+        param_decls=["--sources"],
+        is_flag=True,
+        expose_value=False,
+        help=OPTIONS["sources"].help,
+        callback=_choose_sources,
+        rich_help_panel=OUTPUT,
+    )
+
+
+def _choose_sources(ctx: Context, _: Parameter, wanted: bool) -> None:
+    terminal = "gpuadvise.cli.render.terminal"
+    if not ctx.resilient_parsing and (wanted or terminal in sys.modules):
+        import_module(terminal).show_sources(wanted)
 
 
 app = typer.Typer(

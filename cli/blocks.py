@@ -31,11 +31,15 @@ class Cell(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One sentence or more, on lines of its own; *indent* in characters."""
+    """One sentence or more, on lines of its own; *indent* in characters.
+
+    A *source* says where numbers come from; a terminal shows it with ``--sources``.
+    """
 
     text: str
     tone: Tone = Tone.PLAIN
     indent: int = 0
+    source: bool = False
 
 
 class Heading(NamedTuple):
@@ -45,11 +49,17 @@ class Heading(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """One labelled value, with a remark such as its source."""
+    """One labelled value, with a remark, and a source that a terminal shows with ``--sources``."""
 
     label: str
     value: Cell
     remark: str = ""
+    source: str = ""
+
+    @property
+    def said(self) -> str:
+        """The remark and the source."""
+        return "; ".join(filter(None, (self.remark, self.source)))
 
 
 class LabelledFacts(NamedTuple):

@@ -313,6 +313,7 @@ _GATES = {
     "baseline": Option("FILE", "Saved JSON: show what is new."),
 }  # fmt: skip
 _OUTPUT = {
+    "sources": Option("", "On a terminal: say where the numbers come from."),
     "show": Option("", "Draw it in the terminal."),
     "plot": Option("FILE", "Draw it into a .svg, .png or .pdf file."),
     "skeleton": Option("LANG", "Code: cuda or cuda-python.", v.one_word("cuda", "cuda-python")),

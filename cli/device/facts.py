@@ -138,8 +138,11 @@ def cells(device: Device) -> list[Cell]:
 def _fact(device: Device, row: FactRow) -> Fact:
     usual = device.sources.get("limits", f"catalogue: capability {device.capability}")
     words = row.words(device)
-    remark = device.sources.get(row.field, usual) if words else device.reasons.get(row.field, "")
-    return Fact(label=row.label, value=_cell(words), remark=_first(remark))
+    if words is None:
+        reason = device.reasons.get(row.field, "")
+        return Fact(label=row.label, value=_cell(words), remark=_first(reason))
+    source = device.sources.get(row.field, usual)
+    return Fact(label=row.label, value=_cell(words), source=_first(source))
 
 
 def _first(remark: str) -> str:
@@ -156,4 +159,4 @@ def _peaks(device: Device) -> Iterator[Fact]:
     for kind, rate in device.peaks.items():
         source = device.sources.get(f"peaks.{kind}", usual)
         label = f"Peak {kind.replace('_', ' ')}"
-        yield Fact(label=label, value=Cell(show_flops(rate)), remark=_first(source))
+        yield Fact(label=label, value=Cell(show_flops(rate)), source=_first(source))

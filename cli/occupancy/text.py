@@ -44,7 +44,7 @@ def exact_bytes(size: int) -> str:
 
 
 def remarks(case: OccupancyCase) -> list[str]:
-    """Return the remarks on *case*, sources last."""
+    """Return the remarks on *case*."""
     parts = (
         _refusal,
         _enough,
@@ -57,7 +57,6 @@ def remarks(case: OccupancyCase) -> list[str]:
         _cluster,
         _caveat,
         _extrapolated,
-        _sources,
     )
     return [sentence for part in parts for sentence in part(case)]
 
@@ -309,6 +308,7 @@ def screen(case: OccupancyCase, check: Mapping[str, Any] | None = None) -> list[
         _limits(occupancy),
         *_section("What to change", advice(case)),
         *_section("Notes", notes),
+        *(Line(sentence, source=True) for sentence in _sources(case)),
     ]
 
 

@@ -34,7 +34,7 @@ def _block(block: Block) -> str:
         case Heading():
             return f"## {escaped(block.text)}"
         case LabelledFacts():
-            rows = ((row.label, row.value.text, row.remark) for row in block.rows)
+            rows = ((row.label, row.value.text, row.said) for row in block.rows)
             return _table(("", "", ""), rows, (False, False, False))
         case Table():
             titles = [column.title for column in block.columns]

@@ -63,7 +63,7 @@ def _lines(block: Block) -> list[str]:
 
 
 def _facts(facts: LabelledFacts) -> list[str]:
-    cells = [[inert(row.label), inert(row.value.text), inert(row.remark)] for row in facts.rows]
+    cells = [[inert(row.label), inert(row.value.text), inert(row.said)] for row in facts.rows]
     return _aligned(cells, (False, False, False))
 
 

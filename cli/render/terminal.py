@@ -76,8 +76,33 @@ def in_colour(blocks: Iterable[Block]) -> str:
 
 
 def render(blocks: Iterable[Block]) -> RenderableType:
-    """Return *blocks* as one Rich renderable."""
-    return Group(*map(_block, blocks))
+    """Return *blocks* as one Rich renderable; without sources, unless they are asked for."""
+    page = list(blocks)
+    if not _with_sources:
+        shown = [short for block in page if (short := _without_sources(block)) is not None]
+        if shown != page:
+            shown.append(Line("--sources says where the numbers come from.", Tone.FAINT))
+        page = shown
+    return Group(*map(_block, page))
+
+
+_with_sources = False
+
+
+def show_sources(wanted: bool) -> None:
+    """Show where numbers come from, in this run."""
+    global _with_sources
+    _with_sources = wanted
+
+
+def _without_sources(block: Block) -> Block | None:
+    match block:
+        case Line(source=True):
+            return None
+        case LabelledFacts():
+            return LabelledFacts(tuple(row._replace(source="") for row in block.rows))
+        case _:
+            return block
 
 
 def _block(block: Block) -> RenderableType:
@@ -128,8 +153,8 @@ def _facts(facts: LabelledFacts, *, stacked: bool) -> RichTable:
     grid.add_column(overflow="fold")
     grid.add_column(style="dim", overflow="fold")
     for row in facts.rows:
-        label, value, remark = inert_text(row.label), _cell(row.value), inert_text(row.remark)
-        if stacked and row.remark:
+        label, value, remark = inert_text(row.label), _cell(row.value), inert_text(row.said)
+        if stacked and row.said:
             grid.add_row(label, Text.assemble(value, "\n", (remark.plain, "dim")))
         else:
             grid.add_row(label, value, remark)

@@ -86,3 +86,23 @@ def test_what_is_copied_is_never_cut(cli, monkeypatch, line: str) -> None:
     ]
     assert copied
     assert all(row.rstrip() in narrow for row in copied)
+
+
+@pytest.mark.parametrize(
+    ("line", "source"),
+    [
+        ("device --gpu rtx4090", "TechPowerUp"),
+        ("occupancy --regs 32 --block 256 --gpu h100", "Sources:"),
+    ],
+)
+def test_sources_are_shown_on_a_terminal_when_they_are_asked_for(
+    cli, monkeypatch, line: str, source: str
+) -> None:
+    assert source in cli(*line.split()).out
+    assert source in cli(*line.split(), "--format", "markdown").out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    hidden = COLOURS.sub("", cli(*line.split()).out)
+    assert source not in hidden
+    assert hidden.endswith("--sources says where the numbers come from.\n")
+    assert source in cli(*line.split(), "--sources").out
+    assert source not in cli(*line.split()).out

@@ -39,7 +39,8 @@ def test_the_help_asks_questions(cli, monkeypatch, columns: str) -> None:
 def test_the_help_of_a_command_fits_and_sorts_its_options(cli, monkeypatch, name: str) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     out = cli(name, "--help").out
-    assert max(map(len, out.splitlines())) <= 80
+    wide = [line for line in out.splitlines() if len(line) > 80]
+    assert all(line.startswith("    gpuadvise") for line in wide)  # examples stay whole
     titles = [line[:-1] for line in out.splitlines() if line[:-1] in options.TOPICS]
     assert titles == [title for title in options.TOPICS if title in titles]
     assert titles[-1] == options.OUTPUT
