@@ -300,7 +300,8 @@ def _failures(
     request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
 ) -> list[str]:
     seen = gatherer.gathered
-    return gate.failures(None if seen.listed else why_nothing(request, choice, seen))
+    unlisted = () if request.pattern else seen.unlisted  # --filter may be about one file of several
+    return gate.failures(None if seen.listed else why_nothing(request, choice, seen), unlisted)
 
 
 def _lines(form: RowEncoder, listed: Iterable[object], request: KernelsRequest) -> Iterator[str]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, inert, plural, quoted
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.resource_diff.pairs import stable_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.cli.kernels.order import ListedKernel
@@ -42,6 +42,7 @@ class KernelGate:
     spilling: list[str] = field(default_factory=list)
     occupancies: int = 0  # kernels whose occupancy is known
     tell_spills: int = 0  # kernels whose spills are known, or bounded
+    files: dict[str, bool] = field(default_factory=dict)  # whether any kernel of it was judged
 
     @property
     def set(self) -> bool:
@@ -52,6 +53,10 @@ class KernelGate:
         """Judge one kernel; a baseline excuses what it says is as bad."""
         kernel, known = listed.kernel, self._in_baseline(listed.kernel)
         share = 0.0 if listed.residency.stuck else listed.residency.share
+        told = (self.least is None or share is not None) and (
+            not self.spills or kernel.spill_stores is not None
+        )
+        self.files[kernel.place.path] = self.files.get(kernel.place.path, False) or told
         if self.least is not None and share is not None:
             self.occupancies += 1
             before = known.occupancy if known else None
@@ -68,10 +73,11 @@ class KernelGate:
         target = kernel.capability.target if kernel.capability else None
         return self.baseline.get(_key(kernel.name, target))
 
-    def failures(self, nothing: str | None) -> list[str]:
+    def failures(self, nothing: str | None, unlisted: Sequence[str] = ()) -> list[str]:
         """Return why the exit code is 1, in sentences; none: the gate passes.
 
-        *nothing* says why no kernel is listed. Raises BadInput where nothing was compared.
+        *nothing* says why no kernel is listed, *unlisted* are files of which none is. Raises BadInput
+        where nothing was compared, be it in one file of several.
         """
         held = {
             "--fail-under": (self.least is not None, self.occupancies, "no kernel's occupancy"),
@@ -90,6 +96,15 @@ class KernelGate:
             if wanted and not compared and not failures:
                 why = nothing or f"{what} can be told from these files (PTX has no registers yet)."
                 raise BadInput(f"{option} has nothing to compare: {why[0].lower()}{why[1:]}")
+        unjudged = [*unlisted, *(path for path, told in self.files.items() if not told)]
+        if self.set and unjudged and not failures:
+            names = and_list([quoted_path(path) for path in unjudged[:_NAMED]], "or")
+            rest = f" and {len(unjudged) - _NAMED:,} more" if len(unjudged) > _NAMED else ""
+            raise BadInput(
+                f"The gate has nothing to compare in {names}{rest}: no kernel there is for the GPU or "
+                "target, or tells what is judged (PTX has no registers yet).",
+                hint="Leave out what the gate is not about.",
+            )
         return failures
 
 

@@ -42,6 +42,8 @@ class GatheredItems:
     damage: list[Damage] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # of source files that were compiled
     empty: list[str] = field(default_factory=list)  # files without device code
+    unlisted: list[str] = field(default_factory=list)  # files of whose code nothing was asked for
+    code: int = 0  # kernels, and entries that a driver could load
     unfit: set[Capability] = field(default_factory=set)  # targets that the GPU cannot run
 
     @property
@@ -55,10 +57,12 @@ class GatheredItems:
             self.damage.append(item)
         elif isinstance(item, Entry):
             self.entries += 1
+            self.code += item.content in (Content.SASS, Content.PTX) and not item.link_input
         elif isinstance(item, EntryTally):
             self.entries += item.times
         else:
             self.kernels += 1
+            self.code += item.entry
 
 
 @dataclass(slots=True)
@@ -98,12 +102,14 @@ class Gatherer:
                 items = self._folder(path, options)
             else:
                 items = read(path, options)
-            before = self.gathered.total
+            before, listed, code = self.gathered.total, self.gathered.listed, self.gathered.code
             for item in shown(items, self.progress):
                 self.gathered.count(item)
                 yield item
             if self.gathered.total == before:
                 self.gathered.empty.append(path)
+            elif self.gathered.listed == listed and self.gathered.code > code:
+                self.gathered.unlisted.append(path)
 
     def _folder(self, path: str, options: ReadOptions) -> Iterator[Item]:
         """Yield what the files of the folder *path* hold; raises BadInput when none may hold code."""

@@ -351,3 +351,27 @@ def test_equal_rows_are_folded_and_names_whole(cli, tmp_path: Path) -> None:
     twice.write_text(log(name=name))
     ran = cli("kernels", str(twice), str(twice))
     assert f"{name} (x 2)" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("{good} {ptx} --fail-under 50%", 2),  # the second file tells no occupancy
+        ("{low} {ptx} --fail-under 50%", 1),  # what fails, fails
+        ("{good} {other_target} --gpu h100 --fail-under 50%", 2),
+        ("{good} {other_target} --fail-under 50%", 0),
+        ("{good} {other_target} --gpu h100 --filter k --fail-under 50%", 0),
+        ("{good} {host} --fail-on-spills", 0),  # no device code: nothing to judge it by
+        ("{good} {other_image} --gpu h100 --fail-on-spills", 2),
+    ],
+)
+def test_each_of_several_files_is_compared(
+    cli, files: dict[str, Path], tmp_path: Path, line: str, code: int
+) -> None:
+    names = {name: tmp_path / f"{name}.made" for name in ("other_target", "host", "other_image")}
+    names["other_target"].write_text(log().replace("sm_90", "sm_80"))
+    names["host"].write_bytes(b"\x7fELF\x02\x01\x01" + bytes(57))
+    names["other_image"].write_bytes((RECORDED / "80.cubin").read_bytes())
+    ran = cli("kernels", *line.format(**files, **names).split())
+    assert ran.code == code
+    assert ("has nothing to compare in" in ran.err) is (code == 2)

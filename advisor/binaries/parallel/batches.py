@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpuadvise.advisor.binaries.cubin.reader import read_cubin
 from gpuadvise.advisor.binaries.fatbin.entry import Packed
 from gpuadvise.advisor.binaries.fatbin.images import MAX_SMALL, Opened
-from gpuadvise.advisor.binaries.model import Content, Damage
+from gpuadvise.advisor.binaries.model import Compression, Content, Damage
 from gpuadvise.advisor.binaries.span import Damaged, MemorySpan
 from gpuadvise.advisor.errors import Unavailable
 
@@ -161,8 +161,19 @@ class Mark(Enum):
     END = auto()
 
 
+# lz4 unpacks into memory of its own and copies that.
+_COPIED = 1 << 24
+
+
+def _weight(packed: Packed) -> int:
+    """Return the bytes that decompressing *packed* takes."""
+    size = max(packed.size, packed.unpacked_size)
+    twice = packed.entry.compression is Compression.LZ4 and size > _COPIED
+    return 2 * size if twice else size
+
+
 class ImageBatch(NamedTuple):
-    """Items whose payloads are decompressed together; *size*: their decompressed bytes."""
+    """Items whose payloads are decompressed together; *size*: the bytes that takes."""
 
     items: list[Entry | Damage | Packed | Mark]
     size: int
@@ -184,7 +195,7 @@ def batches(
             continue
         gathered.append(item)
         if isinstance(item, Packed) and item.at != before:  # what parts share counts once
-            size, before = size + max(item.size, item.unpacked_size), item.at
+            size, before = size + _weight(item), item.at
         if size >= share * limit or len(gathered) >= share * _MAX_BATCH_ITEMS:
             yield ImageBatch(gathered, size)
             gathered, size, before, share = [], 0, -1, min(2 * share, 1)

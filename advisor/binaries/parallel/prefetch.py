@@ -58,15 +58,19 @@ def decompressed_ahead(
     """
     threads = min(_MAX_THREADS, os.cpu_count() or 1)
     waiting: deque[_StartedBatch] = deque()
+    held = 0  # bytes of the batch that was yielded last, which its reader may still hold
     with _short_switch_interval(), ThreadPoolExecutor(threads) as pool:
         for batch in batches(items, images.size, first):
             if batch is not None:
-                while waiting and _pending(waiting) + batch.size > _MAX_AT_ONCE:
+                while waiting and held + _pending(waiting) + batch.size > _MAX_AT_ONCE:
+                    held = waiting[0].batch.size
                     yield from _finish(waiting.popleft(), buffers)
                 waiting.append(_start(batch, pool, images, buffers, threads))
             elif waiting:
+                held = waiting[0].batch.size
                 yield from _finish(waiting.popleft(), buffers)
             while _enough(waiting):
+                held = waiting[0].batch.size
                 yield from _finish(waiting.popleft(), buffers)
         while waiting:
             yield from _finish(waiting.popleft(), buffers)

@@ -19,9 +19,17 @@ import pytest
 
 from gpuadvise.advisor.binaries.fatbin import containers
 from gpuadvise.advisor.binaries.fatbin.entry import Packed
-from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place
+from gpuadvise.advisor.binaries.model import (
+    Compression,
+    Content,
+    Damage,
+    Entry,
+    Kernel,
+    Place,
+)
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.parallel import pool, worker
+from gpuadvise.advisor.binaries.parallel.batches import batches
 from gpuadvise.advisor.binaries.parallel.worker import END, Task, run_worker
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.span import FileSpan
@@ -385,3 +393,18 @@ def test_closing_the_reader_stops_the_workers(file: str) -> None:
     reading = read(file, ReadOptions(processes=2))
     assert next(reading)
     reading.close()
+
+
+@pytest.mark.parametrize(
+    ("compression", "size", "counted"),
+    [
+        (Compression.LZ4, 200 << 20, 400 << 20),  # its package unpacks into memory of its own
+        (Compression.LZ4, 8 << 20, 8 << 20),
+        (Compression.ZSTD, 200 << 20, 200 << 20),
+    ],
+)
+def test_what_a_large_image_takes(compression: Compression, size: int, counted: int) -> None:
+    entry = Entry(Content.SASS, Place("x"), None, 5 << 20, compression, size)
+    packed = Packed(entry, 100, 5 << 20, size)
+    (batch,) = (batch for batch in batches([packed], 1 << 30, 1.0) if batch)
+    assert batch.size == counted
