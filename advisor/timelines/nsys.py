@@ -34,7 +34,7 @@ from gpuadvise.advisor.timelines.gpus import traced_device
 from gpuadvise.advisor.timelines.intervals import Intervals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -225,16 +225,15 @@ class _Export:
             if isinstance(number, int) and isinstance(text, str)
         }
 
-    def names(self, table: str, column: str) -> dict[int, str]:
-        """Return the texts that *column* of *table* points at."""
-        strings = self.columns.get("StringIds", set())
-        if not {"id", "value"} <= strings or column not in self.columns.get(table, set()):
+    def names(self, numbers: Iterable[object]) -> dict[int, str]:
+        """Return the texts of StringIds that these *numbers* point at."""
+        if not {"id", "value"} <= self.columns.get("StringIds", set()):
             return {}
-        where = f'id IN (SELECT DISTINCT "{column}" FROM {table})'
+        wanted = set(numbers)
         return {
             number: text[:LONGEST_NAME]
-            for number, text in self.rows("StringIds", ("id", "value"), where)
-            if isinstance(number, int) and isinstance(text, str)
+            for number, text in self.rows("StringIds", ("id", "value"))
+            if number in wanted and isinstance(number, int) and isinstance(text, str)
         }
 
     def version(self) -> str | None:
@@ -270,9 +269,9 @@ class _Export:
         )
         if not {"start", "end"} <= self.columns.get(KERNELS, set()):
             return
-        names = self.names(KERNELS, column)
         wanted = ("streamId", "graphNodeId IS NOT NULL", "deviceId", column, *_SHAPE)
         shapes = self.distinct(KERNELS, wanted)
+        names = self.names(shape[wanted.index(column)] for shape in shapes)
         telling = _telling(shapes)
         few = tuple(wanted[at] for at in telling)
         times = self.times(recording, KERNELS, few)
@@ -334,9 +333,10 @@ class _Export:
         """Return for each copying call, by its correlation, whether it returned at once."""
         if not {"correlationId", "nameId"} <= self.columns.get(CALLS, set()):
             return {}
+        numbers = self.database.execute(f"SELECT DISTINCT nameId FROM {CALLS}")
         copying = {
             number: not blocks_host(name)
-            for number, name in self.names(CALLS, "nameId").items()
+            for number, name in self.names(row[0] for row in numbers).items()
             if call_kind(name) is CallKind.COPY
         }
         if not copying:
@@ -362,10 +362,11 @@ class _Export:
 
     def read_calls(self, recording: Recording) -> None:
         """Add every call of the host."""
-        names = self.names(CALLS, "nameId")
         if not {"start", "end"} <= self.columns.get(CALLS, set()):
             return
-        for (name,), times in self.times(recording, CALLS, ("nameId",)).items():
+        by_name = self.times(recording, CALLS, ("nameId",))
+        names = self.names(name for (name,) in by_name)
+        for (name,), times in by_name.items():
             plain = plain_name(names.get(name, "unknown call"))
             calls = recording.calls.setdefault(plain, Intervals())
             calls.starts.extend(times.starts)
