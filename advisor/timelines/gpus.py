@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
 
 _MOST_SMS = 4096
+_LATEST_MAJOR, _LATEST_MINOR = 99, 9
 
 
 def traced_device(
@@ -23,11 +24,12 @@ def traced_device(
 
     What the file says of the GPU (a slice has fewer multiprocessors) goes before the catalogue.
     """
-    if not (isinstance(major, int) and isinstance(minor, int) and isinstance(name, str)):
+    version = _whole(major, 1, _LATEST_MAJOR), _whole(minor, 0, _LATEST_MINOR)
+    if version[0] is None or version[1] is None or not isinstance(name, str):
         return None
-    sms = sm_count if isinstance(sm_count, int) and 0 < sm_count <= _MOST_SMS else None
-    memory = memory_bytes if isinstance(memory_bytes, int) and 0 < memory_bytes < 2**50 else None
-    capability = Capability(major, minor)
+    sms = _whole(sm_count, 1, _MOST_SMS)
+    memory = _whole(memory_bytes, 1, 2**50)
+    capability = Capability(version[0], version[1])
     try:
         device = identify(name[:LONGEST], sm_count=sms, memory_bytes=memory)
         if device is None or device.capability != capability:
@@ -40,3 +42,8 @@ def traced_device(
         sm_count=sms or device.sm_count,
         memory_bytes=memory or device.memory_bytes,
     )
+
+
+def _whole(value: object, least: int, most: int) -> int | None:
+    """Return *value* where it is a whole number of this range; ``true`` is none."""
+    return value if type(value) is int and least <= value <= most else None

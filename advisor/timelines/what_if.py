@@ -59,7 +59,7 @@ def what_if(timeline: Timeline, model: LinkModel) -> tuple[WhatIf, ...]:
     changes = [
         _bounded(timeline, change, saved, how, subject)
         for change, saved, how, subject in _savings(timeline, model)
-        if saved >= WORTH_SAYING * timeline.span_ns
+        if saved > 0 and saved >= WORTH_SAYING * timeline.span_ns
     ]
     return tuple(sorted(changes, key=lambda change: -change.saved_ns))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import json
 import sys
 import time
 from pathlib import Path
@@ -43,6 +44,35 @@ def test_no_mutation_ends_in_a_traceback(
         begin = time.process_time()
         mutations.outcome(number, tmp_path)
         assert time.process_time() - begin < MOST_SECONDS, number
+
+
+# Cases that found a fault once.
+FAULTS = (10285, 110455)
+
+
+@pytest.mark.parametrize("number", FAULTS)
+def test_what_was_found_stays_mended(
+    number: int, mutations: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GPUADVISE_GPU", raising=False)
+    mutations.outcome(number, tmp_path)
+
+
+def test_kernels_of_no_time_are_an_answer(cli, tmp_path: Path) -> None:
+    path = tmp_path / "instant.json"
+    path.write_text(traces.kineto([traces.kernel(5, 0)]))
+    ran = cli("timeline", str(path), "--json")
+    assert (ran.code, ran.err) == (0, "")
+
+
+@pytest.mark.parametrize("major", [True, 9.0, "9", 10**30, -1, None])
+def test_a_gpu_of_no_capability_is_not_known(major: object, cli, tmp_path: Path) -> None:
+    path = tmp_path / "odd.json"
+    device = traces.H200 | {"computeMajor": major}
+    path.write_text(traces.kineto([traces.kernel(0, 10)], deviceProperties=[device]))
+    ran = cli("timeline", str(path), "--json")
+    assert ran.code == 0
+    assert json.loads(ran.out)["device"] is None
 
 
 def test_a_case_is_the_same_for_the_same_number(mutations: ModuleType) -> None:
