@@ -452,6 +452,11 @@ class Facts:
         detail = { note = "in a loop" }
         """,
     )
+    local_arrays: tuple[str, ...] | None = fact(
+        "Give the .cu file beside the binary: it declares the arrays of each thread.",
+        read=values.texts,
+        toml='local_arrays = "taps[64]"',
+    )
     profile: KernelProfile | None = fact(
         _PROFILE,
         read=keys.PROFILE,

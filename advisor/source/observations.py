@@ -24,10 +24,11 @@ def observations_of(data: bytes, file: str) -> tuple[Observation, ...]:
     Raises BadInput when *data* is no source text, or larger than lint reads.
     """
     lint = lint_python if file.endswith(".py") else lint_cuda
-    return tuple(_observation(seen) for seen in lint(data, file).diagnostics)
+    return tuple(observation_of(seen) for seen in lint(data, file).diagnostics)
 
 
-def _observation(seen: Diagnostic) -> Observation:
+def observation_of(seen: Diagnostic) -> Observation:
+    """Return *seen* as the rules of advise take it."""
     return Observation(
         fault=seen.rule,
         file=seen.file,

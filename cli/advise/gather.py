@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.description.reader import Described
 from gpuadvise.advisor.errors import BadInput
@@ -23,11 +25,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.source.text import SourceText
     from gpuadvise.advisor.timelines.timeline import Timeline
 
 
 _CUDA = "CUDA_"
-SOURCES = (".cu", ".cuh", ".py")
+CUDA_SOURCES = (".cu", ".cuh")
+SOURCES = (*CUDA_SOURCES, ".py")
 
 
 @dataclass(frozen=True)
@@ -117,10 +121,40 @@ class GatheredEvidence:
         if profiles:
             yield from self._profiled(profiles, codes, descriptions)
             return
-        for path in codes:
-            yield from self._compiled(path)
+        sources = [path for path in descriptions if path.endswith(CUDA_SOURCES)]
+        yield from self._code_and_sources(codes, sources)
         for path in descriptions:
-            yield from self._in_file(path)
+            if path not in sources:
+                yield from self._in_file(path)
+
+    def _code_and_sources(self, codes: list[str], sources: list[str]) -> Iterator[Described]:
+        """Yield the kernels of *codes*, or else those that *sources* compile to, with what these show."""
+        if not sources:
+            for path in codes:
+                for kernel in self._kernels_of(path):
+                    yield from self._described_code(kernel)
+            return
+        from gpuadvise.cli.advise.source_evidence import SourceEvidence, compiled_kernels
+
+        evidence = SourceEvidence()
+        for path in sources:
+            evidence.add(source_text_of(path))
+        device = self.chosen.device
+        if codes:
+            evidence.drop_unproved()
+        kernels = (
+            chain.from_iterable(map(self._kernels_of, codes))
+            if codes
+            else chain.from_iterable(
+                compiled_kernels(path, device.capability, evidence, self.notes) for path in sources
+            )
+        )
+        for kernel in kernels:
+            name = _plain(bare_name(demangle(kernel.name) or kernel.name))
+            for described in self._described_code(evidence.launched(kernel, name)):
+                yield replace(described, facts=evidence.joined(described.facts, name))
+        if left := evidence.left():
+            yield Described(facts=Facts(device=device, observations=left))
 
     def _in_file(self, path: str) -> Iterator[Described | BadLine]:
         """Yield what the description or the source file *path* says."""
@@ -178,20 +212,24 @@ class GatheredEvidence:
         named = profile.device or (str(profile.capability) if profile.capability else None)
         return self._device_named(named)
 
-    def _compiled(self, path: str) -> Iterator[Described]:
-        """Yield the kernels of a binary or a build log, each for the GPU named or its own target."""
+    def _kernels_of(self, path: str) -> Iterator[Kernel]:
+        """Yield the kernels of a binary or a build log."""
         from gpuadvise.advisor.binaries.model import Kernel
         from gpuadvise.advisor.binaries.options import ReadOptions
         from gpuadvise.advisor.binaries.read import read
+
+        for item in read(path, ReadOptions(instructions=True)):
+            if isinstance(item, Kernel) and item.entry:
+                yield item
+
+    def _described_code(self, kernel: Kernel) -> Iterator[Described]:
+        """Yield *kernel* for the GPU named or its own target, where one is known."""
         from gpuadvise.cli.kernels.advice import kernel_facts
 
         named = any((self.gpu, self.cc, self.device, self.snapshot))
-        device = self.chosen.device if named else None
-        for item in read(path, ReadOptions(instructions=True)):
-            if isinstance(item, Kernel) and item.entry:
-                facts = kernel_facts(item, device)
-                if facts is not None:
-                    yield Described(facts=facts)
+        facts = kernel_facts(kernel, self.chosen.device if named else None)
+        if facts is not None:
+            yield Described(facts=facts)
 
     @cached_property
     def chosen(self) -> Choice:
@@ -290,13 +328,25 @@ def _state(choice: Choice) -> dict[str, Any]:
 
 def source_facts(path: str, device: Device) -> Described:
     """Return what the source file *path* shows."""
-    from gpuadvise.advisor.backends.user_files import opened
     from gpuadvise.advisor.source.observations import observations_of
+
+    seen = observations_of(_content(path), path)
+    return Described(facts=Facts(device=device, observations=seen))
+
+
+def source_text_of(path: str) -> SourceText:
+    """Return the text of the source file *path*; raises BadInput where it is none."""
+    from gpuadvise.advisor.source.text import source_text
+
+    return source_text(_content(path), path)
+
+
+def _content(path: str) -> bytes:
+    from gpuadvise.advisor.backends.user_files import opened
     from gpuadvise.advisor.source.text import LARGEST
 
     with opened(path) as file:
-        seen = observations_of(file.read(LARGEST + 1), path)
-    return Described(facts=Facts(device=device, observations=seen))
+        return file.read(LARGEST + 1)
 
 
 def _name_of(facts: Facts) -> str | None:

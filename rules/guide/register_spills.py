@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import profiled
@@ -48,6 +48,7 @@ def check(
     occupancy: Occupancy | None = None,
     launch_bounds: LaunchBounds | None = None,
     profile: KernelProfile | None = None,
+    local_arrays: tuple[str, ...] | None = None,
 ) -> Verdict:
     """Advise when registers spill, or when a stack frame holds local arrays."""
     counted = _local_share(profile) if profile else None
@@ -61,9 +62,9 @@ def check(
         local = _local(profile, counted, occupancy, launch_bounds)
         return _measured(local, profile, counted)
     if stack_bytes and spill_bytes is not None:
-        return _frame(stack_bytes)
+        return _frame(stack_bytes, _arrays(local_arrays))
     if stack_bytes:
-        return _unknown(stack_bytes)
+        return _unknown(stack_bytes, _arrays(local_arrays))
     return PASSED
 
 
@@ -179,11 +180,16 @@ def _requests(requests: float) -> Advice:
     )
 
 
-def _frame(stack: int) -> Advice:
+def _arrays(names: tuple[str, ...] | None) -> str:
+    """Return the arrays that the source declares in each thread."""
+    return f" The source declares {and_list(names)}." if names else ""
+
+
+def _frame(stack: int, arrays: str) -> Advice:
     return Advice(
         message=(
             f"A stack frame of {plural(stack, 'byte')} per thread without 1 byte of spills: most "
-            "often an array indexed by a variable, which registers cannot hold."
+            f"often an array indexed by a variable, which registers cannot hold.{arrays}"
         ),
         action=(
             "Unroll the loops over the array so that every index is a constant, or move it to "
@@ -194,11 +200,11 @@ def _frame(stack: int) -> Advice:
     )
 
 
-def _unknown(stack: int) -> Advice:
+def _unknown(stack: int, arrays: str) -> Advice:
     return Advice(
         message=(
             f"A stack frame of {plural(stack, 'byte')} per thread: spilled registers, an array "
-            "indexed by a variable, or both."
+            f"indexed by a variable, or both.{arrays}"
         ),
         action=(
             "Compile with -Xptxas -v, which tells spills from arrays: spills want more registers, "

@@ -32,7 +32,10 @@ RULE = Rule(
     kinds=(Kind.SOURCE,),
     recommendation=True,
     why="An unrolled body needs no branch and no counter, and its short conditions become predicates.",
-    when="A loop with a small constant number of iterations has no #pragma unroll.",
+    when=(
+        "A loop with a small constant number of iterations has no #pragma unroll; where the source was "
+        "compiled, only if the pragma changes the code."
+    ),
     citations=guide("13.2", "12.2"),
     check=check,
     examples=Examples(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AtRoof
+from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import derived, of_device, profiled
@@ -25,11 +26,13 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.code import Observation
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Work
 
 SCARCE = 1 / 16
+_MOST_PLACES = 4
 # sinf and its like hold a few FP64 instructions for large arguments.
 NOTABLE = 0.02
 
@@ -41,6 +44,7 @@ def check(
     work: Work | None = None,
     profile: KernelProfile | None = None,
     limiter: Limiter | None = None,
+    observations: tuple[Observation, ...] | None = None,
 ) -> Verdict:
     """Advise when the device runs FP64 at 1:16 or less, and it is notable or the kernel's limit."""
     if profile is not None and isinstance(limiter, AtRoof) and limiter.unit == "fp64":
@@ -49,15 +53,17 @@ def check(
         fp64_share = 1.0 if work.dtype == "fp64" else 0.0
     if fp64_share is None or fp64_share < NOTABLE or fp64_ratio > SCARCE:
         return PASSED
+    accidents = [seen for seen in observations or () if seen.fault == "implicit-double"]
     slower = 1 / fp64_ratio
     least = 1 + fp64_share * (slower - 1)
     return Advice(
         message=(
             f"{show_share(fp64_share)} of the instructions are double precision, which "
             f"{device.name} runs at 1/{slower:.0f} of the single-precision rate."
+            f"{_by_accident(accidents)}"
         ),
         action=(
-            "Compute in float where its 24 bits suffice, keep double for the sums that need it, "
+            f"{'Give those literals an f first. ' if accidents else ''}Compute in float where its 24 bits suffice, keep double for the sums that need it, "
             "or run on a data-centre part, whose FP64 rate is a half."
         ),
         evidence=(
@@ -70,6 +76,14 @@ def check(
             how="1 + FP64 share x (FP32 rate / FP64 rate - 1)",
         ),
     )
+
+
+def _by_accident(accidents: list[Observation]) -> str:
+    """Return where the source makes doubles of floats."""
+    places = [f"{seen.seen} in line {seen.line}" for seen in accidents[:_MOST_PLACES]]
+    more = len(accidents) - len(places)
+    places += [f"{more} more"] if more else []
+    return f" The source brings in doubles by accident: {and_list(places)}." if places else ""
 
 
 def _at_roof(device: Device, fp64_ratio: float, profile: KernelProfile) -> Advice:

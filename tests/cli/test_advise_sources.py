@@ -1,0 +1,106 @@
+"""``gpuadvise advise FILE.cu``: source, what it compiles to and how it is launched, in one list."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gpuadvise.advisor.backends import nvrtc
+from gpuadvise.advisor.errors import Unavailable
+from gpuadvise.advisor.source.kernel_evidence import evidence_in
+from gpuadvise.advisor.source.text import source_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SOURCE = """\
+__device__ float helper(float x) { return x * 0.1; }
+__global__ void doubled(float *out, const float *in, int n) {
+  float v[64];
+  for (int k = 0; k < 64; ++k) v[k] = in[threadIdx.x + k * n] * 0.1;
+  out[threadIdx.x] = v[n & 63];
+}
+__global__ void unrolled(float *out, const float *in) {
+  float s = 0;
+  for (int k = 0; k < 8; ++k) s += in[k * 7];
+  out[0] = s;
+}
+__global__ void kept_rolled(float *out, const float *in, int *flags) {
+  float s = 0;
+#pragma nv_diag_suppress 1
+  for (int k = 0; k < 12; ++k) {
+    s += sinf(in[k]) * cosf(s) + tanf(in[k + 1]) + sinf(s);
+    s += powf(in[k + 2], s) + sinf(in[k + 3] * s);
+  }
+  out[0] = s;
+}
+int main() {
+  doubled<<<1, 192>>>(nullptr, nullptr, 4);
+  unrolled<<<1, dim3(32, 4)>>>(nullptr, nullptr);
+  unrolled<<<1, 256>>>(nullptr, nullptr);
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    try:
+        nvrtc.library()
+    except Unavailable as error:
+        pytest.skip(error.message)
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "k.cu"
+    path.write_text(SOURCE)
+    return path
+
+
+def findings(cli, *args: str) -> list[dict[str, Any]]:
+    ran = cli("advise", *args, "--all", "--format", "json")
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)["findings"]
+
+
+def test_evidence_of_kernels_and_of_the_rest() -> None:
+    kernels, rest = evidence_in(source_text(SOURCE.encode(), "k.cu"))
+    found = {k.name: k for k in kernels}
+    assert found["doubled"].block == (192, 1, 1)
+    assert found["doubled"].local_arrays == ("v[64] (line 3)",)
+    assert [o.fault for o in found["doubled"].observations] == ["implicit-double"]
+    assert found["unrolled"].block is None  # two launches that differ
+    assert {o.kernel for o in rest} == {"helper", "main"}
+
+
+def test_source_binary_and_launch_are_one_list(source: Path, cli) -> None:
+    found = findings(cli, "k.cu", "--gpu", "rtx4090")
+    rules = {f["rule"]: f for f in found}
+    assert "0.1 in line 4" in rules["scarce-fp64"]["message"]
+    assert "Give those literals an f" in rules["scarce-fp64"]["action"]
+    assert "unchecked-errors" in rules
+    assert any("192 threads" in f["message"] for f in found)
+
+
+def test_only_loops_that_stay_rolled_are_findings(source: Path, cli) -> None:
+    lines = {
+        f["location"]["line"]
+        for f in findings(cli, "k.cu", "--gpu", "h200")
+        if f["rule"] == "rolled-loops"
+    }
+    assert lines == {15}
+
+
+def test_literals_that_the_compiler_folds_are_no_findings(source: Path, cli) -> None:
+    source.write_text(
+        "__global__ void k(float *out, float x) { out[0] = x > 0.0f ? x * 0.5 : 0.0; }\n"
+    )
+    assert not [f for f in findings(cli, "k.cu", "--gpu", "h200") if f["rule"] == "implicit-double"]
+
+
+def test_what_does_not_compile_is_judged_by_its_text(source: Path, cli) -> None:
+    source.write_text(SOURCE.replace("float v[64];", "float v[64]; undeclared();"))
+    ran = cli("advise", "k.cu", "--gpu", "h200", "--all")
+    assert ran.code == 0
+    assert "implicit-double" in ran.out
+    assert "rolled-loops" not in ran.out.split("Not evaluated")[0]
+    assert '"k.cu" was not compiled, so only its text was judged' in ran.out + ran.err
