@@ -66,11 +66,12 @@ def _shown(kind: str) -> str:
 def _argument(parameter: tuple[str, str], text: str) -> LaunchArgument:
     name, kind = parameter
     words = text.split(":")
+    unknown = kind.startswith("?")
     first = _SPELLINGS.get(words[0].strip(), words[0].strip())
     if first in _FORMATS and len(words) > 1:
         kind = first + "*" * kind.count("*")
         words = words[1:]
-    pointer = kind.endswith("*") or (kind.startswith("?") and _is_size(words))
+    pointer = kind.endswith("*") or (unknown and _is_size(words))
     place = f"--arg {text}: {name}"
     if not pointer:
         if len(words) != 1:

@@ -49,6 +49,12 @@ def test_elements_of_vectors_and_of_unknown_types(kind: str) -> None:
     assert value.content == struct.pack("f", 1)
 
 
+@pytest.mark.parametrize("word", ["float:2KiB", "float:2KiB:random", "float:2048:1"])
+def test_elements_of_memory_may_be_named_where_nothing_is_known(word: str) -> None:
+    (value,) = launch_arguments("k", (("x", "?"),), (word,))
+    assert value.size == 2048
+
+
 def test_a_parameter_of_unknown_type_with_a_unit_is_memory() -> None:
     (value,) = launch_arguments("k", (("x", "?"),), ("2KiB",))
     assert value.size == 2048

@@ -145,7 +145,7 @@ def test_a_kernel_that_reaches_too_far_is_said() -> None:
     # In a process of its own: the fault stays with the context.
     ran = subprocess.run(
         [
-            sys.executable, "-c", "from gpuadvise.cli.main import run; run()",
+            sys.executable, "-c", "import sys; from gpuadvise.cli.main import run; sys.exit(run())",
             "whatif", str(SOURCE), "--kernel", "nbody", "--measure", "--elements", str(1 << 28),
             "--arg", "1KiB", "--arg", "1KiB", "--arg", "16", "--block", "256", "--registers", "64",
         ],
