@@ -170,13 +170,18 @@ def unrestricted_pointers(context: RuleContext) -> Iterator[Diagnostic]:
 
 def _is_read_after_store(context: RuleContext, parameter: Variable, names: set[str]) -> bool:
     """Whether a load through *parameter* may follow a store, in the text or in a loop."""
+    returns = {
+        r.parent.index: r
+        for r in context.function.nodes("return_statement")
+        if r.parent is not None
+    }
     stores = [
         n
         for n in context.function.nodes("assignment_expression")
         if n.children
         and n.children[0].kind == "subscript_expression"
         and context.root_name(n.children[0]) in names
-        and not _ends_the_kernel(n)
+        and not _ends_the_kernel(n, returns)
     ]
     for load in context.function.nodes("subscript_expression"):
         if context.at(load.children[0]) != parameter.name:
@@ -198,15 +203,17 @@ def _may_follow(load: Node, store: Node) -> bool:
     return True
 
 
-def _ends_the_kernel(store: Node) -> bool:
-    """Whether a return follows *store* at once, so that no load does."""
-    inner = store
+def _ends_the_kernel(store: Node, returns: dict[int, Node]) -> bool:
+    """Whether a return follows *store* at once, so that no load does.
+
+    *returns* holds the last one of each block, by the place of the block.
+    """
     for above in store.ancestors():
         if above.kind in LOOPS or above.kind == "function_definition":
             return False
-        if any(n.kind == "return_statement" and n.start >= inner.end for n in above.children):
+        last = returns.get(above.index)
+        if last is not None and last.start >= store.end:
             return True
-        inner = above
     return False
 
 

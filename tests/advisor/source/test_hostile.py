@@ -12,6 +12,7 @@ from gpuadvise.advisor.source.python.lint import lint_python
 from gpuadvise.advisor.source.text import LARGEST
 
 MANY = 100_000
+HOST = "__global__ void k(int);\nint main() { k<<<1, 32>>>(1); cudaGetLastError(); "
 
 
 @pytest.mark.parametrize(
@@ -24,11 +25,26 @@ MANY = 100_000
         "#if A\n" * 10_000,
         "/*" * MANY,
         '"' * MANY,
+        HOST + "x = " + "-" * MANY + "(1); }",
+        HOST + "f(" * MANY + "1" + ")" * MANY + "; }",
+        HOST + "x = " + "a?b:" * MANY + "(1); }",
+        HOST + "int a[] = " + "{" * MANY + "}" * MANY + "; }",
     ],
-    ids=["brackets", "braces", "unclosed", "templates", "directives", "comments", "quotes"],
-)
+    ids=[
+        "brackets", "braces", "unclosed", "templates", "directives", "comments", "quotes",
+        "signs", "calls", "conditions", "lists",
+    ],
+)  # fmt: skip
 def test_deep_nesting_is_read_without_recursion(text: str) -> None:
     assert not lint_cuda(text.encode(), "k.cu").diagnostics
+
+
+def test_many_stores_and_literals_take_time_in_proportion() -> None:
+    # A hundred thousand of each: what looks at pairs of them would take minutes.
+    stores = "o[n] = p[n];" * MANY
+    text = "__global__ void k(float *o, float *p, int n) {" + stores + "}"
+    (found,) = lint_cuda(text.encode(), "k.cu").diagnostics
+    assert found.rule == "unrestricted-pointers"
 
 
 def test_python_that_nests_too_deeply_is_refused() -> None:

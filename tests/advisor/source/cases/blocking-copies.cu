@@ -63,6 +63,26 @@ void inner_loop(float *a, cudaStream_t *s, float *h) {
     for (int i = 0; i < 4; ++i) cudaStreamSynchronize(s[i]);
   }
 }
+void cleared_between(float *a, cudaStream_t *streams, int count) {
+  int i = 0;
+  do {
+    kernel<<<1, 32, 0, streams[i]>>>(a);
+    cudaMemset(a, 0, 4);  // expect: blocking-copies
+  } while (++i < count);
+}
+void checked_copy(float *a, float *h, cudaStream_t compute, cudaStream_t copy) {
+  for (;;) {
+    kernel<<<1, 32, 0, compute>>>(a);
+    cudaMemcpyAsync(a, h, 4, cudaMemcpyHostToDevice, copy);
+    CHECK(cudaMemcpy(h, a, 4, cudaMemcpyDeviceToHost));  // expect: blocking-copies
+  }
+}
+template <typename T> void of_template(T *a, T *h, std::vector<cudaStream_t> &s) {
+  for (size_t i = 0; i < s.size(); ++i) {
+    cudaMemcpyAsync(a, h, 4, cudaMemcpyHostToDevice, s[i]);
+    cudaMemcpy(h, a, 4, cudaMemcpyDeviceToHost);  // expect: blocking-copies
+  }
+}
 //---
 __global__ void kernel(float *a) { a[0] = 1; }
 void apart(float *a, cudaStream_t *s) {

@@ -67,6 +67,26 @@ void nothing_between(cudaStream_t s, cudaEvent_t b, cudaEvent_t e, float *ms) {
   cudaEventRecord(e, s);
   cudaEventElapsedTime(ms, b, e);
 }
+template <typename T> void of_template(T *a, cudaStream_t work, cudaStream_t timing, cudaEvent_t b, cudaEvent_t e) {
+  float ms;
+  cudaEventRecord(b, timing);
+  kernel<<<1, 32, 0, work>>>(a);
+  kernel<<<1, 32, 0, work>>>(a);
+  cudaEventRecord(e, timing);  // expect: misplaced-events
+  cudaEventElapsedTime(&ms, b, e);
+}
+void copies(float *a, float *h, cudaStream_t up, cudaStream_t other, cudaEvent_t b, cudaEvent_t e, float *ms) {
+  CHECK(cudaEventRecord(b, other));
+  CHECK(cudaMemcpyAsync(a, h, 4, cudaMemcpyHostToDevice, up));
+  CHECK(cudaEventRecord(e, other));  // expect: misplaced-events
+  CHECK(cudaEventElapsedTime(ms, b, e));
+}
+void cleared(float *a, cudaStream_t work, cudaStream_t other, cudaEvent_t b, cudaEvent_t e, float *ms) {
+  cudaEventRecord(b, other);
+  cudaMemsetAsync(a, 0, 4, work);
+  cudaEventRecord(e, other);  // expect: misplaced-events
+  cudaEventElapsedTime(ms, b, e);
+}
 //---
 __global__ void kernel(float *a) { a[0] = 1; }
 void does_not_wait(float *a, cudaEvent_t b, cudaEvent_t e, float *ms) {

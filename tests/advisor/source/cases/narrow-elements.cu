@@ -53,3 +53,17 @@ __global__ void by_byte_pointer(int *out, const char *in, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = ((const int *)in)[i];
 }
+typedef unsigned char pixel;
+__global__ void through_typedef(pixel *out, const pixel *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i] >> 1;  // expect: narrow-elements
+}
+__global__ void by_index_itself(uint8_t *out, const uint8_t *a, const uint8_t *b) {
+  out[blockIdx.x * blockDim.x + threadIdx.x] =  // expect: narrow-elements
+      a[blockIdx.x * blockDim.x + threadIdx.x] ^ b[blockIdx.x * blockDim.x + threadIdx.x];
+}
+__global__ void copied(int16_t *__restrict__ out, const int16_t *__restrict__ in, size_t n) {
+  size_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  out[i] = in[i];  // expect: narrow-elements
+}

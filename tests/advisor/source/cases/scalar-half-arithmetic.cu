@@ -52,3 +52,17 @@ __global__ void constant(__half *out, __half x) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = x * x;
 }
+__global__ void fused(__half *out, const __half *a, const __half *b, const __half *c, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = __hfma(a[i], b[i], c[i]);  // expect: scalar-half-arithmetic
+}
+__global__ void difference(nv_bfloat16 *__restrict__ out, const nv_bfloat16 *__restrict__ a, int n) {
+  int i = blockDim.x * blockIdx.x + threadIdx.x;
+  if (i < n) {
+    out[i] = out[i] - a[i];  // expect: scalar-half-arithmetic
+  }
+}
+__global__ void quotient(half *out, const half *a, const half *b, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = __hdiv(a[i], b[i]);  // expect: scalar-half-arithmetic
+}

@@ -83,3 +83,33 @@ __global__ void groups(double *c, const double *a, int n) {
     cg::sync(cta);
   }
 }
+template <int B> __global__ void of_template(int *c, const int *__restrict__ a, int n) {
+  __shared__ int tile[B];
+  for (int k = 0; k < n; k += B) {
+    tile[threadIdx.x] = a[k + threadIdx.x];  // expect: synchronous-staging
+    __syncthreads();
+    c[k] += tile[B - 1 - threadIdx.x];
+    __syncthreads();
+  }
+}
+__global__ void guarded(double *c, const double *a, int n) {
+  extern __shared__ double rows[];
+  int k = 0;
+  while (k < n) {
+    if (k + threadIdx.x < n) rows[threadIdx.x] = a[k + threadIdx.x];  // expect: synchronous-staging
+    __syncthreads();
+    c[threadIdx.x] += rows[0];
+    k += blockDim.x;
+    __syncthreads();
+  }
+}
+__global__ void by_group(float *c, const float *a, int n) {
+  __shared__ float s[T];
+  auto block = cooperative_groups::this_thread_block();
+  for (int k = 0; k < n; k += T) {
+    s[block.thread_rank()] = a[k + block.thread_rank()];  // expect: synchronous-staging
+    block.sync();
+    c[0] += s[T - 1];
+    block.sync();
+  }
+}

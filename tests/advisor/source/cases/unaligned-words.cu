@@ -40,3 +40,13 @@ __global__ void lists(int *out, const Node *in) {
   Node n = in[0];
   out[0] = n.next != nullptr;
 }
+struct Colour { unsigned char r, g, b, a, x, y, z, w; };
+__global__ void colours(Colour *out, const Colour *in, int i) {  // expect: unaligned-words  // expect: unaligned-words
+  out[i] = in[i];
+}
+__global__ void into_a_name(float *out, const Complex *__restrict__ in, int n) {  // expect: unaligned-words
+  for (int i = 0; i < n; ++i) {
+    const Complex z = in[i];
+    out[i] = z.re * z.im;
+  }
+}

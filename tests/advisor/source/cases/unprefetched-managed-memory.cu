@@ -37,6 +37,17 @@ void by_expression(int n) {
   cudaMallocManaged(&a, n);
   kernel<<<1, 32>>>(a + 1, a + 2);
 }
+template <typename T> void of_template(T *) {
+  T *values;
+  CHECK(cudaMallocManaged(reinterpret_cast<void **>(&values), 4));  // expect: unprefetched-managed-memory
+  kernel<<<1, 32>>>(values, values);
+}
+void in_a_loop(int n) {
+  float *data = nullptr;
+  cudaMallocManaged(&data, n, cudaMemAttachGlobal);  // expect: unprefetched-managed-memory
+  for (int i = 0; i < n; ++i) kernel<<<n, 256>>>(data, data);
+  cudaFree(data);
+}
 //---
 __global__ void kernel(float *a) { a[0] = 1; }
 void prefetched() {
