@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound, LastWave, active_share
+from gpuadvise.advisor.occupancy.clusters import resident_clusters
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
@@ -44,7 +45,8 @@ def check(
 ) -> Verdict:
     """Advise when the last wave leaves a fifth or more of the device idle."""
     blocks = math.prod(grid)
-    filled = waves(occupancy, sm_count, blocks)
+    clusters = resident_clusters(occupancy.blocks_per_sm, occupancy.launch.cluster_size, device)
+    filled = waves(occupancy, sm_count, blocks, clusters)
     if concurrent or filled is None or filled.waves <= 1:
         return PASSED
     if isinstance(limiter, AtRoof | IssueBound):
@@ -52,6 +54,8 @@ def check(
     measured = profile is not None and active_share(profile) is not None
     if measured and not isinstance(limiter, LastWave):
         return PASSED
+    if filled.bound and not measured:
+        return PASSED  # nobody knows the size of a wave: clusters on a chip that was not measured
     share = limiter.share if isinstance(limiter, LastWave) else filled.tail_efficiency
     if round(1 - share, 6) < IDLE:
         return PASSED
@@ -94,7 +98,8 @@ RULE = Rule(
     why="While the blocks of a partial wave run, the other multiprocessors have nothing to do.",
     when=(
         "The grid needs more than one wave and leaves at least 20 % of the block slots empty; with a "
-        "profile: SMs idle for at least 20 % of the busiest one's time, whatever their units do."
+        "profile: SMs idle for at least 20 % of the busiest one's time, whatever their units do. Without "
+        "a profile not for clusters on a GPU of which only a bound on them is known."
     ),
     thresholds=(
         Threshold(
