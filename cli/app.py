@@ -61,9 +61,7 @@ QUESTIONS = {
         CommandRow("banks", "Shared-memory bank conflicts, and the padding that ends them."),
     ),
     "Where does the time go, do copies and kernels overlap?": (
-        CommandRow(
-            "timeline", "Where the time of a recorded run went: PyTorch, Nsight Systems, JAX."
-        ),
+        CommandRow("timeline", "Where the time of a recorded run went: PyTorch, nsys, JAX."),
         CommandRow("overlap", "How much overlapping copies with kernels saves."),
         CommandRow("scaling", "What parallelising can win: Amdahl and Gustafson.", "scaling"),
     ),
@@ -216,6 +214,10 @@ class LazyGroup(_Helpful, _Table):
 def _unknown(name: str) -> BadInput:
     from difflib import get_close_matches
 
+    from gpuadvise.cli.explain.glossary import term_named
+
+    if term_named(name[:SHOWN]):
+        return BadInput(f"{quoted(name)} is not a command.", hint=f"gpuadvise explain {name}.")
     near = get_close_matches(name[:SHOWN], [entry.name for entry in COMMANDS])
     hint = f"Did you mean {and_list(near, 'or')}?" if near else "gpuadvise --help lists them."
     return BadInput(f"{quoted(name)} is not a command.", hint=hint)

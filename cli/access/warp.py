@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
@@ -48,14 +48,17 @@ def patterns(words: Words) -> list[Pattern]:
     rows = words.row_threads
     if rows is not None and words.pitch is None:
         raise BadInput("--row-threads needs --pitch.", hint="It says how far apart rows lie.")
+    stride = words.stride or "1"
     pattern = strided(
         element,
-        stride_bytes=distance("stride", words.stride or "1", element),
+        stride_bytes=distance("stride", stride.removeprefix("-"), element),
         offset_bytes=distance("offset", words.offset, element),
         row_threads=read("row_threads", rows),
         pitch_bytes=distance("pitch", words.pitch or "0", element),
         alignment=_alignment(words),
     )
+    if stride.startswith("-"):  # the same addresses, the last lane's first
+        pattern = replace(pattern, starts=pattern.starts[::-1])
     return [active(words, pattern)]
 
 

@@ -69,7 +69,11 @@ def _listed() -> Answer:
         result={"terms": records},
         rows=records,
         blocks=lambda: [
-            LabelledFacts(tuple(Fact(it.name, Cell(it.text.split(". ")[0])) for it in terms())),
+            LabelledFacts(
+                tuple(
+                    Fact(it.name, Cell(f"{it.text.split('. ')[0].rstrip('.')}.")) for it in terms()
+                )
+            ),
             Line("gpuadvise explain TERM says more.", Tone.FAINT),
         ],
     )

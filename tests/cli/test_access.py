@@ -105,6 +105,19 @@ def test_contradictions(cli, args: list[str], message: str) -> None:
     assert message in ran.err
 
 
+@pytest.mark.parametrize(
+    ("stride", "efficiency"), [("-1", "1.0"), ("-2", "0.5"), ("-12B", "0.333")]
+)
+def test_lanes_may_go_backwards(cli, stride: str, efficiency: str) -> None:
+    line = ("access", "--gpu", "h200", "--get", "efficiency", "--get", "sectors", "--stride")
+    backwards, forwards = cli(*line, stride), cli(*line, stride.removeprefix("-"))
+    assert backwards.code == 0
+    assert backwards.out == forwards.out
+    assert backwards.out.startswith(efficiency)
+    starts = ("access", "--gpu", "h200", "--get", "input.starts", "--stride", stride)
+    assert cli(*starts).out.rstrip().endswith(",0]")
+
+
 def test_the_picture_of_several_warps_is_of_the_first(cli) -> None:
     listed = ",".join(str(index) for index in range(64))
     out = cli("access", "--cc", "9.0", "--indices", listed, "--show").out
@@ -147,7 +160,7 @@ def test_a_threshold(cli) -> None:
     [
         (["--word", "0"], "--word"),
         (["--word", "x"], "--word"),
-        (["--stride", "-1"], "--stride"),
+        (["--stride", "--1"], "--stride"),
         (["--stride", "1KB"], "--stride"),
         (["--threads", "33"], "--threads"),
         (["--mask", "0"], "not a lane mask"),

@@ -57,6 +57,17 @@ def test_help_of_what_is_no_command(cli) -> None:
     assert "Did you mean occupancy?" in ran.err
 
 
+@pytest.mark.parametrize("words", ["wave", "help wave"])
+def test_a_word_of_the_glossary_is_no_command_but_is_explained(cli, words: str) -> None:
+    ran = cli(*words.split())
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.splitlines()[1] == "hint: gpuadvise explain wave."
+
+
+def test_a_missing_argument_is_one_sentence(cli) -> None:
+    assert cli("compat").err.splitlines()[0] == "error: Missing argument 'FILE...'."
+
+
 @pytest.mark.parametrize(
     ("line", "hint"),
     [
