@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gpuadvise.advisor.values import OneWord
 from gpuadvise.cli import options
 from gpuadvise.cli.app import COMMANDS, QUESTIONS, _loaded
 from gpuadvise.cli.main import main
@@ -192,30 +193,31 @@ def test_a_shell_offers_closed_sets_and_fields(monkeypatch, capsys, shell, line,
     assert all(word.startswith(line.split(" ")[-1]) for word in found)
 
 
-@pytest.mark.parametrize("name", [n for n, o in options.OPTIONS.items() if o.metavar])
+CLOSED = [name for name, option in options.OPTIONS.items() if isinstance(option.read, OneWord)]
+CLOSED += [
+    "format",
+    "get",
+    "gpu",
+    "cc",
+    "arch",
+    "dtype",
+    "space",
+    "sweep",
+    "select",
+    "ignore",
+    "fail_on",
+    "bank_size",
+    "pcie",
+    "registers",
+]
+
+
+@pytest.mark.parametrize("name", CLOSED)
 def test_an_option_of_a_closed_set_is_completed(name: str) -> None:
-    values = [
-        "SIZE",
-        "N",
-        "TIME",
-        "FILE",
-        "DIR",
-        "RATE",
-        "SHARE",
-        "BYTES",
-        "FLAGS",
-        "REGEX",
-        "MASK",
-    ]
-    if options.OPTIONS[name].metavar in (*values, "NAME", "ID", "FREQ", "BITS", "RxC", "T[,B]"):
-        return
-    open_ended = {
-        "latency", "memory_latency", "code", "driver", "indices", "h2d", "d2h", "duplex", "target", "define",
-        "block_define",
-    }  # fmt: skip
     flags = {options.flag(name), *options.OPTIONS[name].spellings}
     takers = [p for row in COMMANDS for p in _loaded(row).params if flags & set(p.opts)]
-    assert name in open_ended or all(p._custom_shell_complete for p in takers)
+    assert takers
+    assert all(p._custom_shell_complete for p in takers)
 
 
 def test_completion_imports_no_command() -> None:
