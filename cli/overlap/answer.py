@@ -327,7 +327,8 @@ def _remarks(case: OverlapCase) -> Iterator[str]:
 
 
 def _table(case: OverlapCase) -> Table:
-    titles = ("pieces", "streams", "time", "speed-up", "chunk")
+    sized = case.overlap.best.chunk_bytes is not None
+    titles = ("pieces", "streams", "time", "speed-up", *(["chunk"] if sized else []))
     best = case.overlap.best.pieces
     cells = []
     for staging in case.overlap.tried:
@@ -341,7 +342,7 @@ def _table(case: OverlapCase) -> Table:
                 Cell(str(staging.streams), tone),
                 Cell(show_seconds(staging.seconds), tone),
                 Cell(f"{case.overlap.sequential / staging.seconds:.2f}x", tone),
-                Cell(show_bytes(staging.chunk_bytes) if staging.chunk_bytes else "", tone),
+                *([Cell(show_bytes(staging.chunk_bytes), tone)] if staging.chunk_bytes else []),
             )
         )
     return Table(columns=tuple(Column(title, right=True) for title in titles), rows=tuple(cells))
