@@ -42,7 +42,8 @@ class KernelGate:
     spilling: list[str] = field(default_factory=list)
     occupancies: int = 0  # kernels whose occupancy is known
     tell_spills: int = 0  # kernels whose spills are known, or bounded
-    files: dict[str, bool] = field(default_factory=dict)  # whether any kernel of it was judged
+    inputs: Sequence[str] = ()  # files and folders as they were named
+    judged: dict[str, bool] = field(default_factory=dict)  # of each input: whether any kernel was
 
     @property
     def set(self) -> bool:
@@ -56,7 +57,8 @@ class KernelGate:
         told = (self.least is None or share is not None) and (
             not self.spills or kernel.spill_stores is not None
         )
-        self.files[kernel.place.path] = self.files.get(kernel.place.path, False) or told
+        named = self._input_of(kernel.place.path)
+        self.judged[named] = self.judged.get(named, False) or told
         if self.least is not None and share is not None:
             self.occupancies += 1
             before = known.occupancy if known else None
@@ -66,6 +68,12 @@ class KernelGate:
             self.tell_spills += 1
             if listed.spilled > ((known.spilled or 0) if known else 0):
                 self.spilling.append(kernel.name)
+
+    def _input_of(self, path: str) -> str:
+        """Return the file or folder that was named for *path* to be read."""
+        if path in self.inputs:
+            return path
+        return next((each for each in self.inputs if path.startswith(f"{each.rstrip('/')}/")), path)
 
     def _in_baseline(self, kernel: Kernel) -> BaselineKernel | None:
         if not self.baseline:
@@ -77,7 +85,7 @@ class KernelGate:
         """Return why the exit code is 1, in sentences; none: the gate passes.
 
         *nothing* says why no kernel is listed, *unlisted* are files of which none is. Raises BadInput
-        where nothing was compared, be it in one file of several.
+        where nothing was compared, be it in one file or folder of several.
         """
         held = {
             "--fail-under": (self.least is not None, self.occupancies, "no kernel's occupancy"),
@@ -96,7 +104,7 @@ class KernelGate:
             if wanted and not compared and not failures:
                 why = nothing or f"{what} can be told from these files (PTX has no registers yet)."
                 raise BadInput(f"{option} has nothing to compare: {why[0].lower()}{why[1:]}")
-        unjudged = [*unlisted, *(path for path, told in self.files.items() if not told)]
+        unjudged = [*unlisted, *(path for path, told in self.judged.items() if not told)]
         if self.set and unjudged and not failures:
             names = and_list([quoted_path(path) for path in unjudged[:_NAMED]], "or")
             rest = f" and {len(unjudged) - _NAMED:,} more" if len(unjudged) > _NAMED else ""

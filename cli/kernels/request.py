@@ -62,7 +62,7 @@ class KernelsRequest:
         """Return the gate that was asked for; raises BadInput."""
         from gpuadvise.cli.kernels.gate import KernelGate, read_baseline
 
-        gate = KernelGate(least=self.fail_under, spills=self.fail_on_spills)
+        gate = KernelGate(least=self.fail_under, spills=self.fail_on_spills, inputs=self.files)
         if gate.set and self.entries_only:
             raise BadInput("--list unpacks nothing: it has no kernels for a gate to judge.")
         if self.baseline is not None:

@@ -363,6 +363,8 @@ def test_equal_rows_are_folded_and_names_whole(cli, tmp_path: Path) -> None:
         ("{good} {other_target} --gpu h100 --filter k --fail-under 50%", 0),
         ("{good} {host} --fail-on-spills", 0),  # no device code: nothing to judge it by
         ("{good} {other_image} --gpu h100 --fail-on-spills", 2),
+        ("{folder} --fail-under 50%", 0),  # one input: some of it can be judged
+        ("{folder} {ptx} --fail-under 50%", 2),
     ],
 )
 def test_each_of_several_files_is_compared(
@@ -372,6 +374,10 @@ def test_each_of_several_files_is_compared(
     names["other_target"].write_text(log().replace("sm_90", "sm_80"))
     names["host"].write_bytes(b"\x7fELF\x02\x01\x01" + bytes(57))
     names["other_image"].write_bytes((RECORDED / "80.cubin").read_bytes())
-    ran = cli("kernels", *line.format(**files, **names).split())
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.cubin").write_bytes((RECORDED / "80.cubin").read_bytes())
+    (folder / "b.ptx").write_text(PTX.read_text())
+    ran = cli("kernels", *line.format(**files, **names, folder=folder).split())
     assert ran.code == code
     assert ("has nothing to compare in" in ran.err) is (code == 2)
