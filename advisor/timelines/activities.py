@@ -144,6 +144,7 @@ class Recording:
     """One file: the GPUs it holds by their number, the host's calls, and what was left out."""
 
     recorder: Recorder
+    member: str | None = None  # the file's name, where a folder was named
     version: str | None = None
     rank: int | None = None
     ranks: int | None = None

@@ -31,6 +31,7 @@ _GZIP_FORMAT = 31  # of zlib: a window of 32 KiB, and the header of gzip
 _PACKED_PIECE = 1 << 16
 _LARGEST_PIPED_DATABASE = 4 << 30
 _MOST_FILES = 4096
+_MOST_NOTES = 3
 _SUFFIXES = (".json", ".json.gz", ".sqlite")
 _EXPORT = "Export it: nsys export --type sqlite --output report.sqlite FILE"
 
@@ -126,8 +127,31 @@ def _read_folder(folder: Path, progress: Callable[[int], None] | None) -> Iterat
         )
     if len(files) > _MOST_FILES:
         raise BadInput(f"{quoted_path(str(folder))} holds more than {_MOST_FILES:,} files.")
-    for file in files:
-        yield _read_file(str(file), progress)
+    yield from _readable([str(file) for file in files], progress)
+
+
+def _readable(paths: list[str], progress: Callable[[int], None] | None) -> Iterator[Recording]:
+    """Yield the recordings of *paths*, the last with notes on those that hold none.
+
+    Raises BadInput where all of them hold none.
+    """
+    last, errors = None, []
+    for path in paths:
+        try:
+            recording = _read_file(path, progress)
+        except BadInput as error:
+            errors.append(error)
+            continue
+        recording.member = os.path.basename(path)
+        if last is not None:
+            yield last
+        last = recording
+    if last is None:
+        raise errors[0]
+    last.notes += [f"Left out of the folder: {error.message}" for error in errors[:_MOST_NOTES]]
+    if len(errors) > _MOST_NOTES:
+        last.notes.append(f"{plural(len(errors) - _MOST_NOTES, 'more file')} left out.")
+    yield last
 
 
 def _read_file(path: str, progress: Callable[[int], None] | None) -> Recording:

@@ -61,7 +61,7 @@ def timeline_record(case: TimelineCase) -> dict[str, Any]:
     """Return a timeline as JSON values: seconds, bytes, bytes per second, shares of 0 to 1."""
     line = case.timeline
     return {
-        "file": case.file,
+        "file": case.place,
         "recorder": str(line.recorder),
         "gpu": line.gpu,
         "gpu_name": line.device.name if line.device else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -46,8 +47,14 @@ class TimelineRequest:
 class TimelineCase:
     """One GPU's timeline and what follows from it."""
 
-    file: str
+    file: str  # as the user named it
+    member: str | None = None  # of a folder
     timeline: Timeline
+
+    @property
+    def place(self) -> str:
+        """The file, in the folder that was named."""
+        return self.file if self.member is None else os.path.join(self.file, self.member)
 
     @cached_property
     def link(self) -> LinkModel:
@@ -114,6 +121,9 @@ def timelines_in(paths: tuple[str, ...], device: Device | None) -> Iterator[Time
                     timelines = timelines_of(recording, device=device)
                 except BadInput as error:
                     raise BadInput(f"{quoted_path(path)}: {error.message}") from None
-                yield from (TimelineCase(file=path, timeline=timeline) for timeline in timelines)
+                yield from (
+                    TimelineCase(file=path, member=recording.member, timeline=timeline)
+                    for timeline in timelines
+                )
         finally:
             progress.end()

@@ -131,7 +131,7 @@ def _gpus(cases: Sequence[TimelineCase]) -> Table:
     return Table(
         (*columns, Column("file")),
         tuple(
-            (*row, Cell(case.file.rsplit("/", 1)[-1]))
+            (*row, Cell(case.place.rsplit("/", 1)[-1]))
             for row, case in zip(rows, cases, strict=True)
         ),
     )

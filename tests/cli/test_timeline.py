@@ -330,3 +330,14 @@ def test_two_kernel_reports_are_compared(cli, tmp_path: Path, trace: str) -> Non
     out = cli("diff", str(old), str(new)).out
     assert out.startswith("The kernels took 6 ms and now 10 ms, 1.67x as long")
     assert "cannot be compared" in cli("diff", str(old), trace).err
+
+
+def test_files_of_a_folder_keep_their_names(cli, tmp_path: Path) -> None:
+    for rank in range(2):
+        (tmp_path / f"rank{rank}.json").write_text(traces.kineto([traces.kernel(0, 10 + rank)]))
+    text = cli("timeline", str(tmp_path)).out
+    assert "rank0.json" in text
+    assert "rank1.json" in text
+    found = json.loads(cli("timeline", str(tmp_path), "--json").out)["result"]
+    assert found["file"] == str(tmp_path / "rank1.json")
+    assert found["others"][0]["file"] == str(tmp_path / "rank0.json")

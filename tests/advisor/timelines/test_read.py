@@ -120,3 +120,16 @@ def test_a_pipe_that_is_named(tmp_path: Path, kind: str) -> None:
     (recording,) = read_recordings(str(pipe))
     writer.join()
     assert len(timelines_of(recording)) == 1
+
+
+def test_files_of_a_folder_without_work_are_left_out(tmp_path: Path) -> None:
+    idle = traces.kineto([traces.call(0, 5)]).encode()
+    for number in range(5):
+        (tmp_path / f"a{number}.json").write_bytes(idle)
+    with pytest.raises(BadInput, match="no work of a GPU"):
+        list(read_recordings(str(tmp_path)))
+    (tmp_path / "b.json").write_bytes(TRACE)
+    (recording,) = read_recordings(str(tmp_path))
+    assert len(recording.notes) == 4
+    assert "no work of a GPU" in recording.notes[0]
+    assert recording.notes[-1] == "2 more files left out."
