@@ -78,6 +78,7 @@ def answer(
         columns=ROW_COLUMNS,
         findings=[finding_object(finding) for finding in findings],
         blocks=lambda: blocks(machine, software, checks, full=full),
+        documents={"github": lambda: workflow_commands(machine, checks)},
         failed=_failed(checks, findings, limit),
         exit=_exit(machine, findings, limit),
     )
@@ -166,6 +167,25 @@ def blocks(
     elif software:
         page += [Line(note, Tone.POOR) for note in software.notes]
     return page
+
+
+def workflow_commands(machine: Machine, checks: Sequence[DoctorCheck]) -> str:
+    """Return a workflow command for each part that is sick and each finding; a notice for none."""
+    from gpuadvise.cli.render import github
+
+    labels = [label(gpu) for gpu in machine.gpus]
+    found = [
+        {**finding_object(finding), "message": f"{_where(check, labels)}{finding.message}"}
+        for check in checks
+        for finding in check.findings
+    ]
+    sick = [github.annotation("error", "gpuadvise doctor", text) for text in machine.problems]
+    said = "".join(sick) + github.render(found, None)
+    return said or github.annotation("notice", "gpuadvise doctor", headline(machine, checks))
+
+
+def _where(check: DoctorCheck, labels: Sequence[str]) -> str:
+    return "" if check.gpu is None else f"GPU {labels[check.gpu]}: "
 
 
 def headline(machine: Machine, checks: Sequence[DoctorCheck]) -> str:

@@ -90,6 +90,18 @@ def test_a_fault_that_another_finding_says_is_not_called_unavailable(cli, moods)
     assert [finding["rule"] for finding in answer["findings"]].count("competing-contexts") == 1
 
 
+def test_findings_are_annotations(cli, tmp_path: Path, moods) -> None:
+    box = altered(tmp_path, BUSY, ecc_uncorrected=3)
+    lines = cli("doctor", "--from", box, "--format", "github").out.splitlines()
+    assert lines[0].startswith("::error title=Look after memory errors (ecc-errors)::GPU 0: 3 ")
+    assert cli("doctor", "--from", IDLE, "--format", "github").out.startswith("::notice ")
+    moods("two,lost", "two")
+    assert (
+        "::error title=gpuadvise doctor::GPU 0 does not answer"
+        in cli("doctor", "--format", "github").out
+    )
+
+
 def test_links_and_xids_stand_in_the_line_of_the_gpu(cli, tmp_path: Path) -> None:
     two = cli("doctor", "--from", str(BOXES / "h200-x2.json")).out
     assert two.count("18 of 18 NVLinks up") == 2
