@@ -43,6 +43,7 @@ def _row(pair: PeerCopy, device: Device) -> dict[str, Any]:
         "to": pair.target,
         "both_ways": pair.both,
         "peer_access": pair.access,
+        "atomics": pair.atomics,
         "bytes": pair.bytes,
         "moved": pair.moved,
         **sample_fields(pair.seconds),
@@ -55,11 +56,13 @@ def _row(pair: PeerCopy, device: Device) -> dict[str, Any]:
 def expected_rate(pair: PeerCopy, device: Device) -> float | None:
     """Return bytes/s that the link between two GPUs such as *device* promises.
 
-    Without peer access the host's memory decides, which nothing here knows: None.
+    Atomic operations between GPUs take NVLink; without them copies take PCIe. Without peer access
+    the host's memory decides, which nothing here knows: None.
     """
     if not pair.access:
         return None
-    link = nvlink(device.nvlink_bandwidth) if device.nvlink_bandwidth else host_link(device)
+    rate = device.nvlink_bandwidth if pair.atomics else None
+    link = nvlink(rate) if rate else host_link(device)
     return link.attainable * (2 if pair.both else 1) if link else None
 
 

@@ -26,10 +26,13 @@ from gpuadvise.cli.schema import bundled
 def gpu(monkeypatch: pytest.MonkeyPatch) -> SimulatedGpu:
     simulated = SimulatedGpu(gpus=2)
     monkeypatch.setattr(calls, "driver", lambda: simulated)
-    monkeypatch.setattr("gpuadvise.advisor.backends.measure.session.driver", lambda: simulated)
     still = SimpleNamespace(perf_counter=simulated.now)  # the simulated host takes no time
     for module in ("timing", "peers"):
         monkeypatch.setattr(f"gpuadvise.advisor.backends.measure.{module}.time", still)
+    for module in ("session", "peers"):
+        monkeypatch.setattr(
+            f"gpuadvise.advisor.backends.measure.{module}.driver", lambda: simulated
+        )
     device = find("h200-sxm")
     live = Choice(device=device, gpu=Gpu(device=device, identity=Identity(cuda_index=0)))
     monkeypatch.setattr(command, "choose", lambda **given: live)
@@ -99,6 +102,12 @@ def test_copies_between_gpus(cli, gpu) -> None:
     assert rows[5]["rate"] == pytest.approx(2 * PEER_RATE, rel=0.1)
     assert (rows[0]["expected"], rows[3]["expected"]) == (None, pytest.approx(450e9 * 0.88))
     assert gpu.live == 0
+
+
+def test_gpus_without_a_link_are_held_against_pcie(cli, gpu) -> None:
+    gpu.linked = False
+    rows = json.loads(cli("measure", "p2p", "--quick", "--format", "json").out)["result"]["rows"]
+    assert rows[3]["expected"] == pytest.approx(55.4e9, rel=0.01)
 
 
 def test_gpus_that_cannot_reach_each_other_are_measured_without(cli, gpu) -> None:

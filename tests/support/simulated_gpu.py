@@ -32,10 +32,11 @@ class SimulatedGpu:
     """The driver functions that measuring calls, over simulated streams and engines."""
 
     CUdevice_attribute = real.CUdevice_attribute
+    CUdevice_P2PAttribute = real.CUdevice_P2PAttribute
 
     def __init__(self, memory: int = 256 << 20, gpus: int = 1) -> None:
         self.memory, self.used, self.gpus = memory, 0, gpus
-        self.reachable, self._access = True, 0
+        self.reachable, self.linked, self._access = True, True, 0
         self.calls = 0
         self.before_call: Callable[[int, str], str | None] = lambda number, name: None
         self._held: dict[int, Any] = {}
@@ -78,6 +79,9 @@ class SimulatedGpu:
 
     def _cuDeviceCanAccessPeer(self, device: int, peer: int) -> tuple[int]:
         return (int(self.reachable),)
+
+    def _cuDeviceGetP2PAttribute(self, attribute: Any, device: int, peer: int) -> tuple[int]:
+        return (int(self.linked),)
 
     def _cuCtxEnablePeerAccess(self, context: int, flags: int) -> tuple[()]:
         self._access += 1

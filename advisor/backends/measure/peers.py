@@ -9,7 +9,7 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.backends.measure.calls import DriverFault, call
+from gpuadvise.advisor.backends.measure.calls import DriverFault, call, driver
 from gpuadvise.advisor.backends.measure.session import Session
 from gpuadvise.advisor.backends.measure.timing import in_turns
 from gpuadvise.advisor.errors import Unavailable
@@ -30,13 +30,15 @@ class PeerCopy:
     """Copies of *bytes* from one GPU to another, by CUDA's numbers.
 
     *both*: as much came back at the same time. *access*: programs on each may reach the memory
-    of the other; without it the driver stages the copy through the host's memory.
+    of the other; without it the driver stages the copy through the host's memory. *atomics*: they
+    may with atomic operations too, which takes NVLink.
     """
 
     source: int
     target: int
     both: bool
     access: bool
+    atomics: bool
     bytes: int
     seconds: Sample
 
@@ -123,6 +125,12 @@ def _reach(ends: list[_End]) -> bool:
     return bool(call("cuDeviceCanAccessPeer", one, two) and call("cuDeviceCanAccessPeer", two, one))
 
 
+def _atomics(ends: list[_End]) -> bool:
+    attribute = driver().CUdevice_P2PAttribute.CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED
+    one, two = (end.session.device for end in ends)
+    return bool(call("cuDeviceGetP2PAttribute", attribute, one, two))
+
+
 @contextmanager
 def _access(ends: list[_End]) -> Iterator[None]:
     """Let each of the two GPUs reach the other's memory meanwhile."""
@@ -155,9 +163,10 @@ def _measured(
     trials = [partial(_trial, from_, to, size, both) for (from_, to), both in ways]
     samples = in_turns(trials, _QUICK_REPEATS if quick else _REPEATS)
     places = (numbers, numbers[::-1], numbers)
+    atomics = _atomics(ends)
     for (source, target), (_, both), (seconds,) in zip(places, ways, samples, strict=True):
-        yield PeerCopy(source=source, target=target, both=both, access=access, bytes=size,
-                       seconds=seconds)  # fmt: skip
+        yield PeerCopy(source=source, target=target, both=both, access=access,
+                       atomics=atomics, bytes=size, seconds=seconds)  # fmt: skip
 
 
 def _trial(source: _End, target: _End, size: int, both: bool) -> tuple[float]:
