@@ -165,10 +165,12 @@ def _peer(
     )
 
 
-def _joined(links: tuple[NvLink, ...] | None, others: tuple[NvLink, ...] | None, peer: int) -> int:
+def _joined(
+    links: tuple[NvLink, ...] | None, peer_links: tuple[NvLink, ...] | None, peer: int
+) -> int:
     """Return how many NVLinks join a GPU to *peer*, directly or through switches."""
     direct = sum(link.peer == peer for link in links or ())
-    switched = [sum(link.to == "switch" for link in each or ()) for each in (links, others)]
+    switched = [sum(link.to == "switch" for link in each or ()) for each in (links, peer_links)]
     return direct or min(switched)
 
 

@@ -114,9 +114,9 @@ class _End:
             self.session.device_bytes(size),
         )
 
-    def send(self, other: _End, size: int) -> None:
-        """Copy to *other*, in this GPU's stream."""
-        call("cuMemcpyPeerAsync", other.received, other.session.context, self.sent,
+    def send(self, target: _End, size: int) -> None:
+        """Copy to *target*, in this GPU's stream."""
+        call("cuMemcpyPeerAsync", target.received, target.session.context, self.sent,
              self.session.context, size, self.stream)  # fmt: skip
 
 
