@@ -65,7 +65,7 @@ class _Child(Protocol):
 
 # Children that were asked before anybody wanted to know: see ``ask_ahead``.
 _ahead: dict[Probe, _Child] = {}
-# Forks that have answered; how long the driver takes to let them go is not waited for.
+# Forks that have answered or were ended; how long the driver takes to let them go is not waited for.
 _leaving: list[_Forked] = []
 
 
@@ -171,9 +171,11 @@ class _Forked:
             time.sleep(_PAUSE_SECONDS)
 
     def kill(self) -> None:
-        """End it; a process stuck in the kernel stays."""
+        """End it, and hear no more of it; a process stuck in the kernel stays."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
+        os.close(self._pipe)
+        _leaving.append(self)
 
     def poll(self) -> int | None:
         """Return its exit status if it has ended."""
