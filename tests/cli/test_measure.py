@@ -18,8 +18,11 @@ from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.gpu import Gpu, Identity
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.transfers.links import link_model_from_json
+from gpuadvise.cli.devices import cuda_ordinal, live_gpu
 from gpuadvise.cli.measure import command
 from gpuadvise.cli.schema import bundled
+
+CHOOSE = "gpuadvise.advisor.backends.choose.choose"
 
 
 @pytest.fixture
@@ -35,7 +38,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> SimulatedGpu:
         )
     device = find("h200-sxm")
     live = Choice(device=device, gpu=Gpu(device=device, identity=Identity(cuda_index=0)))
-    monkeypatch.setattr(command, "choose", lambda **given: live)
+    monkeypatch.setattr(CHOOSE, lambda **given: live)
     return simulated
 
 
@@ -250,7 +253,7 @@ def test_the_gpu_that_was_asked_for_is_measured(cli, gpu, monkeypatch) -> None:
         given.update(options)
         return live(3)
 
-    monkeypatch.setattr(command, "choose", chosen)
+    monkeypatch.setattr(CHOOSE, chosen)
     monkeypatch.setattr(
         SimulatedGpu, "_cuDeviceGet", lambda self, ordinal: opened.append(ordinal) or taken(ordinal)
     )
@@ -261,14 +264,14 @@ def test_the_gpu_that_was_asked_for_is_measured(cli, gpu, monkeypatch) -> None:
 
 
 def test_a_gpu_that_cuda_does_not_see_is_not_measured(cli, gpu, monkeypatch) -> None:
-    monkeypatch.setattr(command, "choose", lambda **given: live(None))
+    monkeypatch.setattr(CHOOSE, lambda **given: live(None))
     ran = cli("measure", "copies", "--quick")
     assert (ran.code, ran.out, gpu.calls) == (3, "", 0)
     assert "CUDA programs started here cannot use NVIDIA H200" in ran.err
 
 
 def test_other_users_of_the_gpu_are_said(cli, gpu, monkeypatch) -> None:
-    monkeypatch.setattr(command, "choose", lambda **given: live(0, (os.getpid(), 1, 2)))
+    monkeypatch.setattr(CHOOSE, lambda **given: live(0, (os.getpid(), 1, 2)))
     ran = cli("measure", "kernel-rate", "--quick")
     assert ran.err == "note: 2 other processes used the GPU.\n"
 
@@ -286,7 +289,7 @@ def test_an_unknown_subject(cli) -> None:
 
 
 def test_no_live_gpu_is_exit_3_with_a_way_out(cli, monkeypatch) -> None:
-    monkeypatch.setattr(command, "choose", lambda **given: Choice(device=find("h200-sxm")))
+    monkeypatch.setattr(CHOOSE, lambda **given: Choice(device=find("h200-sxm")))
     ran = cli("measure", "copies")
     assert (ran.code, ran.out) == (3, "")
     assert "needs a live GPU" in ran.err
@@ -296,4 +299,4 @@ def test_no_live_gpu_is_exit_3_with_a_way_out(cli, monkeypatch) -> None:
 @pytest.mark.parametrize(("asked", "ordinal"), [(None, 0), ("0", 1), ("1", 0)])
 def test_cudas_number_of_a_live_gpu_is_known(moods, asked: str | None, ordinal: int) -> None:
     moods("two", "two")
-    assert command._ordinal(command._live(asked)) == ordinal
+    assert cuda_ordinal(live_gpu(asked)) == ordinal
