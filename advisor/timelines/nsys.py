@@ -381,6 +381,8 @@ class _Adders(dict[Any, Any]):
         self.times: dict[Any, Intervals] = {}
 
     def __missing__(self, key: Any) -> tuple[Callable[[int], None], Callable[[int], None]]:
+        if len(self) >= MOST_SHAPES:
+            raise BadInput(f"There are more than {MOST_SHAPES:,} kernels or functions of CUDA.")
         times = self.times[key] = Intervals()
         self[key] = adders = (times.starts.append, times.ends.append)
         return adders

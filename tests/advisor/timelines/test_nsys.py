@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.timelines import nsys
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.read import read_recordings
@@ -153,3 +154,16 @@ def test_times_by_shape_are_those_of_the_rows(shapes: int, tmp_path: Path) -> No
         (1 + kind, 1, 1): (300 // shapes, sum(i % 7 for i in range(kind, 300, shapes)))
         for kind in range(shapes)
     }
+
+
+def test_more_functions_than_there_can_be_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = [(10 * i, 10 * i + 5, 1, i, 1000 + i, 0) for i in range(20)]
+    path = tmp_path / "report"
+    exports.export(path, rows={**exports.ROWS, "CUPTI_ACTIVITY_KIND_RUNTIME": calls})
+    monkeypatch.setattr(nsys, "MOST_SHAPES", 20)
+    assert timeline(path).kernels
+    monkeypatch.setattr(nsys, "MOST_SHAPES", 19)
+    with pytest.raises(BadInput, match="more than 19"):
+        timeline(path)
