@@ -1,0 +1,88 @@
+"""Several files about one kernel are joined: both pages of a run, a description or code beside a report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RECORDED = Path(__file__).parent.parent / "advisor" / "profiles" / "recorded"
+RAW, DETAILS = str(RECORDED / "hand_raw.csv"), str(RECORDED / "hand_details.csv")
+BUILD_LOG = str(RECORDED / "ptxas.log")
+SPILLING = "spilling(const float *, float *, int)"
+
+
+def answered(cli, *args: str) -> dict[str, Any]:
+    ran = cli("advise", *args, "--format", "json")
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)
+
+
+def said(document: dict[str, Any], rule: str, kernel: str) -> list[dict[str, Any]]:
+    return [
+        finding
+        for finding in document["findings"]
+        if finding["rule"] == rule and (finding["location"] or {})["kernel"].startswith(kernel)
+    ]
+
+
+def loud(document: dict[str, Any]) -> list[tuple[str, str]]:
+    return sorted(
+        (finding["rule"], finding["location"]["kernel"].partition("(")[0])
+        for finding in document["findings"]
+        if finding["priority"] != "low"
+    )
+
+
+@pytest.mark.parametrize("pages", [(RAW, DETAILS), (DETAILS, RAW)])
+def test_both_pages_of_one_run_are_one_set_of_launches(pages: tuple[str, str], cli) -> None:
+    both = answered(cli, "--ncu", pages[0], "--ncu", pages[1])
+    alone = answered(cli, "--ncu", RAW)
+    assert len(both["result"]["kernels"]) == len(alone["result"]["kernels"]) == 8
+    assert loud(both) == loud(alone)
+    limits = [kernel["limit"]["name"] for kernel in both["result"]["kernels"]]
+    assert limits == [kernel["limit"]["name"] for kernel in alone["result"]["kernels"]]
+
+
+def test_files_and_the_option_say_the_same(cli) -> None:
+    assert loud(answered(cli, RAW, DETAILS)) == loud(answered(cli, "--ncu", RAW, "--ncu", DETAILS))
+
+
+def test_pages_of_different_runs_stay_apart(cli) -> None:
+    two = answered(cli, RAW, str(RECORDED / "torch_raw.csv"))
+    one = answered(cli, str(RECORDED / "torch_raw.csv"))
+    assert len(two["result"]["kernels"]) == 8 + len(one["result"]["kernels"])
+
+
+@pytest.mark.parametrize("name", ["spilling", SPILLING])
+def test_a_description_beside_a_report_is_joined_by_kernel(name: str, cli, tmp_path: Path) -> None:
+    described = tmp_path / "kernel.toml"
+    described.write_text(
+        f'[[kernel]]\nname = "{name}"\n[kernel.compiled]\nspill_stores = 400\nspill_loads = 404\n'
+        "stack = 400\n"
+    )
+    document = answered(cli, RAW, str(described))
+    assert len(document["result"]["kernels"]) == 8
+    (finding,) = said(document, "register-spills", "spilling")
+    assert "804 bytes" in finding["message"]
+    assert "requests to local memory" not in finding["message"]
+    (alone,) = said(answered(cli, RAW), "register-spills", "spilling")
+    assert "804 bytes" not in alone["message"]
+
+
+def test_a_description_of_another_kernel_is_a_kernel_of_its_own(cli, tmp_path: Path) -> None:
+    described = tmp_path / "kernel.toml"
+    described.write_text('[[kernel]]\nname = "another"\ngpu = "h200"\nregs = 72\nblock = 100\n')
+    document = answered(cli, RAW, str(described))
+    assert len(document["result"]["kernels"]) == 9
+    assert said(document, "partial-warp", "another")
+
+
+def test_code_beside_a_report_is_joined_by_kernel(cli) -> None:
+    document = answered(cli, RAW, BUILD_LOG)
+    assert len(document["result"]["kernels"]) == 8
+    (finding,) = said(document, "register-spills", "spilling")
+    assert "The compiler spills" in finding["message"]
+    assert "__launch_bounds__" in finding["action"]
