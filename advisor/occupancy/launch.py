@@ -85,7 +85,8 @@ class Launch:
             ("cluster", self.cluster_dim),
         ):
             for axis, size in zip("xyz", dimensions or (), strict=False):
-                _within(f"The {name}'s {axis} dimension", size, 1, _LARGEST)
+                if not 1 <= size <= _LARGEST:  # the words cost more than the check
+                    _within(f"The {name}'s {axis} dimension", size, 1, _LARGEST)
         if self.block_dim and math.prod(self.block_dim) != self.threads:
             shape = "x".join(map(str, self.block_dim))
             raise BadInput(f"A block of {shape} does not have {self.threads} threads.")

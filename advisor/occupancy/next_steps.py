@@ -130,8 +130,7 @@ def _fewer_registers(result: Occupancy) -> Iterator[ResourceChange]:
     if result.occupancy >= ENOUGH:
         return
     least = math.ceil(now * LEAST_KEPT)
-    counts = (count for count in range(now - 1, least - 1, -1) if _ends_step(result, count, now))
-    trials = ((count, _register_limit(result, count)) for count in counts)
+    trials = ((count, _register_limit(result, count)) for count in _charged_apart(result, least))
     found = next((trial for trial in trials if trial[1] > result.blocks_per_sm), None)
     if found is not None:
         count, blocks = found
@@ -146,15 +145,18 @@ def _fewer_registers(result: Occupancy) -> Iterator[ResourceChange]:
         )
 
 
-def _ends_step(result: Occupancy, count: int, now: int) -> bool:
-    """Return whether one more register than *count* is charged more, as far as that is regular."""
-    limits = result.hardware
-    if (
-        limits.register_allocation_unit_special
-        or limits.register_allocation is RegisterAllocation.BLOCK
-    ):
-        return True
-    return count == now - 1 or not count * limits.warp_size % limits.register_allocation_unit
+def _charged_apart(result: Occupancy, least: int) -> Iterator[int]:
+    """Yield the register counts below the present one, down to *least*, that are charged less.
+
+    Registers are charged in steps, of which the largest count stands for the others.
+    """
+    limits, most = result.hardware, (result.launch.registers or 0) - 1
+    regular = limits.register_allocation is RegisterAllocation.WARP
+    special = limits.register_allocation_unit_special is not None
+    step = limits.register_allocation_unit // limits.warp_size if regular and not special else 1
+    if most >= least:
+        yield most
+    yield from range((most - 1) // step * step, least - 1, -step)
 
 
 def capped(launch: Launch, blocks: int, count: int) -> str:
