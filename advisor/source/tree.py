@@ -40,37 +40,10 @@ _LEAVES = frozenset(
 )
 # Types are read as text: what stands in them is looked at only where syntax is unknown.
 _TYPES = frozenset(("template_type", "type_descriptor", "sized_type_specifier"))
-# Host functions that name none of these have nothing to do with a GPU: no code of the device, no
-# call of the runtime. Macros for the device are those of `scopes`.
+# A file without launches whose host functions name none of these holds nothing to say of them:
+# no code of the device, no call of the runtime. Macros for the device are those of `scopes`.
 _LAUNCH = b"<<<"
-_DEVICE_MARKS = rb"__global__|__device__|DEVICE|HOSTDEV|[GC][PU][UD]A?_FUNC"
-_MARKS = re.compile(rb"cuda|<<<|dim3|" + _DEVICE_MARKS)
-_ON_DEVICE = re.compile(_DEVICE_MARKS)
-# Expressions of host code, which nothing asks about unless they call, or hand out an address.
-_EXPRESSIONS = frozenset(
-    (
-        "binary_expression",
-        "subscript_expression",
-        "field_expression",
-        "pointer_expression",
-        "unary_expression",
-        "cast_expression",
-        "conditional_expression",
-        "comma_expression",
-        "initializer_list",
-        "parenthesized_expression",
-        "argument_list",
-    )
-)
-_CUT = _EXPRESSIONS.union(("compound_statement", "call_expression", "declaration"))
-_TELLING = re.compile(rb"[(&]")
-# Words of calls that are read whole: of the runtime, of checks, timers and allocations.
-_TOLD = re.compile(
-    _MARKS.pattern + rb"|[cC]lock|[tT]ime|now\(|[sS]ync|alloc|[cC]heck|CHECK|[eE]rr|ERR"
-)
-_CHANGING = ("assignment_expression", "update_expression")
-# As far as an expression is searched for what keeps it: work stays linear whatever the nesting.
-_SEARCHED = 4096
+_MARKS = re.compile(rb"cuda|__global__|__device__|DEVICE|HOSTDEV|GPU_FUNC")
 # Code that nests deeper is generated; what stands so deep is not asked about its surroundings.
 _DEEPEST = 200
 # Most nodes of an expression or a body that a question looks at.
@@ -185,115 +158,72 @@ def _parser() -> tuple[Any, dict[int, str]]:
 def parse(text: bytes) -> Tree:
     """Return the tree of *text*, which is UTF-8.
 
-    Of code of the host only that is copied which says what the GPU is to do: calls, launches,
-    declarations, what is assigned. Functions that have nothing to do with a GPU are left out when
-    nothing in the file launches a kernel; so are the insides of types. A damaged file is read in
-    full, to find its unknown syntax.
+    Of functions that neither run on the GPU nor call the runtime the bodies are left out, when
+    nothing in the file launches a kernel; so are the insides of types. A damaged file is read
+    in full, to find its unknown syntax.
     """
     parser, kinds = _parser()
     parsed = parser.parse(text)
     damaged = parsed.root_node.has_error
-    copy = _Copy(kinds=kinds, text=text, damaged=damaged, launches=_LAUNCH in text)
-    return copy.tree(parsed.walk())
+    whole = damaged or _LAUNCH in text
+    leaves = _LEAVES if damaged else _LEAVES | _TYPES
+    return _light(parsed.walk(), kinds, leaves, None if whole else text, damaged=damaged)
 
 
-class _Copy:
-    """Copies what a parser made, without brackets, keywords and comments."""
+def _light(
+    cursor: Any, names: dict[int, str], leaves: frozenset[str], text: bytes | None, *, damaged: bool
+) -> Tree:
+    """Copy what *cursor* walks over, without brackets, keywords and comments.
 
-    def __init__(
-        self, *, kinds: dict[int, str], text: bytes, damaged: bool, launches: bool
-    ) -> None:
-        self._kinds, self._text, self._damaged = kinds, text, damaged
-        self._launches = launches
-        self._leaves = _LEAVES if damaged else _LEAVES | _TYPES
-        # The ends of the host function that is being copied, of what is copied whole in it, and of
-        # a call that has nothing to do with the GPU.
-        self._host_until = self._whole_until = self._closed_until = -1
-        self._marked = False
-
-    def tree(self, cursor: Any) -> Tree:
-        """Return what *cursor* walks over; parents first."""
-        nodes: list[Node] = []
-        unparsed: list[tuple[int, int]] = []
-        down, right, up = cursor.goto_first_child, cursor.goto_next_sibling, cursor.goto_parent
-        by_kind: dict[str, list[Node]] = {kind: [] for kind in self._kinds.values()}
-        kinds = {
-            number: (kind, kind in self._leaves, kind in _CUT, by_kind[kind].append)
-            for number, kind in self._kinds.items()
-        }
-        append, known = nodes.append, kinds.get
-        damaged, cuts = self._damaged, self._cuts
-        none: list[Node] = []  # the children of every leaf; nothing is added to it
-        parent: Node | None = None
-        parent_has_fields = False
-        siblings: list[Node] = []
-        while True:
-            raw = cursor.node
-            known_kind = known(raw.kind_id)
-            if known_kind is not None:
-                kind, leaf, may_cut, file_by_kind = known_kind
-                node = Node(
-                    kind, raw.start_byte, raw.end_byte, parent, len(nodes), none if leaf else []
-                )
-                append(node)
-                file_by_kind(node)
-                siblings.append(node)
-                if parent_has_fields:
-                    node.field = cursor.field_name
-                if damaged and (kind == "ERROR" or raw.is_missing):
-                    unparsed.append((node.start, node.end))
-                if not leaf and not (may_cut and cuts(node)) and down():
-                    parent, parent_has_fields, siblings = node, kind in _WITH_FIELDS, node.children
-                    continue
-            while not right():
-                if not up() or parent is None:
-                    return Tree(nodes, by_kind, tuple(unparsed))
-                parent.last = len(nodes) - 1
-                parent = parent.parent
-                parent_has_fields = parent is not None and parent.kind in _WITH_FIELDS
-                siblings = parent.children if parent is not None else []
-
-    def _cuts(self, node: Node) -> bool:
-        """Whether what is below *node* is left out."""
-        if self._damaged:
-            return False
-        kind, start = node.kind, node.start
-        if kind == "compound_statement":
-            return self._enters(node)
-        if start >= self._host_until or start < self._whole_until:
-            return False
-        if kind == "declaration":
-            if self._marked:
-                self._whole_until = node.end
-            return False
-        last = min(node.end, start + _SEARCHED)
-        if kind == "call_expression":
-            if last < node.end or _TOLD.search(self._text, start, last):
-                self._whole_until = node.end
-            else:
-                self._closed_until = node.end
-            return False
-        if last < node.end or _is_changed(node):
-            return False
-        if start < self._closed_until:
-            return kind == "argument_list" and self._text.find(b"&", start, last) < 0
-        return not _TELLING.search(self._text, start + 1, last)
-
-    def _enters(self, body: Node) -> bool:
-        """Note where *body* runs, if it is that of a function; whether it is left out."""
-        function = body.parent
-        if function is None or function.kind != "function_definition":
-            return False
-        if _ON_DEVICE.search(self._text, function.start, body.start):
-            self._whole_until = max(self._whole_until, body.end)
-        elif body.start >= self._host_until:
-            self._marked = _MARKS.search(self._text, function.start, body.end) is not None
-            self._host_until = body.end
-            return not self._marked and not self._launches
-        return False
+    Nodes of *leaves* are copied without what they hold; so are bodies of functions without
+    marks in *text*, unless it is None.
+    """
+    nodes: list[Node] = []
+    unparsed: list[tuple[int, int]] = []
+    by_kind: dict[str, list[Node]] = {kind: [] for kind in names.values()}
+    kinds = {number: (kind, kind in leaves, by_kind[kind].append) for number, kind in names.items()}
+    down, right, up = cursor.goto_first_child, cursor.goto_next_sibling, cursor.goto_parent
+    append, known = nodes.append, kinds.get
+    none: list[Node] = []  # the children of every leaf; nothing is added to it
+    parent: Node | None = None
+    parent_has_fields = False
+    siblings: list[Node] = []
+    while True:
+        raw = cursor.node
+        known_kind = known(raw.kind_id)
+        if known_kind is not None:
+            kind, leaf, file_by_kind = known_kind
+            node = Node(
+                kind, raw.start_byte, raw.end_byte, parent, len(nodes), none if leaf else []
+            )
+            append(node)
+            file_by_kind(node)
+            siblings.append(node)
+            if parent_has_fields:
+                node.field = cursor.field_name
+            if damaged and (kind == "ERROR" or raw.is_missing):
+                unparsed.append((node.start, node.end))
+            if (
+                not leaf
+                and not (text and kind == "compound_statement" and _is_foreign(node, text))
+                and down()
+            ):
+                parent, parent_has_fields, siblings = node, kind in _WITH_FIELDS, node.children
+                continue
+        while not right():
+            if not up() or parent is None:
+                return Tree(nodes, by_kind, tuple(unparsed))
+            parent.last = len(nodes) - 1
+            parent = parent.parent
+            parent_has_fields = parent is not None and parent.kind in _WITH_FIELDS
+            siblings = parent.children if parent is not None else []
 
 
-def _is_changed(node: Node) -> bool:
-    """Whether *node* is what an assignment changes."""
-    above = node.parent
-    return above is not None and above.kind in _CHANGING and above.children[0] is node
+def _is_foreign(body: Node, text: bytes) -> bool:
+    """Whether *body* is that of a function that has nothing to do with a GPU."""
+    function = body.parent
+    return (
+        function is not None
+        and function.kind == "function_definition"
+        and not _MARKS.search(text, function.start, body.end)
+    )

@@ -29,7 +29,11 @@ _RUNTIME = re.compile(
 _CHECK = re.compile(
     r"check|error|err\b|CUDA_|_SAFE|safe|CALL|verify|assert|ok\b|GPU_TRY|TRY", re.IGNORECASE
 )
-_LAST_ERROR = re.compile(rb"cuda(?:GetLastError|PeekAtLastError)|getLastCudaError|KERNEL_LAUNCH_CHECK|CHECK_LAST|CUDA_CHECK\(\)|LAST_ERROR|CudaCheckError", re.IGNORECASE)  # fmt: skip
+# In lower case, as projects spell them differently.
+_LAST_ERROR = re.compile(
+    rb"getlasterror|peekatlasterror|getlastcudaerror|kernel_launch_check|check_last|cuda_check\(\)"
+    rb"|last_error|cudacheckerror"
+)
 _WAITING = frozenset(
     [
         "cudaDeviceSynchronize",
@@ -121,7 +125,9 @@ def _is_dropped(context: RuleContext, call: Node) -> bool:
     if call.children[0].kind != "identifier":
         return False
     name = context.file.callee(call)
-    if not _RUNTIME.match(name) or name in context.file.names.returns:
+    if not name.startswith("cuda") or not _RUNTIME.match(name):
+        return False
+    if name in context.file.names.returns:
         return False
     if name in context.file.preprocessed.function_macros:
         return False
@@ -179,7 +185,7 @@ def _reaches_main(context: RuleContext, function: SourceFunction, depth: int) ->
 def _asked_after(context: RuleContext, function: SourceFunction, node: Node) -> bool:
     """Whether *function* asks for the last error after *node*."""
     if function.last_check is None:
-        text = context.file.text.content[function.node.start : function.node.end]
+        text = context.file.text.content[function.node.start : function.node.end].lower()
         asked = [match.start() for match in _LAST_ERROR.finditer(text)]
         function.last_check = function.node.start + asked[-1] if asked else 0
     return node.end <= function.last_check
