@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NONE = "none"  # of the option: nothing that was measured
 
 
-class Measured(NamedTuple):
+class ChosenCalibration(NamedTuple):
     """A calibration, if there is one, and a note for stderr where nobody asked for it."""
 
     calibration: Calibration | None = None
@@ -26,28 +26,29 @@ class Measured(NamedTuple):
         return self.calibration.links if self.calibration else None
 
 
-def measured(option: str | None, choice: Choice | None) -> Measured:
+def chosen_calibration(option: str | None, choice: Choice | None) -> ChosenCalibration:
     """Return the calibration of the file *option*, or the one saved for the live GPU of *choice*."""
     if option == NONE:
-        return Measured()
+        return ChosenCalibration()
     if option is not None:
         from gpuadvise.advisor.backends.user_files import read_measurement
         from gpuadvise.cli.options import named
 
-        return Measured(named("--calibration", read_measurement, option))
+        return ChosenCalibration(named("--calibration", read_measurement, option))
     if choice is None or choice.gpu is None or not _here(choice):
-        return Measured()
+        return ChosenCalibration()
     from gpuadvise.advisor.backends.calibration_file import saved
 
     try:
-        found = saved(choice.gpu.identity)
+        calibration = saved(choice.gpu.identity)
     except BadInput as error:
-        return Measured(notes=(error.message,))
-    if found is None:
-        return Measured()
-    day = f" on {found.measured}" if found.measured else ""
-    return Measured(
-        found, (f"Uses what was measured on this GPU{day}; --calibration {NONE} leaves it out.",)
+        return ChosenCalibration(notes=(error.message,))
+    if calibration is None:
+        return ChosenCalibration()
+    day = f" on {calibration.measured}" if calibration.measured else ""
+    return ChosenCalibration(
+        calibration,
+        (f"Uses what was measured on this GPU{day}; --calibration {NONE} leaves it out.",),
     )
 
 

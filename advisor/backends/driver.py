@@ -83,11 +83,11 @@ _WORDS = {
 }
 
 
-class Refused(Exception):
+class DriverRefused(Exception):
     """The driver answered with an error; the message says which, in words."""
 
 
-class NoDevice(Refused):
+class NoDevice(DriverRefused):
     """The driver works and shows no GPU to this process."""
 
 
@@ -100,7 +100,7 @@ def report() -> DriverReport:
     try:
         version = number(cuda, "cuDriverGetVersion")
         gpus = tuple(_gpu(cuda, n) for n in range(device_count(cuda)))
-    except Refused as error:
+    except DriverRefused as error:
         return DriverReport(problem=f"The CUDA driver does not start: {error}.")
     return DriverReport(
         cuda_version=f"{version // 1000}.{version % 1000 // 10}", gpus=_with_peers(cuda, gpus)
@@ -108,7 +108,7 @@ def report() -> DriverReport:
 
 
 def device_count(cuda: Any) -> int:
-    """Return the GPUs that the driver, started now, shows; raises Refused."""
+    """Return the GPUs that the driver, started now, shows; raises DriverRefused."""
     try:
         call(cuda, "cuInit", 0)
     except NoDevice:
@@ -128,7 +128,7 @@ def _gpu(cuda: Any, index: int) -> DriverGpu:
     ):
         try:
             facts[name] = question()
-        except Refused as error:
+        except DriverRefused as error:
             reasons[name] = str(error)
     return DriverGpu(cuda_index=index, attributes=attributes, reasons=reasons, **facts)
 
@@ -139,7 +139,7 @@ def _attributes(cuda: Any, device: int) -> tuple[dict[str, int], dict[str, str]]
     for name, attribute in ATTRIBUTES.items():
         try:
             values[name] = number(cuda, "cuDeviceGetAttribute", attribute, device)
-        except Refused as error:
+        except DriverRefused as error:
             reasons[name] = str(error)
     return values, reasons
 
@@ -160,7 +160,7 @@ def _peer(cuda: Any, index: int, peer: int) -> DriverPeer:
     def says(attribute: int) -> bool | None:
         try:
             return bool(number(cuda, "cuDeviceGetP2PAttribute", attribute, index, peer))
-        except Refused:
+        except DriverRefused:
             return None
 
     return DriverPeer(cuda_index=peer, access=says(_ACCESS), atomics=says(_ATOMICS))
@@ -186,7 +186,7 @@ def _bytes(cuda: Any, device: int) -> int:
 
 
 def uuid_of(cuda: Any, device: int) -> str:
-    """Return the UUID of *device* as nvidia-smi writes it; raises Refused."""
+    """Return the UUID of *device* as nvidia-smi writes it; raises DriverRefused."""
     place = ctypes.create_string_buffer(16)
     # The second version tells MIG slices apart; drivers before 11.4 have the first alone.
     second = hasattr(cuda, "cuDeviceGetUuid_v2")
@@ -197,15 +197,15 @@ def uuid_of(cuda: Any, device: int) -> str:
 
 
 def call(cuda: Any, function: str, *args: Any) -> None:
-    """Call *function*; raises Refused with the driver's reason in words."""
+    """Call *function*; raises DriverRefused with the driver's reason in words."""
     try:
         code = getattr(cuda, function)(*args)
     except AttributeError:
-        raise Refused(f"the driver has no function {function}") from None
+        raise DriverRefused(f"the driver has no function {function}") from None
     if code == _NO_DEVICE:
         raise NoDevice
     if code:
-        raise Refused(_WORDS.get(code) or _name(cuda, code))
+        raise DriverRefused(_WORDS.get(code) or _name(cuda, code))
 
 
 def _name(cuda: Any, code: int) -> str:

@@ -10,7 +10,14 @@ import ctypes
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.backends.driver import LIBRARY, Refused, call, device_count, number, uuid_of
+from gpuadvise.advisor.backends.driver import (
+    LIBRARY,
+    DriverRefused,
+    call,
+    device_count,
+    number,
+    uuid_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +56,7 @@ def report(wanted: Mapping[str, Any]) -> DriverLaunch:
     try:
         _enter_context(cuda, wanted)
         return _answer(cuda, wanted)
-    except Refused as error:
+    except DriverRefused as error:
         return DriverLaunch(problem=f"The CUDA driver cannot be asked: {error}.")
 
 
@@ -61,7 +68,7 @@ def _enter_context(cuda: Any, wanted: Mapping[str, Any]) -> None:
             call(cuda, "cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
             call(cuda, "cuCtxSetCurrent", context)
             return
-    raise Refused("it does not show this GPU")
+    raise DriverRefused("it does not show this GPU")
 
 
 def _is_wanted(cuda: Any, device: int, index: int, wanted: Mapping[str, Any]) -> bool:
@@ -83,7 +90,7 @@ def _answer(cuda: Any, wanted: Mapping[str, Any]) -> DriverLaunch:
     if wanted["optin"] and wanted["static"] + dynamic > _WITHOUT_OPT_IN:
         try:
             _set(cuda, function, _MOST_DYNAMIC, dynamic)
-        except Refused:  # more than a block can have: the launch is impossible
+        except DriverRefused:  # more than a block can have: the launch is impossible
             return DriverLaunch(registers=registers, blocks_per_sm=0)
     blocks = number(
         cuda,
@@ -101,7 +108,7 @@ def _answer(cuda: Any, wanted: Mapping[str, Any]) -> DriverLaunch:
             clusters = number(
                 cuda, "cuOccupancyMaxActiveClusters", function, ctypes.byref(clustered)
             )
-        except Refused as error:
+        except DriverRefused as error:
             if "INVALID_CLUSTER_SIZE" not in str(error):
                 raise
             clusters = 0

@@ -10,8 +10,7 @@ from gpuadvise.cli import options
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.bandwidth.answer import BandwidthCase, blocks, input_record, result
 from gpuadvise.cli.bandwidth.request import device_peak, traffic, typed_peak
-from gpuadvise.cli.calibration import NONE, Measured
-from gpuadvise.cli.calibration import measured as saved_or_none
+from gpuadvise.cli.calibration import NONE, ChosenCalibration, chosen_calibration
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit, fails_under
@@ -61,11 +60,11 @@ def command(
     link = options.read("pcie", pcie)
     typed = _typed(clock, bus, data_rate)
     notes: Sequence[str] = ()
-    stored = Measured()
+    stored = ChosenCalibration()
     if typed is None:
         choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
         chosen, peak, notes = choice.device, device_peak(choice.device), choice.notes
-        stored = saved_or_none(NONE if calibration else None, choice)
+        stored = chosen_calibration(NONE if calibration else None, choice)
     elif (gpu, cc, device, snapshot) == (None, None, None, None):
         chosen, peak = None, typed
     else:

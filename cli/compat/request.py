@@ -136,9 +136,9 @@ def _named(options: ReadOptions, name: str) -> ReadOptions:
     """Return *options* that tell what the file of a package asks for by its *name* within it."""
     tell = options.dynamic
 
-    def tell_by_name(_: str, found: DynamicSection) -> None:
+    def tell_by_name(_: str, section: DynamicSection) -> None:
         if tell is not None:
-            tell(name, found)
+            tell(name, section)
 
     return options._replace(dynamic=tell_by_name)
 

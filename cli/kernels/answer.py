@@ -308,9 +308,9 @@ def _lines(form: RowEncoder, listed: Iterable[object], request: KernelsRequest) 
     return form.lines(islice(listed, request.limit or None), request.output.format)
 
 
-def _sorted_lines(found: Iterable[ListedKernel], request: KernelsRequest) -> Iterator[str]:
+def _sorted_lines(kernels: Iterable[ListedKernel], request: KernelsRequest) -> Iterator[str]:
     name = request.output.format
-    texts = _sorted_texts(KERNEL, keyed(found, request.sort), name)
+    texts = _sorted_texts(KERNEL, keyed(kernels, request.sort), name)
     if name == Format.CSV:
         yield ",".join(KERNEL.names) + "\n"
     yield from islice(texts, request.limit or None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.backends.measure.bandwidth import (
     WORDS,
     Streamed,
-    Traffic,
+    WordTraffic,
     measure_bandwidth,
 )
 from gpuadvise.advisor.quantity import show_rate
@@ -34,7 +34,7 @@ def bandwidth(word: int | None) -> Subject:
     words = WORDS if word is None else (word,)
     return Subject(
         run=lambda session, quick: measure_bandwidth(session, words, quick=quick),
-        count=lambda quick: len(words) * len(Traffic),
+        count=lambda quick: len(words) * len(WordTraffic),
         label=lambda streamed: f"{streamed.traffic} {streamed.word} B",
         measured=measured_bandwidth,
         kept=True,

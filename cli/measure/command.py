@@ -93,12 +93,12 @@ def _word(subject: str, text: str | None) -> int | None:
     return size
 
 
-def _kept(gpu: Gpu, found: Measured) -> tuple[str, ...]:
-    """Save what *found* says of *gpu* and return a note that says where."""
+def _kept(gpu: Gpu, measured: Measured) -> tuple[str, ...]:
+    """Save what *measured* says of *gpu* and return a note that says where."""
     from gpuadvise.advisor.backends.calibration_file import save, today
     from gpuadvise.advisor.calibration import from_json
 
-    calibration = from_json(dict(found.summary))
+    calibration = from_json(dict(measured.summary))
     if calibration.links is None and not calibration.memory_bandwidth and not calibration.peaks:
         return ("Nothing was saved: the measurement is not complete.",)
     whole = replace(calibration, gpu=gpu.device.name, measured=today())

@@ -11,7 +11,7 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.transfers.codegen import Language, skeleton
 from gpuadvise.advisor.transfers.overlap import MOST_STREAMS, break_even_bytes, overlap
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.calibration import NONE, measured
+from gpuadvise.cli.calibration import NONE, chosen_calibration
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
@@ -91,7 +91,7 @@ def command(
         choice = Choice(device=timeline.device)
     else:
         choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
-    stored = measured(NONE if changes.link_given else calibration, choice)
+    stored = chosen_calibration(NONE if changes.link_given else calibration, choice)
     link = model(choice.device, changes, stored.links)
     traced = None if timeline is None else staged_as_traced(timeline, link)
     if traced is None:

@@ -9,7 +9,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Heading
-from gpuadvise.cli.calibration import measured
+from gpuadvise.cli.calibration import chosen_calibration
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit, fails_under
@@ -76,7 +76,7 @@ def command(
         if (gpu, cc, device, snapshot) == (None, None, None, None):
             gpu = known_name(report.device)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
-    reached = measured(calibration, choice)
+    reached = chosen_calibration(calibration, choice)
     if found := reached.calibration:
         from gpuadvise.advisor.calibration import with_roofs
 

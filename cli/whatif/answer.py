@@ -28,7 +28,7 @@ from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 from gpuadvise.cli.devices import cuda_ordinal, device_block, device_line, live_gpu
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.options import named
-from gpuadvise.cli.whatif.program import CompiledKernel, Program, read_program
+from gpuadvise.cli.whatif.program import CappableProgram, CompiledKernel, read_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -217,7 +217,7 @@ def _device(request: WhatIfRequest) -> Device:
 class _Compiler:
     """Compiles one kernel again and again; several at once."""
 
-    def __init__(self, request: WhatIfRequest, program: Program, device: Device) -> None:
+    def __init__(self, request: WhatIfRequest, program: CappableProgram, device: Device) -> None:
         self._request, self._program, self._device = request, program, device
         self.compiled = 0
         self.notes: list[str] = []

@@ -43,7 +43,7 @@ class CompiledKernel:
     notes: tuple[str, ...] = ()
 
 
-class Program(Protocol):
+class CappableProgram(Protocol):
     """A kernel that can be compiled with a cap on its registers."""
 
     @property
@@ -63,7 +63,7 @@ class Program(Protocol):
         ...
 
 
-def read_program(path: str, kernel: str | None, options: CompilerOptions) -> Program:
+def read_program(path: str, kernel: str | None, options: CompilerOptions) -> CappableProgram:
     """Return the kernel of *path* that *kernel* names; raises BadInput."""
     if path.endswith(SUFFIXES):
         source = read_cuda_source(path, options)

@@ -21,7 +21,7 @@ _QUICK_REPEATS = 7
 _BLOCK = THREADS * WORDS_PER_THREAD
 
 
-class Traffic(StrEnum):
+class WordTraffic(StrEnum):
     """What the kernel does with memory."""
 
     LOAD = "load"
@@ -33,7 +33,7 @@ class Traffic(StrEnum):
 class Streamed:
     """Neighbouring words of *word* bytes: the bytes that moved, and the seconds."""
 
-    traffic: Traffic
+    traffic: WordTraffic
     word: int
     moved: int
     seconds: Sample
@@ -54,10 +54,10 @@ def measure_bandwidth(
         kernels, stream = Kernels(session), session.stream()
         source, target = session.random_device_bytes(size), session.device_bytes(size)
         for word in words:
-            for traffic in Traffic:
+            for traffic in WordTraffic:
                 launch = kernels.launcher(
                     f"{traffic}{word}", size // (_BLOCK * word), stream, target, source, 1, 0
                 )
                 seconds = session.timed(launch, [stream], _QUICK_REPEATS if quick else _REPEATS)
-                ways = 2 if traffic is Traffic.COPY else 1
+                ways = 2 if traffic is WordTraffic.COPY else 1
                 yield Streamed(traffic=traffic, word=word, moved=ways * size, seconds=seconds)

@@ -19,7 +19,7 @@ from gpuadvise.advisor.binaries.text.build_log_line import (
     FunctionProperties,
     LinkedUse,
     Linking,
-    Refused,
+    RefusedKernel,
     Stopped,
     Unbounded,
     Use,
@@ -180,7 +180,7 @@ class _Reader:
                 yield from self._linked(use)
             case Unbounded(name=name):
                 self._unbounded.add(name)
-            case Refused(name=name, why=why):
+            case RefusedKernel(name=name, why=why):
                 self._used.forget(name)
                 self._framed.forget(name)
                 yield self._damage(number, f"{quoted(name)} {why}")

@@ -76,7 +76,7 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RefusedKernel:
     """The compiler cannot make this kernel, and says *why*."""
 
     name: str
@@ -91,7 +91,7 @@ Line = (
     | Linking
     | LinkedUse
     | Unbounded
-    | Refused
+    | RefusedKernel
     | Stopped
 )
 
@@ -142,7 +142,7 @@ def _named(text: str) -> Line | None:
     if "statically" in text and (match := _UNBOUNDED.search(text)):
         return Unbounded(name=match[1])
     if "error" in text and (match := _REFUSED.search(text)):
-        return Refused(name=match[1], why=match[2].rstrip())
+        return RefusedKernel(name=match[1], why=match[2].rstrip())
     stopped = ("error" in text or "fatal" in text) and _STOPPED.search(text)
     return Stopped() if stopped else None
 
