@@ -18,8 +18,11 @@ from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.gpu import Gpu, Identity
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.transfers.links import link_model_from_json
+from gpuadvise.cli.bandwidth import command as bandwidth
 from gpuadvise.cli.devices import cuda_ordinal, live_gpu
 from gpuadvise.cli.measure import command
+from gpuadvise.cli.overlap import command as overlap
+from gpuadvise.cli.roofline import command as roofline
 from gpuadvise.cli.schema import bundled
 
 CHOOSE = "gpuadvise.advisor.backends.choose.choose"
@@ -134,8 +137,8 @@ def test_what_is_saved_is_used_and_said(cli, gpu, monkeypatch, tmp_path) -> None
         assert "Saved for this GPU in " in ran.err
     here = live(0)
     here = here._replace(device=replace(here.device, origin=Origin.LIVE))
-    for module in ("overlap", "bandwidth", "roofline"):
-        monkeypatch.setattr(f"gpuadvise.cli.{module}.command.choose", lambda **given: here)
+    for module in (overlap, bandwidth, roofline):
+        monkeypatch.setattr(module, "choose", lambda **given: here)
     work = ("overlap", "--h2d", "64MiB", "--kernel", "1ms")
     roof = ("roofline", "--flops", "1TFLOP", "--bytes", "1GB", "--dtype", "bf16")
     for line in (work, ("bandwidth",), roof):
