@@ -25,12 +25,13 @@ class Suggestion:
     """Block sizes for one kernel; each is a full answer of the model.
 
     ``helper`` is what ``cudaOccupancyMaxPotentialBlockSize`` returns: the largest block that
-    keeps most threads resident. ``guide`` lists the sizes of the guide's range, a multiple of
-    the warp each, that reach the same occupancy.
+    keeps most threads resident. ``as_full`` lists all sizes that reach the same occupancy, the
+    smallest first and a multiple of the warp each; ``guide`` those in the guide's range.
     """
 
     helper: Occupancy
     guide: tuple[Occupancy, ...]
+    as_full: tuple[Occupancy, ...]
 
 
 def suggest_block(limits: Limits, launch: Launch) -> Suggestion | None:
@@ -41,13 +42,10 @@ def suggest_block(limits: Limits, launch: Launch) -> Suggestion | None:
     helper = helper_block(limits, launch)
     if helper is None:
         return None
-    guide = [
-        result
-        for result in sizes(limits, launch)
-        if _of_the_guide(limits, result.launch.threads)
-        and result.warps_per_sm >= helper.warps_per_sm
-    ]
-    return Suggestion(helper=helper, guide=tuple(reversed(guide)))
+    every_size = [*sizes(limits, launch)][::-1]
+    as_full = tuple(size for size in every_size if size.warps_per_sm >= helper.warps_per_sm)
+    guide = tuple(size for size in as_full if _of_the_guide(limits, size.launch.threads))
+    return Suggestion(helper=helper, guide=guide, as_full=as_full)
 
 
 def helper_block(limits: Limits, launch: Launch) -> Occupancy | None:
@@ -71,14 +69,15 @@ def helper_block(limits: Limits, launch: Launch) -> Occupancy | None:
 def best_block(limits: Limits, launch: Launch) -> int:
     """Return a block size for the kernel of *launch*: the guide's, where one does as well as any.
 
-    Of the guide's the largest, which needs fewest blocks. One warp where no block can start;
-    clusters and grid are not looked at, for no block size mends them.
+    Of the guide's the largest, which needs fewest blocks. Where none of them does, the smallest of
+    the others: several blocks of an SM hide each other's waits. One warp where no block can
+    start; clusters and grid are not looked at, for no block size mends them.
     """
     alone = replace(launch, cluster_dim=(1, 1, 1), grid_dim=None)
     suggestion = suggest_block(limits, alone)
     if suggestion is None:
         return limits.warp_size
-    return (suggestion.guide[-1] if suggestion.guide else suggestion.helper).launch.threads
+    return (suggestion.guide[-1] if suggestion.guide else suggestion.as_full[0]).launch.threads
 
 
 def _of_the_guide(limits: Limits, threads: int) -> bool:

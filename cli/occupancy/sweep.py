@@ -97,7 +97,8 @@ def sweep_axes(texts: Iterable[str]) -> list[SweptAxis]:
         if by is None:
             raise BadInput(
                 f"--sweep: {quoted(what)} cannot be swept.",
-                hint="Use block, regs, smem or barriers; with values as in regs=32:128:8.",
+                hint="It takes block, regs, smem or barriers, one --sweep for each; with values as in "
+                "regs=32:128:8.",
             )
         if by in found:
             raise BadInput(f"--sweep: {what.strip()} is swept twice.")

@@ -266,17 +266,14 @@ def _sizes(case: OccupancyCase) -> Iterator[str]:
     suggestion = case.suggestion
     if not suggestion or case.occupancy.warps_per_sm >= suggestion.helper.warps_per_sm:
         return
-    helper = suggestion.helper
-    reached = f"threads per block instead of {case.occupancy.launch.threads:,}"
-    if suggestion.guide:
-        sizes = [str(found.launch.threads) for found in suggestion.guide]
-        blocks = {found.blocks_per_sm for found in suggestion.guide}
-        gain = plural(blocks.pop(), "block") + ", " if len(blocks) == 1 else ""
-        share = show_share(suggestion.guide[0].occupancy)
-        yield f"{and_list(sizes, 'or')} {reached}: {gain}{share}, the most of any size."
-    else:
-        gain = f"{plural(helper.blocks_per_sm, 'block')}, {show_share(helper.occupancy)}"
-        yield f"{helper.launch.threads:,} {reached}: {gain}, the most of any size."
+    best = suggestion.guide or suggestion.as_full
+    sizes = [f"{size.launch.threads:,}" for size in best]
+    blocks = {size.blocks_per_sm for size in best}
+    gain = plural(blocks.pop(), "block") + ", " if len(blocks) == 1 else ""
+    yield (
+        f"{and_list(sizes, 'or')} threads per block instead of {case.occupancy.launch.threads:,}: "
+        f"{gain}{show_share(best[0].occupancy)}, the most of any size."
+    )
 
 
 COLUMNS = (
@@ -315,8 +312,9 @@ def screen(case: OccupancyCase, check: Mapping[str, Any] | None = None) -> list[
 def _chosen(case: OccupancyCase) -> str:
     """Return which block size was chosen, and which do as well."""
     threads = case.occupancy.launch.threads
-    guide = case.suggestion.guide if case.suggestion else ()
-    others = [str(each.launch.threads) for each in guide if each.launch.threads != threads]
+    suggestion = case.suggestion
+    as_full = (suggestion.guide or suggestion.as_full) if suggestion else ()
+    others = [f"{size.launch.threads:,}" for size in as_full if size.launch.threads != threads]
     also = f"; {and_list(others)} keep as many warps" if len(others) > 1 else ""
     also = f"; {others[0]} keeps as many warps" if len(others) == 1 else also
     return f"Block size chosen, for none was given: {threads:,} threads{also}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.prose import inert
-from gpuadvise.cli.blocks import Block, Line
+from gpuadvise.cli.blocks import Block, Line, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +22,9 @@ def render(findings: Sequence[Mapping[str, Any]], source: str | None) -> str:
 
 
 def annotated(command: str, blocks: Iterable[Block]) -> str:
-    """Return the first line of an answer that has no findings as a notice."""
-    first = next((block.text for block in blocks if isinstance(block, Line)), "")
+    """Return the verdict of an answer that has no findings as a notice: its first full-toned line."""
+    lines = [block for block in blocks if isinstance(block, Line)]
+    first = next((line.text for line in lines if line.tone is not Tone.FAINT), "")
     return annotation("notice", f"gpuadvise {command}", first) if first else ""
 
 

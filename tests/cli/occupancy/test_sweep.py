@@ -214,6 +214,7 @@ def test_no_size_is_listed_twice(cli) -> None:
         (("--sweep", "smem=0:2000000000:1", "--sweep", "block"), "more than 1,000,000 values"),
         (("--sweep", "regs", "--sweep", "smem=0:200K:1", "--sweep", "block"), "more than 100,000,000"),
         (("--sweep", "regs", "--sweep", "grid"), "cannot be swept"),
+        (("--sweep", "regs,block"), "one --sweep for each"),
         (("--sweep", "regs", "--sweep", "smem"), "--block is missing"),
         (("--sweep", "regs", "--sweep", "block", "--show"), "several"),
         (("--sweep", "regs", "--sweep", "block", "--format", "sarif"), "sarif"),

@@ -108,3 +108,18 @@ def test_a_chart_has_a_bar_for_each_size_and_marks_the_launch(cli) -> None:
     )
     assert rows[-2].endswith("impossible")
     assert not any(row.startswith(">") for row in cli(*line).out.splitlines())
+
+
+TIE = ("--regs", "64", "--dynamic-smem", "100K", "--gpu", "h100")
+
+
+def test_block_sizes_that_fill_as_much_are_all_named(cli) -> None:
+    advised = cli("occupancy", *TIE, "--block", "256").out
+    assert "512 or 1,024 threads per block instead of 256: 50 %, the most of any size." in advised
+    chosen = cli("occupancy", *TIE).out
+    assert "512 threads; 1,024 keeps as many warps." in chosen
+
+
+def test_a_workflow_notice_is_the_verdict(cli) -> None:
+    ran = cli("occupancy", *TIE, "--block", "256", "--format", "github")
+    assert ran.out.startswith("::notice title=gpuadvise occupancy::25 %25 occupancy: 2 blocks")
