@@ -134,6 +134,8 @@ def _recorded(path: str, device: str | None) -> Choice:
     from gpuadvise.advisor.backends.user_files import read_snapshot
 
     machine = read_snapshot(path)
+    if not machine.gpus:
+        raise Unavailable(f"--from: {quoted(path)}: {' '.join(dict.fromkeys(machine.problems))}")
     gpu = machine.gpus[0] if device is None else select(machine.gpus, device)
     return Choice(device=gpu.device, gpu=gpu, machine=machine)
 

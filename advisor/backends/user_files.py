@@ -136,6 +136,7 @@ def read_snapshot(path: str) -> Machine:
 
     content = read_small(path, largest=_LARGEST_BYTES, name=f"--from: {quoted(path)}")
     try:
+        content = _utf8(content)
         if content.lstrip()[:5] in (b"<?xml", b"<nvid"):
             from gpuadvise.advisor.backends.nvidia_smi import machine_from_xml
 
@@ -148,3 +149,12 @@ def read_snapshot(path: str) -> Machine:
         ) from None
     except BadInput as error:
         raise BadInput(f"--from: {quoted(path)}: {error.message}", hint=error.hint) from None
+
+
+def _utf8(content: bytes) -> bytes:
+    """Return *content* in UTF-8 without a mark: PowerShell's ``>`` writes UTF-16."""
+    import codecs
+
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16").encode()
+    return content.removeprefix(codecs.BOM_UTF8)

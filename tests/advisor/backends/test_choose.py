@@ -6,7 +6,7 @@ import io
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from gpuadvise.advisor.catalogue import DEFAULT_GPU, find
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.snapshot import device_record
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -123,6 +120,30 @@ def test_a_broken_snapshot_is_bad_input(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "box.json"
     file.write_bytes(content)
     with pytest.raises(BadInput, match="--from: "):
+        choose(from_file=str(file), environ={})
+
+
+H200 = Path(__file__).parent / "recorded" / "nvidia-smi-h200.xml"
+
+
+@pytest.mark.parametrize("device", [None, "0"])
+def test_a_saved_gpu_that_nobody_knows_is_a_sentence(tmp_path: Path, device: str | None) -> None:
+    file = tmp_path / "q.xml"
+    file.write_text(H200.read_text().replace("NVIDIA H200", "Quux 9000"))
+    with pytest.raises(Unavailable, match="Quux 9000 does not tell its compute capability"):
+        choose(from_file=str(file), device=device, environ={})
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_file_that_a_windows_shell_wrote_is_read(tmp_path: Path, encoding: str) -> None:
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    box = json.dumps({"result": device_record(find("l4"))})
+    for text, id in ((H200.read_text(), "h200-sxm"), (box, "l4")):
+        file = tmp_path / "saved"
+        file.write_bytes((mark + text).encode(encoding))
+        assert choose(from_file=str(file), environ={}).device.id == id
+    file.write_bytes(b"\xff\xfe\x00\xd8")
+    with pytest.raises(BadInput, match="is not JSON"):
         choose(from_file=str(file), environ={})
 
 
