@@ -149,10 +149,11 @@ def read_machine(document: Any) -> Machine:
     about = ("driver_version", "cuda_version", "problems", own)
     rest = {name: result[name] for name in about if name in result}
     machine = rebuilt(Machine, rest, _TYPES)
-    return replace(machine, gpus=tuple(map(_as_snapshot, gpus)))
+    return replace(machine, gpus=tuple(map(as_snapshot, gpus)))
 
 
-def _as_snapshot(gpu: Gpu) -> Gpu:
+def as_snapshot(gpu: Gpu) -> Gpu:
+    """Return *gpu* as recorded: what was live when it was saved is not live here."""
     if gpu.device.origin is not Origin.LIVE:
         return gpu
     return replace(gpu, device=replace(gpu.device, origin=Origin.SNAPSHOT))

@@ -43,6 +43,7 @@ def machine_from_xml(content: bytes) -> Machine:
     from xml.etree import ElementTree
 
     from gpuadvise.advisor.backends.merge import merged
+    from gpuadvise.advisor.snapshot import as_snapshot
 
     if b"<!ENTITY" in content:
         raise BadInput("It holds XML entities, which nvidia-smi never writes.")
@@ -54,7 +55,12 @@ def machine_from_xml(content: bytes) -> Machine:
         raise BadInput("It is XML, but not of nvidia-smi.", hint="Save: nvidia-smi -q -x")
     gpus = tuple(_gpu(index, gpu) for index, gpu in enumerate(root.findall("gpu")[:_MOST_GPUS]))
     report = NvmlReport(driver_version=_text(root, "driver_version"), gpus=gpus)
-    return replace(merged(report, None, {}), cuda_version=_text(root, "cuda_version"))
+    machine = merged(report, None, {})
+    return replace(
+        machine,
+        gpus=tuple(map(as_snapshot, machine.gpus)),
+        cuda_version=_text(root, "cuda_version"),
+    )
 
 
 def _gpu(index: int, gpu: Element) -> NvmlGpu:
@@ -76,6 +82,7 @@ def _gpu(index: int, gpu: Element) -> NvmlGpu:
         mig_enabled=_is(gpu, "mig_mode/current_mig", "Enabled"),
         topology=Topology(
             pcie_own_generation=_whole(gpu, f"{_LINK}/pcie_gen/max_device_link_gen"),
+            pcie_own_lanes=now.pcie_lanes_max,
             pcie_slot_generation=_whole(gpu, f"{_LINK}/pcie_gen/max_host_link_gen"),
             reasons={"nvlinks": _ABSENT},
         ),
@@ -125,6 +132,24 @@ def _share(path: str) -> Callable[[Element], float | None]:
 
 def _watts(*paths: str) -> Callable[[Element], float | None]:
     return lambda gpu: _number(gpu, *paths)
+
+
+def _limit(threshold: str, margin: str) -> Callable[[Element], int | None]:
+    """Return a reader of a limit: a temperature, or on newer GPUs a distance from "T.Limit".
+
+    ``gpu_temp_tlimit`` is what is left to it now; *margin* counts from there, negative beyond it.
+    """
+
+    def read(gpu: Element) -> int | None:
+        if (limit := _whole(gpu, f"temperature/{threshold}")) is not None:
+            return limit
+        parts = [_whole(gpu, f"temperature/{n}") for n in ("gpu_temp", "gpu_temp_tlimit", margin)]
+        now, left, beyond = parts
+        if now is None or left is None or beyond is None:
+            return None
+        return now + left - beyond
+
+    return read
 
 
 def _is(gpu: Element, path: str, word: str) -> bool | None:
@@ -249,8 +274,12 @@ _READINGS: dict[str, Callable[[Element], object]] = {
     ),
     "temperature_celsius": _scaled(1, "temperature/gpu_temp"),
     "memory_temperature_celsius": _scaled(1, "temperature/memory_temp"),
-    "temperature_slowdown_celsius": _scaled(1, "temperature/gpu_temp_slow_threshold"),
-    "temperature_shutdown_celsius": _scaled(1, "temperature/gpu_temp_max_threshold"),
+    "temperature_slowdown_celsius": _limit(
+        "gpu_temp_slow_threshold", "gpu_temp_slow_tlimit_threshold"
+    ),
+    "temperature_shutdown_celsius": _limit(
+        "gpu_temp_max_threshold", "gpu_temp_max_tlimit_threshold"
+    ),
     "gpu_utilisation": _share("utilization/gpu_util"),
     "memory_utilisation": _share("utilization/memory_util"),
     "memory_total_bytes": _scaled(_MIB, "fb_memory_usage/total"),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.backends.nvidia_smi import machine_from_xml
+from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.snapshot import read_machine
 from gpuadvise.advisor.telemetry import IDLE_REASON, ProcessKind, Telemetry
@@ -88,6 +89,23 @@ def test_what_is_not_listed_has_a_reason() -> None:
     assert gpu.telemetry.reasons["temperature_shutdown_celsius"]
 
 
+def test_a_limit_is_a_temperature_or_counted_from_the_margin() -> None:
+    def limits(temperature: bytes) -> tuple[int | None, int | None]:
+        old = b"<gpu_temp_max_threshold>N/A</gpu_temp_max_threshold>"
+        now = machine_from_xml(XML.replace(old, temperature)).gpus[0].telemetry
+        assert now is not None
+        return now.temperature_slowdown_celsius, now.temperature_shutdown_celsius
+
+    margin = b"<gpu_temp_tlimit>26 C</gpu_temp_tlimit>"
+    slow = b"<gpu_temp_slow_tlimit_threshold>-2 C</gpu_temp_slow_tlimit_threshold>"
+    assert limits(margin + slow) == (89, None)
+    assert limits(slow) == limits(margin) == (None, None)
+    assert limits(b"<gpu_temp_slow_threshold>90 C</gpu_temp_slow_threshold>" + margin + slow) == (
+        90,
+        None,
+    )
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -139,7 +157,6 @@ MOVING = {
     "power_watts", "temperature_celsius", "memory_temperature_celsius", "gpu_utilisation",
     "memory_utilisation", "memory_used_bytes", "memory_free_bytes", "memory_reserved_bytes",
     "clock_limit_seconds", "sm_clock_hz", "clock_event_reasons", "reasons", "xids",
-    "temperature_slowdown_celsius", "temperature_shutdown_celsius",
 }  # fmt: skip
 
 
@@ -150,6 +167,8 @@ def test_two_gpus_are_what_nvml_said_of_them() -> None:
     for live, listed in zip(ours, theirs, strict=True):
         assert listed.identity.minor == live.identity.minor
         assert listed.topology.pcie_own_generation == live.topology.pcie_own_generation
+        assert listed.topology.pcie_own_lanes == live.topology.pcie_own_lanes == 16
+        assert listed.device.origin is live.device.origin is Origin.SNAPSHOT
         assert listed.device.nvlink_bandwidth is None
         assert listed.telemetry.clock_limit_seconds["power"] == pytest.approx(
             live.telemetry.clock_limit_seconds["power"], abs=1
