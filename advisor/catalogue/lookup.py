@@ -199,10 +199,21 @@ def nearest(name: str) -> str:
         such = f"such as {some}" if len(described) > 4 else some
         return f"It describes {plural(len(described), 'GPU')}, {such}; gpuadvise gpus lists them."
     index = json.loads(text_of("names.json"))
-    near = get_close_matches(key(name[:LONGEST]), index, n=4, cutoff=0.4)
-    ids = list(dict.fromkeys([*described, *(id for each in near for id in index[each])]))
+    wanted = key(name[:LONGEST])
+    near = get_close_matches(wanted, index, n=8, cutoff=0.4)
+    near.sort(key=lambda each: sorted(each) != sorted(wanted))  # swapped letters come first
+    families = get_close_matches(wanted, _architectures(), n=1, cutoff=0.75)
+    names = (id for each in near[:4] for id in index[each])
+    ids = list(dict.fromkeys([*described, *families, *names]))
     listing = "gpuadvise gpus lists them all."
     return f"Nearest: {and_list(ids[:4], 'or')}; {listing}" if ids else listing
+
+
+@cache
+def _architectures() -> tuple[str, ...]:
+    """Return the names of the architectures, which describe GPUs as words do."""
+    known = (each.device.architecture for each in entries())
+    return tuple(sorted({name.lower() for name in known if name}))
 
 
 def search(text: str) -> tuple[CatalogueEntry, ...]:

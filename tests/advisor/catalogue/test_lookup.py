@@ -22,7 +22,7 @@ from gpuadvise.advisor.catalogue import (
 )
 from gpuadvise.advisor.catalogue.entries import names_of
 from gpuadvise.advisor.catalogue.generate import name_index
-from gpuadvise.advisor.catalogue.lookup import search
+from gpuadvise.advisor.catalogue.lookup import nearest, search
 from gpuadvise.advisor.catalogue.names import words
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.errors import BadInput
@@ -129,6 +129,18 @@ def test_an_unknown_name_is_answered_with_the_nearest_ones() -> None:
     with pytest.raises(BadInput) as error:
         find("???")
     assert error.value.hint == "gpuadvise gpus lists them all."
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [("hoper", "hopper"), ("blackwel", "blackwell"), ("rtx4009", "rtx-4090")],
+)
+def test_a_slip_is_answered_with_what_was_meant(text: str, first: str) -> None:
+    assert nearest(text).startswith(f"Nearest: {first}")
+
+
+def test_an_architecture_is_named_only_where_the_word_is_close_to_it() -> None:
+    assert "ampere" not in nearest("rtx4099")
 
 
 def test_a_word_of_the_catalogue_that_is_no_name_is_said_to_describe() -> None:
