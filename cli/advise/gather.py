@@ -156,14 +156,17 @@ class GatheredEvidence:
         if left := evidence.left():
             yield Described(facts=Facts(device=device, observations=left))
 
-    def _in_file(self, path: str) -> Iterator[Described | BadLine]:
-        """Yield what the description or the source file *path* says."""
+    def _in_file(self, path: str, profiled: Device | None = None) -> Iterator[Described | BadLine]:
+        """Yield what the description or the source file *path* says, on the *profiled* GPU if it names none."""
         if path.endswith(SOURCES):
-            yield source_facts(path, self.chosen.device)
+            yield source_facts(path, profiled or self.chosen.device)
             return
         from gpuadvise.advisor.backends.description_file import kernels_in
+        from gpuadvise.advisor.description.devices import from_catalogue
 
-        yield from kernels_in(path, self._device)
+        yield from kernels_in(
+            path, lambda gpu, cc: from_catalogue(gpu, cc) or profiled or self.chosen.device
+        )
 
     @cached_property
     def sorted_files(self) -> tuple[list[str], list[str], list[str]]:
@@ -186,9 +189,11 @@ class GatheredEvidence:
     ) -> Iterator[Described | BadLine]:
         """Yield the profiled kernels, each with what code and descriptions say of it."""
         compiled = {name: kernel for path in codes for name, kernel in _by_name(path)}
+        launches = profiled_launches(profiles)
+        device = self._device_of(launches[0].profile) if launches else None
         beside: dict[str, Described] = {}
         for path in descriptions:
-            for item in self._in_file(path):
+            for item in self._in_file(path, device):
                 name = None if isinstance(item, BadLine) else _name_of(item.facts)
                 if isinstance(item, BadLine) or name is None or name in beside:
                     yield item
@@ -196,7 +201,7 @@ class GatheredEvidence:
                     beside[name] = item
         seen: set[str] = set()
         given = from_flags(self.flags, None).facts if self.flags else Facts()
-        for launch in profiled_launches(profiles):
+        for launch in launches:
             profile = launch.profile
             name = profile.kernel.partition("(")[0].strip()
             code = launch.code or compiled.get(profile.mangled or "") or compiled.get(name)
@@ -246,11 +251,6 @@ class GatheredEvidence:
         )
         self.notes.extend(choice.notes)
         return choice
-
-    def _device(self, gpu: str | None, cc: str | None) -> Device | None:
-        from gpuadvise.advisor.description.devices import from_catalogue
-
-        return from_catalogue(gpu, cc) or self.chosen.device
 
     def _device_named(self, name: str | None) -> Device:
         """Return the device that the options name, else the profiled one, else the default."""

@@ -72,6 +72,15 @@ def test_a_description_beside_a_report_is_joined_by_kernel(name: str, cli, tmp_p
     assert "804 bytes" not in alone["message"]
 
 
+def test_a_description_without_a_gpu_is_about_the_one_of_the_report(cli, tmp_path: Path) -> None:
+    described = tmp_path / "kernel.toml"
+    described.write_text('[[kernel]]\nname = "another"\nregs = 72\nblock = 100\n')
+    ran = cli("advise", RAW, str(described))
+    assert ran.code == 0
+    assert "answered for" not in ran.err
+    assert "answered for" in cli("advise", str(described)).err
+
+
 def test_a_description_of_another_kernel_is_a_kernel_of_its_own(cli, tmp_path: Path) -> None:
     described = tmp_path / "kernel.toml"
     described.write_text('[[kernel]]\nname = "another"\ngpu = "h200"\nregs = 72\nblock = 100\n')
