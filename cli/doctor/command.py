@@ -59,7 +59,12 @@ def command(
         software = _software(with_ids=with_ids) if from_file is None else None
         machine = _machine(from_file, load=load)
         checks = _checked(machine, here=from_file is None)
-        inputs = {"from": from_file, "load": load, "fail_on": fail_on, "with_ids": with_ids}
+        inputs = {
+            "from": _named(from_file, with_ids),
+            "load": load,
+            "fail_on": fail_on,
+            "with_ids": with_ids,
+        }
         return answer(
             machine,
             software,
@@ -85,6 +90,13 @@ def _interval(text: str | None) -> float | None:
             hint=f"Write {_SHORTEST_WATCH}s or more.",
         )
     return seconds
+
+
+def _named(path: str | None, with_ids: bool) -> str | None:
+    """Return how the answer calls the file *path*: by its bare name where it names no paths."""
+    if path is None or with_ids:
+        return path
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _wait(seconds: float) -> None:

@@ -26,11 +26,13 @@ READINGS = {
     "competing-contexts": ("processes",),
     "degraded-link": ("pcie_generation", "pcie_lanes"),
     "ecc-errors": ("ecc_uncorrected", "row_remap_failed"),
-    "hot-device": ("temperature_celsius",),
+    "hot-device": ("temperature_celsius", "temperature_slowdown_celsius"),
     "persistence-mode-off": ("persistence_mode",),
     "restricted-compute-mode": ("compute_mode",),
     "throttled-clocks": ("clock_event_reasons",),
 }
+# These compare their readings, so all must be there; of the others' one is enough.
+_COMPARED = frozenset({"hot-device"})
 # An idle GPU lowers its clocks and its link to save power: these can be judged at work only.
 AT_WORK = frozenset({"degraded-link", "throttled-clocks"})
 _OF_A_GPU = frozenset({"device", "telemetry", "mig", "driver"})
@@ -140,7 +142,7 @@ def _passed(rule: Rule, gpu: Gpu | None, number: int | None) -> DoctorCheck:
     if telemetry is None:
         return DoctorCheck(rule, number, CheckStatus.OK)
     unread = [name for name in READINGS.get(rule.id, ()) if getattr(telemetry, name) is None]
-    if unread and len(unread) == len(READINGS[rule.id]):
+    if unread and (rule.id in _COMPARED or len(unread) == len(READINGS[rule.id])):
         reason = telemetry.reasons.get(unread[0], "NVML does not say")
         return DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason=reason)
     if rule.id in AT_WORK and is_idle(telemetry):

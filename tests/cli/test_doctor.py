@@ -158,3 +158,24 @@ def test_every_reading_that_a_check_names_exists() -> None:
     known = {field.name for field in fields(Telemetry)}
     assert set(evaluate.READINGS) | evaluate.AT_WORK <= {rule.id for rule in RULES}
     assert {name for names in evaluate.READINGS.values() for name in names} <= known
+
+
+@pytest.mark.parametrize("form", [("--format", "json"), ("--report", "json")])
+def test_the_path_of_the_file_is_an_id(form: tuple[str, str], cli, tmp_path: Path) -> None:
+    box = altered(tmp_path, BUSY)
+    assert document(cli("doctor", "--from", box, *form))["input"]["from"] == "box.json"
+    assert document(cli("doctor", "--from", box, "--with-ids", *form))["input"]["from"] == box
+
+
+@pytest.mark.parametrize("unknown", ["temperature_celsius", "temperature_slowdown_celsius"])
+def test_heat_without_its_limit_is_not_judged(cli, tmp_path: Path, unknown: str) -> None:
+    box = altered(tmp_path, BUSY, **{unknown: None}, reasons={unknown: "not supported"})
+    result = document(cli("doctor", "--from", box, "--format", "json"))["result"]
+    check = next(check for check in result["checks"] if check["check"] == "hot-device")
+    assert (check["status"], check["reason"]) == ("not available", "not supported")
+
+
+def test_the_documented_line_is_what_the_recorded_machine_says(cli) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text()
+    for line in cli("doctor", "--from", BUSY).out.splitlines()[:2]:
+        assert line in page
