@@ -202,7 +202,7 @@ def limit_sentence(limiter: Limiter | None) -> str:
             return f"{words[0].upper()}{words[1:]} is {show_share(limiter.share)} busy: {helps}."
         case LatencyBound():
             return (
-                f"Latency: {_wait_words(limiter)}, and no unit is busy "
+                f"Latency: {_wait_words(limiter)}, and no unit is at its roof "
                 f"({unit_words(limiter.unit)} at {show_share(limiter.busy)})."
             )
         case other:

@@ -194,20 +194,23 @@ def _rank(line: RuleLine) -> tuple[bool, bool, bool, int, int, float]:
     return Finding(rule=line.rule, advice=line.outcome).rank()
 
 
+_MEASURE_AGAIN = "and measure again before you turn to the low-priority ones."
+
+
 def order_note(findings: Iterable[Finding]) -> str | None:
     """Return the guide's request to settle high priorities first, where it applies.
 
-    Best Practices Guide, "Recommendations and Best Practices": lower priorities wait until
+    Other findings may stand before them, for they win more of the run: the order is then the
+    one to keep. Best Practices Guide, "Recommendations and Best Practices": lower priorities wait until
     the higher ones have been dealt with.
     """
     ranks = [finding.priority for finding in findings if not finding.rule.process]
     urgent = ranks.count(Priority.HIGH)
     if not urgent or Priority.LOW not in ranks:
         return None
-    return (
-        f"Settle the {plural(urgent, 'high-priority finding')} first, "
-        "and measure again before you turn to the low-priority ones."
-    )
+    if any(rank is not Priority.HIGH for rank in ranks[:urgent]):
+        return f"Take them in this order, {_MEASURE_AGAIN}"
+    return f"Settle the {plural(urgent, 'high-priority finding')} first, {_MEASURE_AGAIN}"
 
 
 def finding_object(finding: Finding) -> dict[str, object]:

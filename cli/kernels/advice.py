@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
@@ -86,7 +86,10 @@ def kernel_facts(
     resident = residency or Residencies(limits=target.limits).of(kernel)
     if resident.occupancy is None:
         return None
-    facts = Facts(kernel=_name(kernel), device=target, launch=resident.occupancy.launch)
+    launch = resident.occupancy.launch
+    if kernel.triton and resident.occupancy.needs_optin:  # Triton sets it before it launches
+        launch = replace(launch, max_dynamic_shared=launch.dynamic_shared)
+    facts = Facts(kernel=_name(kernel), device=target, launch=launch)
     return completed(of_code(facts, kernel))
 
 

@@ -8,7 +8,7 @@ from gpuadvise.advisor.facts.access import best_remedy, coalesced, in_words, pat
 from gpuadvise.advisor.facts.limiter import AtRoof, unit_shares
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.rules.bottleneck import relieved, shared_memory_share
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
@@ -107,7 +107,11 @@ def _profiled(
     efficiency: float, profile: KernelProfile | None, limiter: Limiter | None
 ) -> Advice | None:
     ways = _ways(profile)
-    factor = _moved_beyond_l1(profile, ways, limiter) if ways else 1 / max(efficiency, 1 / 32)
+    factor, how = (
+        _moved_beyond_l1(profile, ways, limiter)
+        if ways
+        else (1 / max(efficiency, 1 / SECTOR), "sectors moved / sectors needed")
+    )
     if factor < 1 / USED:
         return None
     return Advice(
@@ -123,11 +127,7 @@ def _profiled(
             "through shared memory. `gpuadvise access` computes a pattern's cost."
         ),
         evidence=(profiled("sectors needed / sectors moved", efficiency, "share"),),
-        gain=Gain(
-            kind="global memory traffic",
-            upper_bound=factor,
-            how="sectors moved / sectors needed, of the worse direction",
-        ),
+        gain=Gain(kind="global memory traffic", upper_bound=factor, how=how),
         relief=_relief(profile, factor, efficiency) if profile else None,
     )
 
@@ -150,21 +150,30 @@ def _moved_beyond_l1(
     profile: KernelProfile | None,
     ways: list[tuple[str, WarpRequests]],
     limiter: Limiter | None,
-) -> float:
-    """Return sectors moved / needed of the worse direction, behind L1 unless L1 is the limit."""
+) -> tuple[float, str]:
+    """Return bytes moved / needed of the worse direction, and how that was worked out.
+
+    Behind L1, unless L1 is the limit; where DRAM is the limit, what it moved.
+    """
     at_l1 = isinstance(limiter, AtRoof) and limiter.unit in ("l1/shared", "lsu", "memory")
     if isinstance(limiter, AtRoof) and limiter.unit == "dram" and profile is not None:
         needed = (profile.global_sectors_ideal or 0.0) * SECTOR
         if needed and profile.dram_bytes is not None:
-            return max(1.0, profile.dram_bytes / needed)
-    worst = 1.0
+            how = f"DRAM bytes / needed bytes = {show_bytes(profile.dram_bytes)} / {show_bytes(needed)}"
+            return max(1.0, profile.dram_bytes / needed), how
+    worst = 1.0, "no sector is moved in vain"
     for way, asked in ways:
         used = asked.used_bytes or SECTOR
         hit = 0.0 if at_l1 or way == "stores" or profile is None else _hit(profile)
-        factor = SECTOR / used * (1 - hit)
+        factor = SECTOR / used
+        how = f"{way} move {SECTOR} bytes for {show_number(used)} used"
         if used <= SECTOR / 8 and hit < 1 / 2 and not at_l1:
-            factor = SECTOR / used * FAR_APART
-        worst = max(worst, factor)
+            factor *= FAR_APART
+            how += f", times {show_number(FAR_APART)} for lanes far apart in DRAM"
+        elif hit:
+            factor *= 1 - hit
+            how += f", times the {show_share(1 - hit)} that L1 does not hold"
+        worst = max(worst, (factor, how))
     return worst
 
 
