@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import plural
-from gpuadvise.rules.model import Advice, Failed, Missing, Priority
+from gpuadvise.rules.model import Advice, Failed, Kind, Missing, Priority
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -97,7 +97,9 @@ class Finding:
 
     @property
     def whole_run(self) -> bool:
-        """Whether the gain is of the whole run, and not of one kernel."""
+        """Whether it is about the whole run or the machine, and not about one kernel."""
+        if self.rule.kinds == (Kind.NVML,):
+            return True
         return self.advice.gain is not None and self.advice.gain.kind == "run time"
 
     def value(self, share: float) -> float:

@@ -22,6 +22,7 @@ _MOST_COLUMNS = 20_000
 _LARGEST_FIELD = 2**20
 # What a program prints before its profile; nothing honest is longer.
 _LARGEST_PREAMBLE = 2**28
+_HINT = "Give the report itself: ncu --set full -o report ./app makes report.ncu-rep."
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,10 +42,7 @@ def read_launches(lines: Iterable[str], name: str) -> Iterator[LaunchRecord]:
     rows = _rows(lines, name)
     header = next((row for row in rows if _KERNEL in row and "ID" in row), None)
     if header is None:
-        raise BadInput(
-            f"{name}: no CSV of Nsight Compute.",
-            hint="Give the report itself: ncu --set full -o report ./app makes report.ncu-rep.",
-        )
+        raise BadInput(f"{name}: no CSV of Nsight Compute.", hint=_HINT)
     kept = (padded for row in rows if (padded := _record(row, header)))
     yield from _details(header, kept) if _METRIC in header else _raw(header, kept)
 
@@ -64,8 +62,10 @@ def _rows(lines: Iterable[str], name: str) -> Iterator[list[str]]:
         for row in reader:
             if len(row) <= _MOST_COLUMNS:
                 yield row
-    except csv.Error as error:
-        raise BadInput(f"{name}: line {reader.line_num} is no CSV: {error}.") from None
+    except csv.Error:
+        raise BadInput(
+            f"{name}: no report of Nsight Compute: line {reader.line_num} is not CSV.", hint=_HINT
+        ) from None
 
 
 def _begun(lines: Iterable[str]) -> Iterator[str]:

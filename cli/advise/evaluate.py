@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.cli.advise.answer import (
     FINDING_COLUMNS,
     AdviceReports,
@@ -35,7 +36,7 @@ from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.backends.settings_file import Settings
     from gpuadvise.advisor.description.reader import Described
@@ -204,6 +205,18 @@ def _refuse_unheard(call: Call, output: Output) -> None:
         )
 
 
+def _refuse_short_run(reports: Sequence[Report]) -> None:
+    """Raise BadInput where --total-time is less than one of the kernels takes."""
+    for report in reports:
+        total, run = report.total_seconds, report.run_seconds
+        if total and run and total > run:
+            raise BadInput(
+                f"--total-time: the run takes {show_seconds(run)}, but a kernel in it takes "
+                f"{show_seconds(total)}.",
+                hint="Give the time of the whole run from start to end, or leave it out.",
+            )
+
+
 def _whole(
     call: Call, evidence: GatheredEvidence, judge: Judge, limit: Priority | None, output: Output
 ) -> Exit:
@@ -219,6 +232,8 @@ def _whole(
             "The files hold no kernel to advise on.",
             hint="gpuadvise kernels FILE says what is in a binary.",
         )
+    if call.given.get("total_time") is not None:
+        _refuse_short_run(reports)
     check_threshold_reachable(reports, limit)
     advised = AdviceReports(
         rules=judge.rules,

@@ -17,6 +17,7 @@ from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.profiles.launch_facts import profiled_facts
 from gpuadvise.cli.advise.evidence_file import EvidenceKind, evidence_kind, profiled_launches
 from gpuadvise.cli.advise.request import from_flags
+from gpuadvise.cli.devices import other_gpu_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _CUDA = "CUDA_"
+_LOADER_FACTS = ("driver", "environment")  # they decide how the driver loads device code
 CUDA_SOURCES = (".cu", ".cuh")
 SOURCES = (*CUDA_SOURCES, ".py")
 
@@ -215,7 +217,11 @@ class GatheredEvidence:
 
     def _device_of(self, profile: KernelProfile) -> Device:
         named = profile.device or (str(profile.capability) if profile.capability else None)
-        return self._device_named(named)
+        device = self._device_named(named)
+        note = other_gpu_note(profile.device, device)
+        if note and note not in self.notes:
+            self.notes.append(note)
+        return device
 
     def _kernels_of(self, path: str) -> Iterator[Kernel]:
         """Yield the kernels of a binary or a build log."""
@@ -266,13 +272,16 @@ class GatheredEvidence:
     def _surrounded(self, facts: Facts, *, remind: bool) -> Facts:
         """Return *facts* with the state of the live or recorded GPU and of the environment.
 
-        *remind*: include what is asked once per program, not once per kernel.
+        *remind*: include what is said once per program, not once per kernel. Device code alone
+        is judged with the driver and the environment every time.
         """
         found: dict[str, Any] = {}
         if self.device is not None or self.snapshot is not None:
             found |= _state(self.chosen)
         if self.environment:
             found["environment"] = {k: v for k, v in os.environ.items() if k.startswith(_CUDA)}
+        if not remind:
+            found = {k: v for k, v in found.items() if facts.code and k in _LOADER_FACTS}
         if self.reminders and remind:
             found["sanitized"] = False
         missing = {key: value for key, value in found.items() if getattr(facts, key) is None}

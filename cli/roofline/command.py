@@ -10,7 +10,7 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Heading
 from gpuadvise.cli.calibration import chosen_calibration
-from gpuadvise.cli.devices import device_block
+from gpuadvise.cli.devices import device_block, other_gpu_note
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit, fails_under
 from gpuadvise.cli.formats import Format, Output
@@ -76,6 +76,8 @@ def command(
         if (gpu, cc, device, snapshot) == (None, None, None, None):
             gpu = known_name(report.device)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
+    if ncu is not None and (other := other_gpu_note(report.device, choice.device)):
+        notes = (*notes, other)
     reached = chosen_calibration(calibration, choice)
     if found := reached.calibration:
         from gpuadvise.advisor.calibration import with_roofs

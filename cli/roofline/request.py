@@ -108,6 +108,12 @@ def profiled(path: str) -> Profiled:
 
     launches = [profile for profile, _ in read_profiles(path)]
     found = [_workload(launch.kernel, launch.work) for launch in launches if launch.work]
+    if not found and any(launch.float_operations and launch.dram_bytes for launch in launches):
+        raise BadInput(
+            f"--ncu: no launch of {quoted(path)} did floating-point work, so none has a place "
+            "under a roofline.",
+            hint="gpuadvise advise says what limits such kernels.",
+        )
     if not found:
         raise BadInput(
             f"--ncu: {quoted(path)} has no launch with operations, DRAM traffic and a time.",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 USED = 0.8
 NOTABLE_PART = 0.1
+NOTABLE_HITS = 0.005  # of loads: less does not show in a figure of three digits
 # Lanes a sector apart touch more DRAM pages and address translations than neighbouring ones do:
 # at stride 32 an H200 reaches 6.5 % of its rate where the sectors alone would allow 12.5 %.
 FAR_APART = 2.0
@@ -107,10 +108,11 @@ def _profiled(
     efficiency: float, profile: KernelProfile | None, limiter: Limiter | None
 ) -> Advice | None:
     ways = _ways(profile)
+    least = max(efficiency, 1 / SECTOR)
     factor, how = (
         _moved_beyond_l1(profile, ways, limiter)
         if ways
-        else (1 / max(efficiency, 1 / SECTOR), "sectors moved / sectors needed")
+        else (1 / least, f"sectors moved / sectors needed = 1 / {show_number(least)}")
     )
     if factor < 1 / USED:
         return None
@@ -159,8 +161,9 @@ def _moved_beyond_l1(
     if isinstance(limiter, AtRoof) and limiter.unit == "dram" and profile is not None:
         needed = (profile.global_sectors_ideal or 0.0) * SECTOR
         if needed and profile.dram_bytes is not None:
-            how = f"DRAM bytes / needed bytes = {show_bytes(profile.dram_bytes)} / {show_bytes(needed)}"
-            return max(1.0, profile.dram_bytes / needed), how
+            moved = profile.dram_bytes
+            bytes_text = f"{show_bytes(round(moved))} / {show_bytes(round(needed))}"
+            return max(1.0, moved / needed), f"DRAM bytes / needed bytes = {bytes_text}"
     worst = 1.0, "no sector is moved in vain"
     for way, asked in ways:
         used = asked.used_bytes or SECTOR
@@ -172,7 +175,8 @@ def _moved_beyond_l1(
             how += f", times {show_number(FAR_APART)} for lanes far apart in DRAM"
         elif hit:
             factor *= 1 - hit
-            how += f", times the {show_share(1 - hit)} that L1 does not hold"
+            if hit >= NOTABLE_HITS:
+                how += f", times the {show_share(1 - hit)} that L1 does not hold"
         worst = max(worst, (factor, how))
     return worst
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import lzma
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -430,6 +431,8 @@ def test_a_profile_and_flags_add_up(cli) -> None:
     path = str(RECORDED / "hand_raw.csv")
     ran = cli("advise", "--ncu", path, "--gpu", "rtx4090", "--format", "json")
     assert json.loads(ran.out)["device"]["name"] == "NVIDIA GeForce RTX 4090"
+    assert ran.err.count("recorded on NVIDIA H200") == 1
+    assert "recorded on" not in cli("advise", "--ncu", path, "--gpu", "h200").err
     ran = cli("advise", "--ncu", path, "--total-time", "3ms", "--format", "json")
     assert len(json.loads(ran.out)["result"]["kernels"]) == 8
 
@@ -446,7 +449,7 @@ def test_the_help_fits_and_shows_examples(cli) -> None:
     assert "gpuadvise advise --regs 72 --block 100 --grid 96 --gpu h200" in ran.out
 
 
-@pytest.mark.parametrize(("total", "priority", "code"), [("1ms", "high", 1), ("1s", "low", 0)])
+@pytest.mark.parametrize(("total", "priority", "code"), [("2ms", "high", 1), ("1s", "low", 0)])
 def test_a_small_share_of_the_run_makes_a_finding_low(
     total: str, priority: str, code: int, cli
 ) -> None:
@@ -455,6 +458,42 @@ def test_a_small_share_of_the_run_makes_a_finding_low(
     (finding,) = json.loads(ran.out)["findings"]
     assert (finding["priority"], finding["guide_priority"], ran.code) == (priority, "high", code)
     assert ("of the run." in finding["message"]) == (priority == "low")
+
+
+def test_a_run_is_not_shorter_than_its_kernels(cli) -> None:
+    ran = cli("advise", "--ncu", str(RECORDED / "hand_raw.csv"), "--total-time", "1us")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--total-time: the run takes 1 us, but a kernel in it takes" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("page", "moved", "how"),
+    [
+        ("noisy_details", "8 sectors", "11.8x kernel time (DRAM bytes / needed bytes = 755 MiB / 64 MiB)"),
+        ("torch_details", "4.5 sectors", "4.32x kernel time (DRAM bytes / needed bytes = 69.1 MiB / 16 MiB)"),
+    ],
+)  # fmt: skip
+def test_a_bound_says_how_it_was_worked_out(page: str, moved: str, how: str, cli) -> None:
+    report = str(RECORDED / f"{page}.csv")
+    ran = cli("advise", "--ncu", report, "--select", "uncoalesced-access")
+    assert moved in ran.out
+    assert how in ran.out
+
+
+@pytest.mark.parametrize(
+    ("group", "how"),
+    [
+        ("pairs-1", "16x kernel time (loads move 32 bytes for 4 used, times 2 for lanes far apart in DRAM)"),
+        ("pairs-3", "8x kernel time (loads move 32 bytes for 4 used)"),
+        ("textbook", "4x kernel time (sectors moved / sectors needed = 1 / 0.25)"),
+        ("textbook-2", "6.53x kernel time (loads move 32 bytes for 4.55 used, times the 92.8 % that L1 does not hold)"),
+    ],
+)  # fmt: skip
+def test_a_bound_names_the_formula_of_its_case(group: str, how: str, cli, tmp_path: Path) -> None:
+    packed = Path(__file__).parents[1] / "truth" / "recorded" / f"{group}.raw.csv.xz"
+    report = tmp_path / "report.csv"
+    report.write_bytes(lzma.decompress(packed.read_bytes()))
+    assert how in cli("advise", str(report), "--select", "uncoalesced-access", "--all").out
 
 
 def test_kernels_are_ranked_by_the_time_they_can_save(stdin, cli) -> None:

@@ -58,3 +58,14 @@ def test_no_such_device(cli) -> None:
     ran = cli("advise", "--from", str(BOXES / "h200.json"), "--device", "7")
     assert ran.code == 3
     assert ran.out == ""
+
+
+def test_the_state_of_the_machine_is_said_once(cli) -> None:
+    report = str(Path(__file__).parents[1] / "advisor" / "profiles" / "recorded" / "hand_raw.csv")
+    ran = cli(
+        "advise", report, "--from", str(BOXES / "h200-busy.json"),
+        "--total-time", "1s", "--format", "json",
+    )  # fmt: skip
+    findings = json.loads(ran.out)["findings"]
+    # Its kernel takes little of the run, but the machine was busy all along.
+    assert [f["priority"] for f in findings if f["rule"] == "busy-device"] == ["medium"]

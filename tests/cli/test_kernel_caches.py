@@ -135,6 +135,16 @@ def test_other_commands_take_folders(cli, caches: Path) -> None:
     assert "matmul" in cli("advise", str(caches / "triton"), "--all").out
 
 
+def test_triton_sets_the_shared_memory_attribute_itself(cli, caches: Path) -> None:
+    def rules_said(folder: Path) -> set[str]:
+        ran = cli("advise", str(folder), "--format", "json")
+        return {finding["rule"] for finding in json.loads(ran.out)["findings"]}
+
+    ran = cli("kernels", str(caches / "triton"), "--json")
+    assert max(kernel["launched_dynamic_smem"] or 0 for kernel in result(ran)["kernels"]) == 98_304
+    assert "shared-memory-carveout" not in rules_said(caches / "triton")
+
+
 def test_a_folder_without_code_is_refused(cli, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
     for words in (("kernels",), ("kernels", "--format", "csv")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import sys
 from pathlib import Path
 
@@ -267,6 +268,33 @@ def test_another_device_than_the_profiles(cli) -> None:
         "roofline", "--gpu", "b200", "--ncu", str(RECORDED / "torch_raw.csv"), "--format", "json"
     )
     assert json.loads(ran.out)["device"]["catalogue_id"] == "b200"
+    assert (
+        "recorded on NVIDIA H200 SXM 141 GB and is judged by the limits of NVIDIA B200" in ran.err
+    )
+
+
+@pytest.mark.parametrize("options", [(), ("--gpu", "h200")])
+def test_the_profiles_own_device(cli, options: tuple[str, ...]) -> None:
+    ran = cli("roofline", *options, "--ncu", str(RECORDED / "torch_raw.csv"))
+    assert "recorded on" not in ran.err
+
+
+def test_a_profile_of_integer_work(cli, tmp_path: Path) -> None:
+    packed = Path(__file__).parents[1] / "truth" / "recorded" / "cub.raw.csv.xz"
+    report = tmp_path / "cub.csv"
+    report.write_bytes(lzma.decompress(packed.read_bytes()))
+    ran = cli("roofline", "--ncu", str(report))
+    assert ran.code == 2
+    assert "did floating-point work" in ran.err
+    assert "--page raw" not in ran.err
+
+
+def test_a_file_that_is_no_profile(cli, tmp_path: Path) -> None:
+    path = tmp_path / "x.bin"
+    path.write_bytes(b'a,"b\rc\n"x"\rfoo\n')
+    ran = cli("roofline", "--ncu", str(path))
+    assert ran.code == 2
+    assert "no report of Nsight Compute: line 2 is not CSV." in ran.err
 
 
 def test_a_profile_that_counts_nothing(cli, tmp_path: Path) -> None:

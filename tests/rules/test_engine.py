@@ -144,6 +144,19 @@ def test_high_before_low_is_said_only_when_both_are_there() -> None:
     )
 
 
+def test_the_note_keeps_to_the_order_where_high_ones_are_not_first() -> None:
+    rules = [
+        rule("h", advice(), Priority.HIGH),
+        rule("large", advice(9)),
+        rule("l", advice(), Priority.LOW),
+    ]
+    findings = run(rules, KNOWN).findings
+    assert [finding.rule.id for finding in findings] == ["large", "h", "l"]
+    assert order_note(findings) == (
+        "Take them in this order, and measure again before you turn to the low-priority ones."
+    )
+
+
 @pytest.mark.parametrize("conflict", CONFLICTS, ids=lambda c: c.first)
 def test_conflicting_advice_is_one_finding(conflict: object) -> None:
     first, second = rule(conflict.first, advice()), rule(conflict.second, advice())  # type: ignore[attr-defined]
