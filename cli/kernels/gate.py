@@ -103,7 +103,7 @@ class KernelGate:
         for option, (wanted, compared, what) in held.items():
             if wanted and not compared and not failures:
                 why = nothing or f"{what} can be told from these files (PTX has no registers yet)."
-                raise BadInput(f"{option} has nothing to compare: {why[0].lower()}{why[1:]}")
+                raise BadInput(f"{option} has nothing to compare: {_clause(why)}")
         unjudged = [*unlisted, *(path for path, told in self.judged.items() if not told)]
         if self.set and unjudged and not failures:
             names = and_list([quoted_path(path) for path in unjudged[:_NAMED]], "or")
@@ -114,6 +114,12 @@ class KernelGate:
                 hint="Leave out what the gate is not about.",
             )
         return failures
+
+
+def _clause(sentence: str) -> str:
+    """Return *sentence* as it stands after a colon; the names of GPUs keep their capitals."""
+    begins_plainly = sentence.startswith(("No ", "There "))
+    return f"{sentence[0].lower()}{sentence[1:]}" if begins_plainly else sentence
 
 
 def _some(names: list[str]) -> str:

@@ -339,6 +339,12 @@ def test_why_nothing_is_left_names_the_target(cli, files: dict[str, Path]) -> No
     assert "--gpu leaves none of 1 kernel: 8.0 cannot run sm_90." in ran.err
 
 
+def test_names_of_gpus_keep_their_capitals(cli, files: dict[str, Path]) -> None:
+    ran = cli("kernels", str(files["ptx"]), "--gpu", "a100", "--fail-under", "50%")
+    assert ran.code == 2
+    assert "nothing to compare: NVIDIA A100" in ran.err
+
+
 def test_equal_rows_are_folded_and_names_whole(cli, tmp_path: Path) -> None:
     name = "a_name_longer_than_any_line_" * 5
     members = {f"{letter}.so": log(name=name) for letter in "abc"}
