@@ -36,7 +36,7 @@ def answer(
 
     seen = [d for source in read for d in source.linted.diagnostics]
     findings = [_finding(diagnostic) for diagnostic in seen]
-    met = [d for d in seen if limit and LINT_RULES[d.rule].priority.rank <= limit.rank]
+    failed, exit = verdict(seen, limit, notes)
     return Answer(
         command="lint",
         device=None,
@@ -51,16 +51,19 @@ def answer(
             "sarif": lambda: sarif.render(tuple(LINT_RULES.values()), findings, None),
             "github": lambda: github.render(findings, None),
         },
-        failed=[f"{plural(len(met), 'finding')} at --fail-on {limit} or above."] if met else (),
-        exit=_exit(met=bool(met), gate=limit is not None, notes=notes),
+        failed=failed,
+        exit=exit,
     )
 
 
-def _exit(*, met: bool, gate: bool, notes: Sequence[str]) -> Exit:
-    """Return the exit code; the *notes* name files of a folder that could not be read."""
+def verdict(
+    seen: Sequence[Diagnostic], limit: Priority | None, notes: Sequence[str]
+) -> tuple[Sequence[str], Exit]:
+    """Return why the gate at *limit* says no, and the exit code; *notes* name what was not read."""
+    met = [d for d in seen if limit and LINT_RULES[d.rule].priority.rank <= limit.rank]
     if met:
-        return Exit.THRESHOLD
-    return Exit.UNAVAILABLE if gate and notes else Exit.RAN
+        return [f"{plural(len(met), 'finding')} at --fail-on {limit} or above."], Exit.THRESHOLD
+    return (), Exit.UNAVAILABLE if limit and notes else Exit.RAN
 
 
 def _finding(seen: Diagnostic) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import typer
 
 from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import and_list, plural, quoted_path
+from gpuadvise.advisor.prose import and_list, plural, quoted, quoted_path
 from gpuadvise.advisor.source.fixes import mended
 from gpuadvise.advisor.source.observations import CHECKED, OPT_IN, SUFFIXES
 from gpuadvise.cli import completion
@@ -17,14 +17,16 @@ from gpuadvise.cli.advise.judge import threshold
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.lint.answer import LINT_RULES, answer
-from gpuadvise.cli.lint.gather import SourceFile, linted_source, sources
+from gpuadvise.cli.lint.answer import LINT_RULES, answer, verdict
+from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, sources
 from gpuadvise.cli.options import Get, Text, pick
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.backends.settings_file import Settings
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.rules.model import Priority
 
 EXAMPLES = """\
   gpuadvise lint kernel.cu
@@ -72,7 +74,13 @@ def command(
             hint="A check that cannot fail must not look like one that passed.",
         )
     if fix or diff:
-        return _mend(read, rules, write=fix and not diff, notes=notes)
+        if format != Format.TEXT or get:
+            given = f"--format {quoted(format)}" if format != Format.TEXT else "--get"
+            raise BadInput(
+                f"{given} is not for {'--diff' if diff else '--fix'}, which takes --format text alone.",
+                hint="Run lint again without it for the faults that are left.",
+            )
+        return _mend(read, rules, limit, write=fix and not diff, notes=notes)
     inputs = {"files": files, "select": chosen, "ignore": left_out, "fail_on": fail_on}
     return emit(answer(read, inputs, limit, notes), Output(format=format, fields=tuple(get or ())))
 
@@ -99,22 +107,38 @@ def _rules(select: list[str], ignore: list[str], settings: Settings) -> frozense
     return asked
 
 
-def _mend(read: list[SourceFile], rules: frozenset[str], *, write: bool, notes: list[str]) -> Exit:
+def _mend(
+    read: list[SourceFile],
+    rules: frozenset[str],
+    limit: Priority | None,
+    *,
+    write: bool,
+    notes: list[str],
+) -> Exit:
+    """Write the fixes, or show them; the gate judges what is left after them."""
     fixed = 0
+    left: list[Diagnostic] = []
     for source in read:
-        data, count = _mended(source, rules)
+        after, count = _mended(source, rules)
         fixed += count
-        if not count:
-            continue
-        if write and source.path != "<stdin>":
-            _write(source.path, data)
-        else:
-            stream(_difference(source, data))
-    note(*notes, f"{plural(fixed, 'fault')} {'fixed' if write else 'can be fixed'}.")
-    return Exit.RAN
+        left += after.linted.diagnostics
+        if write and source.path == STDIN:
+            stream([_source(after)])
+        elif count and write:
+            _write(source.path, after.data)
+        elif count:
+            stream(_difference(source, after.data))
+    if write and any(source.path == STDIN for source in read):
+        place = ", standard input on standard output"
+    else:
+        place = ""
+    failed, exit = verdict(left, limit, notes)
+    done = f"{plural(fixed, 'fault')} {'fixed' if write else 'can be fixed'}{place}."
+    note(*notes, done, *failed)
+    return exit
 
 
-def _mended(source: SourceFile, rules: frozenset[str]) -> tuple[bytes, int]:
+def _mended(source: SourceFile, rules: frozenset[str]) -> tuple[SourceFile, int]:
     """Return the file after its fixes and how many there were; one fix may uncover another."""
     count = 0
     for _ in range(_MOST_ROUNDS):
@@ -122,8 +146,18 @@ def _mended(source: SourceFile, rules: frozenset[str]) -> tuple[bytes, int]:
         if not result.fixed:
             break
         count += len(result.fixed)
-        source = linted_source(source.path, result.data, rules)
-    return source.data, count
+        source = linted_source(source.path, result.data, rules, python=source.python)
+    return source, count
+
+
+def _source(source: SourceFile) -> str:
+    try:
+        return source.data.decode()
+    except UnicodeDecodeError:
+        raise BadInput(
+            "Standard input is not UTF-8: --fix cannot print it as it was.",
+            hint="Name the file.",
+        ) from None
 
 
 def _write(path: str, data: bytes) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
+import warnings
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -20,6 +22,7 @@ from gpuadvise.advisor.source.text import LARGEST, source_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+STDIN = "<stdin>"
 # Folders that hold no sources of the project itself.
 _SKIPPED = frozenset((".git", ".hg", "__pycache__", "node_modules", ".venv", "venv", "build"))
 
@@ -31,16 +34,12 @@ class SourceFile:
     path: str
     data: bytes
     linted: LintedFile
+    python: bool
 
     def lines(self) -> list[str]:
         """Return the lines of the file as lint counts them, without a byte order mark."""
         text = source_text(self.data.removeprefix(b"\xef\xbb\xbf"), self.path).content
         return text.decode("utf-8", "replace").split("\n")
-
-    @property
-    def python(self) -> bool:
-        """Whether it is Python."""
-        return self.path.endswith(".py")
 
 
 def sources(
@@ -49,19 +48,24 @@ def sources(
     """Yield the files that *files* name, folders searched for SUFFIXES in order of their names.
 
     A file that cannot be read is an error when it was named, and a note when a folder held it.
-    Patterns in *exclude* leave out files of folders; they match paths, folders and file names.
+    Python that cannot be parsed is a note, and a stretch that was not parsed. Patterns in *exclude* leave out files of folders; they match paths, folders and file names.
     """
     for name in files:
         if name == "-":
-            yield linted_source("<stdin>", sys.stdin.buffer.read(LARGEST + 1), select)
+            data = sys.stdin.buffer.read(LARGEST + 1)
+            yield _parsed(STDIN, data, select, notes, python=_is_python(data))
         elif Path(name).is_dir():
             for path in _below(name, exclude):
                 try:
-                    yield linted_source(path, _read(path), select)
+                    yield _parsed(path, _read(path), select, notes, python=path.endswith(".py"))
                 except BadInput as error:
                     notes.append(error.message)
         else:
-            yield linted_source(name, _read(name), select)
+            data, python = _read(name), name.endswith(".py")
+            source = _parsed(name, data, select, notes, python=python)
+            # lint_python leaves a file that names no library of GPUs unparsed: it has no faults.
+            fault = _syntax_error(data) if python and not source.linted.unparsed else None
+            yield _unparsed(name, data, fault, notes) if fault else source
 
 
 def _below(folder: str, exclude: Collection[str]) -> Iterator[str]:
@@ -88,7 +92,71 @@ def _read(path: str) -> bytes:
         raise unreadable(error, quoted_path(path)) from None
 
 
-def linted_source(path: str, data: bytes, select: Collection[str]) -> SourceFile:
+def linted_source(path: str, data: bytes, select: Collection[str], *, python: bool) -> SourceFile:
     """Return what *data*, the content of *path*, shows of the rules *select*."""
-    lint = lint_python if path.endswith(".py") else lint_cuda
-    return SourceFile(path=path, data=data, linted=lint(data, path, select=select))
+    lint = lint_python if python else lint_cuda
+    return SourceFile(path=path, data=data, linted=lint(data, path, select=select), python=python)
+
+
+def _parsed(
+    path: str, data: bytes, select: Collection[str], notes: list[str], *, python: bool
+) -> SourceFile:
+    """Return what *data* shows; Python that cannot be parsed shows nothing, and *notes* say so."""
+    try:
+        return linted_source(path, data, select, python=python)
+    except BadInput:
+        fault = _syntax_error(data) if python else None
+        if fault is None:
+            raise
+        return _unparsed(path, data, fault, notes)
+
+
+def _unparsed(path: str, data: bytes, fault: _SyntaxFault, notes: list[str]) -> SourceFile:
+    """Return the Python file *path* as one stretch that was not parsed, and say why in *notes*."""
+    text = source_text(data.removeprefix(b"\xef\xbb\xbf"), path)
+    place = f", line {fault.line}" if fault.line else ""
+    notes.append(f"{quoted_path(path)}{place}: this is not Python that can be parsed.")
+    whole = text.where(0, len(text.content))
+    linted = LintedFile(file=path, diagnostics=(), unparsed=(whole,))
+    return SourceFile(path=path, data=data, linted=linted, python=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SyntaxFault:
+    """Where Python stopped; None where it does not say."""
+
+    line: int | None
+
+
+def _syntax_error(data: bytes) -> _SyntaxFault | None:
+    """Return where *data* is no Python; None where it is, or where it nests too deeply to tell."""
+    try:
+        _syntax_tree(data)
+    except (SyntaxError, ValueError) as error:
+        return _SyntaxFault(line=getattr(error, "lineno", None))
+    except (RecursionError, MemoryError):
+        return None
+    return None
+
+
+def _is_python(data: bytes) -> bool:
+    """Whether *data*, whose name nobody knows, is Python: it parses, and imports or defines something.
+
+    Lines of includes alone are comments to Python, and so no reason to take them for it.
+    """
+    try:
+        tree = _syntax_tree(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(
+        isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
+        for node in tree.body
+    )
+
+
+def _syntax_tree(data: bytes) -> ast.Module:
+    text = source_text(data.removeprefix(b"\xef\xbb\xbf"), STDIN)
+    with warnings.catch_warnings():
+        # What the compiler thinks of odd escapes in a user's file is not our business.
+        warnings.simplefilter("ignore")
+        return ast.parse(text.content)

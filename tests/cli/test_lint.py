@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING
 
 import pytest
@@ -134,6 +135,118 @@ def test_rules_that_lint_cannot_check_are_refused(kernel: Path, cli) -> None:
 def test_headers_of_a_diff_have_one_slash(kernel: Path, cli) -> None:
     out = cli("lint", str(kernel), "--diff").out
     assert out.startswith(f"--- a{kernel}\n+++ b{kernel}\n")
+
+
+@pytest.mark.parametrize("mode", ["--fix", "--diff"])
+def test_a_gate_judges_what_is_left_after_the_fixes(mode: str, kernel: Path, cli) -> None:
+    ran = cli("lint", "k.cu", mode, "--fail-on", "low")
+    assert ran.code == 1  # the barrier stays
+    assert "1 finding at --fail-on low or above." in ran.err
+    kernel.write_text(KERNEL)
+    mendable = ("--select", "implicit-double", "--fail-on", "low")
+    assert cli("lint", "k.cu", mode, *mendable).code == 0
+    assert cli("lint", "k.cu", mode).code == 0
+
+
+@pytest.mark.parametrize("mode", ["--fix", "--diff"])
+def test_fixes_keep_the_gate_of_the_settings_and_of_unread_files(
+    mode: str, kernel: Path, cli
+) -> None:
+    (kernel.parent / "binary.cu").write_bytes(b"\x7fELF\0")
+    assert cli("lint", ".", mode, "--select", "implicit-double", "--fail-on", "low").code == 3
+    (kernel.parent / "gpuadvise.toml").write_text('fail_on = "low"\n')
+    assert cli("lint", "k.cu", mode).code == 1
+
+
+@pytest.mark.parametrize("mode", ["--fix", "--diff"])
+@pytest.mark.parametrize("form", [["-f", "json"], ["-f", "sarif"], ["--get", "files"]])
+def test_fixes_are_text_alone(mode: str, form: list[str], kernel: Path, cli) -> None:
+    ran = cli("lint", "k.cu", mode, *form)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"is not for {mode}, which takes --format text alone" in ran.err
+    assert kernel.read_text() == KERNEL
+
+
+def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(data)))
+
+
+@pytest.mark.parametrize("rules", ["implicit-double", "divergent-barriers"])
+def test_fixes_of_standard_input_are_printed_whole(
+    rules: str, monkeypatch: pytest.MonkeyPatch, cli
+) -> None:
+    piped(monkeypatch, KERNEL.encode())
+    ran = cli("lint", "-", "--fix", "--select", rules)
+    mended = rules == "implicit-double"
+    assert ran.out == (KERNEL.replace("0.3", "0.3f") if mended else KERNEL)
+    count = "1 fault" if mended else "0 faults"
+    assert ran.err == f"note: {count} fixed, standard input on standard output.\n"
+    piped(monkeypatch, KERNEL.encode() + b"// \xe9\n")
+    ran = cli("lint", "-", "--fix")
+    assert (ran.code, ran.out) == (2, "")
+    assert "not UTF-8" in ran.err
+
+
+BROKEN = "import sys\nprint 'no Python 3'\n"
+
+
+@pytest.mark.parametrize(
+    "data", [BROKEN.encode(), b"import torch\n" + BROKEN.encode(), bytes(range(1, 256)) * 9]
+)
+def test_what_python_cannot_parse_is_said(data: bytes, kernel: Path, cli) -> None:
+    path = kernel.parent / "bad.py"
+    path.write_bytes(data)
+    line = data.count(b"\n", 0, data.find(b"print")) + 1 if b"print" in data else 1
+    ran = cli("lint", "bad.py", "--format", "json")
+    assert ran.code == 0
+    assert f"bad.py', line {line}: this is not Python that can be parsed." in ran.err.replace(
+        '"', "'"
+    )
+    document = json.loads(ran.out)
+    VALID(document)
+    assert [stretch["file"] for stretch in document["result"]["unparsed"]] == ["bad.py"]
+    assert cli("lint", "bad.py", "--fail-on", "low").code == 3
+    assert cli("lint", "bad.py", "k.cu", "--fail-on", "low").code == 1
+    path.write_text("import sys\n")
+    assert cli("lint", "bad.py", "--fail-on", "low").code == 0
+
+
+def test_a_folder_is_asked_only_for_python_that_names_a_library(kernel: Path, cli) -> None:
+    kernel.unlink()
+    bad = kernel.parent / "bad.py"
+    bad.write_text(BROKEN)
+    assert cli("lint", ".", "--fail-on", "low").code == 0
+    bad.write_text(f"import torch\n{BROKEN}")
+    ran = cli("lint", ".", "--fail-on", "low")
+    assert ran.code == 3
+    assert "line 3: this is not Python that can be parsed." in ran.err
+
+
+LOADER = """\
+import torch
+from torch.utils.data import DataLoader
+
+model = torch.nn.Linear(8, 8).cuda()
+for batch in DataLoader(range(64), num_workers=2):
+    model(batch.cuda())
+"""
+
+
+def test_standard_input_is_told_by_its_content(
+    kernel: Path, monkeypatch: pytest.MonkeyPatch, cli
+) -> None:
+    (kernel.parent / "train.py").write_text(LOADER)
+    named = json.loads(cli("lint", "train.py", "--format", "json").out)
+    piped(monkeypatch, LOADER.encode())
+    document = json.loads(cli("lint", "-", "--format", "json").out)
+    rules = [finding["rule"] for finding in document["findings"]]
+    assert rules
+    assert rules == [finding["rule"] for finding in named["findings"]]
+    assert document["result"]["unparsed"] == []
+    for source in (KERNEL, f"#include <cstdio>\n{KERNEL}", f"/*\nimport torch\n*/\n{KERNEL}"):
+        piped(monkeypatch, source.encode())
+        document = json.loads(cli("lint", "-", "--format", "json").out)
+        assert len(document["findings"]) == 2
 
 
 def test_advise_takes_what_the_source_shows(kernel: Path, cli) -> None:
