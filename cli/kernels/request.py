@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -51,12 +52,16 @@ class KernelsRequest:
     def source_targets(self, gpu: Capability | None) -> tuple[Capability, ...]:
         """Return what source files are compiled for; raises BadInput when nobody says."""
         targets = self.targets or ((gpu,) if gpu is not None else ())
-        if not targets:
+        if targets:
+            return targets
+        from gpuadvise.advisor.backends.choose import VARIABLE, choose
+
+        if not os.environ.get(VARIABLE):
             raise BadInput(
                 "A source file is compiled for a target.",
-                hint="Name it: --arch sm_90, or --gpu h100.",
+                hint=f"Name it: --arch sm_90, --gpu h100 or ${VARIABLE}.",
             )
-        return targets
+        return (choose().device.capability,)
 
     def gate(self) -> KernelGate:
         """Return the gate that was asked for; raises BadInput."""

@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.binaries.cubin.code import code_of
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.launch_arguments import launch_arguments
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.prose import and_list, inert, plural
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted_path
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.register_caps import (
     CappedKernel,
@@ -96,9 +97,10 @@ def parse_sizes(option: str, text: str, *, low: int, high: int) -> tuple[int, ..
 
 def answered(request: WhatIfRequest, output: Output) -> Exit:
     """Compile, judge, measure where asked, and print; raises BadInput or Unavailable."""
-    gpu = _gpu_to_measure(request)
     if len(request.files) != 1:
         raise BadInput(f"whatif compiles one file; {len(request.files)} are named.")
+    _refuse_missing(request.files[0])
+    gpu = _gpu_to_measure(request)
     device = gpu.device if gpu is not None else _device(request)
     program = read_program(request.files[0], request.kernel, request.build)
     expression = program.expression
@@ -201,13 +203,23 @@ def _measured(
     return _Measured(times=times, won=fastest(left, [s.median for s in samples]))
 
 
-def _device(request: WhatIfRequest) -> Device:
-    if all(value is None for value in request.device.values()):
-        raise BadInput(
-            "A kernel is compiled for a target.", hint="Name it: --arch sm_90, or --gpu h100."
-        )
-    from gpuadvise.advisor.backends.choose import choose
+def _refuse_missing(path: str) -> None:
+    """Raise BadInput where *path* leads nowhere, before anything else is asked of the user."""
+    try:
+        os.stat(path)
+    except (OSError, ValueError) as error:
+        raise unreadable(error, quoted_path(path)) from None
 
+
+def _device(request: WhatIfRequest) -> Device:
+    from gpuadvise.advisor.backends.choose import VARIABLE, choose
+
+    named_device = any(value is not None for value in request.device.values())
+    if not named_device and not os.environ.get(VARIABLE):
+        raise BadInput(
+            "A kernel is compiled for a target.",
+            hint=f"Name it: --arch sm_90, --gpu h100 or ${VARIABLE}.",
+        )
     given = request.device
     return choose(
         gpu=given["gpu"], cc=given["cc"], device=given["device"], from_file=given["from"]

@@ -32,7 +32,7 @@ def command(
     measure: Annotated[bool, pick("measure")] = False,
     arg: Annotated[list[str] | None, pick("arg")] = None,
     elements: Annotated[
-        Text, pick("elements", "Threads in all: the grid follows the block.")
+        Text, pick("elements", "For --measure: threads in all, over the grid.")
     ] = None,
     arch: Annotated[Text, pick("arch", "Target: sm_90 or 8.6.")] = None,
     gpu: options.Gpu = None,

@@ -195,6 +195,8 @@ def test_the_short_form(source: Path, cli) -> None:
         (["k.cu", "--measure", "--elements", "9", "--arch", "sm_90"], "--arch names no live GPU"),
         (["k.cu", "--arch", "sm_90", "--block", "0"], "--block"),
         (["none.cu", "--arch", "sm_90"], "there is no such file"),
+        (["none.cu"], "there is no such file"),
+        (["none.cu", "--measure"], "there is no such file"),
     ],
 )
 def test_questions_that_cannot_be_answered(args: list[str], words: str, source: Path, cli) -> None:
@@ -278,3 +280,23 @@ def test_measuring_needs_a_gpu_and_says_so(source: Path, cli) -> None:
     )
     assert ran.code in (2, 3)
     assert "live GPU" in ran.err or "takes 2 arguments" in ran.err
+
+
+def test_the_environment_names_the_gpu(source: Path, monkeypatch: pytest.MonkeyPatch, cli) -> None:
+    # A live GPU comes before the variable.
+    monkeypatch.setattr("gpuadvise.advisor.backends.choose.driver_present", lambda: False)
+    monkeypatch.setenv("GPUADVISE_GPU", "l4")
+    ran = cli("whatif", "k.cu", "--kernel", "bounded", "--registers", "32", "--format", "json")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["device"]["compute_capability"] == "8.9"
+    ran = cli("kernels", "k.cu", "--format", "json")
+    assert {k["arch"] for k in json.loads(ran.out)["result"]["kernels"]} == {"sm_89"}
+    monkeypatch.setenv("GPUADVISE_GPU", "nonsense")
+    for command in (("whatif", "k.cu", "--kernel", "bounded"), ("kernels", "k.cu")):
+        ran = cli(*command)
+        assert ran.code == 2
+        assert "$GPUADVISE_GPU" in ran.err
+
+
+def test_help_says_what_elements_are_for(cli) -> None:
+    assert "For --measure: threads in all" in cli("whatif", "--help").out
