@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 NOTICEABLE = 0.05
 # A kernel that costs the whole run less than this more or less is no regression of the run.
 WORTH_SAYING = 0.01
+# Pages of a profiler round the occupancy to a hundredth of a percent; tiers lie 1/64 apart.
+_ROUNDING = 0.001
 
 
 class RunStatus(StrEnum):
@@ -28,8 +30,10 @@ class RunStatus(StrEnum):
 
     WORSE = "worse"  # fewer of its warps fit
     SLOWER = "slower"
+    MORE_CALLS = "more calls"  # and so more time; a call takes no longer
     FASTER = "faster"
     BETTER = "better"  # more of its warps fit, in the same time
+    FEWER_CALLS = "fewer calls"  # and so less time; a call takes no less
     CHANGED = "changed"  # other calls or registers, in the same time
     NEW = "new"
     REMOVED = "removed"
@@ -48,6 +52,7 @@ class RunKernel:
     occupancy: float | None  # theoretical, 0 to 1
     grid: tuple[int, int, int] | None
     block: tuple[int, int, int] | None
+    timed: bool = True  # whether each call has a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +69,11 @@ class RunCopies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One run. A report of a kernel profiler has neither span nor copies."""
+    """One run. A report of a kernel profiler has neither span nor copies.
+
+    The kernels and copies are those of all GPUs; ``span_seconds`` and what follows are of the GPU
+    with the longest span.
+    """
 
     device: Device | None
     kernels: tuple[RunKernel, ...]
@@ -72,16 +81,28 @@ class Run:
     span_seconds: float | None = None
     busy_seconds: float | None = None
     idle_seconds: float | None = None
+    occupied_seconds: float | None = None  # at least one kernel ran
+    copy_seconds: float | None = None  # at least one copy ran
+    gpus: int = 1
+    all_spans_seconds: float | None = None  # the spans of all GPUs together
+    notes: tuple[str, ...] = ()  # what was left out of a file of which only a part was read
 
     @property
     def kernel_seconds(self) -> float:
-        """The time of all kernels, those that ran side by side counted each."""
+        """The time in which a kernel ran; of a profiler's report the time of all kernels."""
+        if self.occupied_seconds is not None:
+            return self.occupied_seconds
         return sum(kernel.seconds for kernel in self.kernels)
 
     @property
     def whole_seconds(self) -> float:
         """The span where it is known, else the time of all kernels."""
         return self.kernel_seconds if self.span_seconds is None else self.span_seconds
+
+    @property
+    def summed_seconds(self) -> float:
+        """What the sums over all GPUs are a part of: all spans, or the time of all kernels."""
+        return self.kernel_seconds if self.all_spans_seconds is None else self.all_spans_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +115,7 @@ class RunChange:
 
 
 def run_of_timelines(timelines: Sequence[Timeline]) -> Run:
-    """Return the run of all GPUs in *timelines*; the span is the longest."""
+    """Return the run of all GPUs in *timelines*; span and its parts are of the longest."""
     longest = max(timelines, key=lambda line: line.span_ns)
     groups: dict[str, list[TracedKernel]] = {}
     for line in timelines:
@@ -107,6 +128,11 @@ def run_of_timelines(timelines: Sequence[Timeline]) -> Run:
         span_seconds=longest.span_seconds,
         busy_seconds=longest.busy_seconds,
         idle_seconds=longest.idle_seconds,
+        occupied_seconds=longest.kernel_seconds,
+        copy_seconds=longest.copy_seconds,
+        gpus=len(timelines),
+        all_spans_seconds=sum(line.span_seconds for line in timelines),
+        notes=tuple(dict.fromkeys(note for line in timelines for note in line.notes)),
     )
 
 
@@ -116,12 +142,22 @@ def _traced(name: str, kernels: list[TracedKernel]) -> RunKernel:
         name=name,
         calls=sum(kernel.calls for kernel in kernels),
         seconds=sum(kernel.seconds for kernel in kernels),
-        median_seconds=first.median_seconds,
+        median_seconds=_median(kernels),
         registers=first.shape.registers,
         occupancy=first.occupancy.occupancy if first.occupancy else None,
         grid=first.shape.grid,
         block=first.shape.block,
     )
+
+
+def _median(kernels: list[TracedKernel]) -> float:
+    """Return the lower median of all calls, each taken as long as the middle one of its shape."""
+    half = (sum(kernel.calls for kernel in kernels) - 1) // 2
+    for kernel in sorted(kernels, key=lambda kernel: kernel.median_ns):
+        half -= kernel.calls
+        if half < 0:
+            return kernel.median_seconds
+    return 0.0
 
 
 def _copies(kinds: Iterable[TracedCopies]) -> tuple[RunCopies, ...]:
@@ -163,6 +199,7 @@ def _profiled(name: str, launches: list[KernelProfile]) -> RunKernel:
         occupancy=first.theoretical_occupancy,
         grid=first.grid,
         block=first.block,
+        timed=all(launch.seconds is not None for launch in launches),
     )
 
 
@@ -170,7 +207,7 @@ def run_changes(old: Run, new: Run) -> Iterator[RunChange]:
     """Yield what became of each kernel, paired by name."""
     before = {kernel.name: kernel for kernel in old.kernels}
     after = {kernel.name: kernel for kernel in new.kernels}
-    whole = max(old.whole_seconds, new.whole_seconds)
+    whole = max(old.summed_seconds, new.summed_seconds)
     for name in dict.fromkeys([*before, *after]):
         pair = before.get(name), after.get(name)
         yield RunChange(old=pair[0], new=pair[1], status=run_status(*pair, whole))
@@ -180,17 +217,32 @@ def run_status(old: RunKernel | None, new: RunKernel | None, whole: float) -> Ru
     """Return what became of a kernel in runs of which the longer took *whole* seconds."""
     if old is None or new is None:
         return RunStatus.NEW if old is None else RunStatus.REMOVED
-    tiers = old.occupancy, new.occupancy
-    if tiers[0] is not None and tiers[1] is not None and tiers[1] < tiers[0]:
+    tier = _more_occupancy(old, new)
+    if tier < -_ROUNDING:
         return RunStatus.WORSE
-    if regressed(old.seconds, new.seconds, whole):
+    # Of as many calls the sum says more than the median: some of them may have changed.
+    before, after = old.seconds, new.seconds
+    if old.calls != new.calls:
+        before, after = old.median_seconds * new.calls, new.median_seconds * new.calls
+    if regressed(before, after, whole):
         return RunStatus.SLOWER
-    if regressed(new.seconds, old.seconds, whole):
+    if new.calls > old.calls and regressed(old.seconds, new.seconds, whole):
+        return RunStatus.MORE_CALLS
+    if regressed(after, before, whole):
         return RunStatus.FASTER
-    if tiers[0] is not None and tiers[1] is not None and tiers[1] > tiers[0]:
+    if tier > _ROUNDING:
         return RunStatus.BETTER
+    if new.calls < old.calls and regressed(new.seconds, old.seconds, whole):
+        return RunStatus.FEWER_CALLS
     same = (old.calls, old.registers) == (new.calls, new.registers)
     return RunStatus.UNCHANGED if same else RunStatus.CHANGED
+
+
+def _more_occupancy(old: RunKernel, new: RunKernel) -> float:
+    """Return by how much the occupancy rose; 0 where either is not known."""
+    if old.occupancy is None or new.occupancy is None:
+        return 0.0
+    return new.occupancy - old.occupancy
 
 
 def regressed(old: float, new: float, whole: float) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,6 +25,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.render.kernel_names import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,13 +38,20 @@ Record = dict[str, Any]
 
 _SHOWN = 40
 _MOST_ANNOTATED = 10  # GitHub shows no more of a kind per step
-_LONGEST_NAME = 72
+_SNIFFED = 1 << 16
+_PAGE = re.compile(rb'^"?ID"?,.{0,4096}Kernel Name', re.MULTILINE)
 _TONES = {
     RunStatus.WORSE: Tone.BAD,
     RunStatus.SLOWER: Tone.BAD,
+    RunStatus.MORE_CALLS: Tone.BAD,
     RunStatus.FASTER: Tone.GOOD,
     RunStatus.BETTER: Tone.GOOD,
     RunStatus.UNCHANGED: Tone.FAINT,
+}
+_REGRESSIONS = {
+    RunStatus.WORSE: "lost occupancy",
+    RunStatus.SLOWER: "became slower",
+    RunStatus.MORE_CALLS: "took longer in more calls",
 }
 
 
@@ -56,14 +67,26 @@ class RunDiff:
     def regression(self) -> bool:
         """Whether the whole takes longer, or a kernel does or lost occupancy."""
         times = self.old.whole_seconds, self.new.whole_seconds
-        bad = (RunStatus.WORSE, RunStatus.SLOWER)
-        return regressed(*times, max(times)) or any(each.status in bad for each in self.changes)
+        longer = self.comparable and regressed(*times, max(times))
+        return longer or any(each.status in _REGRESSIONS for each in self.changes)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the whole times are of the same work: spans, or sums with a kernel in both."""
+        spans = self.old.span_seconds is not None and self.new.span_seconds is not None
+        return spans or self.in_both
+
+    @property
+    def in_both(self) -> bool:
+        """Whether any kernel is in both runs."""
+        names = {kernel.name for kernel in self.old.kernels}
+        return any(kernel.name in names for kernel in self.new.kernels)
 
 
 def are_runs(old: str, new: str) -> bool:
     """Return whether both files are recorded runs; raises BadInput where only one is."""
     kinds = [_kind(path) for path in (old, new)]
-    if kinds[0] == kinds[1]:
+    if kinds[0] == kinds[1] or not {None, "timeline"} & {*kinds}:
         return kinds[0] is not None
     if None in kinds:
         run, other = (old, new) if kinds[0] else (new, old)
@@ -82,11 +105,20 @@ def _kind(path: str) -> str | None:
 
     if is_timeline(path):
         return "timeline"
+    if path == "-":
+        stream = sys.stdin.buffer
+        head = stream.peek(_SNIFFED) if hasattr(stream, "peek") else b""
+        return "page" if _PAGE.search(head) else None
     try:
+        if not os.path.isfile(path):  # of a pipe nothing is taken
+            return None
         with open(path, "rb") as file:
-            return "report" if is_ncu_report(file.read(16)) else None
+            head = file.read(_SNIFFED)
     except (OSError, ValueError):
         return None  # whoever reads it says why it cannot be read
+    if is_ncu_report(head):
+        return "report"
+    return "page" if _PAGE.search(head) else None
 
 
 def answer(
@@ -96,7 +128,10 @@ def answer(
     named = any(new.device.values())
     choice = new.choice() if named else None
     device = choice.device if choice else None
+    mixed = _kind(old.files[0]) != _kind(new.files[0])
     runs = [_run(request, device) for request in (old, new)]
+    if mixed:
+        _refuse_short_names(*runs)
     changes = sorted(run_changes(*runs), key=_moved_time, reverse=True)
     pattern = new.pattern
     kept = tuple(each for each in changes if pattern is None or pattern.search(_name(each)))
@@ -108,6 +143,7 @@ def answer(
     limit = _SHOWN if new.limit is None else new.limit
     shown_device = runs[1].device
     failing = fail_on_regression and diff.regression
+    notes = [*_notes(old.files[0], runs[0]), *_notes(new.files[0], runs[1])]
     if fail_on_regression and not any(each.old and each.new for each in kept):
         where = "--filter leaves no kernel that" if pattern else "no kernel"
         both = "both runs have" if pattern else "is in both runs"
@@ -132,17 +168,46 @@ def answer(
         },
         rows=[_flat(one) for one in listed],
         blocks=lambda: _blocks(summary, diff, listed[: limit or None], len(listed)),
+        notes=notes,
         documents={"github": lambda: _annotations(summary, listed)},
         failed=_failed(diff) if failing else (),
-        exit=Exit.THRESHOLD if failing else Exit.RAN,
+        exit=_exit(failing=failing, in_part=fail_on_regression and bool(notes)),
     )
+
+
+def _refuse_short_names(old: Run, new: Run) -> None:
+    """Raise BadInput where a report and a page do not name the same kernels."""
+    names = [{kernel.name for kernel in run.kernels} for run in (old, new)]
+    if names[0] != names[1]:
+        raise BadInput(
+            "A report and a CSV page of Nsight Compute do not name the same kernels: a page "
+            "shortens names.",
+            hint="Compare two reports or two pages: ncu --import FILE.ncu-rep --csv --page raw.",
+        )
+
+
+def _exit(*, failing: bool, in_part: bool) -> Exit:
+    """Return the exit code; a gate that saw only a part has not passed."""
+    if failing:
+        return Exit.THRESHOLD
+    return Exit.UNAVAILABLE if in_part else Exit.RAN
+
+
+def _notes(path: str, run: Run) -> list[str]:
+    """Return what the file *path* leaves out of the comparison."""
+    notes = [f"{quoted_path(path)}: {note}" for note in run.notes]
+    if untimed := sum(not kernel.timed for kernel in run.kernels):
+        notes.append(
+            f"{quoted_path(path)} has no time for every launch of {plural(untimed, 'kernel')}: "
+            "gpu__time_duration.sum is missing."
+        )
+    return notes
 
 
 def _failed(diff: RunDiff) -> list[str]:
     """Return why ``--fail-on-regression`` says no: kernels, or else the whole run."""
     counts = Counter(change.status for change in diff.changes)
-    reasons = {RunStatus.WORSE: "lost occupancy", RunStatus.SLOWER: "became slower"}
-    said = [f"{plural(counts[s], 'kernel')} {what}" for s, what in reasons.items() if counts[s]]
+    said = [f"{plural(counts[s], 'kernel')} {why}" for s, why in _REGRESSIONS.items() if counts[s]]
     return [f"{and_list(said) or 'The whole run became slower'} (--fail-on-regression)."]
 
 
@@ -152,13 +217,9 @@ def _run(request: KernelsRequest, device: Device | None) -> Run:
         from gpuadvise.cli.timeline.request import timelines_in
 
         return run_of_timelines([each.timeline for each in timelines_in((path,), device)])
-    from gpuadvise.advisor.profiles.metrics import report_profile
-    from gpuadvise.advisor.profiles.ncu_report import ReportedLaunch, read_ncu_report
+    from gpuadvise.advisor.profiles.ncu_file import read_profiles
 
-    with open(path, "rb") as file:
-        entries = read_ncu_report(file, inert(path))
-        launches = (report_profile(each) for each in entries if isinstance(each, ReportedLaunch))
-        return run_of_profiles(launches, device)
+    return run_of_profiles((profile for profile, _ in read_profiles(path)), device)
 
 
 def _name(change: RunChange) -> str:
@@ -203,6 +264,7 @@ def _whole(run: Run) -> Record:
         "busy_seconds": run.busy_seconds,
         "kernel_seconds": run.kernel_seconds,
         "idle_seconds": run.idle_seconds,
+        "copy_seconds": run.copy_seconds,
     }
 
 
@@ -238,7 +300,10 @@ def _flat(record: Record) -> Record:
 def _summary(diff: RunDiff) -> str:
     old, new = diff.old.whole_seconds, diff.new.whole_seconds
     what = "The kernels" if diff.new.span_seconds is None else "The run"
-    lead = f"{what} took {show_seconds(old)} and now {show_seconds(new)}{_factor(old, new)}"
+    factor = _factor(old, new) if diff.comparable else ""
+    lead = f"{what} took {show_seconds(old)} and now {show_seconds(new)}{factor}"
+    if not diff.in_both:
+        lead += "; no kernel is in both"
     counts = Counter(change.status for change in diff.changes)
     parts = [f"{counts[status]:,} {status}" for status in RunStatus if counts[status]]
     total = plural(len(diff.changes), "kernel")
@@ -256,12 +321,21 @@ def _blocks(summary: str, diff: RunDiff, shown: Sequence[Record], count: int) ->
     if diff.old.span_seconds is not None and diff.new.span_seconds is not None:
         found.append(_whole_table(diff))
     if shown:
-        found += [Heading("Kernels, the largest change first"), _kernel_table(shown)]
+        title = f"Kernels{_of_all_gpus(diff)}, the largest change first"
+        found += [Heading(title), _kernel_table(shown)]
     if count > len(shown):
         found.append(Line(f"and {count - len(shown):,} more (--limit 0 shows all)"))
     if copies := _copy_records(diff):
-        found += [Heading("Copies"), _copy_table(copies)]
+        found += [Heading(f"Copies{_of_all_gpus(diff)}"), _copy_table(copies)]
     return found
+
+
+def _of_all_gpus(diff: RunDiff) -> str:
+    """Return of how many GPUs the sums are; nothing for one in each run."""
+    old, new = diff.old.gpus, diff.new.gpus
+    if old == new:
+        return f" of all {new} GPUs" if new > 1 else ""
+    return f" of all GPUs ({old} → {new})"
 
 
 def _whole_table(diff: RunDiff) -> Table:
@@ -271,13 +345,14 @@ def _whole_table(diff: RunDiff) -> Table:
         cells = (Cell(show_seconds(old)), Cell(show_seconds(new)), Cell(_change(old, new)))
         rows.append((Cell(title), *cells))
     columns = (Column("old", right=True), Column("new", right=True), Column("change", right=True))
-    return Table((Column("time"), *columns), tuple(rows))
+    several = max(diff.old.gpus, diff.new.gpus) > 1
+    return Table((Column("longest GPU" if several else "time"), *columns), tuple(rows))
 
 
 _PARTS: tuple[tuple[str, Callable[[Run], float]], ...] = (
     ("span", lambda run: run.span_seconds or 0.0),
     ("kernels", lambda run: run.kernel_seconds),
-    ("copies", lambda run: sum(copies.seconds for copies in run.copies)),
+    ("copies", lambda run: run.copy_seconds or 0.0),
     ("idle", lambda run: run.idle_seconds or 0.0),
 )
 
@@ -292,7 +367,7 @@ def _change(old: float, new: float) -> str:
 def _kernel_table(records: Sequence[Record]) -> Table:
     columns = (
         Column("status"),
-        Column("time", right=True),
+        Column("total time", right=True),
         Column("change", right=True),
         Column("calls", right=True),
         Column("median", right=True),
@@ -300,14 +375,14 @@ def _kernel_table(records: Sequence[Record]) -> Table:
         Column("regs", right=True),
         Column("kernel", below=True),
     )
-    return Table(columns, tuple(map(_kernel_row, records)))
+    names = shown([record["name"] for record in records])
+    return Table(columns, tuple(map(_kernel_row, records, names)))
 
 
-def _kernel_row(record: Record) -> tuple[Cell, ...]:
+def _kernel_row(record: Record, name: str) -> tuple[Cell, ...]:
     status = RunStatus(record["status"])
     old, new = ((record[side] or {}).get("seconds", 0.0) for side in ("old", "new"))
     both = record["old"] and record["new"]
-    name = record["name"]
     return (
         Cell(status, _TONES.get(status, Tone.PLAIN)),
         Cell(_moved(record, "seconds", show_seconds)),
@@ -316,7 +391,7 @@ def _kernel_row(record: Record) -> tuple[Cell, ...]:
         Cell(_moved(record, "median_seconds", show_seconds)),
         Cell(_moved(record, "occupancy", show_share)),
         Cell(_moved(record, "registers", "{:,}".format)),
-        Cell(name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"),
+        Cell(name),
     )
 
 
@@ -335,7 +410,7 @@ def _copy_table(records: Sequence[Record]) -> Table:
         Column("memory"),
         Column("copies", right=True),
         Column("bytes", right=True),
-        Column("time", right=True),
+        Column("total time", right=True),
     )
     rows = tuple(
         (
@@ -350,14 +425,21 @@ def _copy_table(records: Sequence[Record]) -> Table:
     return Table(columns, rows)
 
 
+_ANNOTATED = {
+    RunStatus.WORSE: "Occupancy dropped",
+    RunStatus.SLOWER: "Slower",
+    RunStatus.MORE_CALLS: "More calls",
+}
+
+
 def _annotations(summary: str, records: Sequence[Record]) -> str:
     """Return *summary* as a notice for GitHub, slower kernels and lost occupancy as errors."""
     lines = [f"::notice title=gpuadvise diff::{_escaped(summary)}"]
-    bad = [one for one in records if one["status"] in (RunStatus.WORSE, RunStatus.SLOWER)]
+    bad = [one for one in records if one["status"] in _REGRESSIONS]
     for record in bad[:_MOST_ANNOTATED]:
-        title = "Occupancy dropped" if record["status"] == RunStatus.WORSE else "Slower"
+        title = _ANNOTATED[record["status"]]
         text = (
-            f"{record['name'][:_LONGEST_NAME]}: time {_moved(record, 'seconds', show_seconds)}, "
+            f"{record['name']}: time {_moved(record, 'seconds', show_seconds)}, "
             f"occupancy {_moved(record, 'occupancy', show_share)}"
         )
         lines.append(f"::error title={title}::{_escaped(text)}")

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import lzma
 import subprocess
 import sys
 from pathlib import Path
@@ -253,13 +254,95 @@ def test_two_runs_are_compared(cli, trace: str, tmp_path: Path) -> None:
     assert found["regression"]
     assert {one["name"]: one["status"] for one in found["kernels"]} == {
         "new": "new",
-        "add": "slower",
+        "add": "more calls",
     }
     assert found["whole"]["new"]["span_seconds"] == pytest.approx(9900e-6)
     assert "2.51x as long" in cli("diff", trace, str(slow)).out
-    assert "::error title=Slower::" in cli("diff", trace, str(slow), "--format", "github").out
+    assert "::error title=More calls::" in cli("diff", trace, str(slow), "--format", "github").out
     back = cli("diff", str(slow), trace, "--fail-on-regression")
     assert (back.code, "2.51x as fast" in back.out) == (0, True)
+
+
+def compared(cli, old: Path, new: Path, *args: str) -> tuple[int, dict[str, Any]]:
+    """Return the exit code and the result of ``diff``."""
+    ran = cli("diff", str(old), str(new), "--format", "json", "--all", *args)
+    answer = json.loads(ran.out)
+    VALID["diff"](answer)
+    return ran.code, answer["result"]
+
+
+def statuses(result: dict[str, Any]) -> dict[str, str]:
+    return {kernel["name"]: kernel["status"] for kernel in result["kernels"]}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status", "code"),
+    [
+        ([100] * 4, [100] * 2, "fewer calls", 0),
+        ([100] * 2, [100] * 4, "more calls", 1),
+        ([100] * 4, [300] * 2, "slower", 1),  # each call is, though there are fewer
+        ([300] * 2, [100] * 4, "faster", 0),
+        ([100, 100, 100, 100], [100, 100, 100, 900], "slower", 1),  # the median is the same
+        ([100] * 4, [100] * 4, "unchanged", 0),
+    ],
+)
+def test_calls_and_the_time_of_a_call_are_told_apart(
+    cli, tmp_path: Path, old: list[int], new: list[int], status: str, code: int
+) -> None:
+    paths = tmp_path / "old.json", tmp_path / "new.json"
+    for path, times in zip(paths, (old, new), strict=True):
+        end = traces.kernel(9000, 1, name="end")  # so that the span is the same
+        events = [traces.kernel(at * 1000, time) for at, time in enumerate(times)]
+        path.write_text(traces.kineto([*events, end]))
+    ran, result = compared(cli, *paths, "--fail-on-regression")
+    assert (ran, statuses(result)["add"]) == (code, status)
+
+
+def test_part_of_a_run_passes_no_gate(cli, trace: str, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.json"
+    text = Path(trace).read_text()
+    cut.write_text(text[: text.rindex("{")])
+    ran = cli("diff", trace, str(cut), "--fail-on-regression")
+    assert (ran.code, "The file ends early" in ran.err, "cut.json" in ran.err) == (3, True, True)
+    assert cli("diff", trace, str(cut)).code == 0
+    slow = tmp_path / "slow.json"
+    slow.write_text(traces.kineto([*EVENTS, traces.kernel(9000, 900)]))
+    assert cli("diff", str(cut), str(slow), "--fail-on-regression").code == 1
+
+
+def test_totals_are_those_of_timeline(cli, tmp_path: Path) -> None:
+    path = tmp_path / "side-by-side.json"
+    both = [traces.kernel(0, 100), traces.kernel(50, 100, name="other")]
+    path.write_text(traces.kineto(both))
+    whole = compared(cli, path, path)[1]["whole"]["new"]
+    timeline = result(cli, str(path))
+    assert whole["kernel_seconds"] == timeline["kernel_seconds"] == pytest.approx(150e-6)
+    assert whole["copy_seconds"] == timeline["copy_seconds"] == 0
+
+
+def test_sums_over_ranks_are_held_against_all_spans(cli, tmp_path: Path) -> None:
+    for name, time in (("old", 1000), ("new", 1020)):
+        (tmp_path / name).mkdir()
+        for rank in range(4):
+            events = [traces.kernel(0, time), traces.kernel(9000, 1000, name="end")]
+            (tmp_path / name / f"{rank}.json").write_text(traces.kineto(events))
+    found = compared(cli, tmp_path / "old", tmp_path / "new")[1]
+    assert found["whole"]["new"]["kernel_seconds"] == pytest.approx(2020e-6)
+    assert statuses(found) == {"add": "unchanged", "end": "unchanged"}
+    out = cli("diff", str(tmp_path / "old"), str(tmp_path / "new"), "--all").out
+    assert "Kernels of all 4 GPUs, the largest change first" in out
+    assert "longest GPU" in out
+    alone = cli("diff", str(tmp_path / "old"), str(tmp_path / "new" / "0.json"), "--all").out
+    assert "Kernels of all GPUs (4 → 1)" in alone
+
+
+def test_names_of_kernels_are_whole(cli, tmp_path: Path) -> None:
+    paths = tmp_path / "old.json", tmp_path / "new.json"
+    name = "k" * 100 + "_end"
+    for path, time in zip(paths, (100, 300), strict=True):
+        path.write_text(traces.kineto([traces.kernel(0, time, name=name)]))
+    assert name in cli("diff", *map(str, paths), "--format", "markdown").out.replace("\\_", "_")
+    assert name in cli("diff", *map(str, paths)).out
 
 
 def test_a_run_beside_itself_has_not_changed(cli, trace: str) -> None:
@@ -330,6 +413,69 @@ def test_two_kernel_reports_are_compared(cli, tmp_path: Path, trace: str) -> Non
     out = cli("diff", str(old), str(new)).out
     assert out.startswith("The kernels took 6 ms and now 10 ms, 1.67x as long")
     assert "cannot be compared" in cli("diff", str(old), trace).err
+
+
+def test_reports_without_a_common_kernel_are_no_speedup(cli, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.ncu-rep", tmp_path / "new.ncu-rep"
+    for path, kernel, time in ((old, "first", 3e6), (new, "second", 1e6)):
+        file = ReportFile()
+        file.launch({"gpu__time_duration.sum": time}, kernel=(kernel, kernel, kernel))
+        path.write_bytes(file.bytes)
+    ran = cli("diff", str(old), str(new))
+    assert "; no kernel is in both; of 2 kernels 1 new and 1 removed." in ran.out
+    assert "as fast" not in ran.out
+    assert cli("diff", str(old), str(new), "--fail-on-regression").code == 2
+
+
+TRUTH = Path(__file__).parents[1] / "truth" / "recorded"
+
+
+def unpacked(folder: Path, name: str) -> Path:
+    path = folder / name
+    path.write_bytes(lzma.decompress((TRUTH / f"{name}.xz").read_bytes()))
+    return path
+
+
+def slowed(page: Path, factor: float) -> Path:
+    """Write the raw page *page* with times *factor* times as long beside it."""
+    with page.open(newline="") as file:
+        rows = list(csv.reader(file))
+    column = rows[0].index("gpu__time_duration.sum")
+    for row in rows[2:]:
+        row[column] = str(float(row[column]) * factor)
+    path = page.with_name("slow.csv")
+    with path.open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
+    return path
+
+
+def test_pages_of_a_profiler_are_runs_with_times(cli, tmp_path: Path) -> None:
+    raw = unpacked(tmp_path, "textbook.raw.csv")
+    slow = slowed(raw, 10)
+    code, found = compared(cli, raw, slow, "--fail-on-regression")
+    assert (code, found["counts"]["slower"]) == (1, 14)
+    assert found["counts"]["unchanged"] == 4  # together less than 1 % of the whole, each
+    for other in (unpacked(tmp_path, f"textbook.{end}") for end in ("details.csv", "ncu-rep")):
+        code, found = compared(cli, other, raw, "--fail-on-regression")
+        assert (code, found["counts"]["unchanged"]) == (0, 18), other
+        assert compared(cli, other, slow, "--fail-on-regression")[0] == 1
+
+
+def test_a_page_with_shortened_names_is_not_held_against_a_report(cli, tmp_path: Path) -> None:
+    paths = [str(unpacked(tmp_path, f"cub.{end}")) for end in ("ncu-rep", "raw.csv")]
+    ran = cli("diff", *paths)
+    assert (ran.code, "a page shortens names" in ran.err) == (2, True)
+
+
+def test_a_gate_without_times_has_not_passed(cli, tmp_path: Path) -> None:
+    page = tmp_path / "page.csv"
+    page.write_text(
+        '"ID","Kernel Name","Block Size","Grid Size","CC","launch__registers_per_thread"\n'
+        '"","","","","","register/thread"\n"0","add","(32, 1, 1)","(1, 1, 1)","9.0","32"\n'
+    )
+    ran = cli("diff", str(page), str(page), "--fail-on-regression")
+    assert (ran.code, "has no time for every launch of 1 kernel" in ran.err) == (3, True)
+    assert cli("diff", str(page), str(page)).code == 0
 
 
 def test_files_of_a_folder_keep_their_names(cli, tmp_path: Path) -> None:
