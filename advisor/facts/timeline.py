@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpuadvise.advisor.transfers.links import LAUNCH_COST
+
 # Nothing smaller than this share of the traced span is worth a finding.
 WORTH_SAYING = 0.02
 # Waits per launch from which the host never gets ahead of the GPU: one after eight launches is
 # one per operator of a model, and fewer let a queue build up.
 _LAUNCHES_PER_WAIT = 8
 _FEWEST_WAITS = 20
+# Launches hold a run up where the GPU is busy for less than this share of the span, and idle
+# between launches for at least that one, with kernels that are over before the host has queued
+# the next two.
+LAUNCH_BOUND_BUSY = 0.5
+LAUNCH_BOUND_IDLE = 0.2
+SHORT_KERNEL = 3 * LAUNCH_COST
+_FEWEST_KERNELS = 20
+# Of the span: from here on the host's own work holds a run up.
+HOST_BOUND_IDLE = 0.1
 _HALF_PRECISION = frozenset({"half", "bfloat16", "c10::half", "c10::bfloat16", "fp16", "bf16"})
 _SINGLE_PRECISION = frozenset({"float", "fp32"})
 
@@ -89,6 +100,35 @@ class TracedRun:
         often = self.waits * _LAUNCHES_PER_WAIT >= max(self.launches, self.kernels)
         return self.waits >= _FEWEST_WAITS and self.kernels > 0 and often
 
+    @property
+    def launch_bound(self) -> bool:
+        """Whether launches, rather than what they do, take the time."""
+        by_launch = self.kernels >= _FEWEST_KERNELS and self.launches >= self.kernels / 2
+        short = self.median_kernel_seconds < SHORT_KERNEL
+        idle = self.share(self.launch_idle_seconds) >= LAUNCH_BOUND_IDLE
+        starved = by_launch and short and idle
+        return (
+            starved and self.share(self.busy_seconds) < LAUNCH_BOUND_BUSY and not self.waits_often
+        )
+
+    @property
+    def host_bound(self) -> bool:
+        """Whether the host's own work, in long gaps, leaves the GPU idle."""
+        long = self.share(self.host_idle_seconds) >= HOST_BOUND_IDLE and self.host_gaps > 0
+        return long and self.kernels > 0 and not self.waits_often
+
+    @property
+    def lost_to_waits(self) -> float:
+        """The seconds that waits cost at most.
+
+        Where no call that waits was recorded, only the values show them: the host's work after
+        each then holds the wait.
+        """
+        lost = self.wait_idle_seconds + self.values_read_seconds + self.copy_idle_seconds
+        if self.values_read and not self.wait_idle_seconds:
+            lost += self.host_idle_seconds + self.launch_idle_seconds
+        return lost
+
     def share(self, seconds: float) -> float:
         """Return the share (0 to 1) of the span that *seconds* are."""
         return min(1.0, max(0.0, seconds / self.span_seconds)) if self.span_seconds > 0 else 0.0
@@ -103,3 +143,10 @@ class TracedRun:
         cost = min(self.launches * self.launch_overhead_seconds, saved)
         left = self.span_seconds - saved
         return (self.span_seconds - cost) / left if left > 0 else None
+
+    @property
+    def bound_without_host_gaps(self) -> float | None:
+        """The speed-up if the long gaps went; a loop has one more than lie between its kernels."""
+        gap = self.host_idle_seconds / self.host_gaps if self.host_gaps else 0.0
+        left = max(self.span_seconds - self.host_idle_seconds, self.busy_seconds)
+        return (self.span_seconds + gap) / left if left > 0 else None

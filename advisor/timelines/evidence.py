@@ -17,7 +17,7 @@ from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.gaps import GapCause
-from gpuadvise.advisor.timelines.staging import traced_staging
+from gpuadvise.advisor.timelines.staging import STAGED, traced_staging
 from gpuadvise.advisor.timelines.what_if import least_ns, repeated_allocation_ns
 from gpuadvise.advisor.transfers.copies import Direction, latency_share
 from gpuadvise.advisor.transfers.links import default_link_model
@@ -152,7 +152,7 @@ def _long_host_gaps(timeline: Timeline) -> tuple[int, int]:
 
     None are counted where the host touches managed memory: each page that it takes back makes one.
     """
-    if any(_is_managed(copies) and copies.kind.path is CopyPath.D2H for copies in timeline.copies):
+    if any(copies.managed and copies.kind.path is CopyPath.D2H for copies in timeline.copies):
         return 0, 0
     causes = (GapCause.HOST_WORK, GapCause.OTHER_CALL)
     long = [
@@ -176,13 +176,9 @@ def _median_kernel_ns(timeline: Timeline) -> int:
 
 def _copies_share(timeline: Timeline) -> float:
     """Return the share of copies among all that was queued."""
-    copies = sum(copies.calls for copies in timeline.copies if not _is_managed(copies))
+    copies = sum(copies.calls for copies in timeline.copies if not copies.managed)
     total = copies + timeline.launches.kernels
     return copies / total if total else 0.0
-
-
-def _is_managed(copies: TracedCopies) -> bool:
-    return MemoryKind.MANAGED in (copies.kind.source, copies.kind.target)
 
 
 def _is_value(copies: TracedCopies) -> bool:
@@ -192,9 +188,7 @@ def _is_value(copies: TracedCopies) -> bool:
 def _migration_ns(timeline: Timeline, link: LinkModel) -> int:
     """Return what kernels and migrations to the GPU took beyond the time on the link."""
     inward = [
-        copies
-        for copies in timeline.copies
-        if _is_managed(copies) and copies.kind.path is CopyPath.H2D
+        copies for copies in timeline.copies if copies.managed and copies.kind.path is CopyPath.H2D
     ]
     if not inward:
         return 0
@@ -239,7 +233,7 @@ def _transfers(timeline: Timeline, run: TracedRun) -> tuple[Transfer, ...]:
     count = sum(copies.calls for copies in timeline.copies) or 1
     for copies in timeline.copies:
         direction = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}.get(copies.kind.path)
-        if direction is None or _is_managed(copies) or not copies.bytes:
+        if direction is None or copies.managed or not copies.bytes:
             continue
         if _is_value(copies) and run.waits_often:
             continue  # the wait is what costs
@@ -273,7 +267,7 @@ def _exposed_seconds(timeline: Timeline, link: LinkModel) -> float:
         sum(
             least_ns(copies, link) or 0
             for copies in timeline.copies
-            if copies.kind.path is path and not _is_managed(copies)
+            if copies.kind.path is path and not copies.managed
         )
         for path in (CopyPath.H2D, CopyPath.D2H)
     ]
@@ -287,11 +281,11 @@ def _pipeline(timeline: Timeline, link: LinkModel) -> Pipeline | None:
         return None
     work, model = staging.work, staging.link
     large = max(work.h2d_bytes, work.d2h_bytes)
-    if latency_share(large, link) > 0.5 or any(map(_is_managed, timeline.copies)):
+    if latency_share(large, link) > 0.5 or any(copies.managed for copies in timeline.copies):
         return None
     if staging.copy_seconds < WORTH_SAYING * timeline.span_seconds:
         return None
-    staged = staging.achieved >= 0.5
+    staged = staging.achieved >= STAGED
     return Pipeline(
         kernel_seconds=work.kernel_seconds,
         to_device_seconds=work.h2d_bytes / model.h2d_rate,
@@ -316,9 +310,7 @@ def _allocations(timeline: Timeline) -> Allocations | None:
 
 def _managed(timeline: Timeline) -> Managed | None:
     inward = [
-        copies
-        for copies in timeline.copies
-        if _is_managed(copies) and copies.kind.path is CopyPath.H2D
+        copies for copies in timeline.copies if copies.managed and copies.kind.path is CopyPath.H2D
     ]
     if not inward:
         return None

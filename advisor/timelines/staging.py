@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.activities import CopyPath
+from gpuadvise.advisor.transfers.overlap import WORTHWHILE
 from gpuadvise.advisor.transfers.pipeline import StagedWork
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
 
 _NS = 1e9
+# Of what could overlap: from here on a run is staged already.
+STAGED = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +46,16 @@ class TracedStaging:
         most = min(self.kernel_seconds, self.copy_seconds)
         return min(1.0, self.overlapped_seconds / most) if most else 0.0
 
+    def wins_with(self, pass_seconds: float) -> bool:
+        """Return whether passes of *pass_seconds* save 5 % of what was traced, or more."""
+        return pass_seconds * self.passes < (1 - WORTHWHILE) * self.traced_seconds
+
 
 def traced_staging(timeline: Timeline, link: LinkModel) -> TracedStaging | None:
-    """Return the staging of *timeline* over *link*; None without kernels or without copies."""
+    """Return the staging of *timeline* over *link*; None without kernels or without copies.
+
+    Migrations of managed memory are none: no call of the program could be staged.
+    """
     ways = {path: _of(timeline, path) for path in (CopyPath.H2D, CopyPath.D2H)}
     crossing = [copies for way in ways.values() for copies in way]
     if not timeline.kernel_ns or not any(copies.bytes for copies in crossing):
@@ -74,7 +84,7 @@ def traced_staging(timeline: Timeline, link: LinkModel) -> TracedStaging | None:
 
 
 def _of(timeline: Timeline, path: CopyPath) -> list[TracedCopies]:
-    return [copies for copies in timeline.copies if copies.kind.path is path]
+    return [copies for copies in timeline.copies if copies.kind.path is path and not copies.managed]
 
 
 def _passes(way: list[TracedCopies]) -> int:

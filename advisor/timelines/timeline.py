@@ -101,6 +101,11 @@ class TracedCopies:
         """Whether the host's side of the copies is pageable memory."""
         return MemoryKind.PAGEABLE in (self.kind.source, self.kind.target)
 
+    @property
+    def managed(self) -> bool:
+        """Whether these are migrations of managed memory, which no copy of the program made."""
+        return MemoryKind.MANAGED in (self.kind.source, self.kind.target)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostCalls:

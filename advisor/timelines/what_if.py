@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.activities import CopyPath
 from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.timelines.staging import STAGED, traced_staging
 from gpuadvise.advisor.transfers.copies import Direction, copy_rate
 from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_SPREAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
     from gpuadvise.advisor.transfers.links import LinkModel
 
@@ -54,13 +56,14 @@ class WhatIf:
     subject: str | None = None
 
 
-def what_if(timeline: Timeline, model: LinkModel) -> tuple[WhatIf, ...]:
+def what_if(timeline: Timeline, model: LinkModel, run: TracedRun) -> tuple[WhatIf, ...]:
     """Return the changes that could save at least 2 % of the span, the largest first."""
     changes = [
         _bounded(timeline, change, saved, how, subject)
         for change, saved, how, subject in _savings(timeline, model)
         if saved > 0 and saved >= WORTH_SAYING * timeline.span_ns
     ]
+    changes += _waiting_changes(run)
     return tuple(sorted(changes, key=lambda change: -change.saved_ns))
 
 
@@ -96,7 +99,7 @@ def _savings(timeline: Timeline, model: LinkModel) -> Iterator[tuple[Change, int
     yield Change.MERGE_COPIES, _merging(timeline, model), "copies x latency", None
     yield (
         Change.OVERLAP_COPIES,
-        _overlapping(timeline),
+        _overlapping(timeline, model),
         "time of kernels and copies - the longest of kernels, copies in, copies out",
         None,
     )
@@ -106,15 +109,33 @@ def _savings(timeline: Timeline, model: LinkModel) -> Iterator[tuple[Change, int
         "idle while the host allocated",
         None,
     )
-    idle = {total.cause: total.total_ns for total in timeline.idle}
-    for change, cause, how in (
-        (Change.LAUNCH_GRAPHS, GapCause.LAUNCH, "idle between launches"),
-        (Change.WAIT_LESS, GapCause.SYNCHRONIZATION, "idle after the host had waited"),
-        (Change.SHORTEN_HOST_WORK, GapCause.HOST_WORK, "idle while the host worked"),
-    ):
-        yield change, idle.get(cause, 0), how, None
     for kernel in timeline.kernels[:5]:
         yield Change.FASTEN_KERNEL, kernel.total_ns, "all of its time", kernel.shape.name
+
+
+def _waiting_changes(run: TracedRun) -> Iterator[WhatIf]:
+    """Yield what the host could do against an idle GPU, where the rules advise it too."""
+    if run.launch_bound:
+        yield WhatIf(
+            change=Change.LAUNCH_GRAPHS,
+            saved_ns=round(run.launch_idle_seconds * 1e9),
+            speedup=run.bound_without_profiler(run.launch_idle_seconds),
+            how="idle between launches, the profiler's part of each launch taken off the span",
+        )
+    if run.waits_often and run.share(run.lost_to_waits) >= WORTH_SAYING:
+        yield WhatIf(
+            change=Change.WAIT_LESS,
+            saved_ns=round(min(run.lost_to_waits, run.span_seconds) * 1e9),
+            speedup=run.bound(run.lost_to_waits),
+            how="idle time after waits, and the copies of single values",
+        )
+    if run.host_bound:
+        yield WhatIf(
+            change=Change.SHORTEN_HOST_WORK,
+            saved_ns=round(run.host_idle_seconds * 1e9),
+            speedup=run.bound_without_host_gaps,
+            how="idle while the host worked, with the gap after the last kernel",
+        )
 
 
 def repeated_allocation_ns(timeline: Timeline) -> int:
@@ -154,14 +175,14 @@ def _merging(timeline: Timeline, model: LinkModel) -> int:
     saved = 0.0
     for copies in timeline.copies:
         direction = _DIRECTIONS.get(copies.kind.path)
-        if direction is None or copies.calls < 2:
+        if direction is None or copies.calls < 2 or copies.managed:
             continue
         if copies.median_bytes < model.copy_latency * copy_rate(model, direction):
             saved += copies.total_ns - copies.bytes / copy_rate(model, direction) * 1e9
     return max(0, round(saved))
 
 
-def _overlapping(timeline: Timeline) -> int:
+def _overlapping(timeline: Timeline, model: LinkModel) -> int:
     """Return what is left of kernels and copies beside the longest kind of them."""
     paths = (CopyPath.H2D, CopyPath.D2H)
     ways = [
@@ -169,6 +190,11 @@ def _overlapping(timeline: Timeline) -> int:
         for path in paths
     ]
     work = timeline.kernel_ns + timeline.copy_ns - timeline.overlapped_copy_ns
-    if not any(ways) or not timeline.kernel_ns:
+    staging = traced_staging(timeline, model)
+    if (
+        staging is None
+        or staging.achieved >= STAGED
+        or any(copies.managed for copies in timeline.copies)
+    ):
         return 0
     return max(0, work - max(timeline.kernel_ns, *ways))

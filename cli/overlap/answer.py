@@ -106,6 +106,11 @@ def _staged(staging: Staging) -> str:
 def _verdict(case: OverlapCase) -> Line:
     """Return the answer in a sentence: what staging saves, and where to begin."""
     overlap, knee = case.overlap, case.overlap.knee
+    if case.traced and overlap.worthwhile and not case.worthwhile:
+        share = show_share(case.traced.achieved)
+        return Line(
+            f"Nothing more to win: {share} of what could overlap already does.", Tone.STRONG
+        )
     if not overlap.worthwhile:
         return Line("Not worth it: overlapping copies and kernel saves less than 5 %.", Tone.STRONG)
     best = f"{_staged(overlap.best)} take {show_seconds(overlap.best.seconds)} instead of "
@@ -152,9 +157,13 @@ def _traced_remarks(case: OverlapCase) -> Iterator[str]:
         )
 
 
-def remarks(device: Device, work: StagedWork, model: LinkModel, overlap: Overlap) -> list[str]:
+def remarks(case: OverlapCase) -> list[str]:
     """Return the sentences that belong to the prediction, the most important first."""
-    return [*_shared_memory(device, work, overlap), *_obstacles(work, model), *_gain(overlap)]
+    return [
+        *_shared_memory(case.device, case.work, case.overlap),
+        *_obstacles(case.work, case.model),
+        *_gain(case),
+    ]
 
 
 def _shared_memory(device: Device, work: StagedWork, overlap: Overlap) -> Iterator[str]:
@@ -181,8 +190,8 @@ def _obstacles(work: StagedWork, model: LinkModel) -> Iterator[str]:
         yield "One engine copies both ways in turn (asyncEngineCount 1)."
 
 
-def _gain(overlap: Overlap) -> Iterator[str]:
-    if overlap.worthwhile:
+def _gain(case: OverlapCase) -> Iterator[str]:
+    if case.worthwhile:
         yield "Needed: pinned memory, non-blocking streams that take the pieces in turn, cudaMemcpyAsync."
 
 
@@ -234,6 +243,12 @@ class OverlapCase:
         """The staging that was asked for, else the best."""
         return self.overlap.requested or self.overlap.best
 
+    @property
+    def worthwhile(self) -> bool:
+        """Whether staging saves 5 % or more, of a timeline beyond what already overlaps."""
+        best = self.overlap.best.seconds
+        return self.overlap.worthwhile and (self.traced is None or self.traced.wins_with(best))
+
 
 def result(case: OverlapCase) -> dict[str, Any]:
     """Return the ``result`` of the JSON document."""
@@ -246,7 +261,7 @@ def result(case: OverlapCase) -> dict[str, Any]:
         "best_pieces": overlap.best.pieces,
         "best": overlap.best.seconds,
         "speedup": overlap.speedup,
-        "worthwhile": overlap.worthwhile,
+        "worthwhile": case.worthwhile,
         "guide": overlap.guide,
         "floor": overlap.floor,
         "limiter": str(overlap.limiter),
@@ -323,7 +338,7 @@ def _remarks(case: OverlapCase) -> Iterator[str]:
             f"{plural(case.staging.pieces, 'chunk')} of --granularity or more."
         )
     yield from _traced_remarks(case)
-    yield from remarks(case.device, case.work, case.model, case.overlap)
+    yield from remarks(case)
 
 
 def _table(case: OverlapCase) -> Table:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.timelines.activities import CopyPath
+from gpuadvise.advisor.timelines.evidence import traced_run
 from gpuadvise.advisor.timelines.staging import traced_staging
 from gpuadvise.advisor.timelines.what_if import what_if
 from gpuadvise.advisor.transfers.copies import Direction, copy_rate
@@ -64,7 +65,7 @@ class TimelineCase:
     @cached_property
     def changes(self) -> tuple[WhatIf, ...]:
         """What could save 2 % of the span or more, the largest first."""
-        return what_if(self.timeline, self.link)
+        return what_if(self.timeline, self.link, traced_run(self.timeline, self.link))
 
     @cached_property
     def staging(self) -> TracedStaging | None:

@@ -194,7 +194,7 @@ def _overlap(case: TimelineCase) -> Iterator[Fact]:
     possible = staged.best.seconds * staging.passes
     pinned = " from pinned memory" if staging.pageable else ""
     traced = show_seconds(staging.traced_seconds)
-    if possible < 0.95 * staging.traced_seconds:
+    if staging.wins_with(staged.best.seconds):
         remark = f"of what could; copies and kernels took {traced}, staged{pinned} about {show_seconds(possible)}"
     else:
         remark = "of what could: staging wins nothing more"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def check(timeline: TracedRun) -> Verdict:
     """Advise when waits come with every eighth launch or more, and cost 2 % of the span."""
-    lost = _lost(timeline)
+    lost = timeline.lost_to_waits
     if not timeline.waits_often or timeline.share(lost) < WORTH_SAYING:
         return PASSED
     return Advice(
@@ -53,18 +53,6 @@ def check(timeline: TracedRun) -> Verdict:
         ),
         gain=span_gain(timeline, lost, "idle time after waits, and the copies of single values"),
     )
-
-
-def _lost(run: TracedRun) -> float:
-    """Return the seconds that waits cost at most.
-
-    Where no call that waits was recorded, only the values show them: the host's work after each
-    then holds the wait.
-    """
-    lost = run.wait_idle_seconds + run.values_read_seconds + run.copy_idle_seconds
-    if run.values_read and not run.wait_idle_seconds:
-        lost += run.host_idle_seconds + run.launch_idle_seconds
-    return lost
 
 
 def _values(run: TracedRun) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.timeline import HOST_BOUND_IDLE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.rules.evidence import traced
@@ -25,13 +26,11 @@ from gpuadvise.rules.traced import KIND
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
 
-IDLE = 0.1
-
 
 def check(timeline: TracedRun) -> Verdict:
     """Advise when the host's own work leaves the GPU idle for a tenth of the span or more."""
     idle, gaps = timeline.host_idle_seconds, timeline.host_gaps
-    if timeline.share(idle) < IDLE or not gaps or not timeline.kernels or timeline.waits_often:
+    if not timeline.host_bound:
         return PASSED
     return Advice(
         message=(
@@ -56,11 +55,9 @@ def check(timeline: TracedRun) -> Verdict:
 
 def _gain(run: TracedRun) -> Gain:
     """Return the bound; a loop has one gap more than lie between its kernels."""
-    gap = run.host_idle_seconds / run.host_gaps
-    left = max(run.span_seconds - run.host_idle_seconds, run.busy_seconds)
     return Gain(
         kind=KIND,
-        upper_bound=(run.span_seconds + gap) / left if left else 1e6,
+        upper_bound=run.bound_without_host_gaps or 1e6,
         how="(span + the gap after it) / (span - gaps)",
     )
 
@@ -76,7 +73,9 @@ RULE = Rule(
         "In a recorded run the GPU is idle for a tenth of the span or more in gaps of half a "
         "millisecond and longer, in which the host calls nothing of CUDA."
     ),
-    thresholds=(Threshold(name="idle in gaps", value=IDLE, unit="share", source="our judgement"),),
+    thresholds=(
+        Threshold(name="idle in gaps", value=HOST_BOUND_IDLE, unit="share", source="our judgement"),
+    ),
     citations=guide("10.1.2", "9.1.2"),
     check=check,
     examples=Examples(

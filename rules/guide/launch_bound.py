@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_BUSY, LAUNCH_BOUND_IDLE, SHORT_KERNEL
 from gpuadvise.advisor.quantity import show_seconds, show_share
-from gpuadvise.advisor.transfers.links import LAUNCH_COST
 from gpuadvise.rules.evidence import given, profiled, traced
 from gpuadvise.rules.model import (
     PASSED,
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timeline import TracedRun
 
-BUSY = 0.5
-IDLE = 0.2
-FEWEST = 20
-# "A few launches": a kernel this short is over before the host has queued the next two.
-SHORT = 3 * LAUNCH_COST
 # A launch costs the host 2 to 3 us, and the device about as much between two kernels.
 TINY = 5e-6
 MANY = 4
@@ -75,7 +70,7 @@ def _profiled(seconds: float, launches: int) -> Advice:
 
 
 def _recorded(timeline: TracedRun) -> Verdict:
-    if not _starved(timeline) or timeline.waits_often:
+    if not timeline.launch_bound:
         return PASSED
     idle, launches = timeline.launch_idle_seconds, timeline.launches
     return Advice(
@@ -100,13 +95,6 @@ def _recorded(timeline: TracedRun) -> Verdict:
     )
 
 
-def _starved(run: TracedRun) -> bool:
-    by_launch = run.kernels >= FEWEST and run.launches >= run.kernels / 2
-    short = run.median_kernel_seconds < SHORT
-    idle = run.share(run.launch_idle_seconds) >= IDLE
-    return by_launch and short and idle and run.share(run.busy_seconds) < BUSY
-
-
 RULE = Rule(
     id="launch-bound",
     title="Launch less often: graphs, fusion, larger batches",
@@ -127,10 +115,18 @@ RULE = Rule(
             source="launches cost 2 to 3 us on the host: measured on an H200",
         ),
         Threshold(name="many", value=MANY, unit="launches", source="our judgement"),
-        Threshold(name="busy", value=BUSY, unit="share", source="our judgement"),
-        Threshold(name="idle between launches", value=IDLE, unit="share", source="our judgement"),
+        Threshold(name="busy", value=LAUNCH_BOUND_BUSY, unit="share", source="our judgement"),
         Threshold(
-            name="short kernel", value=SHORT, unit="s", source="three launches, measured on a H200"
+            name="idle between launches",
+            value=LAUNCH_BOUND_IDLE,
+            unit="share",
+            source="our judgement",
+        ),
+        Threshold(
+            name="short kernel",
+            value=SHORT_KERNEL,
+            unit="s",
+            source="three launches, measured on a H200",
         ),
     ),
     citations=(*guide("10.1.2"), programming_guide("CUDA Graphs")),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import recordings
 
-from gpuadvise.advisor.timelines.evidence import KERNEL_RULES, facts_of_timeline
+from gpuadvise.advisor.timelines.evidence import KERNEL_RULES, facts_of_timeline, traced_run
 from gpuadvise.advisor.timelines.what_if import Change, least_ns, what_if
 from gpuadvise.advisor.transfers.links import default_link_model
 from gpuadvise.rules.engine import run
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpuadvise.advisor.timelines.timeline import Timeline
+    from gpuadvise.advisor.timelines.what_if import WhatIf
     from gpuadvise.rules.report import Finding
 
 # What is loud about each recording. Two programs carry a second fault: the products of `serial`
@@ -97,6 +98,39 @@ def findings(line: Timeline) -> list[Finding]:
     return found
 
 
+def changes(line: Timeline) -> tuple[WhatIf, ...]:
+    link = default_link_model(line.device)
+    return what_if(line, link, traced_run(line, link))
+
+
+def test_what_if_says_what_the_rules_say(lines: dict[tuple[str, str], Timeline]) -> None:
+    rule_of = {
+        Change.LAUNCH_GRAPHS: "launch-bound",
+        Change.WAIT_LESS: "frequent-synchronization",
+        Change.SHORTEN_HOST_WORK: "idle-gaps",
+    }
+    seen = set()
+    for case, line in lines.items():
+        bounds = {found.rule.id: found.bound for found in findings(line)}
+        listed = {one.change: one.speedup for one in changes(line)}
+        for change, rule in rule_of.items():
+            assert (change in listed) == (rule in bounds), (case, change)
+            if change in listed:
+                assert listed[change] == pytest.approx(bounds[rule]), (case, change)
+                seen.add(change)
+    assert seen == {*rule_of}
+
+
+def test_a_staged_run_and_migrations_are_offered_no_staging(
+    lines: dict[tuple[str, str], Timeline],
+) -> None:
+    for case in (("torch", "staged"), ("nsys", "staged"), ("nsys", "managed_faults")):
+        listed = {one.change for one in changes(lines[case])}
+        assert not listed & {Change.OVERLAP_COPIES, Change.MERGE_COPIES}, case
+    for kind in ("torch", "nsys"):
+        assert Change.OVERLAP_COPIES in {one.change for one in changes(lines[kind, "serial"])}
+
+
 def test_each_fault_gets_its_rule_and_no_other(lines: dict[tuple[str, str], Timeline]) -> None:
     assert len(lines) > 60
     for (kind, case), line in lines.items():
@@ -137,11 +171,7 @@ def test_what_if_is_not_below_what_pinning_won(
         times = recordings.seconds(folder / kind)
         for way in ("h2d", "d2h"):
             line = lines[kind, f"{way}_pageable"]
-            (change,) = (
-                one
-                for one in what_if(line, default_link_model(line.device))
-                if one.change is Change.PIN_MEMORY
-            )
+            (change,) = (one for one in changes(line) if one.change is Change.PIN_MEMORY)
             gain = times[f"{way}_pageable"] / times[f"{way}_pinned"]
             assert change.speedup is not None
             assert change.speedup >= gain, (kind, way)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.timelines.activities import KernelRuns, KernelShape, Recorder, Recording
-from gpuadvise.advisor.timelines.evidence import facts_of_timeline
+from gpuadvise.advisor.timelines.evidence import facts_of_timeline, traced_run
 from gpuadvise.advisor.timelines.gaps import PROMPT_NS, GapCause, idleness
 from gpuadvise.advisor.timelines.intervals import Intervals, between, cover
 from gpuadvise.advisor.timelines.read import read_recordings
@@ -32,7 +32,8 @@ def changes(path: Path, events: list[dict[str, Any]]) -> dict[Change, WhatIf]:
     path.write_text(traces.kineto(events))
     (recording,) = read_recordings(str(path))
     (line,) = timelines_of(recording)
-    return {one.change: one for one in reversed(what_if(line, MODEL))}
+    run = traced_run(line, MODEL)
+    return {one.change: one for one in reversed(what_if(line, MODEL, run))}
 
 
 def test_pinning_saves_what_the_link_does_not_need(tmp_path: Path) -> None:
@@ -67,10 +68,13 @@ def test_what_overlaps_already_saves_nothing(tmp_path: Path) -> None:
 
 
 def test_short_gaps_are_launches_and_long_ones_the_hosts(tmp_path: Path) -> None:
-    events = [traces.kernel(20 * i, 10) for i in range(10)] + [traces.kernel(1190, 10)]
-    found = changes(tmp_path / "trace", events)
-    assert found[Change.LAUNCH_GRAPHS].saved_ns == 90_000
+    events = [traces.kernel(40 * i, 10) for i in range(20)] + [traces.kernel(1770, 10)]
+    launches = [traces.call(i, 1) for i in range(21)]
+    found = changes(tmp_path / "trace", events + launches)
+    assert found[Change.LAUNCH_GRAPHS].saved_ns == 19 * 30_000
     assert found[Change.SHORTEN_HOST_WORK].saved_ns == 1_000_000
+    graph = changes(tmp_path / "graph", [*events, traces.call(0, 1, "cudaGraphLaunch")])
+    assert Change.LAUNCH_GRAPHS not in graph
 
 
 STEPS = st.lists(

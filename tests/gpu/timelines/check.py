@@ -17,6 +17,7 @@ from pathlib import Path
 
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.errors import GpuAdviseError
+from gpuadvise.advisor.timelines.evidence import traced_run
 from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.timeline import Timeline, timelines_of
 from gpuadvise.advisor.timelines.what_if import what_if
@@ -112,7 +113,8 @@ def low_bounds(lines: dict[str, Timeline], seconds: Path) -> int:
         if fault not in times or repair not in times or fault not in lines:
             continue
         gain = times[fault][len(times[fault]) // 2] / times[repair][len(times[repair]) // 2]
-        changes = what_if(lines[fault], default_link_model(lines[fault].device))
+        link = default_link_model(lines[fault].device)
+        changes = what_if(lines[fault], link, traced_run(lines[fault], link))
         bounds = [f"{one.change} {one.speedup or float('inf'):.2f}" for one in changes[:4]]
         reached = any(one.speedup is None or one.speedup >= gain for one in changes)
         low += gain > 1.05 and not reached
