@@ -90,7 +90,7 @@ def run_facts(timeline: Timeline) -> Facts:
     return completed(
         Facts(
             device=timeline.device,
-            link=link,
+            link=link if timeline.device else None,  # of no known GPU there is none
             timeline=run,
             run_seconds=timeline.span_seconds,
             transfers=copies or None,

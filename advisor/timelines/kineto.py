@@ -40,6 +40,7 @@ _WANTED = re.compile(
     rb'"cat"\s*:\s*"(?:[Kk]ernel"|gpu_mem|Mem(?:cpy|set)"|cuda_[rd]|Runtime")'
     rb'|"name"\s*:\s*"aten::(?:mm|addmm|bmm|baddbmm)"'
 )
+_AMD = re.compile(r"\s*(?:AMD|Radeon)\b", re.IGNORECASE)
 _COPY = re.compile(r"Memcpy (\w+) \((\w[\w ]*) -> (\w[\w ]*)\)")
 _PATHS = {
     "HtoD": CopyPath.H2D,
@@ -260,7 +261,9 @@ def _read_header(header: dict[str, Any], recording: Recording) -> None:
 
 
 def _is_amd(properties: dict[str, Any]) -> bool:
-    return properties.get("warpSize") == 64 or "maxSharedMemoryPerMultiProcessor" in properties
+    named = isinstance(name := properties.get("name"), str) and _AMD.match(name)
+    wide = properties.get("warpSize") == 64
+    return bool(named) or wide or "maxSharedMemoryPerMultiProcessor" in properties
 
 
 def _check_vendor(header: dict[str, Any], recording: Recording) -> None:

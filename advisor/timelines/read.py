@@ -39,6 +39,7 @@ _EXPORT = "Export it: nsys export --type sqlite --output report.sqlite FILE"
 # A trace of PyTorch or JAX shows itself in its first lines, before or after its GPUs' properties.
 _SNIFFED = 1 << 16
 _CHROME = re.compile(rb'"(?:traceEvents|deviceProperties|displayTimeUnit)"')
+_PHASE = re.compile(rb'[{,]\s*"ph"\s*:\s*"')
 
 
 def is_timeline(path: str) -> bool:
@@ -87,7 +88,10 @@ def looks_like_timeline(head: bytes) -> bool:
             head = zlib.decompressobj(wbits=_GZIP_FORMAT).decompress(head, _SNIFFED)
         except zlib.error:
             return False
-    return head.lstrip()[:1] in (b"{", b"[") and _CHROME.search(head) is not None
+    start = head.lstrip()[:1]
+    if start == b"[" and _PHASE.search(head):  # events without what stands around them
+        return True
+    return start in (b"{", b"[") and _CHROME.search(head) is not None
 
 
 class _Readable(Protocol):

@@ -60,7 +60,7 @@ def what_if(timeline: Timeline, model: LinkModel, run: TracedRun) -> tuple[WhatI
     """Return the changes that could save at least 2 % of the span, the largest first."""
     changes = [
         _bounded(timeline, change, saved, how, subject)
-        for change, saved, how, subject in _savings(timeline, model)
+        for change, saved, how, subject in _savings(timeline, model, run)
         if saved > 0 and saved >= WORTH_SAYING * timeline.span_ns
     ]
     changes += _waiting_changes(run)
@@ -89,14 +89,21 @@ def _slower_ns(timeline: Timeline) -> int:
     return round((PAGEABLE_D2H_SPREAD - 1) * taken)
 
 
-def _savings(timeline: Timeline, model: LinkModel) -> Iterator[tuple[Change, int, str, str | None]]:
+def _savings(
+    timeline: Timeline, model: LinkModel, run: TracedRun
+) -> Iterator[tuple[Change, int, str, str | None]]:
     yield (
         Change.PIN_MEMORY,
         _pinning(timeline, model),
         "time of pageable copies and idle time in their calls - bytes / link",
         None,
     )
-    yield Change.MERGE_COPIES, _merging(timeline, model), "copies x latency", None
+    yield (
+        Change.MERGE_COPIES,
+        _merging(timeline, model, run),
+        "time of small copies beyond that of their bytes, and idle while they are queued",
+        None,
+    )
     yield (
         Change.OVERLAP_COPIES,
         _overlapping(timeline, model),
@@ -164,22 +171,26 @@ def least_ns(copies: TracedCopies, model: LinkModel) -> int | None:
 def _pinning(timeline: Timeline, model: LinkModel) -> int:
     """Return what pageable copies take beyond pinned ones, on the link and in their calls."""
     pageable = [copies for copies in timeline.copies if copies.pageable and copies.on_link]
-    if not pageable:
+    if not pageable or timeline.device is None:
         return 0
     saved = sum(max(0, copies.total_ns - (least_ns(copies, model) or 0)) for copies in pageable)
     return saved + sum(idle.total_ns for idle in timeline.idle if idle.cause is GapCause.COPY)
 
 
-def _merging(timeline: Timeline, model: LinkModel) -> int:
-    """Return the latencies of copies too small to reach half the link's rate, all but one."""
+def _merging(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
+    """Return what copies too small to reach half the link's rate take beyond their bytes' time."""
     saved = 0.0
+    if timeline.device is None:
+        return 0
     for copies in timeline.copies:
         direction = _DIRECTIONS.get(copies.kind.path)
         if direction is None or copies.calls < 2 or copies.managed:
             continue
         if copies.median_bytes < model.copy_latency * copy_rate(model, direction):
             saved += copies.total_ns - copies.bytes / copy_rate(model, direction) * 1e9
-    return max(0, round(saved))
+    if saved <= 0 or run.waits_often:  # the waits are what costs
+        return 0
+    return round(saved + (run.queueing_idle_seconds + run.copy_idle_seconds) * 1e9)
 
 
 def _overlapping(timeline: Timeline, model: LinkModel) -> int:

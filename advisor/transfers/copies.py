@@ -42,16 +42,3 @@ def latency_share(size: int, model: LinkModel, direction: Direction = Direction.
 def half_rate_bytes(model: LinkModel, direction: Direction = Direction.H2D) -> float:
     """Return the bytes at which a pinned copy reaches half the link's rate."""
     return model.copy_latency * copy_rate(model, direction)
-
-
-def packed_gain(
-    count: int, size: int, model: LinkModel, direction: Direction = Direction.H2D
-) -> float:
-    """Return the seconds that one copy saves over *count* copies of *size* bytes.
-
-    What packing itself costs on the host is not counted.
-    """
-    if count < 1:
-        raise BadInput("Transfers number 1 or more.")
-    apart = count * copy_seconds(size, model, direction)
-    return apart - copy_seconds(count * size, model, direction)

@@ -80,9 +80,12 @@ class TimelineCase:
         return overlap(self.staging.work, self.staging.link, most_streams=_MOST_STREAMS)
 
     def link_rate(self, copies: TracedCopies) -> float | None:
-        """Return the bytes/s that large pinned copies of this direction reach on the link."""
+        """Return the bytes/s that large pinned copies of this direction reach on the link.
+
+        None where the GPU, and so its link, is not known.
+        """
         way = _WAYS.get(copies.kind.path)
-        return None if way is None else copy_rate(self.link, way)
+        return None if way is None or self.timeline.device is None else copy_rate(self.link, way)
 
 
 def parse_files(files: list[str]) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from gpuadvise.cli.blocks import (
     Tone,
 )
 from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.render.kernel_names import shown
 from gpuadvise.cli.timeline import lanes
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.what_if import WhatIf
     from gpuadvise.cli.timeline.request import TimelineCase
 
-_LONGEST_NAME = 72
 _MOST_CHANGES = 6
 _MOST_COPIES = 8
 _MOST_GPUS = 32
@@ -217,10 +217,13 @@ _LIMITERS = {"shared_memory": "shared memory"}
 
 
 def _kernels(kernels: Sequence[TracedKernel], line: Timeline) -> Table:
-    return Table(_KERNEL_COLUMNS, tuple(_kernel(kernel, line) for kernel in kernels))
+    names = shown([kernel.shape.name for kernel in kernels])
+    return Table(
+        _KERNEL_COLUMNS, tuple(_kernel(*row, line) for row in zip(kernels, names, strict=True))
+    )
 
 
-def _kernel(kernel: TracedKernel, line: Timeline) -> tuple[Cell, ...]:
+def _kernel(kernel: TracedKernel, name: str, line: Timeline) -> tuple[Cell, ...]:
     resident, shape = kernel.occupancy, kernel.shape
     limiters = [limiter.value for limiter in resident.limiters] if resident else []
     return (
@@ -233,7 +236,7 @@ def _kernel(kernel: TracedKernel, line: Timeline) -> tuple[Cell, ...]:
         Cell(_dims(shape.grid)),
         Cell(_dims(shape.block)),
         Cell(show_number(kernel.waves.waves) if kernel.waves else "-"),
-        Cell(_short(shape.name)),
+        Cell(name),
     )
 
 
@@ -248,13 +251,6 @@ def _dims(dims: tuple[int, int, int] | None) -> str:
         return "-"
     x, y, z = dims
     return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else str(x)
-
-
-def _short(name: str) -> str:
-    if len(name) <= _LONGEST_NAME:
-        return name
-    keep = _LONGEST_NAME // 3
-    return f"{name[: _LONGEST_NAME - keep - 1]}…{name[-keep:]}"
 
 
 _COPY_COLUMNS = (
@@ -311,5 +307,5 @@ def _changes(changes: Sequence[WhatIf]) -> Table:
 
 
 def _how(change: WhatIf) -> str:
-    subject = f": {_short(change.subject)}" if change.subject else ""
+    subject = f": {shown([change.subject])[0]}" if change.subject else ""
     return f"{change.how}, {show_seconds(change.saved_ns / 1e9)}{subject}"

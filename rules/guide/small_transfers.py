@@ -10,7 +10,6 @@ from gpuadvise.advisor.transfers.copies import (
     copy_seconds,
     half_rate_bytes,
     latency_share,
-    packed_gain,
 )
 from gpuadvise.rules.evidence import derived, given, traced
 from gpuadvise.rules.model import (
@@ -50,24 +49,36 @@ def check(
         for copy in transfers
         if copy.count > 1
         and latency_share(copy.bytes, link, copy.direction) > MOSTLY
+        and _packed(copy, link) < _apart(copy, link)
         and _matters(copy, link, run_seconds)
     )
 
 
 def _matters(copy: Transfer, link: LinkModel, run_seconds: float | None) -> bool:
-    """Return whether the copies take a twentieth of the run, as far as its time is known."""
+    """Return whether the copies take a twentieth of the run, as far as its time is known.
+
+    The model's time counts here, since a recorded copy's leaves out what the host spends on it.
+    """
     seconds = copy.count * copy_seconds(copy.bytes, link, copy.direction)
     return run_seconds is None or seconds >= SHARE * run_seconds
 
 
+def _apart(copy: Transfer, link: LinkModel) -> float:
+    """Return the seconds of all copies: as measured, else by the model."""
+    return copy.count * (copy.seconds or copy_seconds(copy.bytes, link, copy.direction))
+
+
+def _packed(copy: Transfer, link: LinkModel) -> float:
+    """Return the seconds of one copy of all the bytes."""
+    return copy_seconds(copy.count * copy.bytes, link, copy.direction)
+
+
 def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
     """Return what one copy wins of the copies, of a recorded run what it wins of the span."""
-    apart = copy.count * copy_seconds(copy.bytes, link, copy.direction)
-    saved = packed_gain(copy.count, copy.bytes, link, copy.direction)
+    now = _apart(copy, link)
     if timeline is None:
-        upper = apart / (apart - saved)
+        upper = now / _packed(copy, link)
         return Gain(kind="copy time", upper_bound=upper, how="separate / packed copies")
-    now = copy.count * (copy.seconds or copy_seconds(copy.bytes, link, copy.direction))
     queued = timeline.queueing_idle_seconds + timeline.copy_idle_seconds
     how = "the copies' time beyond that of their bytes, and the idle time while they are queued"
     moving = copy.count * copy.bytes / copy_rate(link, copy.direction)
@@ -75,9 +86,8 @@ def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
 
 
 def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advice:
-    share = latency_share(copy.bytes, link, copy.direction)
-    apart = copy.count * copy_seconds(copy.bytes, link, copy.direction)
-    saved = packed_gain(copy.count, copy.bytes, link, copy.direction)
+    apart, packed = _apart(copy, link), _packed(copy, link)
+    share = 1 - copy.count * copy.bytes / copy_rate(link, copy.direction) / apart
     seen = given if timeline is None else traced
     half = show_bytes(round(half_rate_bytes(link, copy.direction)))
     return Advice(
@@ -88,7 +98,7 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
         ),
         action=(
             f"Pack them into one buffer of {show_bytes(copy.count * copy.bytes)} and copy once: "
-            f"{show_seconds(apart - saved)} instead of {show_seconds(apart)}, plus what packing "
+            f"{show_seconds(packed)} instead of {show_seconds(apart)}, plus what packing "
             "costs on the host. In PyTorch: torch.stack() or torch.cat() on the host, one "
             ".to('cuda'), and views of the result."
         ),

@@ -228,6 +228,51 @@ def test_staging_is_predicted_from_a_timeline(cli, tmp_path: Path) -> None:
     assert "overlapped     0 %" in text
 
 
+def test_a_staged_run_has_nothing_more_to_win(cli, tmp_path: Path) -> None:
+    path = tmp_path / "staged.json"
+    pinned_copy, late = "Memcpy HtoD (Pinned -> Device)", 1000
+    events = [traces.copy(i * 1000, 990, 50 << 20, pinned_copy) for i in range(4)]
+    events += [traces.kernel(late + i * 1000, 990) for i in range(4)]
+    path.write_text(traces.kineto(events))
+    out = cli("overlap", "--from-timeline", str(path)).out
+    assert "Worth it" in out  # a quarter of the copies still stands alone
+    events = [traces.copy(i * 1000, 990, 50 << 20, pinned_copy) for i in range(40)]
+    events += [traces.kernel(i * 1000, 990) for i in range(40)]
+    path.write_text(traces.kineto(events))
+    out = cli("overlap", "--from-timeline", str(path)).out
+    assert out.startswith("Nothing more to win: 100 % of what could overlap already does.")
+    assert "Needed:" not in out
+    assert cli("overlap", "--from-timeline", str(path), "--get", "worthwhile").out == "false\n"
+    assert "copy while kernels run" not in cli("timeline", str(path)).out
+
+
+def test_a_bare_array_of_events_is_a_timeline(cli, tmp_path: Path) -> None:
+    path = tmp_path / "events.json"
+    path.write_text(json.dumps(pinned(EVENTS)))
+    assert cli("timeline", str(path)).code == 0
+    advised = cli("advise", str(path))
+    assert (advised.code, "This run" in advised.out) == (0, True)
+
+
+def test_of_no_known_gpu_there_is_no_link(cli, tmp_path: Path) -> None:
+    path = tmp_path / "events.json"
+    path.write_text(json.dumps(EVENTS))
+    assert cli("timeline", str(path), "--get", "what_if").out.count("pin-memory") == 0
+    named = cli("timeline", str(path), "--gpu", "h200", "--get", "what_if").out
+    assert "pin-memory" in named
+    assert "pageable-transfers" not in cli("advise", str(path)).out
+
+
+def test_kernel_names_are_whole_in_a_pipe(cli, tmp_path: Path) -> None:
+    name = f"void cutlass::Kernel2<{'x' * 100}, {'y' * 100}>(Params)"
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto([traces.kernel(0, 10, name)]))
+    for format in ("text", "markdown"):
+        out = cli("timeline", str(path), "--format", format).out
+        assert "\u2026" not in out
+        assert "y" * 100 in out
+
+
 def test_pageable_copies_are_predicted_as_pinned(cli, trace: str) -> None:
     out = cli("overlap", "--from-timeline", trace).out
     assert "The copies were of pageable memory; the prediction is for pinned memory." in out

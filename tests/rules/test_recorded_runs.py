@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import recordings
 
+from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.timelines.evidence import KERNEL_RULES, facts_of_timeline, traced_run
 from gpuadvise.advisor.timelines.what_if import Change, least_ns, what_if
 from gpuadvise.advisor.transfers.links import default_link_model
@@ -106,6 +107,7 @@ def changes(line: Timeline) -> tuple[WhatIf, ...]:
 def test_what_if_says_what_the_rules_say(lines: dict[tuple[str, str], Timeline]) -> None:
     rule_of = {
         Change.LAUNCH_GRAPHS: "launch-bound",
+        Change.MERGE_COPIES: "small-transfers",
         Change.WAIT_LESS: "frequent-synchronization",
         Change.SHORTEN_HOST_WORK: "idle-gaps",
     }
@@ -116,7 +118,7 @@ def test_what_if_says_what_the_rules_say(lines: dict[tuple[str, str], Timeline])
         for change, rule in rule_of.items():
             assert (change in listed) == (rule in bounds), (case, change)
             if change in listed:
-                assert listed[change] == pytest.approx(bounds[rule]), (case, change)
+                assert listed[change] == pytest.approx(bounds[rule], rel=1e-4), (case, change)
                 seen.add(change)
     assert seen == {*rule_of}
 
@@ -129,6 +131,15 @@ def test_a_staged_run_and_migrations_are_offered_no_staging(
         assert not listed & {Change.OVERLAP_COPIES, Change.MERGE_COPIES}, case
     for kind in ("torch", "nsys"):
         assert Change.OVERLAP_COPIES in {one.change for one in changes(lines[kind, "serial"])}
+
+
+def test_small_copies_take_the_time_that_was_recorded(
+    lines: dict[tuple[str, str], Timeline],
+) -> None:
+    line = lines["torch", "small_copies"]
+    (found,) = (found for found in findings(line) if found.rule.id == "small-transfers")
+    taken = sum(copies.seconds for copies in line.copies if copies.on_link)
+    assert f"instead of {show_seconds(taken)}" in found.advice.action
 
 
 def test_each_fault_gets_its_rule_and_no_other(lines: dict[tuple[str, str], Timeline]) -> None:

@@ -224,6 +224,10 @@ def test_a_bomb_is_refused(tmp_path: Path) -> None:
         ('{"traceEvents": []}', "neither"),
         (traces.kineto([]), "no work of a GPU"),
         (traces.kineto([], deviceProperties=[traces.H200 | {"warpSize": 64}]), "AMD"),
+        (
+            traces.kineto(RUN, deviceProperties=[traces.H200 | {"name": "AMD Instinct MI300X"}]),
+            "ROCm",
+        ),
     ],
 )
 def test_what_is_no_timeline_gets_a_sentence(tmp_path: Path, text: str, message: str) -> None:
@@ -260,7 +264,8 @@ def test_any_values_are_read_or_skipped(
             target = target["args"]
         target[data.draw(st.sampled_from(sorted(target)))] = data.draw(VALUES)
     try:
-        timeline(tmp_path_factory.mktemp("any") / "trace", traces.kineto(events))
+        # Another number of its GPU makes a second timeline.
+        assert timelines_of(read(tmp_path_factory.mktemp("any") / "trace", traces.kineto(events)))
     except BadInput as error:
         assert error.message
 

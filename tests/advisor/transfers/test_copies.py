@@ -9,7 +9,6 @@ from gpuadvise.advisor.transfers.copies import (
     copy_seconds,
     half_rate_bytes,
     latency_share,
-    packed_gain,
 )
 from gpuadvise.advisor.transfers.links import LinkModel, default_link_model
 
@@ -35,13 +34,6 @@ def test_half_rate_is_where_latency_is_half() -> None:
     size = round(half_rate_bytes(MODEL))
     assert size == 40_000
     assert latency_share(size, MODEL) == pytest.approx(0.5)
-
-
-def test_packing() -> None:
-    assert packed_gain(1, 1000, MODEL) == 0
-    assert packed_gain(101, 1000, MODEL) == pytest.approx(100 * 4e-6)
-    with pytest.raises(BadInput):
-        packed_gain(0, 1000, MODEL)
 
 
 @pytest.mark.parametrize(
