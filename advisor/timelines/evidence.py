@@ -86,6 +86,7 @@ def run_facts(timeline: Timeline) -> Facts:
     run = traced_run(timeline, link)
     copies = _transfers(timeline, run)
     has_kernels = timeline.kernel_ns >= WORTH_SAYING * timeline.span_ns
+    exposed = _exposed_seconds(timeline, link) if has_kernels and timeline.device else 0.0
     blocking = sum(bool(copy.blocking) for copy in copies if copy.memory is not HostMemory.PAGEABLE)
     return completed(
         Facts(
@@ -95,7 +96,7 @@ def run_facts(timeline: Timeline) -> Facts:
             run_seconds=timeline.span_seconds,
             transfers=copies or None,
             blocking_copies=blocking if has_kernels else 0,
-            transfer_seconds=_exposed_seconds(timeline, link) if has_kernels else 0.0,
+            transfer_seconds=exposed,
             pipeline=_pipeline(timeline, link),
             allocations=_allocations(timeline),
             managed=_managed(timeline),
