@@ -56,29 +56,26 @@ def command(
     """Compare registers, shared memory, stack, spills and occupancy of OLD and NEW."""
     if old == new == parse.STDIN:
         raise BadInput("Standard input can be read only once.")
-    asked = parse.KernelsRequest(
+    request = parse.KernelsRequest(
         files=(),
         device={"gpu": gpu, "cc": cc, "device": device, "from": snapshot},
         targets=parse.parse_targets(arch or []),
         pattern=parse.parse_filter(name),
         block=parse.parse_block(block),
         dynamic_smem=read("dynamic_smem", dynamic_smem) or 0,
-        entries_only=False,
-        functions=False,
-        sort=None,
         limit=read("limit", limit),
         output=Output(format=format, fields=tuple(get or ())),
     )
     if runs.are_runs(old, new):
         _refuse_for_runs(arch, block, dynamic_smem, fail_on_spills=fail_on_spills)
-        sides = of_file(asked, old), of_file(asked, new)
+        sides = of_file(request, old), of_file(request, new)
         return emit(
             runs.answer(*sides, unchanged=unchanged, fail_on_regression=fail_on_regression),
-            asked.output,
+            request.output,
         )
     gate = Gate(tier=fail_on_regression, spills=fail_on_spills)
-    found = answer(of_file(asked, old), of_file(asked, new), unchanged=unchanged, gate=gate)
-    return emit(found, asked.output)
+    found = answer(of_file(request, old), of_file(request, new), unchanged=unchanged, gate=gate)
+    return emit(found, request.output)
 
 
 def _refuse_for_runs(

@@ -35,12 +35,12 @@ class KernelsRequest:
     pattern: re.Pattern[str] | None
     block: int | None  # threads
     dynamic_smem: int  # bytes
-    entries_only: bool
-    functions: bool
+    entries_only: bool = False
+    functions: bool = False
     advise: bool = False
     driver_check: bool = False
     jobs: int = 1
-    sort: str | None
+    sort: str | None = None
     group_by: str | None = None
     limit: int | None
     fail_under: float | None = None  # occupancy, 0 to 1
