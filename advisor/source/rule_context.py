@@ -115,7 +115,7 @@ class RuleContext:
             for g in self.file.preprocessed.guarded
         )
 
-    def found(
+    def diagnostic(
         self,
         rule: str,
         node: Node,

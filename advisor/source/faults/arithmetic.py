@@ -54,7 +54,7 @@ def integer_division(context: RuleContext) -> Iterator[Diagnostic]:
         if key in reported:
             continue
         reported.add(key)
-        yield context.found(
+        yield context.diagnostic(
             "integer-division", node, _division_words(power), _division_action(power)
         )
 
@@ -139,7 +139,7 @@ def implicit_double(context: RuleContext) -> Iterator[Diagnostic]:
             and not _folds(context, top, literal)
         ):
             edit = TextEdit(start=literal.end, end=literal.end, text="f")
-            yield context.found(
+            yield context.diagnostic(
                 "implicit-double",
                 literal,
                 f"A double in a float expression: {words} makes the compiler convert and compute in double precision.",
@@ -330,7 +330,7 @@ def narrow_integer_arithmetic(context: RuleContext) -> Iterator[Diagnostic]:
                 context, condition, variable.name
             ):
                 continue
-            yield context.found(
+            yield context.diagnostic(
                 "narrow-integer-arithmetic",
                 node,
                 f'"{variable.name}" is narrower than 32 bits and counts a loop: each step cuts it '

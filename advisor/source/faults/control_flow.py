@@ -45,7 +45,7 @@ def divergent_barriers(context: RuleContext) -> Iterator[Diagnostic]:
         where = "a loop whose count" if causes[index].kind in LOOPS else "a condition that"
         what = "A barrier" if len(calls) == 1 else f"This barrier and {len(calls) - 1} more stand"
         line = context.file.text.line(causes[index].start)
-        yield context.found(
+        yield context.diagnostic(
             "divergent-barriers",
             calls[0],
             f"{what} in {where} depends on the thread (line {line}).",
@@ -171,7 +171,7 @@ def divergent_branches(context: RuleContext) -> Iterator[Diagnostic]:
         condition = node.part("condition")
         alternating = _alternating(context, condition) if condition is not None else None
         if condition is not None and alternating is not None and _worth(context, node):
-            yield context.found(
+            yield context.diagnostic(
                 "divergent-branches",
                 node,
                 f"Lanes of one warp take different paths: {context.at(alternating)} alternates from lane to lane.",
@@ -260,7 +260,7 @@ def rolled_loops(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         if any(n.kind in LOOPS and n is not node for n in context.file.tree.below(node)):
             continue
-        yield context.found(
+        yield context.diagnostic(
             "rolled-loops", node, f"A loop of {trips} iterations without #pragma unroll.",
             "Write #pragma unroll before it, and look at the registers afterwards: -Xptxas -v.",
             end=_head_end(node), trips=str(trips),
@@ -334,7 +334,7 @@ def unsigned_loop_counters(context: RuleContext) -> Iterator[Diagnostic]:
                 if others
                 else ""
             )
-            yield context.found(
+            yield context.diagnostic(
                 "unsigned-loop-counters", loop,
                 f'The counter "{name}" is unsigned and part of the index {context.at(index)}.',
                 f"Declare the counter int (or long long for more than 2^31 iterations){also}.",

@@ -64,7 +64,7 @@ def legacy_warp_intrinsics(context: RuleContext) -> Iterator[Diagnostic]:
                 ),
                 TextEdit(start=arguments[0].start, end=arguments[0].start, text=f"{_FULL}, "),
             )
-        yield context.found(
+        yield context.diagnostic(
             "legacy-warp-intrinsics", call, f"{name} has no mask: it does not compile for compute capability 7.0 and later.",
             f"Write {_LEGACY[name]}(mask, ...) with the lanes that take part, {_FULL} where all do.",
             edits=edits, replacement=_LEGACY[name],
@@ -95,14 +95,14 @@ def exceeded_launch_bounds(context: RuleContext) -> Iterator[Diagnostic]:
         if launch.threads is None:
             continue
         if most is not None and launch.threads > most:
-            yield context.found(
+            yield context.diagnostic(
                 "exceeded-launch-bounds", launch.node,
                 f"{launch.threads} threads per block, but {launch.kernel} is declared __launch_bounds__({most}): the launch fails.",
                 f"Launch at most {most} threads, or declare __launch_bounds__({launch.threads}).",
                 threads=str(launch.threads), bound=str(most),
             )  # fmt: skip
         elif launch.threads > _BLOCK_THREADS:
-            yield context.found(
+            yield context.diagnostic(
                 "impossible-launch", launch.node, f"{launch.threads} threads per block; no GPU takes more than {_BLOCK_THREADS}.",
                 f"Launch at most {_BLOCK_THREADS} threads per block.",
                 threads=str(launch.threads),
@@ -116,7 +116,7 @@ def overstated_launch_bounds(context: RuleContext) -> Iterator[Diagnostic]:
         return
     threads, blocks = (context.constant(child) for child in bounds.children[:2])
     if threads and blocks and threads * blocks > _SM_THREADS:
-        yield context.found(
+        yield context.diagnostic(
             "overstated-launch-bounds", bounds,
             f"{blocks} blocks of {threads} threads are {threads * blocks} per SM; no SM holds more than {_SM_THREADS}, so the compiler ignores the minimum.",
             f"Write __launch_bounds__({threads}, {max(1, _SM_THREADS // threads)}).",
@@ -132,7 +132,7 @@ def partial_warp(context: RuleContext) -> Iterator[Diagnostic]:
         if threads == 1 or threads < _WARP:
             continue
         sides = block_sides(context.file, context.function, launch.block) or ()
-        yield context.found(
+        yield context.diagnostic(
             "partial-warp", launch.node, f"Blocks of {_block_words(sides)} threads leave {plural(-threads % _WARP, 'lane')} of the last warp idle.",
             f"Launch {-(-threads // _WARP) * _WARP} or {threads // _WARP * _WARP} threads per block.",
             threads=str(threads),
@@ -160,7 +160,7 @@ def unrestricted_pointers(context: RuleContext) -> Iterator[Diagnostic]:
     if not read or any(p.type.count("*") > 1 for p in pointers):
         return
     listed = and_list([p.name for p in read])
-    yield context.found(
+    yield context.diagnostic(
         "unrestricted-pointers", read[0].node, f"The kernel only reads through {listed}, but the compiler must assume that a store through another pointer changes what {'it points' if len(read) == 1 else 'they point'} to.",
         f"If the arrays never overlap, declare {'it' if len(read) == 1 else 'them'} const ... *__restrict__, and the "
         "pointers that are written *__restrict__.",
@@ -268,7 +268,7 @@ def scalar_half_arithmetic(context: RuleContext) -> Iterator[Diagnostic]:
             and loads
             and all(context.type_of(n) == kind and _is_thread_index(context, n) for n in loads)
         ):
-            yield context.found(
+            yield context.diagnostic(
                 "scalar-half-arithmetic", node, "16-bit arithmetic on one element at a time uses half of each instruction.",
                 f"Let each thread take two neighbours as {_HALF[kind]}: __hadd2, __hmul2 and __hfma2 work on both at once, "
                 "and loads and stores move 4 bytes.",
@@ -298,7 +298,7 @@ def narrow_loads(context: RuleContext) -> Iterator[Diagnostic]:
             and loads
             and all(_is_thread_index(context, n) and _is_parameter(context, n) for n in loads)
         ):
-            yield context.found(
+            yield context.diagnostic(
                 "narrow-elements", node, f"Each thread moves {size} byte{'s' * (size > 1)} of contiguous data; a load can carry 16.",
                 f"Let each thread take {4 // size} or {16 // size} neighbours through a vector type such as "
                 f"{'uchar4' if size == 1 else 'ushort2'} or int4.",
@@ -357,7 +357,7 @@ def synchronous_staging(context: RuleContext) -> Iterator[Diagnostic]:
         loop = context.loop_around(node)
         if loop is None or not any(loop.holds(c) for c in context.calls("__syncthreads", "sync")):
             continue
-        yield context.found(
+        yield context.diagnostic(
             "synchronous-staging", node, "A tile goes from global to shared memory through registers.",
             "On compute capability 8.0 and later copy it with cuda::memcpy_async or __pipeline_memcpy_async: no register holds "
             "it, and the copy of the next tile runs while this one is used.",
@@ -385,7 +385,7 @@ def unaligned_words(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         if len(set(sizes)) > 1 or not _loaded_whole(context, parameter.name):
             continue
-        yield context.found(
+        yield context.diagnostic(
             "unaligned-words", parameter.node, f"{name} has {total} bytes but promises an alignment of {max(sizes)}: a load of it is split.",
             f"Declare struct __align__({total}) {name}, so that one instruction moves it.",
         )  # fmt: skip

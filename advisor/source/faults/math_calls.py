@@ -94,7 +94,7 @@ def _power(context: RuleContext, call: Node, name: str) -> Iterator[Diagnostic]:
     value = exponent_of(_spelled(context, exponent), single=kind == "float")
     power = power_of(value) if value is not None else None
     if value == 0 and "/" in context.at(exponent):
-        yield context.found(
+        yield context.diagnostic(
             _RULE, call, f"{context.at(exponent)} is an integer division: the exponent is 0.",
             "Write the exponent with a decimal point, such as 1.0f/3.0f, or call the special function.",
         )  # fmt: skip
@@ -140,7 +140,7 @@ def _power_of_base(
     if context.type_of(exponent) in INTEGERS and words.startswith("2"):
         action = f"Write ldexp{'f' if function.endswith('f') else ''}(1, {inner}), which is exact, or {function}({inner})."
         edits = ()
-    yield context.found(
+    yield context.diagnostic(
         _RULE, call, "A general power function for a power of a fixed base.", action, edits=edits,
         replacement=f"{function}({inner})",
     )  # fmt: skip
@@ -150,7 +150,7 @@ def _powered(context: RuleContext, call: Node, base: Node, power: Power, kind: s
     single = kind != "double"
     formula = power.single if single else power.formula
     note = _errors(power, single=single)
-    return context.found(
+    return context.diagnostic(
         _RULE,
         call,
         f"A general power function for the exponent {power.exponent}.",
@@ -194,7 +194,7 @@ def _multiple_of_pi(context: RuleContext, call: Node, name: str) -> Iterator[Dia
     special = _TRIGONOMETRY[name]
     if name in ("sin", "cos", "sincos") and context.type_of(arguments[0]) == "float":
         special += "f"
-    yield context.found(
+    yield context.diagnostic(
         _RULE, call, "Trigonometry of a multiple of pi.",
         f"Write {special} of the argument without the factor pi: it is faster, and multiplies by pi exactly.",
         replacement=special,
@@ -236,7 +236,7 @@ def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
         special = "rsqrtf" if kind == "float" else "rsqrt"
         written = f"{special}({context.at(arguments[0])})"
         exact = kind == "double" or context.type_of(one) == "float"
-        yield context.found(
+        yield context.diagnostic(
             _RULE, node, "A division by a square root.",
             f"Write {written} (error up to {'2 ulp' if kind == 'float' else '1 ulp'}).",
             edits=replaced(node, written) if exact else (), replacement=written,
@@ -274,7 +274,7 @@ def _sines_with_cosines(context: RuleContext) -> Iterator[Diagnostic]:
             ]
             if special == "sincos" and context.type_of(arguments[0]) == "float":
                 special = "sincosf"
-            yield context.found(
+            yield context.diagnostic(
                 _RULE, call, "Sine and cosine of the same argument.",
                 f"Call {special}({context.at(arguments[0])}, &s, &c) once: both share the reduction of the argument.",
                 replacement=special,
@@ -341,7 +341,7 @@ def slow_math(context: RuleContext) -> Iterator[Diagnostic]:
             calls.setdefault(context.file.callee(call), []).append(call)
     for name, nodes in calls.items():
         times = f" in {len(nodes)} places" if len(nodes) > 1 else ""
-        yield context.found(
+        yield context.diagnostic(
             "slow-math", nodes[0], f"{name} in a loop{times}: {_COSTS if name in _REDUCING else _COST}.",
             f"Where its error is acceptable call {_INTRINSICS[name]}, or compile with -use_fast_math.",
             replacement=_INTRINSICS[name],

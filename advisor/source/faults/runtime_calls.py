@@ -100,7 +100,7 @@ def unchecked_errors(context: RuleContext) -> Iterator[Diagnostic]:
     if dropped:
         names = list(dict.fromkeys(context.file.callee(c) for c in dropped))
         others = f" and {len(dropped) - 1} more in this function" if len(dropped) > 1 else ""
-        yield context.found(
+        yield context.diagnostic(
             "unchecked-errors", dropped[0], f"An error of this call{others} goes unnoticed ({', '.join(names[:4])}).",
             "Compare the result with cudaSuccess; when it differs, print cudaGetErrorString(result) and stop.",
             calls=str(len(dropped)),
@@ -112,7 +112,7 @@ def unchecked_errors(context: RuleContext) -> Iterator[Diagnostic]:
     ]
     if launches and not _launch_checked(context, launches):
         more = f" and {len(launches) - 1} more in this function" if len(launches) > 1 else ""
-        yield context.found(
+        yield context.diagnostic(
             "unchecked-errors", launches[0].node, f"No error check follows this launch{more}: a launch that fails does nothing and says nothing.",
             "Check the result of cudaGetLastError() after the launch; in debug builds also that of cudaDeviceSynchronize().",
             calls=str(len(launches)),
@@ -218,7 +218,7 @@ def unsynchronized_timers(context: RuleContext) -> Iterator[Diagnostic]:
         if kind == "clock":
             starts = "tart" in context.file.callee(node)
             if pending is not None and started and not starts:
-                yield context.found(
+                yield context.diagnostic(
                     "unsynchronized-timers", node,
                     f"The timer is read without waiting for the work of line {context.file.text.line(pending.start)}: "
                     "launches and asynchronous copies return at once.",
@@ -287,7 +287,7 @@ def misplaced_events(context: RuleContext) -> Iterator[Diagnostic]:
         if all(
             _are_unordered(context, s, begun) and _are_unordered(context, s, ended) for s in between
         ):
-            yield context.found(
+            yield context.diagnostic(
                 "misplaced-events", second, f"The event is recorded in stream {ended}, but the work that it times runs in {between[-1]}.",
                 "Record both events in the stream of the work.",
             )  # fmt: skip
@@ -335,14 +335,14 @@ def default_stream_work(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         for node, stream in inside:
             if stream is None and context.loop_around(node) is loop:
-                yield context.found(
+                yield context.diagnostic(
                     "default-stream-work", node,
                     "Work in the default stream among other streams: it waits for all of them, and they wait for it.",
                     "Put it into one of the streams, or make those with cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking).",
                 )  # fmt: skip
         for call in context.calls("cudaMemcpy", "cudaMemset"):
             if context.loop_around(call) is loop:
-                yield context.found(
+                yield context.diagnostic(
                     "blocking-copies", call,
                     "A blocking copy among work in several streams: the host waits, and so do the streams.",
                     "Call cudaMemcpyAsync() with the stream, from pinned memory.",
@@ -382,7 +382,7 @@ def repeated_allocations(context: RuleContext) -> Iterator[Diagnostic]:
             known[1].append(name)
     for call, pointers in allocated.values():
         names = and_list([*dict.fromkeys(pointers)])
-        yield context.found(
+        yield context.diagnostic(
             "repeated-allocations", call, f"Each iteration of the loop allocates and frees {names}; cudaFree waits for the device.",
             "Allocate once before the loop and reuse the buffer; where sizes vary, call cudaMallocAsync() and "
             "cudaFreeAsync() with a pool whose release threshold is raised.",
@@ -449,7 +449,7 @@ def unprefetched_managed_memory(context: RuleContext) -> Iterator[Diagnostic]:
         arguments = context.file.arguments(call)
         name = _pointer_name(context, arguments[0]) if arguments else ""
         if name in passed and name not in filled:
-            yield context.found(
+            yield context.diagnostic(
                 "unprefetched-managed-memory", call,
                 "A kernel uses this managed memory without a prefetch: the first access to each page waits until the page has moved.",
                 "Call cudaMemPrefetchAsync() to the device before the launch, and to the host after it; for data that is only "

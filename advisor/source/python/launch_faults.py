@@ -39,7 +39,7 @@ def partial_warps(module: PythonModule) -> Iterator[Diagnostic]:
                 yield from _triton(module, call)
         threads = _threads(module, block) if block is not None else None
         if threads is not None and threads > 1 and threads % _WARP and threads <= 1024:
-            yield module.found(
+            yield module.diagnostic(
                 "partial-warp", call, f"Blocks of {threads} threads leave {plural(-threads % _WARP, 'lane')} of the last warp idle.",
                 f"Launch {-(-threads // _WARP) * _WARP} threads per block.",
             )  # fmt: skip
@@ -50,7 +50,7 @@ def _triton(module: PythonModule, call: ast.Call) -> Iterator[Diagnostic]:
     warps = argument(call, "num_warps")
     value = _number(module, warps) if warps is not None else None
     if value is not None and (value < 1 or value & (value - 1)):
-        yield module.found(
+        yield module.diagnostic(
             "partial-warp", call, f"num_warps={value} is not a power of two: Triton refuses it.",
             f"Write num_warps={1 << max(0, value.bit_length() - 1)} or {1 << max(0, value.bit_length())}.",
         )  # fmt: skip

@@ -83,7 +83,7 @@ class PythonModule:
         parts.append(self.imports.get(node.id, node.id))
         return ".".join(reversed(parts))
 
-    def found(
+    def diagnostic(
         self,
         rule: str,
         node: ast.expr | ast.stmt,

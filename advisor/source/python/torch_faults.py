@@ -56,7 +56,7 @@ def unpinned_loaders(module: PythonModule) -> Iterator[Diagnostic]:
             continue
         if (not call.args and not call.keywords) or not _feeds_gpu(module, call):
             continue
-        yield module.found(
+        yield module.diagnostic(
             "unpinned-loaders", call,
             "The loader hands out batches in pageable memory: copies to the GPU are slower and cannot overlap.",
             "Write DataLoader(..., pin_memory=True), and move batches with non_blocking=True.",
@@ -101,7 +101,7 @@ def blocking_moves(module: PythonModule) -> Iterator[Diagnostic]:
             continue
         moves = [call for call in _moves_of_batch(module, loop) if _may_block(call)]
         if moves:
-            yield module.found(
+            yield module.diagnostic(
                 "blocking-moves", moves[0],
                 "The host waits until this batch is on the GPU.",
                 "Write .to(device, non_blocking=True), with pin_memory=True in the loader: the copy overlaps with what was "
@@ -162,7 +162,7 @@ def synchronizing_reads(module: PythonModule) -> Iterator[Diagnostic]:
                 continue
             if conditional_in(module, node, loop.node) or not _reads_tensor(node, names):
                 continue
-            yield module.found(
+            yield module.diagnostic(
                 "synchronizing-reads", node,
                 "In every step the host waits for the GPU to read one value.",
                 "Keep the running sum as a tensor (total += loss.detach()) and read it once per epoch, or every n steps.",
@@ -204,7 +204,7 @@ def full_precision_matmuls(module: PythonModule) -> Iterator[Diagnostic]:
     loops = training_loops(module)
     uses = [c for c in module.calls if module.name_of(c.func) in _MATMULS]
     if loops and uses:
-        yield module.found(
+        yield module.diagnostic(
             "full-precision-matmuls", uses[0],
             "Matrix products run in FP32 without tensor cores, which is the default.",
             'Call torch.set_float32_matmul_precision("high") at the start: TF32 keeps 10 bits of the mantissa, so compare results; '
@@ -236,7 +236,7 @@ def host_built_tensors(module: PythonModule) -> Iterator[Diagnostic]:
         name = module.name_of(made.func)
         if name in ("torch.from_numpy", "torch.as_tensor"):
             continue
-        yield module.found(
+        yield module.diagnostic(
             "host-built-tensors", call,
             "Each iteration builds a tensor in host memory and copies it to the GPU.",
             f"Write {name}(..., device=...): the GPU makes it itself.",
@@ -251,7 +251,7 @@ def synchronizations_in_loops(module: PythonModule) -> Iterator[Diagnostic]:
         loop = module.loop_around(call)
         if loop is None or conditional_in(module, call, loop) or _is_measuring(module, call):
             continue
-        yield module.found(
+        yield module.diagnostic(
             "synchronizations-in-loops", call,
             "The host waits for the GPU in every iteration, and the GPU then waits for the host.",
             "Leave it out: work in one stream runs in order, and reading a value waits by itself.",
@@ -292,7 +292,7 @@ def unsynchronized_timing(module: PythonModule) -> Iterator[Diagnostic]:
                 and pending is not None
                 and _subtracts(statement, names)
             ):
-                yield module.found(
+                yield module.diagnostic(
                     "unsynchronized-timing", clock,
                     f"The clock is read without waiting for the work of line {getattr(pending, 'lineno', 0)}: calls return before the GPU is done.",
                     "Call torch.cuda.synchronize() before each reading, or time with torch.cuda.Event(enable_timing=True).",
