@@ -146,17 +146,20 @@ def _broken(machine: Machine) -> bool:
 def row(record: dict[str, Any]) -> dict[str, Any]:
     """Return *record* flat for CSV and NDJSON: no sources and reasons, telemetry's fields by dot."""
     flat = {name: value for name, value in record.items() if name not in _NOT_IN_ROWS}
+    last = {name: flat.pop(name) for name in _LAST_IN_ROWS}
     peaks = {f"peaks.{name}": value for name, value in record["peaks"].items()}
     now = record["telemetry"] or {}
     live = {f"telemetry.{name}": value for name, value in now.items() if name not in _NOT_IN_ROWS}
     able = {f"features.{name}": value for name, value in (record["features"] or {}).items()}
-    return {**flat, **peaks, **able, **live}
+    return {**flat, **peaks, **live, **able, **last}
 
 
 _NOT_IN_ROWS = (
     "sources", "reasons", "peaks", "features", "topology", "telemetry", "notes", "mig",
     "clock_limit_seconds",
 )  # fmt: skip
+# Columns that came later stand behind the older ones: scripts count columns.
+_LAST_IN_ROWS = ("minor", "visible", "hidden_because")
 
 
 def _pages() -> Any:

@@ -294,11 +294,11 @@ def rows(case: OverlapCase) -> list[Mapping[str, Any]]:
     """Return one row per number of pieces, for CSV and NDJSON."""
     return [
         {
-            "pieces": staging.pieces,
             "streams": staging.streams,
             "predicted": staging.seconds,
             "speedup": case.overlap.sequential / staging.seconds,
             "chunk_bytes": staging.chunk_bytes,
+            "pieces": staging.pieces,
         }
         for staging in case.overlap.tried
     ]
