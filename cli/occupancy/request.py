@@ -87,7 +87,10 @@ def _grown(values: Mapping[str, Any], label: str) -> int:
     threads, each = values["threads"], values["dynamic_per_thread"]
     total: int = values.get("dynamic_shared", 0) + threads * each
     if total > LARGEST_LAUNCH:
-        raise BadInput(f"{label}: {each:,} bytes for each of {threads:,} threads are too many.")
+        raise BadInput(
+            f"{label}: {each:,} bytes for each of {threads:,} threads are too many; a block takes "
+            f"{LARGEST_LAUNCH:,} bytes at most."
+        )
     return total
 
 
