@@ -122,7 +122,7 @@ def _all_gpus(options: dict[str, Any]) -> Answer:
         result=result,
         rows=[row(record) for record in result["devices"]],
         blocks=lambda: _pages().whole_machine(machine),
-        exit=Exit.UNAVAILABLE if _broken(machine) else Exit.RAN,
+        exit=Exit.RAN if machine.gpus else Exit.UNAVAILABLE,
     )
 
 
@@ -134,13 +134,6 @@ def _machine(path: str | None, *, telemetry: bool) -> Machine:
     from gpuadvise.advisor.backends.live import live_machine
 
     return live_machine(telemetry=telemetry)
-
-
-def _broken(machine: Machine) -> bool:
-    """Return whether a driver is there and no GPU answers; having no GPU is no fault."""
-    from gpuadvise.advisor.backends.live import NO_DRIVER
-
-    return not machine.gpus and machine.problems != (NO_DRIVER,)
 
 
 def row(record: dict[str, Any]) -> dict[str, Any]:

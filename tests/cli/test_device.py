@@ -31,9 +31,9 @@ def valid():
     return Draft202012Validator(json.loads(bundled("device"))).validate
 
 
-def answer(cli, *args: str) -> dict:
+def answer(cli, *args: str, code: int = 0) -> dict:
     ran = cli("device", *args, "--format", "json")
-    assert ran.code == 0, ran.err
+    assert ran.code == code, ran.err
     return json.loads(ran.out)
 
 
@@ -99,14 +99,15 @@ def test_a_machine_without_a_gpu_is_no_h100(cli, monkeypatch: pytest.MonkeyPatch
     assert json.loads(cli("device", "--format", "json").out)["result"]["name"] == "NVIDIA L4"
 
 
-def test_a_machine_without_a_gpu_is_no_error(cli, valid) -> None:
-    document = answer(cli, "--all", "--telemetry")
+def test_all_gpus_of_a_machine_without_one(cli, valid) -> None:
+    document = answer(cli, "--all", "--telemetry", code=3)
     valid(document)
     assert document["device"] is None
     assert document["result"]["devices"] == []
     ran = cli("device", "--all")
-    assert (ran.code, ran.out) == (0, "No NVIDIA driver is loaded on this machine.\n")
-    assert cli("device", "--all", "--format", "csv").out == ""
+    assert (ran.code, ran.out) == (3, "No NVIDIA driver is loaded on this machine.\n")
+    table = cli("device", "--all", "--format", "csv")
+    assert (table.code, table.out) == (3, "")
 
 
 @pytest.mark.parametrize(
