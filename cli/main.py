@@ -81,11 +81,12 @@ _ANNOTATIONS = {("--format", "github"), ("-f", "github")}
 
 
 def _run(args: list[str]) -> int:
-    from gpuadvise.cli.device.one_field import answered
+    if args[:2] == ["device", "--get"]:
+        from gpuadvise.cli.device.one_field import answered
 
-    if (field := answered(args)) is not None:
-        stream([field])
-        return Exit.RAN
+        if (field := answered(args)) is not None:
+            stream([field])
+            return Exit.RAN
     import typer
     from typer._click.exceptions import ClickException, NoArgsIsHelpError
 

@@ -1,4 +1,4 @@
-"""Mangled C++ names as people wrote them."""
+"""Mangled C++ names: as people wrote them, and as any build of the same source has them."""
 
 from __future__ import annotations
 
@@ -135,3 +135,14 @@ atexit.register(_child_demangler.stop)
 def demangle_in_child(name: str) -> str | None:
     """Return the C++ name behind *name*; None when it has none or would be too large."""
     return _child_demangler.demangle(name)
+
+
+_HASHED = re.compile(r"_[0-9a-f]{8}(_\d{1,3}_\w{1,200}?_)[0-9a-f]{8}")
+_TEMPORARY = re.compile(r"tmpxft_[0-9a-f]{8}_[0-9a-f]{8}")
+
+
+def stable_name(name: str) -> str:
+    """Return *name* as it would be in any other build of the same source."""
+    if "_GLOBAL__N__" not in name and "__nv_static_" not in name and "_INTERNAL_" not in name:
+        return name
+    return _HASHED.sub(r"_#\1#", _TEMPORARY.sub("tmpxft", name))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.kernel_occupancy import NO_BLOCK
 from gpuadvise.advisor.binaries.model import Exactness
-from gpuadvise.advisor.resource_diff.pairs import final, numbers, paired, stable_name
+from gpuadvise.advisor.binaries.names import stable_name
+from gpuadvise.advisor.resource_diff.pairs import final, numbers, paired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

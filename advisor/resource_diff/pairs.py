@@ -9,22 +9,12 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Exactness
+from gpuadvise.advisor.binaries.names import stable_name
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from gpuadvise.advisor.binaries.model import Kernel
-
-
-_HASHED = re.compile(r"_[0-9a-f]{8}(_\d{1,3}_\w{1,200}?_)[0-9a-f]{8}")
-_TEMPORARY = re.compile(r"tmpxft_[0-9a-f]{8}_[0-9a-f]{8}")
-
-
-def stable_name(name: str) -> str:
-    """Return *name* as it would be in any other build of the same source."""
-    if "_GLOBAL__N__" not in name and "__nv_static_" not in name and "_INTERNAL_" not in name:
-        return name
-    return _HASHED.sub(r"_#\1#", _TEMPORARY.sub("tmpxft", name))
 
 
 # What changes in a member's path from release to release: libfoo.so.12.4, foo-1.2.3.dist-info,

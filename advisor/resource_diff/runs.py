@@ -7,7 +7,7 @@ from enum import StrEnum
 from statistics import median
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.resource_diff.pairs import stable_name
+from gpuadvise.advisor.binaries.names import stable_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.binaries.names import stable_name
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.resource_diff.change import Status
-from gpuadvise.advisor.resource_diff.pairs import stable_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,11 +6,10 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.names import demangle
+from gpuadvise.advisor.binaries.names import demangle, stable_name
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.advisor.resource_diff.pairs import stable_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,6 @@ from collections import Counter
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.kernel_occupancy import BlockFrom
 from gpuadvise.advisor.binaries.model import Content, Source
 from gpuadvise.advisor.binaries.names import can_demangle
 from gpuadvise.advisor.binaries.tally import EntryTally
@@ -207,6 +206,8 @@ def _spilled(record: Record) -> Cell:
 
 
 def _block(record: Record) -> Cell:
+    from gpuadvise.advisor.binaries.kernel_occupancy import BlockFrom
+
     if record["block_threads"] is None:
         return Cell("-", Tone.FAINT)
     mark = "*" if record["block_from"] == BlockFrom.BEST else ""
@@ -214,6 +215,8 @@ def _block(record: Record) -> Cell:
 
 
 def _remarks(records: list[Record]) -> list[str]:
+    from gpuadvise.advisor.binaries.kernel_occupancy import BlockFrom
+
     remarks = []
     if any(record["block_from"] == BlockFrom.BEST for record in records):
         remarks.append(

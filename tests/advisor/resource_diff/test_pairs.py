@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
 from gpuadvise.advisor.binaries.model import Exactness, Kernel, Place, Source
+from gpuadvise.advisor.binaries.names import stable_name
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.resource_diff.change import Status, changes
-from gpuadvise.advisor.resource_diff.pairs import final, paired, stable_name
+from gpuadvise.advisor.resource_diff.pairs import final, paired
 
 
 def kernel(name: str = "k", target: str | None = "90", **fields: object) -> Kernel:
