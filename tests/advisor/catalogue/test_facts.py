@@ -193,9 +193,15 @@ def test_what_is_assumed_says_so() -> None:
     assert (t4.async_engines, g80.async_engines) == (3, 0)
     assert t4.sources["async_engines"].startswith("assumed: as other GPUs of the chip TU104")
     assert find("rtx-4090").nvlink_bandwidth == 0
-    assert find("a30").nvlink_bandwidth is None
+    assert find("a30").nvlink_bandwidth == 200e9
     assert find("rtx-3090").nvlink_bandwidth == 112.5e9
     assert find("rtx-3090").sources["nvlink_bandwidth"].startswith("catalogue: ")
+
+
+def test_a_gpu_whose_nvlink_is_not_known_says_that_it_has_one() -> None:
+    unknown = [each.device for each in entries() if each.device.nvlink_bandwidth is None]
+    assert {device.id for device in unknown} == {"a100-sxm-64", "a100x", "a30x", "quadro-gv100"}
+    assert all(any("It has NVLink" in note for note in device.notes) for device in unknown)
 
 
 @pytest.mark.parametrize("gpu", [g for g in GPUS.values() if "lowest_boost_clock_mhz" in g])
