@@ -78,10 +78,12 @@ class Telemetry:
     persistence_mode: bool | None = None
     compute_mode: str | None = None
     processes: tuple[Process, ...] | None = None
+    power_limit_requested_watts: float | None = None  # as an administrator set it
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 IDLE_REASON = "the GPU is idle"
+POWER_REASON = "the power limit is reached"
 
 
 def link_is_idle(telemetry: Telemetry) -> bool:

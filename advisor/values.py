@@ -384,6 +384,13 @@ def wholes(value: object) -> tuple[int, ...]:
     return tuple(whole(0, 2**40)(item) for item in value)
 
 
+def codes(value: object) -> tuple[int, ...]:
+    """Return a list of whole numbers from 0 up, which may be empty; raises BadInput."""
+    if not isinstance(value, list):
+        raise BadInput(f"{shown(value)} is not a list of whole numbers.")
+    return tuple(whole()(item) for item in value)
+
+
 def dims(value: object) -> tuple[int, int, int]:
     """Return three dimensions from ``256``, ``[16, 16]`` or ``"16x16"``; raises BadInput."""
     parts = _parts(value)

@@ -35,6 +35,11 @@ def measured(label: str, value: float | str, unit: str = "") -> Evidence:
     return Evidence(label=label, value=value, unit=unit, source="NVML")
 
 
+def logged(label: str, value: float | str, unit: str = "") -> Evidence:
+    """Return evidence that the driver wrote into the kernel's log."""
+    return Evidence(label=label, value=value, unit=unit, source="kernel log")
+
+
 def of_device(
     device: Device, field: str, label: str, value: float | str, unit: str = ""
 ) -> Evidence:

@@ -35,6 +35,30 @@ def cited(document: str, section: str, url: str) -> Citation:
     return Citation(document=document, section=section, url=url)
 
 
+def xid_catalogue() -> tuple[Citation, ...]:
+    """Return the citation of NVIDIA's catalogue of Xid errors."""
+    url = "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"
+    return (cited("NVIDIA Xid Errors", "Analyzing Xid Errors with the Xid Catalog", url),)
+
+
+def nvlink_checks(check: str) -> tuple[Citation, ...]:
+    """Return the citation of a *check* that NVIDIA makes of NVLinks."""
+    url = "https://docs.nvidia.com/health-validation/reference/checks/nvlink"
+    return (cited("NVIDIA Health Validation", f"NVLink Checks, {check}", url),)
+
+
+def dcgm_health() -> tuple[Citation, ...]:
+    """Return the citation of what DCGM watches."""
+    url = "https://docs.nvidia.com/datacenter/dcgm/latest/learn/modules/health-monitoring.html"
+    return (cited("NVIDIA DCGM Documentation", "Health Monitoring", url),)
+
+
+def power_manual() -> tuple[Citation, ...]:
+    """Return the citation of what NVML says of power limits."""
+    url = "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html"
+    return (cited("NVML API Reference", "nvmlDeviceGetEnforcedPowerLimit", url),)
+
+
 ROOFLINE = cited(
     "Roofline: An Insightful Visual Performance Model",
     "Communications of the ACM 52(4), 2009",

@@ -7,8 +7,9 @@ import re
 
 _LOG = "dev/kmsg"
 # NVRM: Xid (PCI:0000:06:00): 79, pid=1234, name=..., GPU has fallen off the bus.
+# Old drivers leave "PCI:" out.
 _XID = re.compile(
-    rb"NVRM: Xid \(PCI:([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})[^)]*\): (\d{1,4})"
+    rb"NVRM: Xid \((?:PCI:)?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})[^)]*\): (\d{1,4})"
 )
 _LONGEST_LINE = 8192
 _MOST_LINES = 1_000_000

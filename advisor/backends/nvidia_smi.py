@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.readings import NvmlGpu, NvmlReport
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.telemetry import IDLE_REASON, Process, ProcessKind, Telemetry
+from gpuadvise.advisor.telemetry import IDLE_REASON, POWER_REASON, Process, ProcessKind, Telemetry
 from gpuadvise.advisor.topology import Topology
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _EVENTS = {
     "gpu_idle": IDLE_REASON,
     "applications_clocks_setting": "clocks were set by an administrator",
-    "sw_power_cap": "the power limit is reached",
+    "sw_power_cap": POWER_REASON,
     "hw_slowdown": "hardware slowdown: too hot, or the power supply asked for it",
     "sync_boost": "another GPU of its synchronised-boost group is slower",
     "sw_thermal_slowdown": "software thermal slowdown: the GPU or its memory is too hot",
@@ -33,6 +33,7 @@ _MOST_GPUS = 1024
 _MIB, _MHZ = 1 << 20, 1_000_000
 _NUMBER = re.compile(r"\s*(-?[0-9]+(?:\.[0-9]+)?)")
 _ABSENT = "nvidia-smi did not list it"
+_LOGGED = "nvidia-smi does not list Xid errors; the machine's kernel log has them: dmesg | grep Xid"
 
 
 def machine_from_xml(content: bytes) -> Machine:
@@ -93,7 +94,7 @@ def _gpu(index: int, gpu: Element) -> NvmlGpu:
 def _telemetry(gpu: Element) -> Telemetry:
     readings = {name: read(gpu) for name, read in _READINGS.items()}
     missing = {name: _ABSENT for name, value in readings.items() if value is None}
-    return Telemetry(**readings, reasons=missing)  # type: ignore[arg-type]
+    return Telemetry(**readings, reasons={**missing, "xids": _LOGGED})  # type: ignore[arg-type]
 
 
 def _text(element: Element, path: str) -> str | None:
@@ -262,6 +263,9 @@ _READINGS: dict[str, Callable[[Element], object]] = {
         "gpu_power_readings/current_power_limit",
         "power_readings/enforced_power_limit",
         "power_readings/power_limit",
+    ),
+    "power_limit_requested_watts": _watts(
+        "gpu_power_readings/requested_power_limit", "power_readings/power_limit"
     ),
     "power_limit_default_watts": _watts(
         "gpu_power_readings/default_power_limit", "power_readings/default_power_limit"

@@ -9,7 +9,7 @@ from gpuadvise.advisor.backends.nvml import ask, library, words
 from gpuadvise.advisor.backends.readings import NvmlGpu, NvmlReport
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.gpu import MigSlice
-from gpuadvise.advisor.telemetry import IDLE_REASON, Process, ProcessKind, Telemetry
+from gpuadvise.advisor.telemetry import IDLE_REASON, POWER_REASON, Process, ProcessKind, Telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ _NOT_A_NUMBER = 2**64 - 1  # NVML's "not available" in 64-bit fields
 CLOCK_EVENTS: Mapping[int, str] = {
     0x1: IDLE_REASON,
     0x2: "clocks were set by an administrator",
-    0x4: "the power limit is reached",
+    0x4: POWER_REASON,
     0x8: "hardware slowdown: too hot, or the power supply asked for it",
     0x10: "another GPU of its synchronised-boost group is slower",
     0x20: "software thermal slowdown: the GPU or its memory is too hot",
@@ -55,6 +55,7 @@ _QUERIES: Mapping[str, Query] = {
     ),
     "power_watts": lambda n, g: n.nvmlDeviceGetPowerUsage(g) / 1000,
     "power_limit_watts": lambda n, g: n.nvmlDeviceGetEnforcedPowerLimit(g) / 1000,
+    "power_limit_requested_watts": lambda n, g: n.nvmlDeviceGetPowerManagementLimit(g) / 1000,
     "power_limit_default_watts": lambda n, g: n.nvmlDeviceGetPowerManagementDefaultLimit(g) / 1000,
     "power_limit_min_watts": lambda n, g: (
         n.nvmlDeviceGetPowerManagementLimitConstraints(g)[0] / 1000

@@ -13,11 +13,31 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.nvml import Query
 
-_MOST_LINKS = 18  # NVML_NVLINK_MAX_LINKS
+_MOST_LINKS = 36  # NVML_NVLINK_MAX_LINKS of nvml.h 13; 18 before
+_NO_SUCH_LINK = 2  # NVML_ERROR_INVALID_ARGUMENT
+_ACTIVE = 1  # NVML_NVLINK_STATE_ACTIVE
+# NVML_NVLINK_STATE_SLEEP and _ACTIVE_TRAFFIC_DISABLED: neither up nor broken.
+_RESTING = frozenset((2, 3))
 _SPEED = 164  # NVML_FI_DEV_NVLINK_GET_SPEED, Hopper and later; the link is its scope
 # NVML_FI_DEV_NVLINK_SPEED_MBPS_L0 to L5, L6 to L11.
 _OLD_SPEEDS = (*range(84, 90), *range(132, 138))
 _MEGABYTE = 1_000_000
+# Errors of a link since the driver was loaded: fields whose scope is the link
+# (NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY, _RECOVERY, _CRC until Hopper; _COUNT_LINK_RECOVERY_EVENTS
+# from Blackwell on), and the kinds of nvmlNvLinkErrorCounter_t that GPUs before Hopper count.
+_ERROR_FIELDS: Mapping[str, tuple[int, ...]] = {
+    "replays": (161,),
+    "recoveries": (162, 215),
+    "crc_errors": (163,),
+}
+_ERROR_COUNTERS: Mapping[str, tuple[int, ...]] = {
+    "replays": (0,),
+    "recoveries": (1,),
+    "crc_errors": (2, 3),  # of flow control and of data
+}
+_WIDE = frozenset((2, 3))  # nvmlValueType_t of 64 bits
+# nvmlNvlinkBwMode_t of nvml.h.
+_BANDWIDTH_MODES = ("full", "off", "least", "half", "three quarters")
 # nvmlIntNvLinkDeviceType_t of nvml.h.
 _KINDS = {0: "gpu", 1: "processor", 2: "switch"}
 # nvmlGpuTopologyLevel_t of nvml.h, in the words of nvidia-smi topo -m.
@@ -49,15 +69,25 @@ def topologies(nvml: Any, handles: Sequence[Any], pci_ids: Sequence[str | None])
     """Return how each of the GPUs *handles* is connected; None among them does not answer."""
     addresses = {_address(pci): index for index, pci in enumerate(pci_ids) if pci}
     answers = [ask(nvml, handle, _HOST) if handle is not None else ({}, {}) for handle in handles]
+    mode = _bandwidth_mode(nvml) if any("nvlinks" in facts for facts, _ in answers) else None
     links = [_at_peers(facts.get("nvlinks"), addresses) for facts, _ in answers]
     return [
         Topology(
             **{**place(pci or ""), **facts, "nvlinks": links[index]},
+            nvlink_bandwidth_mode=mode if links[index] else None,
             peers=_peers(nvml, index, handles, links),
             reasons=reasons,
         )
         for index, ((facts, reasons), pci) in enumerate(zip(answers, pci_ids, strict=True))
     ]
+
+
+def _bandwidth_mode(nvml: Any) -> str | None:
+    """Return how many of its links the driver lets each GPU use, None where it has no such mode."""
+    queries: Mapping[str, Query] = {
+        "mode": lambda n, _: _BANDWIDTH_MODES[n.nvmlSystemGetNvlinkBwMode()]
+    }
+    return ask(nvml, None, queries)[0].get("mode")
 
 
 # A link and the PCI id at its other end, until the GPUs of the machine are known.
@@ -69,20 +99,22 @@ def _links(nvml: Any, handle: Any) -> list[_Ended]:
     found = []
     for number in range(_MOST_LINKS):
         try:
-            up = nvml.nvmlDeviceGetNvLinkState(handle, number) == 1
-        except nvml.NVMLError:
+            state = nvml.nvmlDeviceGetNvLinkState(handle, number)
+        except nvml.NVMLError as error:
             if not number:
                 raise
-            break
-        found.append(_link(nvml, handle, number, up))
+            if error.value == _NO_SUCH_LINK:
+                break
+            continue  # a link of the chip that this GPU lacks
+        found.append(_link(nvml, handle, number, state))
     return found
 
 
-def _link(nvml: Any, handle: Any, number: int, up: bool) -> _Ended:
-    if not up:
-        return NvLink(number=number, up=False), None
+def _link(nvml: Any, handle: Any, number: int, state: int) -> _Ended:
+    if state != _ACTIVE:
+        return NvLink(number=number, up=False, resting=state in _RESTING), None
     queries: Mapping[str, Query] = {
-        "speed": lambda n, g: _speed(n, g, number),
+        "fields": lambda n, g: _link_fields(n, g, number),
         "kind": lambda n, g: n.nvmlDeviceGetNvLinkRemoteDeviceType(g, number),
         "pci": lambda n, g: n.nvmlDeviceGetNvLinkRemotePciInfo(g, number).busId,
     }
@@ -91,21 +123,47 @@ def _link(nvml: Any, handle: Any, number: int, up: bool) -> _Ended:
     link = NvLink(
         number=number,
         up=True,
-        bytes_per_second=facts.get("speed"),
+        bytes_per_second=_speed(facts.get("fields", {})),
         to=_KINDS.get(facts.get("kind", -1)),
+        **_errors(nvml, handle, number, facts.get("fields", {})),
     )
     return link, pci.decode() if isinstance(pci, bytes) else pci
 
 
-def _speed(nvml: Any, handle: Any, number: int) -> float | None:
-    """Return bytes/s of a link in one direction."""
-    fields: list[Any] = [(_SPEED, number)]
+def _link_fields(nvml: Any, handle: Any, number: int) -> dict[int, int]:
+    """Return the fields of a link that NVML tells, by their number."""
+    errors = [field for fields in _ERROR_FIELDS.values() for field in fields]
+    asked: list[Any] = [(field, number) for field in (_SPEED, *errors)]
     if number < len(_OLD_SPEEDS):
-        fields.append(_OLD_SPEEDS[number])
-    for value in nvml.nvmlDeviceGetFieldValues(handle, fields):
-        if value.nvmlReturn == 0 and value.value.uiVal:
-            return float(value.value.uiVal) * _MEGABYTE
-    return None
+        asked.append(_OLD_SPEEDS[number])
+    return {
+        value.fieldId: value.value.ullVal if value.valueType in _WIDE else value.value.uiVal
+        for value in nvml.nvmlDeviceGetFieldValues(handle, asked)
+        if value.nvmlReturn == 0
+    }
+
+
+def _speed(fields: Mapping[int, int]) -> float | None:
+    """Return bytes/s of a link in one direction."""
+    rates = (fields.get(field) for field in (_SPEED, *_OLD_SPEEDS))
+    return next((float(rate) * _MEGABYTE for rate in rates if rate), None)
+
+
+def _errors(nvml: Any, handle: Any, number: int, fields: Mapping[int, int]) -> dict[str, Any]:
+    """Return the errors of a link by the name of their count, those that NVML counts."""
+    counted = {
+        name: fields[field]
+        for name, known in _ERROR_FIELDS.items()
+        for field in known
+        if field in fields
+    }
+    queries = {name: _counter(number, kinds) for name, kinds in _ERROR_COUNTERS.items()}
+    return counted or ask(nvml, handle, queries)[0]
+
+
+def _counter(number: int, kinds: Sequence[int]) -> Query:
+    """Return a query of the errors of these *kinds* on the link *number*."""
+    return lambda n, g: sum(n.nvmlDeviceGetNvLinkErrorCounter(g, number, kind) for kind in kinds)
 
 
 def _at_peers(

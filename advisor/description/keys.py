@@ -21,6 +21,7 @@ from gpuadvise.advisor.facts.kernel_profile import (
     WarpRequests,
 )
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
+from gpuadvise.advisor.topology import NvLink, Topology
 from gpuadvise.advisor.transfers.copies import Direction
 
 if TYPE_CHECKING:
@@ -119,7 +120,14 @@ _FLAGS = (
     "ecc_enabled_after_reboot",
     "row_remap_pending",
     "row_remap_failed",
+    "page_retirement_pending",
     "persistence_mode",
+)
+_WATTS = (
+    "power_watts",
+    "power_limit_watts",
+    "power_limit_default_watts",
+    "power_limit_requested_watts",
 )
 _WHOLES = (
     "performance_state",
@@ -150,13 +158,40 @@ TELEMETRY = KeyTable(
         **{name: Key(name, v.flag) for name in _FLAGS},
         **{name: Key(name, v.whole()) for name in _WHOLES},
         **{name: Key(name, v.size) for name in _SIZES},
-        "power_watts": Key("power_watts", v.number()),
-        "power_limit_watts": Key("power_limit_watts", v.number()),
+        **{name: Key(name, v.number()) for name in _WATTS},
         "gpu_utilisation": Key("gpu_utilisation", v.share),
         "memory_utilisation": Key("memory_utilisation", v.share),
         "compute_mode": Key("compute_mode", v.text),
         "clock_event_reasons": Key("clock_event_reasons", v.text_list),
+        "clock_limit_seconds": Key("clock_limit_seconds", v.number_table),
+        "xids": Key("xids", v.codes),
         "processes": Key("processes", _processes),
+    },
+)
+
+_NVLINK = KeyTable(
+    NvLink,
+    {
+        "number": Key("number", v.whole()),
+        "up": Key("up", v.flag),
+        "resting": Key("resting", v.flag),
+        "bytes_per_second": Key("bytes_per_second", v.rate),
+        "to": Key("to", v.one_word("gpu", "switch", "processor")),
+        **{name: Key(name, v.whole()) for name in ("peer", "replays", "recoveries", "crc_errors")},
+    },
+)
+
+
+def _nvlinks(value: object) -> tuple[NvLink, ...]:
+    rows = value if isinstance(value, list) else [value]
+    return tuple(_NVLINK.value(row, ()) for row in rows)
+
+
+TOPOLOGY = KeyTable(
+    Topology,
+    {
+        "nvlinks": Key("nvlinks", _nvlinks),
+        "nvlink_bandwidth_mode": Key("nvlink_bandwidth_mode", v.text),
     },
 )
 

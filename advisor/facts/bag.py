@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.advisor.roofline import Roofline
     from gpuadvise.advisor.telemetry import Telemetry
+    from gpuadvise.advisor.topology import Topology
     from gpuadvise.advisor.transfers.links import LinkModel
     from gpuadvise.advisor.values import Reader
 
@@ -527,6 +528,9 @@ class Facts:
         clock_event_reasons = ["the power limit is reached"]
         power_watts = 640
         power_limit_watts = 700
+        power_limit_default_watts = 700
+        power_limit_requested_watts = 700
+        clock_limit_seconds = { power = 1.5 }
         temperature_celsius = 70
         temperature_slowdown_celsius = 92
         temperature_shutdown_celsius = 95
@@ -544,10 +548,43 @@ class Facts:
         ecc_uncorrected = 0
         row_remap_pending = false
         row_remap_failed = false
+        page_retirement_pending = false
+        xids = [31]
         persistence_mode = true
         compute_mode = "default"
         processes = [{ pid = 1001, kind = "compute", name = "train", memory_bytes = "9GiB" }]
         """,
+    )
+    topology: Topology | None = fact(
+        _LIVE,
+        read=keys.TOPOLOGY,
+        toml="""
+        # How the GPU is connected, as NVML tells it.
+        [kernel.topology]
+        nvlink_bandwidth_mode = "full"
+        [[kernel.topology.nvlinks]]
+        number = 0
+        up = true
+        resting = false
+        bytes_per_second = 26_562_000_000
+        to = "gpu"
+        peer = 1
+        replays = 0
+        recoveries = 0
+        crc_errors = 0
+        """,
+    )
+    nvlinks_fitted: int | None = fact(
+        _LIVE,
+        unit="NVLinks that the product has",
+        read=values.whole(1),
+        toml="nvlinks_fitted = 18",
+    )
+    sibling_nvlinks: int | None = fact(
+        _LIVE,
+        unit="NVLinks up on the best connected other GPU of the same product here",
+        read=values.whole(),
+        toml="sibling_nvlinks = 18",
     )
     sanitized: bool | None = fact(
         "Say `sanitized = true` or `false` in the kernel description, or add --all.",

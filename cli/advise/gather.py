@@ -323,16 +323,12 @@ def _plain(name: str) -> str:
 
 
 def _state(choice: Choice) -> dict[str, Any]:
-    from gpuadvise.advisor.compatibility.drivers import parse_driver
+    from gpuadvise.advisor.facts.live_gpu import gpu_facts
 
-    machine, gpu = choice.machine, choice.gpu
-    version = machine.cuda_version if machine else None
-    return {
-        "telemetry": gpu.telemetry if gpu else None,
-        "mig": gpu.identity.mig is not None if gpu else None,
-        "devices": tuple(each.device for each in machine.gpus) if machine else None,
-        "driver": parse_driver(version) if version else None,
-    }
+    if choice.machine is None or choice.gpu is None:
+        return {}
+    devices = tuple(each.device for each in choice.machine.gpus)
+    return {**gpu_facts(choice.gpu, choice.machine), "devices": devices}
 
 
 def source_facts(path: str, device: Device) -> Described:

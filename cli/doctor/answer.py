@@ -96,7 +96,7 @@ def _failed(
     """Return why ``--fail-on`` says no; raises BadInput where no check could have met *limit*."""
     if limit is None:
         return []
-    met = sum(finding.rule.priority.rank <= limit.rank for finding in findings)
+    met = sum(finding.priority.rank <= limit.rank for finding in findings)
     judged = (CheckStatus.OK, CheckStatus.FINDING)
     urgent = (check for check in checks if check.rule.priority.rank <= limit.rank)
     if not met and checks and not any(check.status in judged for check in urgent):
@@ -110,7 +110,7 @@ def _failed(
 def _exit(machine: Machine, findings: Sequence[Finding], limit: Priority | None) -> Exit:
     if not machine.gpus or machine.problems:
         return Exit.UNAVAILABLE
-    met = limit and any(finding.rule.priority.rank <= limit.rank for finding in findings)
+    met = limit and any(finding.priority.rank <= limit.rank for finding in findings)
     return Exit.THRESHOLD if met else Exit.RAN
 
 
@@ -144,7 +144,7 @@ def _row(check: DoctorCheck) -> dict[str, Any]:
         "gpu": check.gpu,
         "check": check.rule.id,
         "status": str(check.status),
-        "priority": str(check.rule.priority) if finding else None,
+        "priority": str(finding.priority) if finding else None,
         "message": finding.message if finding else None,
         "action": finding.advice.action if finding else None,
         "reason": check.reason or None,
@@ -244,9 +244,9 @@ def _findings(checks: Sequence[DoctorCheck], labels: Sequence[str]) -> list[Bloc
     for key in sorted(shared, key=lambda key: shared[key].rank()):
         finding, numbers = shared[key], [number for number in places[key] if number]
         where = f"GPU {', '.join(numbers)}: " if numbers else ""
-        tone = Tone.BAD if finding.rule.priority is Priority.HIGH else Tone.POOR
+        tone = Tone.BAD if finding.priority is Priority.HIGH else Tone.POOR
         page += [
-            Heading(f"{finding.rule.priority.upper()}  {finding.rule.id}"),
+            Heading(f"{finding.priority.upper()}  {finding.rule.id}"),
             Line(f"{where}{finding.message}", tone, indent=2),
             Line(f"Do: {finding.advice.action}", indent=2),
             Line(f"Source: {finding.rule.citations[0].document}, "

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.gpu import Gpu, Machine
     from gpuadvise.advisor.telemetry import Telemetry
+    from gpuadvise.advisor.topology import NvLink
     from gpuadvise.rules.model import Rule
     from gpuadvise.rules.report import Finding
 
@@ -26,16 +27,20 @@ READINGS = {
     "competing-contexts": ("processes",),
     "degraded-link": ("pcie_generation", "pcie_lanes"),
     "ecc-errors": ("ecc_uncorrected", "row_remap_failed"),
+    "xid-errors": ("xids",),
     "hot-device": ("temperature_celsius", "temperature_slowdown_celsius"),
     "persistence-mode-off": ("persistence_mode",),
     "restricted-compute-mode": ("compute_mode",),
     "throttled-clocks": ("clock_event_reasons",),
+    "lowered-power-limit": ("power_limit_watts", "power_limit_default_watts"),
 }
 # These compare their readings, so all must be there; of the others' one is enough.
-_COMPARED = frozenset({"hot-device"})
+_COMPARED = frozenset({"hot-device", "lowered-power-limit"})
+# These look at the NVLinks of a GPU, which a product without them does not need.
+_OF_NVLINKS = frozenset({"inactive-nvlinks", "nvlink-errors"})
 # An idle GPU lowers its clocks and its link to save power: these can be judged at work only.
 AT_WORK = frozenset({"degraded-link", "throttled-clocks"})
-_OF_A_GPU = frozenset({"device", "telemetry", "mig", "driver"})
+_OF_A_GPU = frozenset({"device", "telemetry", "topology", "mig", "driver"})
 _OF_A_MACHINE = frozenset({"environment", "devices"})
 _KINDS = frozenset({Kind.DEVICE, Kind.NVML, Kind.BINARY})
 
@@ -75,7 +80,7 @@ def checks(machine: Machine, environment: Mapping[str, str] | None) -> tuple[Doc
         *(
             check
             for number, gpu in enumerate(machine.gpus)
-            for check in _judged(special, _gpu_facts(gpu, machine), gpu, number)
+            for check in _judged(_fitting(special, gpu), _gpu_facts(gpu, machine), gpu, number)
         ),
     )
 
@@ -85,22 +90,23 @@ def _is_about(rule: Rule, facts: frozenset[str]) -> bool:
     return kinds and bool(rule.needs) and rule.required <= facts and not rule.either
 
 
+def _fitting(rules: tuple[Rule, ...], gpu: Gpu) -> tuple[Rule, ...]:
+    """Return those of *rules* that a GPU of this product can be judged by."""
+    whole = gpu.identity.mig is None
+    listed = bool(gpu.topology and gpu.topology.nvlinks)
+    has_nvlinks = whole and (listed or gpu.device.nvlink_bandwidth != 0)
+    return rules if has_nvlinks else tuple(rule for rule in rules if rule.id not in _OF_NVLINKS)
+
+
 def _machine_facts(machine: Machine, environment: Mapping[str, str] | None) -> Facts:
     devices = tuple(gpu.device for gpu in machine.gpus if gpu.identity.mig is None)
     return Facts(devices=devices or None, environment=environment)
 
 
 def _gpu_facts(gpu: Gpu, machine: Machine) -> Facts:
-    from gpuadvise.advisor.compatibility.drivers import parse_driver
+    from gpuadvise.advisor.facts.live_gpu import gpu_facts
 
-    return completed(
-        Facts(
-            device=gpu.device,
-            telemetry=gpu.telemetry,
-            mig=gpu.identity.mig is not None,
-            driver=parse_driver(machine.cuda_version) if machine.cuda_version else None,
-        )
-    )
+    return completed(Facts(device=gpu.device, **gpu_facts(gpu, machine)))
 
 
 def _judged(
@@ -131,6 +137,8 @@ def _why_not(rule: Rule, facts: Facts) -> str:
         return "the file does not tell the environment"
     if "telemetry" in rule.needs and facts.telemetry is None:
         return "NVML gave no readings"
+    if "topology" in rule.needs and facts.topology is None:
+        return "NVML does not tell how this GPU is connected"
     if "driver" in rule.needs and facts.driver is None:
         return "the newest CUDA of the driver is not known"
     return "no GPU answers"
@@ -138,6 +146,8 @@ def _why_not(rule: Rule, facts: Facts) -> str:
 
 def _passed(rule: Rule, gpu: Gpu | None, number: int | None) -> DoctorCheck:
     """Return the check of a rule that saw nothing wrong, unless it could not have seen it."""
+    if gpu and rule.id in _OF_NVLINKS and (reason := _unread_links(rule, gpu)):
+        return DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason=reason)
     telemetry = gpu.telemetry if gpu else None
     if telemetry is None:
         return DoctorCheck(rule, number, CheckStatus.OK)
@@ -150,6 +160,23 @@ def _passed(rule: Rule, gpu: Gpu | None, number: int | None) -> DoctorCheck:
             rule, number, CheckStatus.IDLE, reason="--load puts the GPU to work for it"
         )
     return DoctorCheck(rule, number, CheckStatus.OK)
+
+
+def _unread_links(rule: Rule, gpu: Gpu) -> str:
+    """Return why the NVLinks of *gpu* cannot be judged, empty where they can."""
+    links = gpu.topology.nvlinks if gpu.topology else None
+    if links is None:
+        why = gpu.topology.reasons.get("nvlinks") if gpu.topology else None
+        return f"NVLinks: {why or 'NVML does not say'}"
+    if not any(link.up for link in links):
+        return "NVLinks: none is up"
+    if rule.id == "nvlink-errors" and not any(_counts(link) for link in links):
+        return "NVLinks: their errors were not counted"
+    return ""
+
+
+def _counts(link: NvLink) -> bool:
+    return link.replays is not None or link.recoveries is not None
 
 
 def is_idle(telemetry: Telemetry) -> bool:

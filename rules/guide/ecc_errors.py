@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
-from gpuadvise.rules.evidence import measured
+from gpuadvise.advisor.xids import XidKind, counted, of_kind
+from gpuadvise.rules.evidence import logged, measured
 from gpuadvise.rules.model import Advice, Examples, Kind, Priority, Rule, Threshold, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.telemetry import Telemetry
+    from gpuadvise.rules.model import Evidence
 
 NONE = 0
 
@@ -29,6 +31,17 @@ def check(telemetry: Telemetry) -> Verdict:
     )
 
 
+def shows_memory_errors(telemetry: Telemetry) -> bool:
+    """Return whether NVML itself tells of errors, so that Xids of the memory say the same."""
+    return any((_errors(telemetry), _rows(telemetry), _pages(telemetry)))
+
+
+def _logged(telemetry: Telemetry) -> tuple[Evidence, ...]:
+    """Return the Xid errors of the memory that the kernel's log holds."""
+    codes = counted(of_kind(telemetry.xids, XidKind.MEMORY))
+    return tuple(logged(f"Xid {code}", count, "errors") for code, count in codes.items())
+
+
 def _errors(telemetry: Telemetry) -> Advice | None:
     count = telemetry.ecc_uncorrected
     if not count:
@@ -39,7 +52,7 @@ def _errors(telemetry: Telemetry) -> Advice | None:
             "Distrust results since then, reset the GPU or reboot, run dcgmi diag -r 3, and have "
             "the card replaced if errors return."
         ),
-        evidence=(measured("uncorrected errors", count, "errors"),),
+        evidence=(measured("uncorrected errors", count, "errors"), *_logged(telemetry)),
     )
 
 
@@ -57,7 +70,10 @@ def _rows(telemetry: Telemetry) -> Advice | None:
             if failed
             else "Reset the GPU or reboot, so that the spare row takes over."
         ),
-        evidence=(measured("row remapping", "failed" if failed else "pending"),),
+        evidence=(
+            measured("row remapping", "failed" if failed else "pending"),
+            *(() if telemetry.ecc_uncorrected else _logged(telemetry)),
+        ),
     )
 
 

@@ -64,6 +64,8 @@ def test_clocks_and_link_of_an_idle_gpu_are_not_judged(cli) -> None:
         ({"ecc_uncorrected": 3}, "ecc-errors"),
         ({"persistence_mode": False}, "persistence-mode-off"),
         ({"compute_mode": "prohibited"}, "restricted-compute-mode"),
+        ({"xids": [79]}, "xid-errors"),
+        ({"power_limit_watts": 500.0}, "lowered-power-limit"),
     ],
 )  # fmt: skip
 def test_each_fault_is_found(cli, tmp_path: Path, readings: dict[str, object], rule: str) -> None:
@@ -107,6 +109,98 @@ def test_links_and_xids_stand_in_the_line_of_the_gpu(cli, tmp_path: Path) -> Non
     assert two.count("18 of 18 NVLinks up") == 2
     box = altered(tmp_path, BUSY, xids=[79, 79, 31])
     assert "Xid 79, 31 in the kernel's log" in cli("doctor", "--from", box).out
+
+
+def linked(tmp_path: Path, **link: object) -> str:
+    """Return a copy of the two linked GPUs whose first has another link number 5."""
+    box = json.loads((BOXES / "h200-x2.json").read_text())
+    box["result"]["devices"][0]["topology"]["nvlinks"][5].update(link)
+    path = tmp_path / "box.json"
+    path.write_text(json.dumps(box))
+    return str(path)
+
+
+def test_a_link_that_is_down_beside_others_is_found(cli, tmp_path: Path) -> None:
+    box = linked(tmp_path, up=False, to=None, bytes_per_second=None)
+    answer = document(cli("doctor", "--from", box, "--format", "json"))
+    (finding,) = answer["findings"]
+    assert finding["rule"] == "inactive-nvlinks"
+    assert finding["message"].startswith(
+        "17 of 18 NVLinks are up, 903.1 GB/s both ways together. Down: 5."
+    )
+    assert finding["gain"]["upper_bound"] == pytest.approx(18 / 17)
+    assert cli("doctor", "--from", box, "--fail-on", "high").code == 1
+
+
+def test_errors_of_a_link_count_by_their_kind(cli, tmp_path: Path) -> None:
+    found = document(cli("doctor", "--from", linked(tmp_path, replays=3), "--format", "json"))
+    assert [(f["rule"], f["priority"]) for f in found["findings"]] == [("nvlink-errors", "low")]
+    assert cli("doctor", "--from", linked(tmp_path, replays=3), "--fail-on", "medium").code == 0
+    again = linked(tmp_path, replays=3, recoveries=1)
+    assert cli("doctor", "--from", again, "--fail-on", "medium").code == 1
+    assert "MEDIUM  nvlink-errors" in cli("doctor", "--from", again).out
+
+
+def test_nvlinks_are_checked_where_a_gpu_can_have_them(cli, moods) -> None:
+    def status(rule: str) -> tuple[str, str | None] | None:
+        result = document(cli("doctor", "--format", "json"))["result"]
+        found = (check for check in result["checks"] if check["check"] == rule)
+        return next(((check["status"], check["reason"]) for check in found), None)
+
+    moods("linked,erring")
+    assert status("inactive-nvlinks") == ("finding", None)
+    assert status("nvlink-errors") == ("finding", None)
+    moods("linked,parted")
+    assert (
+        status("inactive-nvlinks")
+        == status("nvlink-errors")
+        == ("not available", "NVLinks: none is up")
+    )
+    moods("linked,asleep")
+    assert status("inactive-nvlinks") == ("ok", None)
+    moods()
+    assert status("inactive-nvlinks") == (
+        "not available", "NVLinks: this GPU or driver does not offer it",
+    )  # fmt: skip
+    moods("mig")
+    slices = document(cli("doctor", "--format", "json"))["result"]["checks"]
+    assert {check["gpu"] for check in slices if check["check"] == "nvlink-errors"} == {0}
+
+
+def test_a_product_without_nvlinks_is_not_asked_for_them(cli, tmp_path: Path) -> None:
+    box = json.loads(Path(IDLE).read_text())
+    box["result"]["devices"][0]["nvlink_bandwidth"] = 0
+    path = tmp_path / "box.json"
+    path.write_text(json.dumps(box))
+    checks = document(cli("doctor", "--from", str(path), "--format", "json"))["result"]["checks"]
+    assert not [check for check in checks if "nvlink" in check["check"]]
+
+
+@pytest.mark.parametrize(
+    ("mood", "said"), [("capped", "nvidia-smi -pl 700 (as root)"), ("shared", "Nobody set it")]
+)
+def test_who_lowered_the_power_limit_decides_what_to_do(cli, moods, mood: str, said: str) -> None:
+    moods(mood)
+    found = document(cli("doctor", "--format", "json"))["findings"]
+    (finding,) = [each for each in found if each["rule"] == "lowered-power-limit"]
+    assert said in finding["action"]
+    assert finding["gain"] is None
+    assert finding["priority"] == "low"
+
+
+def test_a_log_that_cannot_be_read_is_not_called_free_of_xids(cli, moods, monkeypatch) -> None:
+    from gpuadvise.advisor.backends import kernel_log
+
+    def unreadable() -> dict[str, tuple[int, ...]]:
+        raise kernel_log.Unreadable("the kernel's log cannot be read")
+
+    monkeypatch.setattr(kernel_log, "xids", unreadable)
+    result = document(cli("doctor", "--format", "json"))["result"]
+    (check,) = [check for check in result["checks"] if check["check"] == "xid-errors"]
+    assert (check["status"], check["reason"]) == (
+        "not available",
+        "the kernel's log cannot be read",
+    )
 
 
 def test_a_page_that_waits_for_its_retirement_is_found(cli, tmp_path: Path) -> None:

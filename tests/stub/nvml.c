@@ -134,7 +134,14 @@ int nvmlDeviceGetMaxPcieLinkGeneration(intptr_t gpu, unsigned *n) { (void)gpu; P
 int nvmlDeviceGetMaxPcieLinkWidth(intptr_t gpu, unsigned *n) { (void)gpu; PUT(n, 16); }
 int nvmlDeviceGetCurrPcieLinkGeneration(intptr_t gpu, unsigned *n) { (void)gpu; PUT(n, 1); }
 int nvmlDeviceGetCurrPcieLinkWidth(intptr_t gpu, unsigned *n) { (void)gpu; PUT(n, 16); }
-int nvmlDeviceGetEnforcedPowerLimit(intptr_t gpu, unsigned *mw) { (void)gpu; PUT(mw, 700000); }
+int nvmlDeviceGetEnforcedPowerLimit(intptr_t gpu, unsigned *mw) {
+    (void)gpu;
+    PUT(mw, mood("capped") || mood("shared") ? 500000 : 700000);
+}
+int nvmlDeviceGetPowerManagementLimit(intptr_t gpu, unsigned *mw) {
+    (void)gpu;
+    PUT(mw, mood("capped") ? 500000 : 700000);
+}
 int nvmlDeviceGetPowerUsage(intptr_t gpu, unsigned *mw) { (void)gpu; PUT(mw, 76500); }
 int nvmlDeviceGetEccMode(intptr_t gpu, unsigned *now, unsigned *next) {
     (void)gpu;
@@ -210,7 +217,8 @@ int nvmlDeviceGetRetiredPagesPendingStatus(intptr_t gpu, unsigned *pending) {
 }
 
 /* How GPUs are connected: with the mood "linked" 4 NVLinks of which the last is down, to switches
- * or, with "direct", to the other GPU. */
+ * or, with "direct", to the other GPU. "erring": link 1 sent packets again; "asleep": the last link
+ * rests; "counted": errors are not fields, as before Hopper; "gapped": the chip lacks link 1. */
 typedef struct { unsigned field, scope; long long stamp, latency; int type, code;
                  union { double d; int si; unsigned ui; unsigned long long ull; } value; } Field;
 int nvmlDeviceGetFieldValues(intptr_t gpu, int count, Field *fields) {
@@ -219,6 +227,10 @@ int nvmlDeviceGetFieldValues(intptr_t gpu, int count, Field *fields) {
         fields[n].code = modest();
         if (fields[n].field == 82) fields[n].value.ui = 38;
         else if (fields[n].field == 164) fields[n].value.ui = 26562;
+        else if (fields[n].field >= 161 && fields[n].field <= 163 && !mood("counted")) {
+            fields[n].type = 3;
+            fields[n].value.ull = mood("erring") && fields[n].scope == 1 ? fields[n].field - 160 : 0;
+        }
         else fields[n].code = NOT_SUPPORTED;
     }
     return OK;
@@ -227,7 +239,19 @@ int nvmlDeviceGetNvLinkState(intptr_t gpu, unsigned link, int *up) {
     (void)gpu;
     if (!mood("linked")) return NOT_SUPPORTED;
     if (link >= 4) return INVALID;
-    *up = mood("parted") ? 0 : link < 3;
+    if (mood("gapped") && link == 1) return NOT_SUPPORTED;
+    *up = mood("parted") ? 0 : link < 3 ? 1 : mood("asleep") ? 2 : 0;
+    return OK;
+}
+int nvmlDeviceGetNvLinkErrorCounter(intptr_t gpu, unsigned link, int kind, unsigned long long *n) {
+    (void)gpu;
+    if (!mood("counted")) return NOT_SUPPORTED;
+    *n = mood("erring") && link == 1 ? (unsigned)kind + 1 : 0;
+    return OK;
+}
+int nvmlSystemGetNvlinkBwMode(unsigned *mode) {
+    if (!mood("halved")) return NOT_SUPPORTED;
+    *mode = 3;
     return OK;
 }
 int nvmlDeviceGetNvLinkRemoteDeviceType(intptr_t gpu, unsigned link, int *type) {

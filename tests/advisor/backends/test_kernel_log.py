@@ -15,6 +15,8 @@ LOG = b"""\
 4,1,1,-;NVRM: Xid (PCI:0000:06:00): 79, pid=1, name=x, GPU has fallen off the bus.
 4,2,2,-;NVRM: Xid (PCI:0000:06:00): 154
 4,3,3,-;NVRM: Xid (PCI:0001:c1:00.0): 31, pid='<unknown>'
+4,3,3,-;NVRM: Xid (0001:c1:00): 13, 0005 00000000
+4,3,3,-;NVRM: Xid (PCI:0001:c1:00 GPU-I:05): 94, contained
 6,4,4,-;usb: nothing
 """
 
@@ -30,7 +32,7 @@ def test_lines_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     from gpuadvise.advisor.backends import kernel_log
 
     monkeypatch.setattr(kernel_log, "_lines", lambda path: LOG.splitlines())
-    assert xids() == {"00000000:06:00": (79, 154), "00000001:c1:00": (31,)}
+    assert xids() == {"00000000:06:00": (79, 154), "00000001:c1:00": (31, 13, 94)}
 
 
 def test_a_log_that_may_not_be_read_says_so(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from gpuadvise.advisor.backends.nvml_report import CLOCK_EVENTS, clock_events
 from gpuadvise.advisor.backends.nvml_topology import ranges
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.telemetry import IDLE_REASON, Process, ProcessKind, Telemetry, link_is_idle
-from gpuadvise.advisor.topology import Peer, nvlink_rate
+from gpuadvise.advisor.topology import Peer, link_errors, links_down, nvlink_rate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,6 +104,37 @@ def test_links_that_are_down_give_no_rate(moods) -> None:
     topology = nvml_report.report().gpus[0].topology
     assert topology is not None
     assert nvlink_rate(topology) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "errors"),
+    [
+        ("linked", (0, 0, 0)),
+        ("linked,erring", (1, 2, 3)),
+        ("linked,erring,counted", (1, 2, 7)),  # of flow control and of data
+    ],
+)
+def test_links_count_their_errors(moods, words: str, errors: tuple[int, ...]) -> None:
+    moods(words)
+    topology = nvml_report.report().gpus[0].topology
+    assert topology is not None
+    link = (topology.nvlinks or ())[1]
+    assert (link.replays, link.recoveries, link.crc_errors) == errors
+    assert [link.number for link in link_errors(topology)] == ([1] if any(errors) else [])
+
+
+def test_a_link_may_rest_and_a_chip_may_lack_one(moods) -> None:
+    moods("linked,asleep,gapped,halved")
+    topology = nvml_report.report().gpus[0].topology
+    assert topology is not None
+    links = topology.nvlinks or ()
+    assert [(link.number, link.up, link.resting) for link in links] == [
+        (0, True, False),
+        (2, True, False),
+        (3, False, True),
+    ]
+    assert topology.nvlink_bandwidth_mode == "half"
+    assert links_down(topology) == ()
 
 
 def test_gpus_without_a_link_say_how_they_reach_each_other(moods) -> None:
