@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -44,7 +45,14 @@ class GatheredItems:
     empty: list[str] = field(default_factory=list)  # files without device code
     unlisted: list[str] = field(default_factory=list)  # files of whose code nothing was asked for
     code: int = 0  # kernels, and entries that a driver could load
-    unfit: set[Capability] = field(default_factory=set)  # targets that the GPU cannot run
+    functions: int = 0  # device functions that were not asked for
+    selected: int = 0  # images and PTX programs whose kernels were read
+    unloaded: bool = False  # the GPU would load nothing of a module
+    # What the modules hold that have nothing for a target of --arch.
+    untargeted: set[tuple[Content, Capability | None]] = field(default_factory=set)
+    unmatched: int = 0  # kernels that --filter leaves out
+    unfit: Counter[Capability] = field(default_factory=Counter)  # kernels that the GPU cannot run
+    unasked: Counter[Capability | None] = field(default_factory=Counter)  # kernels not of --arch
 
     @property
     def total(self) -> int:
@@ -135,12 +143,22 @@ class Gatherer:
 
     def _select(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         fitting = tuple(entry for entry in entries if self._matches_gpu(entry.capability))
+        if not fitting:
+            self.gathered.untargeted.update((each.content, each.capability) for each in entries)
+            return ()
+        selected = self._loaded(fitting)
+        self.gathered.selected += len(selected)
+        self.gathered.unloaded |= not selected
+        return selected
+
+    def _loaded(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return those of one module's *entries* that the GPU would load, or else its images."""
         if self.gpu is not None:
             from gpuadvise.advisor.compatibility.verdict import loaded
 
-            return loaded(fitting, self.gpu)
-        images = tuple(entry for entry in fitting if entry.content is Content.SASS)
-        return images or fitting
+            return loaded(entries, self.gpu)
+        images = tuple(entry for entry in entries if entry.content is Content.SASS)
+        return images or entries
 
     def _matches_gpu(self, target: Capability | None) -> bool:
         if not self.request.targets:
@@ -149,23 +167,27 @@ class Gatherer:
 
     def _wanted(self, kernel: Kernel) -> bool:
         if not kernel.entry and not self.request.functions:
+            self.gathered.functions += 1
             return False
         if kernel.source not in (Source.CUBIN, Source.PTX) and not self._fits(kernel):
             return False
         pattern = self.request.pattern
-        return pattern is None or bool(
-            pattern.search(kernel.name) or pattern.search(demangle(kernel.name) or "")
-        )
+        if pattern is None or pattern.search(kernel.name):
+            return True
+        matches = bool(pattern.search(demangle(kernel.name) or ""))
+        self.gathered.unmatched += not matches
+        return matches
 
     def _fits(self, kernel: Kernel) -> bool:
         # Containers were sorted out entry by entry; a log or listing names a target per kernel.
         target = kernel.capability
-        if target is None:
-            return not self.request.targets
-        if self.gpu is not None and not sass_fits(target, self.gpu):
-            self.gathered.unfit.add(target)
+        if not self._matches_gpu(target):
+            self.gathered.unasked[target] += 1
             return False
-        return self._matches_gpu(target)
+        if target is None or self.gpu is None or sass_fits(target, self.gpu):
+            return True
+        self.gathered.unfit[target] += 1
+        return False
 
 
 def source_notes(source: CudaSource) -> list[str]:

@@ -301,23 +301,46 @@ READ = (Format.TEXT, Format.MARKDOWN)
 
 def why_nothing(request: KernelsRequest, choice: Choice | None, seen: GatheredItems) -> str:
     """Return why there is no kernel to list, as far as the question tells."""
-    device = {f"--{name}": value for name, value in request.device.items()}
-    given = {**device, "--arch": request.targets, "--filter": request.pattern}
-    options = [name for name, value in given.items() if value]
-    if seen.kernels and options:
-        verb = "leaves" if len(options) == 1 else "leave"
-        why = ""
-        if seen.unfit and choice:
-            targets = and_list([target.target for target in sorted(seen.unfit)])
-            why = f": {choice.device.capability} cannot run {targets}"
-        return f"{and_list(options)} {verb} none of {plural(seen.kernels, 'kernel')}{why}."
-    if seen.kernels:
-        return f"No kernel, but {plural(seen.kernels, 'device function')}: --functions lists them."
+    if left_out := _left_out(request, choice, seen):
+        return " ".join(left_out)
+    if seen.functions:
+        functions = plural(seen.functions, "device function")
+        return f"No kernel, but {functions}: --functions lists them."
     if seen.damage:
         return "No kernel could be read."
-    if choice:
+    if seen.selected:
+        return (
+            f"The code{f' that {choice.device.name} would load' if choice else ''} has no kernel."
+        )
+    if seen.unloaded and choice:
         return f"{choice.device.name} would load none of this code: gpuadvise compat says why."
+    if seen.untargeted:
+        targets = _targets(_entry_target(*each) for each in seen.untargeted)
+        return f"--arch leaves none of this code, which is for {targets}."
     return "There is no code with kernels to list; --list shows what there is."
+
+
+def _left_out(request: KernelsRequest, choice: Choice | None, seen: GatheredItems) -> list[str]:
+    """Return which option leaves which kernels out, in sentences."""
+    reasons = []
+    if seen.unmatched:
+        reasons.append(f"--filter leaves none of {plural(seen.unmatched, 'kernel')}.")
+    if seen.unfit and choice:
+        named = [f"--{name}" for name, value in request.device.items() if value]
+        targets = _targets(target.target for target in seen.unfit)
+        reasons.append(
+            f"{and_list(named) or choice.device.name} leaves none of "
+            f"{plural(seen.unfit.total(), 'kernel')}: {choice.device.capability} cannot run {targets}."
+        )
+    if seen.unasked:
+        targets = _targets(target.target if target else "no target" for target in seen.unasked)
+        count = seen.unasked.total()
+        reasons.append(f"--arch leaves none of {plural(count, 'kernel')}, built for {targets}.")
+    return reasons
+
+
+def _targets(names: Iterable[str]) -> str:
+    return and_list(sorted(names, key=_target_order))
 
 
 def refuse_nothing(gatherer: Gatherer) -> None:

@@ -284,9 +284,13 @@ def test_a_damaged_wheel_lists_the_rest(cli, inside: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ("--arch 70", "There is no code with kernels to list; --list shows what there is."),
+        ("--arch 70", "--arch leaves none of this code, which is for sm_80."),
         ("--filter nosuch", "--filter leaves none of 2 kernels."),
-        ("--filter nosuch --gpu a100-sxm-80gb", "--gpu and --filter leave none of 2 kernels."),
+        ("--filter nosuch --gpu a100-sxm-80gb", "--filter leaves none of 2 kernels."),
+        (
+            "--filter nosuch --cc 7.5",
+            "compute capability 7.5 would load none of this code: gpuadvise",
+        ),
         ("--cc 7.5", "compute capability 7.5 would load none of this code: gpuadvise compat says"),
     ],
 )
@@ -297,6 +301,30 @@ def test_an_empty_list_says_why(options: str, sentence: str, cli, inside: Path) 
     assert ran.out.count("\n") == 1
     for form in ("csv", "ndjson", "json"):
         assert f"note: {sentence}" in cli("kernels", "80.cubin", *options.split(), "-f", form).err
+
+
+@pytest.mark.parametrize(
+    ("program", "options", "sentence"),
+    [
+        ("two.ptx", "--arch 70,90", "--arch leaves none of this code, which is for compute_80."),
+        ("two.ptx", "--cc 7.5", "compute capability 7.5 would load none of this code: gpuadvise"),
+        ("two.ptx", "--cc 9.0 --filter nosuch", "--filter leaves none of 2 kernels."),
+        ("bare.ptx", "--cc 9.0", "The code that compute capability 9.0 would load has no kernel."),
+        ("bare.ptx", "", "The code has no kernel."),
+        (
+            "two.fatbin",
+            "--arch 70",
+            "--arch leaves none of this code, which is for compute_80, sm_80 and",
+        ),
+    ],
+)
+def test_an_empty_list_of_ptx_says_why(
+    program: str, options: str, sentence: str, cli, inside: Path
+) -> None:
+    (inside.parent / "bare.ptx").write_text(PTX.partition(".visible")[0])
+    ran = cli("kernels", program, *options.split())
+    assert (ran.code, ran.out.count("\n")) == (0, 1)
+    assert ran.out.startswith(sentence)
 
 
 @pytest.mark.parametrize("options", [(), ("--list",), ("--sort", "name")])
@@ -325,11 +353,16 @@ def test_a_log_for_another_gpu_and_device_functions_alone(cli, tmp_path: Path) -
         cli("kernels", str(log), "--cc", "9.0").out
         == "--cc leaves none of 1 kernel: 9.0 cannot run sm_80.\n"
     )
+    assert (
+        cli("kernels", str(log), "--arch", "70").out
+        == "--arch leaves none of 1 kernel, built for sm_80.\n"
+    )
     source = tmp_path / "f.ptx"
     source.write_text(".version 8.7\n.target sm_80\n.address_size 64\n.func helper() { ret; }\n")
     tool("ptxas", "-c", "-arch=sm_80", source, "-o", tmp_path / "f.cubin")
     ran = cli("kernels", str(tmp_path / "f.cubin"))
     assert ran.out == "No kernel, but 1 device function: --functions lists them.\n"
+    assert cli("kernels", str(tmp_path / "f.cubin"), "--cc", "8.0").out == ran.out
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "ndjson", "json"])
