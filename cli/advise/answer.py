@@ -30,11 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class AdviceReports:
-    """Everything that one call found; *findings* are new ones, ranked over all kernels."""
+    """Everything that one call found; *findings* are new ones, ranked over all kernels.
+
+    *damaged*: a part of the files could not be read.
+    """
 
     rules: tuple[Rule, ...]
     reports: Sequence[Report]
     findings: tuple[Finding, ...]
+    damaged: bool = False
     everything: bool = False
     with_profiler_rules: bool = False
     profiler_rules: tuple[tuple[str | None, ProfilerRule], ...] = ()
@@ -102,10 +106,12 @@ def answer(
 
 
 def exit_code(advised: AdviceReports, limit: Priority | None) -> Exit:
-    """Return 3 when a rule broke, 1 when a finding meets *limit*, else 0."""
+    """Return 3 when a rule broke, 1 when a finding meets *limit*, 3 for a damaged file, else 0."""
     if advised.failures:
         return Exit.UNAVAILABLE
-    return Exit.THRESHOLD if count_at_or_above(advised.findings, limit) else Exit.RAN
+    if count_at_or_above(advised.findings, limit):
+        return Exit.THRESHOLD
+    return Exit.UNAVAILABLE if advised.damaged else Exit.RAN
 
 
 def _result(advised: AdviceReports) -> dict[str, Any]:

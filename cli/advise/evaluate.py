@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, quoted_path
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.cli.advise.answer import (
     FINDING_COLUMNS,
@@ -28,6 +29,7 @@ from gpuadvise.cli.advise.judge import (
     threshold_unreachable,
 )
 from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
+from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
@@ -228,6 +230,9 @@ def _whole(
         own = kernel.facts.profile.rules if kernel.facts.profile else ()
         profiler += [(kernel.facts.kernel, rule) for rule in own if rule.kind in _ASKING]
     if not reports:
+        if evidence.damage:
+            names = and_list([quoted_path(path) for path in evidence.files], "or")
+            raise unreadable(names, evidence.damage)
         raise BadInput(
             "The files hold no kernel to advise on.",
             hint="gpuadvise kernels FILE says what is in a binary.",
@@ -239,6 +244,7 @@ def _whole(
         rules=judge.rules,
         reports=reports,
         findings=tuple(ranked([(report, judge.new_findings(report)) for report in reports])),
+        damaged=bool(evidence.damage),
         everything=bool(call.given.get("all_findings")),
         with_profiler_rules=bool(call.given.get("with_ncu_rules")),
         profiler_rules=tuple(
@@ -247,5 +253,5 @@ def _whole(
     )
     files = (*evidence.files, *evidence.profiles)
     source = next((file for file in files if file != "-"), None)
-    notes = evidence.notes
+    notes = (*evidence.notes, *damage_notes(evidence.damage))
     return emit(answer(advised, call.shown, limit, notes, source=source), output)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gpuadvise.advisor.backends.choose import Choice
-    from gpuadvise.advisor.binaries.model import Kernel
+    from gpuadvise.advisor.binaries.model import Damage, Kernel
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.source.text import SourceText
@@ -51,6 +51,7 @@ class GatheredEvidence:
     reminders: bool = False
     notes: list[str] = field(default_factory=list)  # what the choice of device has to say
     traced: set[str] = field(default_factory=set)  # files that are timelines
+    damage: list[Damage] = field(default_factory=list)  # what of the code could not be read
 
     def kernels(self) -> Iterator[Described | BadLine]:
         """Yield every described kernel, complete with what is known of its surroundings."""
@@ -190,7 +191,7 @@ class GatheredEvidence:
         self, profiles: list[str], codes: list[str], descriptions: list[str]
     ) -> Iterator[Described | BadLine]:
         """Yield the profiled kernels, each with what code and descriptions say of it."""
-        compiled = {name: kernel for path in codes for name, kernel in _by_name(path)}
+        compiled = {name: kernel for path in codes for name, kernel in self._by_name(path)}
         launches = profiled_launches(profiles)
         device = self._device_of(launches[0].profile) if launches else None
         beside: dict[str, Described] = {}
@@ -225,13 +226,22 @@ class GatheredEvidence:
 
     def _kernels_of(self, path: str) -> Iterator[Kernel]:
         """Yield the kernels of a binary or a build log."""
-        from gpuadvise.advisor.binaries.model import Kernel
+        from gpuadvise.advisor.binaries.model import Damage, Kernel
         from gpuadvise.advisor.binaries.options import ReadOptions
         from gpuadvise.advisor.binaries.read import read
 
         for item in read(path, ReadOptions(instructions=True)):
-            if isinstance(item, Kernel) and item.entry:
+            if isinstance(item, Damage):
+                self.damage.append(item)
+            elif isinstance(item, Kernel) and item.entry:
                 yield item
+
+    def _by_name(self, path: str) -> Iterator[tuple[str, Kernel]]:
+        """Yield the kernels in the file *path* under each name that a profile may have for them."""
+        for kernel in self._kernels_of(path):
+            yield kernel.name, kernel
+            if name := demangle(kernel.name):
+                yield name.partition("(")[0].strip(), kernel
 
     def _described_code(self, kernel: Kernel) -> Iterator[Described]:
         """Yield *kernel* for the GPU named or its own target, where one is known."""
@@ -300,20 +310,6 @@ def _joined(kernel: Described, shares: Mapping[str, float]) -> Described:
         return kernel
     share = shares.get(bare_name(facts.kernel))
     return replace(kernel, facts=replace(facts, run_share=share)) if share else kernel
-
-
-def _by_name(path: str) -> Iterator[tuple[str, Kernel]]:
-    """Yield the kernels in the file *path* under each name that a profile may have for them."""
-    from gpuadvise.advisor.binaries.model import Kernel
-    from gpuadvise.advisor.binaries.names import demangle
-    from gpuadvise.advisor.binaries.options import ReadOptions
-    from gpuadvise.advisor.binaries.read import read
-
-    for item in read(path, ReadOptions(instructions=True)):
-        if isinstance(item, Kernel) and item.entry:
-            yield item.name, item
-            if name := demangle(item.name):
-                yield name.partition("(")[0].strip(), item
 
 
 def _plain(name: str) -> str:

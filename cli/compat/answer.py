@@ -260,7 +260,7 @@ def gpu_answer(held: Sequence[Held], options: Mapping[str, Any], choice: Choice)
     """Return what becomes of the files on the GPU of *choice*."""
     gpu = choice.device
     driver = driver_for(options["driver"], choice)
-    found = result(held, gpu, driver)
+    found = result([each for each in held if not each.unreadable], gpu, driver)
     failed = _failed({each["file"]: each["verdict"] for each in found["answers"]}, options)
     return Answer(
         command="compat",
@@ -291,13 +291,14 @@ def _short(result: Mapping[str, Any]) -> list[str]:
 def matrix_answer(held: Sequence[Held], options: Mapping[str, Any]) -> Answer:
     """Return what becomes of the files on each GPU of the catalogue: of each, the worst."""
     driver = read("driver", options["driver"])
-    tables = {each.path: matrix(each.survey, driver) for each in held if not each.empty}
-    best = {each.path: NONE for each in held} | {
+    readable = [each for each in held if not each.unreadable]
+    tables = {each.path: matrix(each.survey, driver) for each in readable if not each.empty}
+    best = {each.path: NONE for each in readable} | {
         path: min((row["verdict"] for row in rows), key=_ORDER.index)
         for path, rows in tables.items()
     }
     found = [_merged(rows) for rows in zip(*tables.values(), strict=True)]
-    name = held[0].name if len(held) == 1 else f"The code of {len(held):,} files"
+    name = readable[0].name if len(readable) == 1 else f"The code of {len(readable):,} files"
     summary = summary_of(found, name) if found else _NO_CODE.format(name, "")
     failed = _failed(best, options)
     return Answer(

@@ -11,7 +11,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.compat.answer import gpu_answer, matrix_answer
-from gpuadvise.cli.compat.request import STDIN, held_by
+from gpuadvise.cli.compat.request import STDIN, held_by_all
 from gpuadvise.cli.emit import emit, note
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
@@ -70,6 +70,6 @@ def command(
             )
         choice, asked["matrix"] = None, True
         note(f"No live GPU: answered for every GPU; --gpu or ${VARIABLE} names one.")
-    held = [*map(held_by, files)]
+    held = held_by_all(files)
     answer = gpu_answer(held, asked, choice) if choice else matrix_answer(held, asked)
     return emit(answer, Output(format=format, fields=tuple(get or ())))

@@ -15,13 +15,13 @@ from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
 from gpuadvise.advisor.compatibility.survey import Survey, survey
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli import options
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.progress import Progress, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.backends.installed_package import InstalledPackage
@@ -53,9 +53,25 @@ class Held(NamedTuple):
         return not self.survey.loadable and set(self.survey.unloadable) <= {Content.STUB}
 
     @property
+    def unreadable(self) -> bool:
+        """Whether nothing of the file could be read."""
+        return self.empty and bool(self.damage)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What to say about the damage beside the answer."""
         return damage_notes(self.damage)
+
+
+def held_by_all(paths: Sequence[str]) -> list[Held]:
+    """Return the device code of each of *paths*, some of which may not be readable.
+
+    Raises BadInput, also where none of them can be read, and Unavailable.
+    """
+    held = [*map(held_by, paths)]
+    if all(each.unreadable for each in held):
+        raise unreadable(and_list([quoted(_called(path)) for path in paths]), held[0].damage)
+    return held
 
 
 def held_by(path: str) -> Held:
@@ -68,8 +84,6 @@ def held_by(path: str) -> Held:
     package = None if path == STDIN or os.path.exists(path) else _package(path)
     found = survey(_entries(path, package, damage, libraries))
     name = f"{package.name} {package.version}" if package else _called(path)
-    if damage and not found.loadable and set(found.unloadable) <= {Content.STUB}:
-        raise unreadable(quoted(name), damage)
     whole = f"What can be read of {name}" if damage else name
     return Held(path, whole, found, tuple(damage), tuple(libraries))
 

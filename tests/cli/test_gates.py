@@ -387,3 +387,40 @@ def test_each_of_several_files_is_compared(
     ran = cli("kernels", *line.format(**files, **names, folder=folder).split())
     assert ran.code == code
     assert ("has nothing to compare in" in ran.err) is (code == 2)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("compat {runs} {broken} --cc 9.0", 3),
+        ("compat {broken} {runs} --cc 9.0 --fail-on fails", 3),
+        ("compat {other_gpu} {broken} --cc 9.0 --fail-on fails", 1),
+        ("compat {runs} {broken} --all-gpus", 3),
+        ("compat {runs} {broken} --all-gpus --fail-on fails", 3),
+        ("kernels {good} {broken}", 3),
+        ("kernels {broken} {good} --fail-under 50%", 3),
+        ("kernels {low} {broken} --fail-under 50%", 1),
+        ("advise {good} {broken}", 3),
+        ("advise {broken} {spilling} --fail-on low", 1),
+        ("advise {broken} {good} --fail-on high", 3),
+    ],
+)
+def test_a_damaged_file_costs_no_answer_of_the_others(
+    cli, files: dict[str, Path], line: str, code: int, form: str
+) -> None:
+    ran = cli(*line.format(**files).split(), "--format", form)
+    assert ran.code == code
+    assert re.search(r"^note: .*broken.bin at byte 7: Its ABI 0x0 is not known", ran.err, re.M)
+    assert "error: " not in ran.err
+    assert ran.out
+
+
+@pytest.mark.parametrize("line", ["compat --cc 9.0", "kernels", "advise", "compat --all-gpus"])
+def test_damaged_files_alone_are_bad_input(cli, files: dict[str, Path], line: str) -> None:
+    other = files["broken"].with_name("other.bin")
+    other.write_bytes(files["broken"].read_bytes())
+    for damaged in ([files["broken"]], [files["broken"], other]):
+        ran = cli(*line.split(), *map(str, damaged))
+        assert (ran.code, ran.out) == (2, "")
+        assert re.match(r'error: ".*broken.bin".* cannot be read\. Its ABI 0x0', ran.err)
