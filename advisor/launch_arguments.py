@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted
-from gpuadvise.advisor.values import moved_bytes
+from gpuadvise.advisor.values import integer, moved_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,11 +97,21 @@ def _packed(kind: str, word: str, place: str) -> bytes:
         )
     try:
         value = (
-            float(word) if kind in _FLOATS else bool(int(word)) if kind == "bool" else int(word, 0)
+            float(word)
+            if kind in _FLOATS
+            else bool(_whole(word))
+            if kind == "bool"
+            else _whole(word)
         )
         return struct.pack(form, value)
     except (ValueError, OverflowError, struct.error):
         raise BadInput(f"{place} is {kind}, and {quoted(word)} is no such number.") from None
+
+
+def _whole(word: str) -> int:
+    """Return the number that *word* writes, also with another base; raises ValueError."""
+    number = integer(word)
+    return int(word, 0) if number is None else number
 
 
 def _fill(kind: str, word: str, place: str) -> bytes:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # Compiled on first use: most runs parse no size, and start-up is short.
-_NUMBER = r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+)\s*([^\s\d]\S*)?\s*"
+_DIGITS = r"[0-9]+(?:_[0-9]+)*"
+_EXPONENT = r"[eE][+-]?[0-9]{1,3}"
+_NUMBER = rf"\s*({_DIGITS}(?:\.[0-9]*)?(?:{_EXPONENT})?|\.[0-9]+)\s*([^\s\d_]\S*)?\s*"
+_COUNT = rf"\s*(-?)({_DIGITS}(?:(?:\.[0-9]*)?{_EXPONENT})?)\s*"
 # Longest text that can still be one number and its unit.
 _LONGEST = 64
 _BINARY = {"K": 1, "M": 2, "G": 3, "T": 4}
@@ -66,6 +69,19 @@ class Ratio(NamedTuple):
             return self.above / self.below  # Python rounds a quotient of whole numbers correctly
         except OverflowError:
             return math.inf
+
+
+def whole_number(text: str) -> int | None:
+    """Return the whole number that ``1000000``, ``1_000_000`` or ``1e6`` writes; None for another text."""
+    if len(text) > _LONGEST:
+        return None
+    if text.isascii() and text.isdigit():  # lists are long, and re is slow
+        return int(text)
+    match = re.fullmatch(_COUNT, text, re.ASCII)
+    if not match:
+        return None
+    number, rest = divmod(*_exactly(match[2]))
+    return None if rest else -number if match[1] else number
 
 
 def parse_bytes(text: str, *, minimum: int = 0) -> int:
@@ -172,11 +188,15 @@ def _split(text: str, accepted: str) -> tuple[Ratio, str]:
     match = re.fullmatch(_NUMBER, text, re.ASCII) if len(text) <= _LONGEST else None
     if not match:
         raise BadInput(f"{quoted(text)} is not a number with a unit.", hint=accepted)
-    mantissa, _, exponent = match[1].lower().partition("e")
+    return _exactly(match[1]), match[2] or ""
+
+
+def _exactly(digits: str) -> Ratio:
+    """Return the number that *digits*, perhaps with a point and an exponent, write."""
+    mantissa, _, exponent = digits.lower().partition("e")
     whole, _, decimals = mantissa.partition(".")
     power = int(exponent or 0) - len(decimals)
-    number = Ratio(int(whole + decimals), 10 ** max(-power, 0)).times(10 ** max(power, 0))
-    return number, match[2] or ""
+    return Ratio(int(whole + decimals), 10 ** max(-power, 0)).times(10 ** max(power, 0))
 
 
 def show_bytes(size: int) -> str:

@@ -22,6 +22,7 @@ from gpuadvise.advisor.quantity import (
     parse_seconds,
     parse_share,
     show_number,
+    whole_number,
 )
 
 if TYPE_CHECKING:
@@ -47,38 +48,45 @@ _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no"
 
 
 def whole(low: int = 0, high: int = LARGEST) -> Reader:
-    """Return a reader of whole numbers from *low* to *high*; 1e9 is one, as other tools write."""
+    """Return a reader of whole numbers from *low* to *high*, as ``integer`` reads them."""
 
     def read(value: object) -> int:
-        number = _integer(value)
+        number = integer(value)
         if number is None or not low <= number <= high:
             written = value if number is None or isinstance(value, str) else number
-            raise BadInput(f"{shown(written)} is not a whole number from {low} to {high}.")
+            raise BadInput(
+                f"{shown(written)} is not a whole number from {low} to {high}.",
+                hint=_COUNTS if number is None and _begins_with_digit(value) else None,
+            )
         return number
 
     return read
 
 
-def _integer(value: object) -> int | None:
-    """Return the whole number that *value* is or writes; None for anything else."""
+_COUNTS = "Write a count as 1000000, 1_000_000 or 1e6."
+
+
+def _begins_with_digit(value: object) -> bool:
+    return isinstance(value, str) and value.strip()[:1].isdigit()
+
+
+def integer(value: object) -> int | None:
+    """Return the whole number that *value* is or writes; None for anything else.
+
+    A text may group digits (``1_000_000``) and have an exponent (``1e6``), as other tools write.
+    """
     if isinstance(value, str):
-        clean = value.strip()
-        digits = clean[1:] if clean.startswith("-") else clean
-        return int(clean) if len(clean) <= _LONGEST and _is_digits(digits) else None
+        return whole_number(value)
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _is_digits(text: str) -> bool:
-    return text.isascii() and text.isdigit()
 
 
 def one_of(*accepted: int) -> Reader:
     """Return a reader of one of the whole numbers *accepted*."""
 
     def read(value: object) -> int:
-        number = _integer(value)
+        number = integer(value)
         if number is None or number not in accepted:
             listed = and_list([str(number) for number in accepted], "or")
             raise BadInput(f"{shown(value)} is not {listed}.")
@@ -219,7 +227,7 @@ class Distance(NamedTuple):
 
 def distance(value: object) -> Distance:
     """Return a distance in elements (``2``) or in bytes (``"16B"``); raises BadInput."""
-    number = _integer(value)
+    number = integer(value)
     if number is not None and 0 <= number <= _FARTHEST:
         return Distance(number)
     if number is not None or not isinstance(value, str):
@@ -245,7 +253,7 @@ def per_cent(value: object) -> int:
 
     A whole number counts per cent, as in cudaFuncAttributePreferredSharedMemoryCarveout.
     """
-    number = _integer(value)
+    number = integer(value)
     if number is None:
         exact = 100 * share(value)
         number = round(exact)
@@ -393,13 +401,13 @@ def codes(value: object) -> tuple[int, ...]:
 
 def dims(value: object) -> tuple[int, int, int]:
     """Return three dimensions from ``256``, ``[16, 16]`` or ``"16x16"``; raises BadInput."""
-    parts = _parts(value)
-    if not 1 <= len(parts) <= 3 or not all(_is_count(part) for part in parts):
+    sides = [integer(part) for part in _parts(value)]
+    if not 1 <= len(sides) <= 3 or not all(n and 1 <= n <= LARGEST_LAUNCH for n in sides):
         raise BadInput(
             f"{shown(value)} is not a size in threads or blocks.",
             hint=f"Write 256, 16x16 or 16x16x4, each from 1 to {LARGEST_LAUNCH}.",
         )
-    x, y, z = (*map(int, parts), 1, 1)[:3]
+    x, y, z = (*(side or 1 for side in sides), 1, 1)[:3]
     return x, y, z
 
 
@@ -430,7 +438,7 @@ def launch_bounds(value: object) -> tuple[int, int | None]:
     """Return the threads and least blocks of ``256``, ``"256,4"`` or ``[256, 4]``; raises BadInput."""
     parts = value.split(",") if isinstance(value, str) else value
     parts = parts if isinstance(parts, list) else [parts]
-    numbers = [_integer(part) for part in parts]
+    numbers = [integer(part) for part in parts]
     if not 1 <= len(parts) <= 2 or not all(n and 1 <= n <= LARGEST_LAUNCH for n in numbers):
         raise BadInput(
             f"{shown(value)} are not launch bounds.",
@@ -477,9 +485,3 @@ def _parts(value: object) -> list[Any]:
     if isinstance(value, str):
         return value.lower().split("x") if len(value) <= 3 * _LONGEST else []
     return value if isinstance(value, list) else [value]
-
-
-def _is_count(part: object) -> bool:
-    if isinstance(part, str):
-        return len(part) <= _LONGEST and _is_digits(part) and _is_count(int(part))
-    return isinstance(part, int) and not isinstance(part, bool) and 1 <= part <= LARGEST_LAUNCH

@@ -21,7 +21,7 @@ from gpuadvise.advisor.quantity import (
     show_seconds,
     show_share,
 )
-from gpuadvise.advisor.values import seconds, whole
+from gpuadvise.advisor.values import integer, seconds, whole
 from gpuadvise.cli.blocks import Block, Cell, Fact, LabelledFacts, Line, Tone
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.options import OPTIONS, named, read
@@ -106,7 +106,7 @@ def _memory(device: Device, latency: str | None, size: int) -> MemoryHiding | No
 
 def _seconds(device: Device, text: str | None) -> float | None:
     """Return the latency of global memory: a time, or cycles of the SM clock."""
-    if text is not None and not text.strip().isdigit():
+    if text is not None and integer(text) is None:
         return named("--memory-latency", seconds, text)
     cycles = GLOBAL_LATENCY_CYCLES
     if text is not None:

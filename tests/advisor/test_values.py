@@ -45,6 +45,17 @@ from gpuadvise.advisor.facts.access import Space
         (values.dims, [16, 8], (16, 8, 1)),
         (values.dims, "16x8x2", (16, 8, 2)),
         (v.whole(1, 5), " 5 ", 5),
+        (v.whole(), "1e6", 1_000_000),
+        (v.whole(), "1.5E+3", 1500),
+        (v.whole(), " 1_000_000 ", 1_000_000),
+        (v.whole(-5), "-2e0", -2),
+        (v.dims, "1e3x2", (1000, 2, 1)),
+        (v.rectangle(2**16), "1e3x1_024", (1000, 1024)),
+        (v.launch_bounds, "1_024,1e0", (1024, 1)),
+        (v.distance, "1e3", v.Distance(1000)),
+        (v.size, "1_000_000", 1_000_000),
+        (v.size, "1_024KiB", 2**20),
+        (v.operations, "1_000GFLOP", 1e12),
         (v.one_of(4, 8), "8", 8),
         (v.number(), "2.5", 2.5),
         (v.flag, "yes", True),
@@ -88,6 +99,14 @@ HUGE = 10**400
     [
         (v.whole(1, 5), 6, '"6" is not a whole number from 1 to 5.'),
         (v.whole(1, 5), 2.5, '"2.5" is not a whole number from 1 to 5.'),
+        (v.whole(), "1M", '"1M" is not a whole number from 0 to'),
+        (v.whole(), "1.5", '"1.5" is not a whole number from 0 to'),
+        (v.whole(), "1.0", '"1.0" is not a whole number from 0 to'),  # of a share, all of it
+        (v.whole(), "15e-1", '"15e-1" is not a whole number from 0 to'),
+        (v.whole(), "1e999", '"1e999" is not a whole number from 0 to'),
+        (v.whole(), "1__0", '"1__0" is not a whole number from 0 to'),
+        (v.whole(), "_1", '"_1" is not a whole number from 0 to'),
+        (v.size, "1_", '"1_" is not a number with a unit.'),
         (v.whole(), 1e300, "The number is not a whole number from 0 to"),
         (v.whole(), float("nan"), '"nan" is not a whole number from 0 to'),
         (v.whole(1, 5), None, '"null" is not a whole number from 1 to 5.'),
@@ -149,6 +168,13 @@ def test_a_near_word_is_suggested() -> None:
     with pytest.raises(BadInput) as caught:
         v.word(Space)("zzz")
     assert caught.value.hint == "Use global, shared or constant."
+
+
+@pytest.mark.parametrize("raw", ["1M", "1k", "2.5", "1,000"])
+def test_how_a_count_is_written_is_said(raw: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        v.whole()(raw)
+    assert caught.value.hint == "Write a count as 1000000, 1_000_000 or 1e6."
 
 
 def test_a_part_of_an_element_is_refused() -> None:
