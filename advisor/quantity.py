@@ -80,7 +80,8 @@ def whole_number(text: str) -> int | None:
     match = re.fullmatch(_COUNT, text, re.ASCII)
     if not match:
         return None
-    number, rest = divmod(*_exactly(match[2]))
+    written = _exactly(match[2])
+    number, rest = divmod(written.above, written.below)
     return None if rest else -number if match[1] else number
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.cli.blocks import (
     Block,
@@ -35,7 +36,7 @@ def blocks(result: Mapping[str, Any], gpu: str) -> list[Block]:
     )
     found: list[Block] = [Line(result["summary"], tone)]
     if result["entries"]:
-        found.append(_facts(result, gpu))
+        found += [_facts(result, gpu), *_libraries(result["libraries"])]
     several = len(result["answers"]) > 1
     if several:
         found += [Heading("Files"), _answers(result["answers"])]
@@ -77,8 +78,6 @@ def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:
                 remark=branch,
             )
         )
-    if libraries := _libraries(result["libraries"]):
-        rows.append(libraries)
     return LabelledFacts(tuple(rows))
 
 
@@ -87,17 +86,18 @@ _CUDA = re.compile(r"lib(cu(da|blas|dnn|fft|rand|solver|sparse|pti|file|tensor)|
 _MOST_LIBRARIES = 12
 
 
-def _libraries(libraries: Sequence[Mapping[str, Any]]) -> Fact | None:
-    """Return what the files ask the loader for of CUDA, and where it looks; None: nothing."""
+def _libraries(libraries: Sequence[Mapping[str, Any]]) -> list[Block]:
+    """Return what the files ask the loader for of CUDA, and where it looks, as a line if there is any."""
     asking = [each for each in libraries if any(map(_CUDA.match, each["needed"]))]
     names = sorted({name for each in asking for name in each["needed"] if _CUDA.match(name)})
     if not names:
-        return None
-    left = len(names) - _MOST_LIBRARIES
-    text = ", ".join(names[:_MOST_LIBRARIES]) + (f" and {left:,} more" if left > 0 else "")
+        return []
+    rest = [f"{len(names) - _MOST_LIBRARIES:,} more"] if len(names) > _MOST_LIBRARIES else []
     paths = {tuple(each["search"]) for each in asking}
     only = ":".join(paths.pop()) if len(paths) == 1 else ""
-    return Fact(label="Asks for", value=Cell(text), remark=f"in {only}" if only else "")
+    # A line of its own: as a fact it would make the column of values as wide as all these names.
+    asked = and_list([*names[:_MOST_LIBRARIES], *rest])
+    return [Line(f"Asks for {asked}{f', to be found in {only}' if only else ''}.", Tone.FAINT)]
 
 
 def _driver_hint(driver: Mapping[str, Any] | None) -> str:
