@@ -21,7 +21,7 @@ from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.occupancy.answer import echo, flat
 from gpuadvise.cli.occupancy.request import question
-from gpuadvise.cli.occupancy.text import NOUNS, tone
+from gpuadvise.cli.occupancy.text import NOUNS, impossible, tone
 from gpuadvise.cli.options import OPTIONS, flag, named
 
 if TYPE_CHECKING:
@@ -232,12 +232,16 @@ _ANSWER = (
 def curve(
     device: Device, points: Sequence[Point], by: Axis, current: int | None, *, edges: bool = True
 ) -> list[Block]:
-    """Return the steps of the staircase; the step of the *current* value is marked."""
+    """Return the steps of the staircase, the *current* one marked; a sentence where none can start."""
+    title = Line(f"{TITLES[by]} on {device_line(device)}", Tone.STRONG)
+    reasons = {point.occupancy.reason for point in points}
+    if len(reasons) == 1 and points[0].occupancy.fault:
+        return [title, Line(impossible(points[0].occupancy), Tone.BAD)]
     table = Table(
         columns=(Column(TITLES[by], right=True), *_ANSWER),
         rows=tuple(_run(*run, current) for run in stairs(points, by, edges=edges)),
     )
-    return [Line(f"{TITLES[by]} on {device_line(device)}", Tone.STRONG), table]
+    return [title, table]
 
 
 def capabilities(occupancies: Sequence[tuple[Capability, Occupancy]]) -> list[Block]:
@@ -286,7 +290,7 @@ def sweep_answer(request: OccupancyRequest) -> Answer:
 
     def blocks() -> Sequence[Block]:
         drawn = curve(choice.device, points, by, own, edges=values is None)
-        if not request.show:
+        if not request.show or all(point.occupancy.fault for point in points):
             return drawn
         return [drawn[0], Drawing(lambda columns: bars(points, by, own, columns))]
 

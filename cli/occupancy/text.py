@@ -299,14 +299,19 @@ def screen(case: OccupancyCase, check: Mapping[str, Any] | None = None) -> list[
     return [
         Line(device_line(case.device), Tone.FAINT),
         Line(headline(occupancy), tone(occupancy)),
-        Line(because(occupancy)),
-        *([Line(_chosen(case))] if case.chosen_block else []),
-        Line(""),
-        _limits(occupancy),
+        *_limited(case),
         *_section("What to change", advice(case)),
         *_section("Notes", notes),
         *(Line(sentence, source=True) for sentence in _sources(case)),
     ]
+
+
+def _limited(case: OccupancyCase) -> list[Block]:
+    """Return how many blocks fit by each resource; nothing of a launch that cannot start."""
+    if case.occupancy.fault:
+        return []
+    chosen = [Line(_chosen(case))] if case.chosen_block else []
+    return [Line(because(case.occupancy)), *chosen, Line(""), _limits(case.occupancy)]
 
 
 def _chosen(case: OccupancyCase) -> str:
@@ -323,7 +328,7 @@ def _chosen(case: OccupancyCase) -> str:
 def headline(occupancy: Occupancy) -> str:
     """Return the answer in one line."""
     if occupancy.fault:
-        return "This launch is impossible: no block can start."
+        return impossible(occupancy)
     most = occupancy.hardware.max_warps_per_sm
     return (
         f"{show_share(occupancy.occupancy)} occupancy: {plural(occupancy.blocks_per_sm, 'block')} and "
@@ -331,10 +336,14 @@ def headline(occupancy: Occupancy) -> str:
     )
 
 
+def impossible(occupancy: Occupancy) -> str:
+    """Return why no block can start, in one sentence."""
+    what, _, why = (occupancy.reason or "").partition(": ")
+    return f"This launch is impossible: {'; '.join(filter(None, (what, why)))}"
+
+
 def because(occupancy: Occupancy) -> str:
-    """Return what limits it, or why nothing can start."""
-    if occupancy.reason:
-        return f"{occupancy.reason[:1].upper()}{occupancy.reason[1:]}"
+    """Return what limits it."""
     nouns = [NOUNS[resource] for resource in occupancy.limiters]
     return f"Limited by {and_list(nouns)}{' alike' if len(nouns) > 1 else ''}."
 

@@ -123,3 +123,12 @@ def test_block_sizes_that_fill_as_much_are_all_named(cli) -> None:
 def test_a_workflow_notice_is_the_verdict(cli) -> None:
     ran = cli("occupancy", *TIE, "--block", "256", "--format", "github")
     assert ran.out.startswith("::notice title=gpuadvise occupancy::25 %25 occupancy: 2 blocks")
+
+
+@pytest.mark.parametrize("sweep", [(), ("--sweep", "block"), ("--show",)])
+def test_an_impossible_launch_is_one_sentence(cli, sweep: tuple[str, ...]) -> None:
+    ran = cli("occupancy", "--regs", "256", "--block", "256", "--gpu", "a100", *sweep)
+    sentence = "This launch is impossible: 256 registers per thread; a thread can have 255, 1 too many."
+    assert ran.out.splitlines()[1] == sentence
+    assert "Per SM" not in ran.out
+    assert "Occupancy  Limited by" not in ran.out
