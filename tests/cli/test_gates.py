@@ -424,3 +424,24 @@ def test_damaged_files_alone_are_bad_input(cli, files: dict[str, Path], line: st
         ran = cli(*line.split(), *map(str, damaged))
         assert (ran.code, ran.out) == (2, "")
         assert re.match(r'error: ".*broken.bin".* cannot be read\. Its ABI 0x0', ran.err)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv", "ndjson", "markdown", "github"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "occupancy --regs 128 --block 256",
+        "occupancy --batch {low_batch}",
+        "bandwidth --read 4GB --time 1s",
+        "access --stride 32",
+        "roofline --flops 1G --bytes 4GB --time 1s",
+    ],
+)
+def test_a_gate_names_the_gpu_that_nobody_named(
+    cli, files: dict[str, Path], monkeypatch, line: str, form: str
+) -> None:
+    monkeypatch.setattr("gpuadvise.advisor.backends.choose.driver_present", lambda: False)
+    form = "ndjson" if "--batch" in line and form in ("json", "markdown") else form
+    ran = cli(*line.format(**files).split(), "--fail-under", "50%", "--format", form)
+    assert ran.code == 1
+    assert "note: No live GPU: answered for NVIDIA H100" in ran.err

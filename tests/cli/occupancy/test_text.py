@@ -128,7 +128,9 @@ def test_a_workflow_notice_is_the_verdict(cli) -> None:
 @pytest.mark.parametrize("sweep", [(), ("--sweep", "block"), ("--show",)])
 def test_an_impossible_launch_is_one_sentence(cli, sweep: tuple[str, ...]) -> None:
     ran = cli("occupancy", "--regs", "256", "--block", "256", "--gpu", "a100", *sweep)
-    sentence = "This launch is impossible: 256 registers per thread; a thread can have 255, 1 too many."
+    sentence = (
+        "This launch is impossible: 256 registers per thread; a thread can have 255, 1 too many."
+    )
     assert ran.out.splitlines()[1] == sentence
     assert "Per SM" not in ran.out
     assert "Occupancy  Limited by" not in ran.out
