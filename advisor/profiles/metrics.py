@@ -199,7 +199,10 @@ class _Form:
 
     def first(self, names: tuple[str, ...], kind: _MetricKind) -> float | None:
         """Return the first of *names* that has a value, in base units."""
-        return next((v for name in names if (v := self.value(name, kind)) is not None), None)
+        for name in names:
+            if (value := self.value(name, kind)) is not None:
+                return value
+        return None
 
 
 def page_profile(record: LaunchRecord) -> KernelProfile:
@@ -236,9 +239,11 @@ def page_profile(record: LaunchRecord) -> KernelProfile:
 
 def report_profile(launch: ReportedLaunch) -> KernelProfile:
     """Return what a launch of a report file says."""
+    metrics = launch.metrics
 
     def value(name: str, kind: _MetricKind) -> float | None:
-        return _stored(launch.metrics.get(name), _STORED[kind])
+        value = metrics.get(name)
+        return None if value is None else _stored(value, _STORED[kind])
 
     form = _Form(
         families=_families(tuple(launch.metrics)),
@@ -260,8 +265,8 @@ def report_profile(launch: ReportedLaunch) -> KernelProfile:
     )
 
 
-def _stored(value: Value | None, scale: float) -> float | None:
-    if value is None or isinstance(value, str) or not math.isfinite(value) or value < 0:
+def _stored(value: Value, scale: float) -> float | None:
+    if isinstance(value, str) or not math.isfinite(value) or value < 0:
         return None
     return value * scale
 

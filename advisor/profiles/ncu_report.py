@@ -136,15 +136,34 @@ class _BlockHeader:
     size: int
 
 
+class _Names:
+    """The strings of a report so far, by which metrics are named, and metrics seen already."""
+
+    __slots__ = ("by_row", "seen", "texts")
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.by_row: dict[int, str] = {}  # by the two bytes that name a metric in a row
+        # A device's attributes and a launch's settings are in each launch, byte by byte alike.
+        self.seen: dict[bytes, tuple[str, Value]] = {}
+
+    def add(self, text: str) -> None:
+        """Add the next string."""
+        index = len(self.texts)
+        self.texts.append(text)
+        if 0x80 <= index < 0x4000:
+            self.by_row[index & 0x7F | 0x80 | index >> 7 << 8] = text
+
+
 class _ReportFile:
     """A report being read: the file, where it stands, and the strings so far."""
 
-    __slots__ = ("_file", "_name", "_strings")
+    __slots__ = ("_file", "_name", "_names")
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         self._file = file
         self._name = name
-        self._strings: list[str] = []
+        self._names = _Names()
 
     def read(self, size: int) -> bytes:
         """Return the next *size* bytes, fewer at the end of the file."""
@@ -196,7 +215,7 @@ class _ReportFile:
                 entry = (
                     _code(message)
                     if index < block.sources
-                    else _launch(message, self._strings, wanted)
+                    else _launch(message, self._names, wanted)
                 )
             except _DamagedError as error:
                 raise self._damaged(str(error)) from None
@@ -209,13 +228,13 @@ class _ReportFile:
         self._skip(left)
 
     def _numbers(self, names: frozenset[str]) -> frozenset[int]:
-        return frozenset(n for n, text in enumerate(self._strings) if text in names)
+        return frozenset(n for n, text in enumerate(self._names.texts) if text in names)
 
     def _name_strings(self, table: bytes) -> None:
         for number, text in _fields(table):
             if number == 1 and isinstance(text, bytes):
-                self._strings.append(_text(text))
-                if len(self._strings) > _MOST_STRINGS:
+                self._names.add(_text(text))
+                if len(self._names.texts) > _MOST_STRINGS:
                     raise _DamagedError("too many strings")
 
     def _skip(self, size: int) -> None:
@@ -326,7 +345,7 @@ def _capability(version: int) -> Capability | None:
     return Capability(major, minor) if 0 < major < 100 and minor < 10 else None
 
 
-def _launch(message: bytes, strings: list[str], wanted: frozenset[int]) -> ReportedLaunch:
+def _launch(message: bytes, strings: _Names, wanted: frozenset[int]) -> ReportedLaunch:
     """Return one launch; sections, comments and call stacks are stepped over."""
     names = dict.fromkeys((5, 6, 7, 31), "")
     sizes: dict[int, Dimensions] = {}
@@ -339,7 +358,7 @@ def _launch(message: bytes, strings: list[str], wanted: frozenset[int]) -> Repor
         if message[at] == _METRIC:
             begun, at = at, _metrics(message, at, strings, metrics)
             if wanted:
-                found |= _all_instances(message[begun:at], strings, wanted)
+                found |= _all_instances(message[begun:at], strings.texts, wanted)
             continue
         number, start, at = _span(message, at)
         if number in names:
@@ -384,36 +403,43 @@ def _span(message: bytes, at: int) -> tuple[int, int, int]:
 # Keys of a launch's metric, of its name and value, and of the value's types that are numbers.
 _METRIC, _NAME, _VALUE = 13 << 3 | _BYTES, 1 << 3 | _VARINT, 2 << 3 | _BYTES
 _WHOLE_NUMBERS = (4 << 3 | _VARINT, 5 << 3 | _VARINT)
-_KEYED_DOUBLE = Struct("<3sd")
-_AS_DOUBLE = bytes([_VALUE, 1 + _DOUBLE.size, 3 << 3 | _FIXED64])
-_LEAST_KEYED = 3 + _KEYED_DOUBLE.size  # behind a name of two bytes
+_DOUBLE_KEY = 3 << 3 | _FIXED64
+# Metrics behind each other whose name takes two bytes, and whose value is a double: 16 bytes each.
+_ROWS = re.compile(rb"(?:\x6a\x0e\x08[\x80-\xff][\x01-\x7f]\x12\x09\x19.{8})++", re.DOTALL)
+_ROW = Struct("<3xH3xd")
+# Metrics are remembered up to this size, and as many: 2 MB at most.
+_SHORT, _MOST_SEEN = 64, 2**13
 
 
-def _metrics(message: bytes, at: int, strings: list[str], metrics: dict[str, Value]) -> int:
+def _metrics(message: bytes, at: int, strings: _Names, metrics: dict[str, Value]) -> int:
     """Add the metrics that stand in a row from *at* to *metrics*; return where they end.
 
-    This loop runs some 400,000 times a report. A metric is the number of its name, then its
-    value, mostly a double: that form is read in line, without a call; any other by `_metric`.
+    Of some 2,300 metrics of a launch, 1,900 are doubles in rows of equal size: those are read
+    by row, without a step of the interpreter for each of their bytes; any other by `_metric`.
     """
-    end, named, unpack = len(message), len(strings), _KEYED_DOUBLE.unpack_from
+    end, by_row, seen = len(message), strings.by_row, strings.seen
     while at < end and message[at] == _METRIC:
         size, start = message[at + 1] if at + 1 < end else 0x80, at + 2
+        if size == _ROW.size - 2 and (rows := _ROWS.match(message, at)):
+            at = rows.end()
+            for name, number in _ROW.iter_unpack(memoryview(message)[rows.start() : at]):
+                if name in by_row:
+                    metrics[by_row[name]] = number
+            continue
         if size >= 0x80:
             size, start = _varint(message, at + 1)
         at = start + size
         if at > end:
             raise _DamagedError("a field is larger than its message")
-        if size >= _LEAST_KEYED and message[start] == _NAME:
-            name, value_at = message[start + 1], start + 2
-            if name >= 0x80:
-                name, value_at = name & 0x7F | message[value_at] << 7, value_at + 1
-            keys, number = unpack(message, value_at)
-            if keys == _AS_DOUBLE and name < named:
-                metrics[strings[name]] = number
-                continue
-        name, value = _metric(message, start, at)
-        if value is not None and name < named:
-            metrics[strings[name]] = value
+        if size <= _SHORT and (known := seen.get(message[start:at])):
+            metrics[known[0]] = known[1]
+            continue
+        index, value = _metric(message, start, at)
+        if value is not None and index < len(strings.texts):
+            name = strings.texts[index]
+            metrics[name] = value
+            if size <= _SHORT and len(seen) < _MOST_SEEN:
+                seen[message[start:at]] = name, value
     if len(metrics) > _MOST_METRICS:
         raise _DamagedError("too many metrics")
     return at
@@ -429,6 +455,9 @@ def _metric(message: bytes, at: int, end: int) -> tuple[int, Value | None]:
     size, at = _varint(message, at + 1)
     if at + size > end:
         raise _DamagedError("a field is larger than its message")
+    key = message[at] if size else 0
+    if key == _DOUBLE_KEY and size == 1 + _DOUBLE.size:
+        return name, _DOUBLE.unpack_from(message, at + 1)[0]
     return name, _value(message[at : at + size])
 
 

@@ -130,6 +130,28 @@ def test_many_names_and_long_metrics() -> None:
     assert first.metrics == second.metrics == metrics
 
 
+def test_launches_alike_in_all_but_some_values() -> None:
+    kinds = (lambda n: n + 0.5, lambda n: n, lambda n: f"text {n}")
+    metrics: dict[str, float | str] = {f"metric {n}": kinds[n // 7 % 3](n) for n in range(600)}
+    changed = metrics | {"metric 8": 9, "metric 150": 1.25, "metric 160": "other", "metric 470": 1}
+    report = ReportFile()
+    for each in (metrics, changed, metrics, {"metric 300": 3.5}):
+        report.launch(each)
+    assert [launch.metrics for launch in launches(report.bytes)] == [
+        metrics, changed, metrics, {"metric 300": 3.5}
+    ]  # fmt: skip
+
+
+def test_rows_without_a_name_are_left_out() -> None:
+    number = (2, message((3, 2.5)))
+    rows = message(*((13, message((1, name), number)) for name in (128, 129, 4000, 128)))
+    overlong = b"\x6a\x0e\x08\x81\x00\x12\x09" + message((3, 7.5))  # 1, in two bytes
+    names = message(*((1, f"metric {n}") for n in range(129)))
+    payload = sized(rows + overlong)
+    [launch] = launches(block(payload, (2, 1), (4, names), (5, len(payload))))
+    assert launch.metrics == {"metric 128": 2.5, "metric 1": 7.5}
+
+
 @pytest.mark.parametrize("content", [b"", b"NVR", b"hello\n", b"\x7fELF", b'"ID","Kernel Name"\n'])
 def test_what_is_no_report(content: bytes) -> None:
     assert not is_ncu_report(content)
