@@ -191,12 +191,15 @@ def machine_at(depth: Depth, environ: Mapping[str, str]) -> Machine:
 
 def first_visible(depth: Depth, environ: Mapping[str, str]) -> First:
     """Return the first GPU that CUDA would see here, its machine, and what kept others away."""
-    from gpuadvise.advisor.backends import kernel_list, live
-
     if depth is Depth.IDENTITY:
-        for ask in (kernel_list.listed, live.identities):
-            if first := _first(ask(), environ):
-                return first
+        from gpuadvise.advisor.backends import kernel_list
+
+        if first := _first(kernel_list.listed(), environ):
+            return first
+    from gpuadvise.advisor.backends import live
+
+    if depth is Depth.IDENTITY and (first := _first(live.identities(), environ)):
+        return first
     if depth in _BY_NVML and (
         first := _first(live.managed(telemetry=depth is Depth.NVML_LIVE), environ)
     ):

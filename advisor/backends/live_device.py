@@ -9,11 +9,12 @@ from gpuadvise.advisor.backends.readings import DriverGpu, NvmlGpu
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue import limits_of, slice_of, throughput_of
 from gpuadvise.advisor.device import Device, Origin
-from gpuadvise.advisor.driver_limits import driver_limits, with_driver
 from gpuadvise.advisor.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from gpuadvise.advisor.limits import Limits
 
 
 # Device fields and the driver's names of the attributes that would tell them.
@@ -129,12 +130,20 @@ def live_device(
     return Device(
         **{"name": "NVIDIA GPU", **facts.values},
         capability=capability,
-        limits=with_driver(limits, cuda.attributes),
+        limits=_limits(limits, cuda.attributes),
         origin=Origin.LIVE,
         extrapolated=extrapolated,
         sources=facts.sources | _limit_sources(capability, cuda, nvml),
         reasons=reasons(facts.values, nvml, cuda, product),
     )
+
+
+def _limits(limits: Limits, attributes: Mapping[str, int]) -> Limits:
+    if not attributes:
+        return limits
+    from gpuadvise.advisor.driver_limits import with_driver
+
+    return with_driver(limits, attributes)
 
 
 def _capability(nvml: NvmlGpu, cuda: DriverGpu) -> Capability | None:
@@ -181,8 +190,7 @@ def _add_nvml(facts: _Facts, nvml: NvmlGpu, capability: Capability) -> None:
         from gpuadvise.advisor.topology import nvlink_rate
 
         facts.add(f"{nvml.source}: links that are up", nvlink_bandwidth=nvlink_rate(nvml.topology))
-    lanes = throughput_of(capability).fp32_fma
-    if nvml.cores and lanes and not nvml.mig:
+    if nvml.cores and not nvml.mig and (lanes := throughput_of(capability).fp32_fma):
         source = f"derived: NVML's core count / {lanes} FP32 lanes per SM"
         facts.add(source, sm_count=nvml.cores // lanes)
 
@@ -241,6 +249,10 @@ def _limit_sources(capability: Capability, cuda: DriverGpu, nvml: NvmlGpu) -> di
         "capability": _capability_source(nvml, cuda),
         "limits": f"catalogue: capability {capability}",
     }
+    if not cuda.attributes:
+        return limits
+    from gpuadvise.advisor.driver_limits import driver_limits
+
     return limits | dict.fromkeys(driver_limits(cuda.attributes), DRIVER)
 
 

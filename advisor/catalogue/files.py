@@ -20,7 +20,7 @@ def text_of(name: str) -> str:
 def line_of(name: str, key: str) -> Any:
     """Return what the object in *name* holds under *key*, or None.
 
-    ``gpus.json`` and ``names.json`` have one entry per line, so that a look-up parses one.
+    ``gpus.json``, ``names.json`` and ``drivers.json`` have one entry per line, so that a look-up parses one.
     """
     text = text_of(name)
     start = f"\n{json.dumps(key)}:"

@@ -46,6 +46,7 @@ def generated() -> dict[str, str]:
         "limits.json": limits,
         "throughput.json": _lines(throughput_table(records)) + "\n",
         "names.json": _lines(name_index(gpus)) + "\n",
+        "drivers.json": _lines(driver_index(gpus)) + "\n",
         "gpus.json": _lines({gpu["id"]: _without_keys(gpu) for gpu in gpus}) + "\n",
         "slices.json": _lines(slice_table(read_slices(), ids)) + "\n",
         "clouds.json": _lines(cloud_table(read_clouds(), ids)) + "\n",
@@ -77,6 +78,15 @@ def name_index(gpus: list[dict[str, Any]]) -> dict[str, list[str]]:
             for name in tier(gpu) - index.keys():
                 claims.setdefault(name, []).append(gpu["id"])
         index |= claims
+    return dict(sorted(index.items()))
+
+
+def driver_index(gpus: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return the ids of the GPUs that drivers call by each comparable name."""
+    index: dict[str, list[str]] = {}
+    for gpu in gpus:
+        for name in dict.fromkeys(map(key, gpu["driver_names"])):
+            index.setdefault(name, []).append(gpu["id"])
     return dict(sorted(index.items()))
 
 

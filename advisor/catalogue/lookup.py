@@ -158,11 +158,8 @@ def identify(
     Modules and memory variants share driver names: SM count and memory tell them apart, and
     contradict a name that fits alone (a slice of a GPU, an engineering sample).
     """
-    wanted = key(driver_name)
-    if ids := line_of("names.json", f"={driver_name}"):
-        named = [entry(id) for id in ids]
-    else:
-        named = [each for each in entries() if wanted in {key(n) for n in each.driver_names}]
+    ids = line_of("names.json", f"={driver_name}") or line_of("drivers.json", key(driver_name))
+    named = map(entry, ids or ())
     fitting = [each.device for each in named if _fits(each.device, sm_count, memory_bytes)]
     return fitting[0] if len(fitting) == 1 else None
 

@@ -23,7 +23,7 @@ from gpuadvise.advisor.catalogue import (
 from gpuadvise.advisor.catalogue.entries import names_of
 from gpuadvise.advisor.catalogue.generate import name_index
 from gpuadvise.advisor.catalogue.lookup import nearest, search
-from gpuadvise.advisor.catalogue.names import words
+from gpuadvise.advisor.catalogue.names import key, words
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.errors import BadInput
 
@@ -222,6 +222,25 @@ def test_memory_and_sm_count_tell_shared_driver_names_apart() -> None:
     module = identify("Orin", sm_count=8, memory_bytes=int(15.3 * GIB))
     assert module is not None
     assert module.id == "jetson-orin-nx-16"
+
+
+def test_a_driver_name_is_found_without_reading_every_entry() -> None:
+    entries.cache_clear()
+    for each in (identify("NVIDIA H200"), identify("NVIDIA GeForce RTX 2070 Super")):
+        assert each is not None
+    assert entries.cache_info().currsize == 0
+
+
+def test_every_name_of_a_driver_leads_to_those_that_bear_it() -> None:
+    bearers: dict[str, list[str]] = {}
+    for each in entries():
+        for name in dict.fromkeys(map(key, each.driver_names)):
+            bearers.setdefault(name, []).append(each.id)
+    for each in entries():
+        for name in each.driver_names:
+            found = identify(name)
+            alone = len(bearers[key(name)]) == 1
+            assert (found is not None and found.id == each.id) or not alone
 
 
 def test_a_driver_name_that_the_facts_contradict_is_not_identified() -> None:
