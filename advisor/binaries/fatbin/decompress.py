@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, assert_never
 
@@ -11,7 +12,8 @@ from gpuadvise.advisor.binaries.span import Damaged
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from zstandard import ZstdDecompressor
 
@@ -20,6 +22,7 @@ MAX_UNPACKED = 1 << 28
 # The best seen in libraries: LZ4 24 to 1, Zstandard 134 to 1.
 _MAX_RATIO = {Compression.LZ4: 64, Compression.ZSTD: 500}
 _SLACK = 1 << 16  # small images cost nothing
+_BROKEN_LZ4 = "Its LZ4 data are broken."
 _BROKEN = "Its Zstandard data are broken."
 # Making a decompressor takes longer than decompressing a stub; threads must not share one.
 _thread_local = threading.local()
@@ -50,11 +53,56 @@ def decompress(payload: bytes, compression: Compression, size: int) -> bytes:
     return data
 
 
-def decompress_into(payload: memoryview, memory: memoryview) -> None:
-    """Decompress a Zstandard *payload* into *memory*, which it must fill exactly.
+def decompress_into(payload: memoryview, compression: Compression, memory: memoryview) -> None:
+    """Decompress an LZ4 or Zstandard *payload* into *memory*, which it must fill exactly.
 
     Raises Damaged when it is not what it claims, Unavailable when the package is missing.
     """
+    if compression is Compression.LZ4:
+        _lz4_into(bytes(payload), memory)
+    else:
+        _zstd_into(payload, memory)
+
+
+def _lz4_into(payload: bytes, memory: memoryview) -> None:
+    decompress_safe = _lz4_decompress_safe()
+    if decompress_safe is None or not memory:
+        memory[:] = decompress(payload, Compression.LZ4, len(memory))
+        return
+    size = decompress_safe(payload, memory)
+    if size < 0:
+        raise Damaged(_BROKEN_LZ4)
+    _expect(size, len(memory))
+
+
+@cache
+def _lz4_decompress_safe() -> Callable[[bytes, memoryview], int] | None:
+    """Return the C function beneath the package lz4, None where it cannot be reached.
+
+    The package's own call unpacks into new memory and copies that: fresh pages take longer than
+    unpacking. Raises Unavailable when the package is missing.
+    """
+    block = _lz4_block()
+    try:
+        import ctypes
+
+        function = ctypes.CDLL(block._block.__file__).LZ4_decompress_safe
+        first_byte = ctypes.c_char.from_buffer
+        reference = ctypes.byref
+    except (ImportError, OSError, AttributeError):
+        return None
+    function.argtypes = (ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
+    function.restype = ctypes.c_int
+
+    def decompress_safe(payload: bytes, memory: memoryview) -> int:
+        """Return how many bytes of *memory* were filled, less than 0 for broken data."""
+        size: int = function(payload, reference(first_byte(memory)), len(payload), len(memory))
+        return size
+
+    return decompress_safe
+
+
+def _zstd_into(payload: memoryview, memory: memoryview) -> None:
     try:
         import zstandard
     except ImportError as error:
@@ -102,7 +150,7 @@ def _first_of_lz4(payload: bytes, size: int) -> bytes:
                 break
             distance = next(data) | next(data) << 8
             if not 0 < distance <= len(out):
-                raise Damaged("Its LZ4 data are broken.")
+                raise Damaged(_BROKEN_LZ4)
             for _ in range(min(_length(token & 15, data) + _LEAST_COPY, size)):
                 out.append(out[-distance])
     except StopIteration:
@@ -146,14 +194,20 @@ def _expect(length: int, size: int) -> None:
 
 
 def _lz4(payload: bytes, size: int) -> bytes:
+    block = _lz4_block()
+    try:
+        return bytes(block.decompress(payload, uncompressed_size=size))
+    except block.LZ4BlockError:
+        raise Damaged(_BROKEN_LZ4) from None
+
+
+def _lz4_block() -> ModuleType:
     try:
         from lz4 import block
     except ImportError as error:
         raise _missing("LZ4", "lz4", error) from None
-    try:
-        return bytes(block.decompress(payload, uncompressed_size=size))
-    except block.LZ4BlockError:
-        raise Damaged("Its LZ4 data are broken.") from None
+    module: ModuleType = block
+    return module
 
 
 def _zstd(payload: bytes, size: int) -> bytes:

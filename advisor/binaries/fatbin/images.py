@@ -61,6 +61,7 @@ _MAX_SHARED = 1 << 24
 # Whole libraries decompress to four times their size; one that exceeds this is a bomb.
 _MAX_TIMES_FILE = 64
 _SLACK_FILE = 1 << 30
+_COMPRESSED = (Compression.LZ4, Compression.ZSTD)
 # Gaps between payloads are read with them up to this multiple of the payloads.
 _MAX_GAP_TIMES = 4
 
@@ -87,14 +88,15 @@ def opened(packed: Packed, read: Callable[[Packed], Image]) -> Opened:
 
 
 def needed(packed: Sequence[Packed]) -> int:
-    """Return how many bytes the Zstandard frames among *packed* decompress to."""
-    return sum(map(_frame, packed))
+    """Return how many bytes those of *packed* take that are decompressed into given memory."""
+    return sum(map(_decompressed_size, packed))
 
 
-def _frame(packed: Packed) -> int:
-    """Return the decompressed size of a Zstandard frame, 0 of anything else or a false claim."""
-    zstd = packed.entry.compression is Compression.ZSTD and packed.part is None
-    return packed.unpacked_size if zstd and believable(packed.size, packed.unpacked_size) else 0
+def _decompressed_size(packed: Packed) -> int:
+    """Return the size of what is decompressed into given memory, 0 of anything else or a false claim."""
+    compression, size = packed.entry.compression, packed.unpacked_size
+    whole = compression in _COMPRESSED and packed.part is None
+    return size if whole and believable(packed.size, size, compression) else 0
 
 
 class Images:
@@ -119,16 +121,16 @@ class Images:
     def open_all(self, packed: Sequence[Packed], memory: memoryview) -> list[Opened]:
         """Return all of *packed* with their images, or why they cannot be decompressed.
 
-        Zstandard frames are decompressed into *memory*, of ``needed`` bytes.
+        Whole images are decompressed into *memory*, of ``needed`` bytes.
         """
-        frames = [payload for payload in packed if _frame(payload)]
-        stored = self._stored(frames) if frames else None
+        whole = [payload for payload in packed if _decompressed_size(payload)]
+        stored = self._stored(whole) if whole else None
         if stored is None:
             return [opened(payload, self.open) for payload in packed]
         start, images = 0, []
         for payload in packed:
-            size = _frame(payload)
-            into = partial(self._frame_into, stored, memory[start : start + size])
+            size = _decompressed_size(payload)
+            into = partial(self._open_into, stored, memory[start : start + size])
             images.append(opened(payload, into if size else self.open))
             start += size
         return images
@@ -144,15 +146,16 @@ class Images:
         except Damaged:
             return None
 
-    def _frame_into(
+    def _open_into(
         self, stored: tuple[int, memoryview], memory: memoryview, packed: Packed
     ) -> Image:
         start, data = stored
         payload = data[packed.at - start :][: packed.size]
         self._spend(len(memory))
+        compression = packed.entry.compression
         if max(packed.size, len(memory)) <= MAX_SMALL:
-            return MemorySpan(_small_decompressed(bytes(payload), len(memory)))
-        decompress_into(payload, memory)
+            return MemorySpan(_small_decompressed(bytes(payload), compression, len(memory)))
+        decompress_into(payload, compression, memory)
         return MemorySpan(memory)
 
     def with_stub_mark(self, packed: Packed) -> Packed:
@@ -201,7 +204,7 @@ class Images:
 # Some libraries repeat the same small images in hundreds of modules. A thread that decompresses
 # one waits for the GIL longer than it decompresses.
 @lru_cache(maxsize=256)
-def _small_decompressed(payload: bytes, size: int) -> bytes:
+def _small_decompressed(payload: bytes, compression: Compression, size: int) -> bytes:
     memory = bytearray(size)
-    decompress_into(memoryview(payload), memoryview(memory))
+    decompress_into(memoryview(payload), compression, memoryview(memory))
     return bytes(memory)

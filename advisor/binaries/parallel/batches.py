@@ -144,7 +144,7 @@ def _read_alone(item: Opened, *, instructions: bool) -> Iterator[Kernel | Damage
 
 # Decompressed bytes and items of one batch, and the share of them that makes the first one, so
 # that the first kernels come at once. Small files have small batches: memory stays below their size.
-_BATCH_BYTES = 1 << 25
+_BATCH_BYTES = 1 << 24
 _SHARE_OF_FILE = 4
 _MAX_BATCH_ITEMS = 1 << 12
 FIRST = 1 / 16
@@ -161,15 +161,15 @@ class Mark(Enum):
     END = auto()
 
 
-# lz4 unpacks into memory of its own and copies that.
+# lz4 unpacks what is shared by several images into memory of its own and copies that.
 _COPIED = 1 << 24
 
 
 def _weight(packed: Packed) -> int:
     """Return the bytes that decompressing *packed* takes."""
     size = max(packed.size, packed.unpacked_size)
-    twice = packed.entry.compression is Compression.LZ4 and size > _COPIED
-    return 2 * size if twice else size
+    shared = packed.part is not None and packed.entry.compression is Compression.LZ4
+    return 2 * size if shared and size > _COPIED else size
 
 
 class ImageBatch(NamedTuple):

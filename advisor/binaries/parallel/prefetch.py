@@ -31,7 +31,7 @@ _MAX_PENDING_BYTES = 1 << 27
 _MAX_AT_ONCE = 1 << 29
 _MAX_THREADS = 4
 # Batches decompressed ahead of the one that is read: all threads share each batch.
-_MAX_BATCHES_AHEAD = 3
+_MAX_BATCHES_AHEAD = 2
 # Handing less than this to a thread takes longer than decompressing it.
 _MIN_SHARE = 1 << 20
 # A thread asks for the GIL after every image, and by default would get it after 5 ms.
@@ -148,7 +148,7 @@ def _short_switch_interval() -> Iterator[None]:
 
 # Sizes are rounded up to this, so that a buffer of one batch fits the next. Pages that are not
 # touched take no memory.
-_BUFFER_UNIT = 1 << 26
+_BUFFER_UNIT = 1 << 25
 
 
 class Buffers:

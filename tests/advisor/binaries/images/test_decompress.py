@@ -7,7 +7,8 @@ import lz4.block
 import pytest
 import zstandard
 
-from gpuadvise.advisor.binaries.fatbin.decompress import decompress
+from gpuadvise.advisor.binaries.fatbin import decompress as module
+from gpuadvise.advisor.binaries.fatbin.decompress import decompress, decompress_into
 from gpuadvise.advisor.binaries.model import Compression
 from gpuadvise.advisor.binaries.span import Damaged
 from gpuadvise.advisor.errors import Unavailable
@@ -86,3 +87,24 @@ def test_more_than_any_payload_can_hold() -> None:
         io.BytesIO(decompress(lz4.block.compress(b"", store_size=False), Compression.LZ4, 0)).read()
         == b""
     )
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+def test_lz4_fills_the_memory_it_is_given(reachable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the C function beneath the package, and where a build of it hides that."""
+    if reachable:
+        assert module._lz4_decompress_safe() is not None
+    else:
+        monkeypatch.setattr(module, "_lz4_decompress_safe", lambda: None)
+    payload = lz4.block.compress(DATA, store_size=False)
+    memory = bytearray(len(DATA) + 8)
+    decompress_into(memoryview(payload), Compression.LZ4, memoryview(memory)[4:-4])
+    assert bytes(memory) == bytes(4) + DATA + bytes(4)
+    for size in (0, len(DATA) - 1, len(DATA) + 1):
+        with pytest.raises(Damaged) as alone:
+            decompress(payload, Compression.LZ4, size)
+        with pytest.raises(Damaged) as into:
+            decompress_into(memoryview(payload), Compression.LZ4, memoryview(bytearray(size)))
+        assert into.value.message == alone.value.message
+    with pytest.raises(Damaged, match="broken"):
+        decompress_into(memoryview(b"\xff" * 9), Compression.LZ4, memoryview(bytearray(999)))

@@ -396,15 +396,19 @@ def test_closing_the_reader_stops_the_workers(file: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("compression", "size", "counted"),
+    ("compression", "size", "part", "counted"),
     [
-        (Compression.LZ4, 200 << 20, 400 << 20),  # its package unpacks into memory of its own
-        (Compression.LZ4, 8 << 20, 8 << 20),
-        (Compression.ZSTD, 200 << 20, 200 << 20),
+        (Compression.LZ4, 200 << 20, None, 200 << 20),
+        # Its package unpacks into memory of its own what several images share.
+        (Compression.LZ4, 200 << 20, (0, 1 << 20), 400 << 20),
+        (Compression.LZ4, 8 << 20, (0, 1 << 20), 8 << 20),
+        (Compression.ZSTD, 200 << 20, (0, 1 << 20), 200 << 20),
     ],
 )
-def test_what_a_large_image_takes(compression: Compression, size: int, counted: int) -> None:
+def test_what_a_large_image_takes(
+    compression: Compression, size: int, part: tuple[int, int] | None, counted: int
+) -> None:
     entry = Entry(Content.SASS, Place("x"), None, 5 << 20, compression, size)
-    packed = Packed(entry, 100, 5 << 20, size)
+    packed = Packed(entry, 100, 5 << 20, size, part)
     (batch,) = (batch for batch in batches([packed], 1 << 30, 1.0) if batch)
     assert batch.size == counted

@@ -118,13 +118,13 @@ def test_a_check_that_is_cut_off_is_missed(cut: int) -> None:
     frame = zstandard.ZstdCompressor(write_checksum=True).compress(b"image" * 1000)
     memory = memoryview(bytearray(5000))
     if not cut:
-        decompress_into(memoryview(frame), memory)
+        decompress_into(memoryview(frame), Compression.ZSTD, memory)
         assert bytes(memory) == b"image" * 1000
         return
     with pytest.raises(Damaged):
         decompress(frame[:-cut], Compression.ZSTD, 5000)
     with pytest.raises(Damaged):
-        decompress_into(memoryview(frame)[:-cut], memory)
+        decompress_into(memoryview(frame)[:-cut], Compression.ZSTD, memory)
 
 
 @pytest.mark.parametrize("cut", [1, 3000])
@@ -135,7 +135,7 @@ def test_a_frame_that_ends_early_is_broken_either_way(cut: int) -> None:
     with pytest.raises(Damaged) as alone:
         decompress(frame, Compression.ZSTD, len(data))
     with pytest.raises(Damaged) as together:
-        decompress_into(memoryview(frame), memoryview(bytearray(len(data))))
+        decompress_into(memoryview(frame), Compression.ZSTD, memoryview(bytearray(len(data))))
     assert together.value.message == alone.value.message == "Its Zstandard data are broken."
 
 
