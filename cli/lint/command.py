@@ -56,7 +56,7 @@ def command(
     get: Get = None,
 ) -> Exit:
     """Say which faults FILE shows, where, and what to write instead."""
-    settings = read_settings(Path.cwd())
+    settings = read_settings(Path())
     option = "--fail-on" if fail_on else f"{settings.file}: fail_on"
     limit = threshold(option, fail_on or settings.fail_on)
     notes: list[str] = []

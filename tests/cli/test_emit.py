@@ -155,6 +155,10 @@ def test_a_reader_that_leaves_midway_is_quiet(env: dict[str, str]) -> None:
         "diff a.cubin b.cubin",
         "advise kernel.toml",
         "completion bash",
+        "lint no.cu",
+        "timeline no.json",
+        "whatif no.cu --arch sm_90",
+        "scaling --parallel 75%",
     ],
 )
 def test_a_deleted_working_directory_is_no_traceback(args: str, tmp_path: Path) -> None:
