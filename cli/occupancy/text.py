@@ -73,7 +73,12 @@ def _refusal(case: OccupancyCase) -> Iterator[str]:
 
 
 def _enough(case: OccupancyCase) -> Iterator[str]:
-    if case.next_steps and case.occupancy.occupancy >= ENOUGH:
+    if case.occupancy.launchable and case.occupancy.occupancy < ENOUGH:
+        yield (
+            f"Below about {show_share(ENOUGH)} few warps are left to hide latency (best practices guide, "
+            "Occupancy). A profile tells whether this kernel waits; tiled matrix kernels often do not."
+        )
+    if ENOUGH <= case.occupancy.occupancy < 1:
         yield (
             f"From about {show_share(ENOUGH)} on more occupancy seldom helps (best practices "
             "guide, Thread and Block Heuristics): measure before you trade registers for it."

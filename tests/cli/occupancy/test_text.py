@@ -134,3 +134,11 @@ def test_an_impossible_launch_is_one_sentence(cli, sweep: tuple[str, ...]) -> No
     assert ran.out.splitlines()[1] == sentence
     assert "Per SM" not in ran.out
     assert "Occupancy  Limited by" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("regs", "verdict"), [("96", "Below about 50 % few warps"), ("64", "From about 50 % on more")]
+)
+def test_whether_an_occupancy_is_low_is_said_without_colour(cli, regs: str, verdict: str) -> None:
+    ran = cli("occupancy", "--regs", regs, "--block", "256", "--gpu", "a100")
+    assert [line for line in ran.out.splitlines() if verdict in line]
