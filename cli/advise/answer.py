@@ -339,8 +339,12 @@ def _lacking(advised: AdviceReports) -> Iterator[Block]:
         )
         return
     yield Heading("Not evaluated")
+    unlocked: dict[str, list[str]] = {}
     for entry in lacking:
-        yield Line(f"{entry['rule']}: {entry['how']}", Tone.FAINT)
+        unlocked.setdefault(str(entry["how"]), []).append(str(entry["rule"]))
+    for how, rules in sorted(unlocked.items(), key=lambda item: -len(item[1])):
+        yield Line(how)
+        yield Line(f"For {and_list(rules)}.", Tone.FAINT, _INDENT)
     yield Line("")
     yield Line("`gpuadvise rules ID` shows a description with which a rule works.", Tone.FAINT)
 

@@ -537,3 +537,15 @@ def test_a_threshold_that_nothing_was_held_against_does_not_pass(
     ran = cli("advise", *args, "--gpu", "h200")
     assert (ran.code, ran.out) == (2, "")
     assert "no rule of that priority had its evidence." in ran.err
+
+
+def test_what_rules_lack_is_said_once(cli) -> None:
+    ran = cli("advise", "--regs", "32", "--block", "256", "--gpu", "h200", "--all")
+    lacking = ran.out.partition("Not evaluated\n")[2].splitlines()
+    said = [line for line in lacking if line and not line.startswith(" ")]
+    assert len(said) == len(set(said)) < 60
+    assert "Give a recorded run: `gpuadvise advise trace.json.gz`" in "".join(said)
+    listed = cli("advise", "--regs", "32", "--block", "256", "--gpu", "h200", "--all", "--json").out
+    rules = [entry["rule"] for entry in json.loads(listed)["not_evaluated"]]
+    assert rules
+    assert all(rule in "".join(lacking) for rule in rules)
