@@ -12,7 +12,7 @@ def check(sanitized: bool) -> Verdict:
     if sanitized:
         return PASSED
     return Advice(
-        message="0 runs under compute-sanitizer are known for this program.",
+        message="No run under compute-sanitizer is known of this program.",
         action=(
             "Run `compute-sanitizer --error-exitcode 1 ./app` in CI, and once each with --tool "
             "racecheck, initcheck and synccheck."
