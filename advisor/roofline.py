@@ -98,6 +98,8 @@ def narrowed(now: Roofline, name: str, bits: int, narrow_bits: int, peak: float)
     intensity = now.intensity * bits / narrow_bits
     attainable = min(peak, intensity * now.bandwidth)
     fewer = f"{narrow_bits} instead of {bits} bits move {narrow_bits / bits:g} of the bytes"
+    if attainable < peak:
+        fewer += "; memory still bounds it, on any unit"
     return Move(
         name=name,
         how=fewer if narrow_bits < bits else "the same bytes on a faster unit",

@@ -7,7 +7,8 @@ import warnings
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import inert, quoted
+from gpuadvise.advisor.prose import inert, quoted, quoted_path
+from gpuadvise.cli.emit import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,7 @@ _INCHES = (8, 5)
 
 
 def save(path: str, title: str, draw: Callable[[Axes], None]) -> None:
-    """Write what *draw* puts on the axes to *path*, under *title*.
+    """Write what *draw* puts on the axes to *path*, under *title*, and say so on stderr.
 
     Raises BadInput for a suffix or path that cannot be, Unavailable without matplotlib.
     """
@@ -44,6 +45,7 @@ def save(path: str, title: str, draw: Callable[[Axes], None]) -> None:
             figure.savefig(os.fspath(path))
     except OSError as error:
         raise BadInput(f"--plot: {quoted(path)} cannot be written: {error.strerror}.") from None
+    note(f"Drawn into {quoted_path(path)}.")
 
 
 def literal(text: str) -> str:

@@ -7,8 +7,8 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import Unavailable
-from gpuadvise.advisor.prose import inert, plural
-from gpuadvise.advisor.quantity import show_flops
+from gpuadvise.advisor.prose import and_list, inert, plural
+from gpuadvise.advisor.quantity import show_flops, show_rate, show_share
 from gpuadvise.cli.blocks import Drawing
 from gpuadvise.cli.render.kernel_names import shortened
 from gpuadvise.cli.render.picture import literal
@@ -66,11 +66,31 @@ def draw(axes: Axes, kernels: Sequence[Placed]) -> None:
     """Draw the roofs and *kernels* on *axes*, both scales logarithmic."""
     axes.set(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
     for peak, style in zip(_peaks(kernels), cycle(_STYLES), strict=False):
-        axes.plot(*_roof(kernels, peak), color="black", linestyle=style, label=show_flops(peak))
+        axes.plot(
+            *_roof(kernels, peak), color="black", linestyle=style, label=_roof_name(kernels, peak)
+        )
     for name, group in _named(kernels):
-        axes.plot(*_points(group), "o", label=literal(name))
-    axes.legend()
+        axes.plot(*_points(group), "o", label=literal(f"{name}{_share(group)}"))
+    axes.legend(title=f"under {show_rate(kernels[0].roofline.bandwidth)} of memory bandwidth")
     axes.grid(visible=True, which="both", alpha=0.2)
+
+
+def _roof_name(kernels: Sequence[Placed], peak: float) -> str:
+    """Return the peak and the units that have it."""
+    units = dict.fromkeys(k.unit.key for k in kernels if k.roofline.peak == peak)
+    return f"{and_list(list(units))}: {show_flops(peak)}"
+
+
+def _share(group: Sequence[Placed]) -> str:
+    """Return how much of its roof a kernel reaches, or that it stands at its roof for want of a time."""
+    if len(group) > 1:
+        return ""
+    share = group[0].roofline.share
+    return (
+        ": no time given, drawn at the roof"
+        if share is None
+        else f": {show_share(share)} of the roof"
+    )
 
 
 def _named(kernels: Sequence[Placed]) -> list[tuple[str, Sequence[Placed]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 import sys
 from pathlib import Path
 
@@ -92,9 +93,42 @@ def test_described_kernels(cli, golden, toml: str) -> None:
 @pytest.mark.parametrize("suffix", ["svg", "png"])
 def test_a_picture(cli, tmp_path: Path, toml: str, suffix: str) -> None:
     picture = tmp_path / f"roof.{suffix}"
-    assert cli("roofline", "--gpu", "h200", "--describe", toml, "--plot", str(picture)).code == 0
+    ran = cli("roofline", "--gpu", "h200", "--describe", toml, "--plot", str(picture))
+    assert ran.code == 0
+    assert re.fullmatch(rf'note: Drawn into ".*/roof.{suffix}"\.\n', ran.err)
     start = picture.read_bytes()[:200]
     assert (b"<?xml" if suffix == "svg" else b"\x89PNG") in start
+
+
+def test_a_picture_says_what_is_drawn(cli, tmp_path: Path) -> None:
+    import matplotlib
+
+    picture = tmp_path / "roof.svg"
+    call = [
+        "roofline",
+        "--gpu",
+        "h200",
+        "--flops",
+        "1e9",
+        "--bytes",
+        "12GB",
+        "--plot",
+        str(picture),
+    ]
+    with matplotlib.rc_context({"svg.fonttype": "none"}):  # letters as letters
+        cli(*call, "--time", "4ms")
+        timed = picture.read_text()
+        cli(*call)
+    assert "fp32: 67 TFLOP/s" in timed
+    assert "under 4.81 TB/s of memory bandwidth" in timed
+    assert "kernel: 62.3 % of the roof" in timed
+    assert "kernel: no time given, drawn at the roof" in picture.read_text()
+
+
+def test_a_narrower_type_below_the_ridge_needs_no_other_unit(cli) -> None:
+    ran = cli("roofline", "--gpu", "b200", "--flops", "1e9", "--bytes", "12GB")
+    (line,) = (line for line in ran.out.splitlines() if line.startswith("bf16_tensor   0.167"))
+    assert line.endswith("memory still bounds it, on any unit")
 
 
 @pytest.mark.parametrize(
@@ -160,7 +194,8 @@ def test_very_many_kernels(cli, tmp_path: Path) -> None:
     )
     args = ["roofline", "--gpu", "h200", "--describe", str(toml)]
     ran = cli(*args, "--plot", str(tmp_path / "many.svg"))
-    assert (ran.code, ran.err) == (0, "")
+    assert ran.code == 0
+    assert re.fullmatch(r'note: Drawn into ".*/many.svg"\.\n', ran.err)
     lines = ran.out.splitlines()
     assert [line.split()[0] for line in lines[2:22]] == [f"k{n}" for n in range(299, 279, -1)]
     assert lines[22] == "The slowest 20, slowest first; 280 more are in --format csv."
@@ -186,7 +221,8 @@ def test_names_in_any_script(process, tmp_path: Path) -> None:
     work = '[kernel.work]\nflops = 1e9\nbytes = "1GB"\ndtype = "fp32"\n'
     toml.write_text(f'[[kernel]]\nname = "\ucee4\ub110"\n{work}', encoding="utf-8")
     args = ["--gpu", "h200", "--describe", str(toml), "--plot", str(tmp_path / "roof.svg")]
-    assert process("roofline", *args).err == ""
+    ran = process("roofline", *args)
+    assert re.fullmatch(r'note: Drawn into ".*/roof.svg"\.\n', ran.err)
 
 
 def test_a_threshold(cli) -> None:
