@@ -18,7 +18,7 @@ from gpuadvise.advisor.facts.bag import HOW, SUPPLY, Facts
 from gpuadvise.advisor.quantity import show_number
 from gpuadvise.cli.app import COMMANDS
 from gpuadvise.cli.explain.glossary import term_named, terms
-from gpuadvise.cli.rules.before_after import code_of_rules
+from gpuadvise.cli.rules.text import code_of_rules
 from gpuadvise.rules.explain import explain, needs_of
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority, Topic

@@ -1,13 +1,14 @@
-"""Rules for people: the list, and one rule with its examples."""
+"""Rules for people: the list, and one rule with its examples and its code before and after."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Cell, Column, Drawing, Heading, Line, Table, Tone
-from gpuadvise.cli.rules.before_after import code_of_rules
 from gpuadvise.rules.explain import Explanation, Shown, needs_of
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.report import finding_object
@@ -80,6 +81,23 @@ def full(explanation: Explanation) -> dict[str, Any]:
         },
         "code": _code(rule),
     }
+
+
+class BeforeAfter(NamedTuple):
+    """Two pieces of code: *language* is cuda (device code), host (a part of a program), python or sh."""
+
+    language: str
+    before: str
+    after: str
+
+
+@cache
+def code_of_rules() -> dict[str, BeforeAfter]:
+    """Return the code of every rule that ships with the program, by the rule's id."""
+    import tomllib
+
+    text = (files("gpuadvise.cli.rules") / "before_after.toml").read_text(encoding="utf-8")
+    return {name: BeforeAfter(**record) for name, record in tomllib.loads(text).items()}
 
 
 def _code(rule: Rule) -> dict[str, str] | None:

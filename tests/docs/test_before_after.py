@@ -10,7 +10,7 @@ import pytest
 from gpuadvise.advisor.backends.cuda_sources import _toolkit_folders
 from gpuadvise.advisor.backends.nvrtc import Program, compiled, library
 from gpuadvise.advisor.errors import Unavailable
-from gpuadvise.cli.rules.before_after import BeforeAfter, code_of_rules
+from gpuadvise.cli.rules.text import BeforeAfter, code_of_rules
 from gpuadvise.rules.guide import RULES
 
 CODE = code_of_rules()
