@@ -150,7 +150,7 @@ def answer(old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, gate: G
     records = in_order(map(record, found))
     counts = counted(records)
     members = one_sided(*builds)
-    summary = text.summary(counts, _where(choice), members)
+    summary = text.summary(records, counts, _where(choice), members)
     listed = [one for one in records if unchanged or one["status"] != Status.UNCHANGED]
     limit = _SHOWN if new.limit is None else new.limit
     return Answer(

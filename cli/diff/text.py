@@ -49,19 +49,32 @@ _PHRASES = {
 
 
 def summary(
-    counts: Mapping[str, int], where: str, members: Mapping[str, Sequence[str]] | None = None
+    records: Sequence[Record],
+    counts: Mapping[str, int],
+    where: str,
+    members: Mapping[str, Sequence[str]],
 ) -> str:
     """Return the outcome in a sentence; *where* says on which GPU."""
     worse = counts[Status.WORSE]
+    paid = [record for record in records if _lower(record) and record["status"] != Status.WORSE]
+    freed = sum(record["status"] == Status.BETTER for record in paid)
     alone = counts[Status.NEW] + counts[Status.REMOVED]
     compared = sum(counts.values()) - alone
     total = f"{plural(compared, 'kernel')}{' in both builds' if alone else ''}"
-    lead = f"{worse:,} of {total} lost occupancy" if worse else f"None of {total} lost occupancy"
+    lead = f"{f'{worse:,}' if worse else 'None'} of {total} lost occupancy{' for nothing' * bool(paid)}"
     if not compared:
         gone = counts[Status.REMOVED] and not counts[Status.NEW]
         lead = "The new build has no kernel" if gone else "No kernel is in both builds"
-    parts = [text.format(f"{counts[s]:,}") for s, text in _PHRASES.items() if counts[s]]
-    return f"{lead} {where}{': ' if parts else ''}{and_list(parts)}.{_one_sided(members or {})}"
+    counts = {**counts, Status.BETTER: counts[Status.BETTER] - freed}
+    parts = [f"{freed:,} spill far less with fewer warps"] if freed else []
+    parts += [text.format(f"{counts[s]:,}") for s, text in _PHRASES.items() if counts[s]]
+    return f"{lead} {where}{': ' if parts else ''}{and_list(parts)}.{_one_sided(members)}"
+
+
+def _lower(record: Record) -> bool:
+    """Return whether the new build of a kernel has a lower occupancy."""
+    before, now = ((record[side] or {}).get("occupancy") for side in ("old", "new"))
+    return before is not None and now is not None and now < before
 
 
 def _one_sided(members: Mapping[str, Sequence[str]]) -> str:

@@ -216,6 +216,17 @@ def test_occupancy_against_spills(
     assert failing.out.startswith("::error ") is bool(spills)
 
 
+def test_warps_that_paid_for_spills_are_no_gain_of_occupancy(cli, tmp_path: Path) -> None:
+    old = log(tmp_path, "old.log", {"k": (32, 0, 1646), "fast": (64, 0, 0)})
+    new = log(tmp_path, "new.log", {"k": (64, 0, 0), "fast": (32, 0, 0)})
+    ran = cli("diff", old, new, "--gpu", "h200", "--fail-on-regression")
+    assert ran.code == 0
+    assert ran.out.startswith(
+        "None of 2 kernels lost occupancy for nothing on NVIDIA H200 SXM 141 GB: 1 spill far less "
+        "with fewer warps and 1 gained occupancy."
+    )
+
+
 def test_a_renamed_kernel_is_compared_and_said(cli, tmp_path: Path) -> None:
     old = log(tmp_path, "old.log", {"gemm_tiled_v1": (32, 0, 0), "other": (8, 0, 0)})
     new = log(tmp_path, "new.log", {"gemm_tiled_v2": (168, 0, 0), "other": (8, 0, 0)})
