@@ -75,7 +75,7 @@ def _member(span: FileSpan, raw: bytes, names: bytes, at: int, size: int) -> Mem
     if raw[:1] == b"/" and raw[1:].isdigit():
         start = int(raw[1:])
         end = names.find(b"\n", start, start + _LONGEST_NAME)
-        raw = names[start : end if end >= 0 else start + _LONGEST_NAME]
+        raw = names[start : end if end >= 0 else start + _LONGEST_NAME].partition(b"\0")[0]  # COFF
     return Member(name=_text(raw.rstrip(b"/")), at=at, size=size)
 
 

@@ -42,6 +42,12 @@ def test_names_of_every_kind() -> None:
     ]
 
 
+def test_long_names_of_windows_end_with_a_nul() -> None:
+    long = b"a-long-name-of-an-object.obj\0another-long-name.obj\0"
+    found = members(MAGIC + member(b"//", long) + member(b"/0", b"1") + member(b"/29", b"2"))
+    assert [one.name for one in found] == ["a-long-name-of-an-object.obj", "another-long-name.obj"]
+
+
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
