@@ -24,6 +24,10 @@ class BadInput(GpuAdviseError):
     exit_code = 2
 
 
+class OtherText(BadInput):
+    """A text file of a kind that the command does not read: beside others it is none of them."""
+
+
 class Unavailable(GpuAdviseError):
     """Something that was asked for is not on this machine, or broke."""
 

@@ -14,7 +14,7 @@ from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
 from gpuadvise.advisor.compatibility.survey import Survey, survey
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.errors import BadInput, OtherText
 from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli import options
 from gpuadvise.cli.damage import damage_notes, unreadable
@@ -68,21 +68,26 @@ def held_by_all(paths: Sequence[str]) -> list[Held]:
 
     Raises BadInput, also where none of them can be read, and Unavailable.
     """
-    held = [*map(held_by, paths)]
+    held = [held_by(path, alone=len(paths) == 1) for path in paths]
     if all(each.unreadable for each in held):
         raise unreadable(and_list([quoted(_called(path)) for path in paths]), held[0].damage)
     return held
 
 
-def held_by(path: str) -> Held:
+def held_by(path: str, *, alone: bool = True) -> Held:
     """Return the device code of the file, folder or installed package *path*, perhaps none.
 
-    Raises BadInput, Unavailable.
+    Beside others a text of another kind holds none. Raises BadInput, Unavailable.
     """
     damage: list[Damage] = []
     libraries: list[Library] = []
     package = None if path == STDIN or os.path.exists(path) else _package(path)
-    found = survey(_entries(path, package, damage, libraries))
+    try:
+        found = survey(_entries(path, package, damage, libraries))
+    except OtherText:
+        if alone:
+            raise
+        found = survey(())
     name = f"{package.name} {package.version}" if package else _called(path)
     whole = f"What can be read of {name}" if damage else name
     return Held(path, whole, found, tuple(damage), tuple(libraries))

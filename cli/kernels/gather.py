@@ -16,6 +16,7 @@ from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_folder, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.targets import number, sass_fits
+from gpuadvise.advisor.errors import OtherText
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.cli.kernels.request import STDIN
 from gpuadvise.cli.progress import Progress, shown
@@ -111,9 +112,13 @@ class Gatherer:
             else:
                 items = read(path, options)
             before, listed, code = self.gathered.total, self.gathered.listed, self.gathered.code
-            for item in shown(items, self.progress):
-                self.gathered.count(item)
-                yield item
+            try:
+                for item in shown(items, self.progress):
+                    self.gathered.count(item)
+                    yield item
+            except OtherText:  # what a pattern of the shell names beside the files that count
+                if len(self.request.files) == 1:
+                    raise
             if self.gathered.total == before:
                 self.gathered.empty.append(path)
             elif self.gathered.listed == listed and self.gathered.code > code:

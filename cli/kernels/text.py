@@ -19,7 +19,7 @@ from gpuadvise.cli.formats import Format
 from gpuadvise.cli.render.kernel_names import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.model import Entry
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 _MOST_TARGETS = 12
+_MOST_PARTS = 20  # of a path
 _LOW = 0.5  # guide, "Occupancy": below this, latency is hard to hide
 _KERNEL_COLUMNS = (
     Column("occupancy", right=True),
@@ -63,26 +64,30 @@ def kernels_page(
 
 def _table(listed: list[Record]) -> Table:
     """Return the kernels as rows, with Triton's options, or their file where there are several."""
-    last = _last_column(listed)
+    several = len({record["file"] for record in listed}) > 1
+    places = [_place(record, several) for record in listed]
+    last = _last_column(listed, places)
     columns = (*_KERNEL_COLUMNS, Column(last[0])) if last else _KERNEL_COLUMNS
     names = shown([record["demangled"] or record["name"] for record in listed])
-    rows = (
-        (*_kernel_row(record, name), Cell(last[1](record))) if last else _kernel_row(record, name)
-        for record, name in zip(listed, names, strict=True)
-    )
+    rows = (_kernel_row(record, name) for record, name in zip(listed, names, strict=True))
+    if last:
+        rows = ((*row, Cell(text)) for row, text in zip(rows, last[1], strict=True))
     return Table(columns=columns, rows=_folded(rows))
 
 
-def _last_column(listed: list[Record]) -> tuple[str, Callable[[Record], str]] | None:
+def _last_column(listed: list[Record], places: list[str]) -> tuple[str, list[str]] | None:
+    """Return the title and the cells of the column that tells kernels of one name apart."""
+    files = _short(places)
     if any(record["num_warps"] for record in listed):
-        return "Triton", _candidate
-    return ("file", _file) if len({_file(record) for record in listed}) > 1 else None
+        cells = zip(listed, places, strict=True)
+        return "Triton", [_candidate(record) or files[place] for record, place in cells]
+    return ("file", [files[place] for place in places]) if len(files) > 1 else None
 
 
 def _candidate(record: Record) -> str:
-    """Return what tells one candidate of a Triton kernel from the next."""
+    """Return what tells one candidate of a Triton kernel from the next; nothing of another kernel."""
     if record["num_warps"] is None:
-        return _file(record)
+        return ""
     parts = [plural(record["num_warps"], "warp")]
     if record["num_stages"] is not None:
         parts.append(plural(record["num_stages"], "stage"))
@@ -104,9 +109,21 @@ def _folded(rows: Iterable[tuple[Cell, ...]]) -> tuple[tuple[Cell, ...], ...]:
     )
 
 
-def _file(record: Record) -> str:
-    path: str = record["member"] or record["file"]
-    return path.rsplit("/", 1)[-1]
+def _place(record: Record, several: bool) -> str:
+    """Return the path of the kernel's file, or of the member of a wheel within it."""
+    if record["member"] is None:
+        return str(record["file"])
+    return f"{record['file']}/{record['member']}" if several else str(record["member"])
+
+
+def _short(places: list[str]) -> dict[str, str]:
+    """Return each of *places* by the fewest of its last parts that tell all of them apart."""
+    names = {place: place.rsplit("/", 1)[-1] for place in places}
+    for parts in range(2, _MOST_PARTS):
+        if len(set(names.values())) == len(names):
+            break
+        names = {place: "/".join(place.split("/")[-parts:]) for place in names}
+    return names
 
 
 def _summary(kernels: list[ListedKernel]) -> str:

@@ -153,3 +153,29 @@ def test_a_folder_without_code_is_refused(cli, tmp_path: Path) -> None:
         assert "no device code" in ran.err
     assert cli("compat", str(tmp_path), "--gpu", "h100", "--get", "verdict").out == "none\n"
     assert cli("advise", str(tmp_path)).code == 2
+
+
+def test_a_pattern_of_the_shell_names_other_texts_too(cli, caches: Path) -> None:
+    named = sorted(map(str, (caches / "triton").glob("*/*")))
+    assert any(name.endswith(".json") for name in named)
+    code = [name for name in named if name.endswith(".cubin")]
+    ran = cli("kernels", *named, "--fail-on-spills")
+    assert ran.code == 0
+    assert ran.out == cli("kernels", *code).out
+    assert "note: There is no device code in " in ran.err
+    ran = cli("compat", *named, "--gpu", "h200", "--format", "json")
+    verdicts = {each["file"]: each["verdict"] for each in json.loads(ran.out)["result"]["answers"]}
+    assert ran.code == 0
+    assert {verdicts[name] for name in code} == {"runs"}
+    assert {verdicts[name] for name in named if name.endswith(".json")} == {"none"}
+    alone = next(name for name in named if name.endswith(".json"))
+    assert cli("kernels", alone).code == cli("compat", alone, "--gpu", "h200").code == 2
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(cli, tmp_path: Path) -> None:
+    for folder in ("1a", "2b"):
+        (tmp_path / "x" / folder).mkdir(parents=True)
+        content = (recordings.FOLDER.parent / "cli" / "recorded" / "80.cubin").read_bytes()
+        (tmp_path / "x" / folder / "mm.cubin").write_bytes(content)
+    rows = [line for line in cli("kernels", str(tmp_path)).out.splitlines() if "scale" in line]
+    assert [row.split()[-1] for row in rows] == ["1a/mm.cubin", "2b/mm.cubin"]

@@ -14,7 +14,7 @@ from gpuadvise.advisor.binaries.text.build_log import read_log, without_supersed
 from gpuadvise.advisor.binaries.text.cuobjdump_listing import read_usage
 from gpuadvise.advisor.binaries.text.ptx import read_ptx
 from gpuadvise.advisor.binaries.text.ptx_digest import digest
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.errors import BadInput, OtherText
 from gpuadvise.advisor.prose import quoted_path
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def read_text(file: BinaryIO, place: Place, options: ReadOptions) -> Iterator[It
             hint="git lfs pull fetches it.",
         )
     if nothing:
-        raise BadInput(
+        raise OtherText(
             f"{quoted_path(place.path)} is text, but no PTX, build log, cuobjdump listing or "
             "Nsight Compute CSV.",
             hint="Compile source code first; a build log needs the compiler's -Xptxas -v.",
