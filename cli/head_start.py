@@ -27,6 +27,11 @@ def nvml_knows(fields: Collection[str]) -> bool:
     return bool(fields) and all(field.partition(".")[0] in _NVML_FIELDS for field in fields)
 
 
+def of_telemetry(fields: Collection[str]) -> bool:
+    """Return whether one of *fields* is what a GPU does now: --telemetry need not be said then."""
+    return any(field.partition(".")[0] == "telemetry" for field in fields)
+
+
 def start_drivers(args: Sequence[str]) -> None:
     """Ask the drivers what the command line *args* will want to know, as far as that is plain."""
     command = args[0] if args else ""
@@ -34,9 +39,10 @@ def start_drivers(args: Sequence[str]) -> None:
         return
     from gpuadvise.advisor.backends.probe import Probe, ask_ahead
 
-    live = command == "doctor" or "--telemetry" in args
+    fields = _fields(args)
+    live = command == "doctor" or "--telemetry" in args or of_telemetry(fields)
     nvml = Probe.NVML_LIVE if live else Probe.NVML
-    ask_ahead((nvml,) if nvml_knows(_fields(args)) else (Probe.DRIVER, nvml))
+    ask_ahead((nvml,) if nvml_knows(fields) else (Probe.DRIVER, nvml))
 
 
 def _fields(args: Sequence[str]) -> list[str]:

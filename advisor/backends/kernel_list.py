@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from glob import glob
 
 from gpuadvise.advisor.backends.readings import NvmlGpu, NvmlReport
 
 KERNEL = "kernel driver"
+_VERSION = "proc/driver/nvidia/version"
+# NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build ...
+_NUMBER = re.compile(r"Kernel Module.*?\s(\d{3,4}(?:\.\d{1,3}){1,2})\s")
 _LISTED = "proc/driver/nvidia/gpus/*/information"
 # Exists for each GPU instance: then programs see slices, which only NVML describes.
 _SLICES = "proc/driver/nvidia/capabilities/gpu*/mig/gi*"
@@ -24,16 +28,27 @@ def listed(root: str = "/") -> NvmlReport:
     if not all({"Model", "Device Minor", "Bus Location"} <= entry.keys() for entry in entries):
         return NvmlReport()
     here = [each for each in entries if _usable(root, each)]
-    return NvmlReport(gpus=tuple(_gpu(index, each) for index, each in enumerate(here)))
+    gpus = tuple(_gpu(index, each) for index, each in enumerate(here))
+    return NvmlReport(driver_version=_version(root), gpus=gpus)
+
+
+def _version(root: str) -> str | None:
+    """Return the version of the kernel driver, None where it does not say."""
+    match = _NUMBER.search(_start(os.path.join(root, _VERSION)))
+    return match[1] if match else None
+
+
+def _start(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(4096)
+    except OSError:
+        return ""
 
 
 def _entry(path: str) -> dict[str, str]:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            pairs = (line.partition(":") for line in file.read(4096).splitlines())
-            return {name.strip(): value.strip() for name, _, value in pairs}
-    except OSError:
-        return {}
+    pairs = (line.partition(":") for line in _start(path).splitlines())
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _usable(root: str, entry: dict[str, str]) -> bool:

@@ -103,7 +103,7 @@ def merged(nvml: NvmlReport, cuda: DriverReport | None, environ: Mapping[str, st
     numbers = _numbers(both)
     found = [_gpu(one, other, environ, numbers, queried=asked) for one, other in both]
     failed = (nvml.problem, cuda.problem if cuda else None, *found)
-    problems = tuple(each for each in failed if isinstance(each, str))
+    problems = tuple(dict.fromkeys(each for each in failed if isinstance(each, str)))
     return Machine(
         gpus=tuple(each for each in found if isinstance(each, Gpu)),
         driver_version=nvml.driver_version,
@@ -138,7 +138,7 @@ def _gpu(
     except BadInput as error:  # a capability that the catalogue denies
         return f"{name}: {error.message}"
     if device is None:
-        return f"{name} does not tell its compute capability, so nothing can be said about it."
+        return f"{name} does not tell its compute capability, so nothing can be said about it{_instead(nvml)}."
     identity = _identity(nvml, driver, environ, queried=queried)
     return Gpu(
         device=replace(device, notes=gpu_notes(device, identity, nvml)),
@@ -146,6 +146,16 @@ def _gpu(
         features=_features(driver) if driver else None,
         topology=_topology(nvml, driver, numbers),
         telemetry=nvml.telemetry if nvml else None,
+    )
+
+
+def _instead(nvml: NvmlGpu | None) -> str:
+    """Return what would tell more than a listing of nvidia-smi, as the end of a sentence."""
+    if nvml is None or nvml.source != "nvidia-smi":
+        return ""
+    return (
+        ": nvidia-smi -q never does, and the catalogue lacks the name; save gpuadvise device --all "
+        "--telemetry --format json on that machine"
     )
 
 

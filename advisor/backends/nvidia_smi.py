@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.readings import NvmlGpu, NvmlReport
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.gpu import MigSlice
 from gpuadvise.advisor.telemetry import IDLE_REASON, POWER_REASON, Process, ProcessKind, Telemetry
 from gpuadvise.advisor.topology import Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from xml.etree.ElementTree import Element
 
     from gpuadvise.advisor.gpu import Machine
@@ -30,9 +31,12 @@ _EVENTS = {
     "display_clocks_setting": "a display setting limits the clock",
 }
 _MOST_GPUS = 1024
+_MOST_SLICES = 64
 _MIB, _MHZ = 1 << 20, 1_000_000
 _NUMBER = re.compile(r"\s*(-?[0-9]+(?:\.[0-9]+)?)")
 _ABSENT = "nvidia-smi did not list it"
+_LINKS = "nvidia-smi -q does not list NVLinks; nvidia-smi nvlink -s does"
+_UNREAD = "nvidia-smi could not read it; nvidia-smi and the kernel's log on that machine say why"
 _LOGGED = "nvidia-smi does not list Xid errors; the machine's kernel log has them: dmesg | grep Xid"
 
 
@@ -49,18 +53,61 @@ def machine_from_xml(content: bytes) -> Machine:
     if b"<!ENTITY" in content:
         raise BadInput("It holds XML entities, which nvidia-smi never writes.")
     try:
-        root = ElementTree.fromstring(content)
+        root = ElementTree.fromstring(_document(content))
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise BadInput(f"It is not XML: {error}.") from None
     if root.tag != "nvidia_smi_log":
         raise BadInput("It is XML, but not of nvidia-smi.", hint="Save: nvidia-smi -q -x")
-    gpus = tuple(_gpu(index, gpu) for index, gpu in enumerate(root.findall("gpu")[:_MOST_GPUS]))
+    found = enumerate(root.findall("gpu")[:_MOST_GPUS])
+    gpus = tuple(each for index, gpu in found for each in _gpus(index, gpu))
     report = NvmlReport(driver_version=_text(root, "driver_version"), gpus=gpus)
     machine = merged(report, None, {})
     return replace(
         machine,
         gpus=tuple(map(as_snapshot, machine.gpus)),
         cuda_version=_text(root, "cuda_version"),
+    )
+
+
+def _document(content: bytes) -> bytes:
+    """Return the XML in *content*: nvidia-smi writes warnings before and behind it."""
+    begin, end = content.find(b"<nvidia_smi_log"), content.rfind(_LAST_TAG)
+    return content[begin : end + len(_LAST_TAG)] if 0 <= begin < end else content
+
+
+_LAST_TAG = b"</nvidia_smi_log>"
+
+
+def _gpus(index: int, gpu: Element) -> Iterator[NvmlGpu]:
+    """Yield a GPU and its MIG slices."""
+    if _text(gpu, "product_name") is None:
+        yield NvmlGpu(source="nvidia-smi", index=index, problem=_UNREAD)
+        return
+    whole = _gpu(index, gpu)
+    yield whole
+    for number, part in enumerate(gpu.findall("mig_devices/mig_device")[:_MOST_SLICES]):
+        yield _slice(whole, number, part)
+
+
+def _slice(whole: NvmlGpu, number: int, part: Element) -> NvmlGpu:
+    """Return a MIG slice, whose profile nvidia-smi does not name here."""
+    shared = "device_attributes/shared"
+    memory = {name: _READINGS[name](part) for name in _MEMORY}
+    missing = {name: _ABSENT for name in _READINGS if memory.get(name) is None}
+    return NvmlGpu(
+        source="nvidia-smi",
+        index=whole.index,
+        name=f"{whole.name} MIG slice {number}",
+        pci_bus_id=whole.pci_bus_id,
+        sm_count=_whole(part, f"{shared}/multiprocessor_count"),
+        memory_bytes=memory["memory_total_bytes"],  # type: ignore[arg-type]
+        mig=MigSlice(
+            parent_uuid=whole.uuid,
+            parent_name=whole.name,
+            gpu_instance=_whole(part, "gpu_instance_id"),
+            compute_instance=_whole(part, "compute_instance_id"),
+        ),
+        telemetry=Telemetry(**memory, reasons={**missing, "xids": _LOGGED}),  # type: ignore[arg-type]
     )
 
 
@@ -85,7 +132,7 @@ def _gpu(index: int, gpu: Element) -> NvmlGpu:
             pcie_own_generation=_whole(gpu, f"{_LINK}/pcie_gen/max_device_link_gen"),
             pcie_own_lanes=now.pcie_lanes_max,
             pcie_slot_generation=_whole(gpu, f"{_LINK}/pcie_gen/max_host_link_gen"),
-            reasons={"nvlinks": _ABSENT},
+            reasons={"nvlinks": _LINKS},
         ),
         telemetry=now,
     )
@@ -245,6 +292,12 @@ def _performance_state(gpu: Element) -> int | None:
     return int(state[1:]) if re.fullmatch(r"P\d{1,2}", state) else None
 
 
+_MEMORY = (
+    "memory_total_bytes",
+    "memory_used_bytes",
+    "memory_reserved_bytes",
+    "memory_free_bytes",
+)
 _LINK = "pci/pci_gpu_link_info"
 _RETIRED = "retired_pages"
 _READINGS: dict[str, Callable[[Element], object]] = {

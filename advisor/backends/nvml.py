@@ -73,7 +73,9 @@ def words(nvml: Any, error: Exception) -> str:
     for name, sentence in _WORDS.items():
         if code is not None and code == getattr(nvml, f"NVML_ERROR_{name}", None):
             return sentence
-    return f"NVML answered {error}" if code is not None else f"NVML's answer is unusable: {error!r}"
+    if isinstance(error, AttributeError):
+        return "the installed nvidia-ml-py is too old for this question"
+    return f"NVML answered {error}" if code is not None else f"NVML's answer is unusable: {error}"
 
 
 def ask(

@@ -137,18 +137,29 @@ def read_snapshot(path: str) -> Machine:
     content = read_small(path, largest=_LARGEST_BYTES, name=f"--from: {quoted(path)}")
     try:
         content = _utf8(content)
-        if content.lstrip()[:5] in (b"<?xml", b"<nvid"):
+        if b"<nvidia_smi_log" in content or content.lstrip().startswith(b"<?xml"):
             from gpuadvise.advisor.backends.nvidia_smi import machine_from_xml
 
             return machine_from_xml(content)
         return read_machine(json.loads(content))
     except (ValueError, RecursionError):
         raise BadInput(
-            f"--from: {quoted(path)} is not JSON.",
+            f"--from: {quoted(path)} is {_instead(content)}.",
             hint="Save `gpuadvise device --all --telemetry --format json`, or `nvidia-smi -q -x`.",
         ) from None
     except BadInput as error:
         raise BadInput(f"--from: {quoted(path)}: {error.message}", hint=error.hint) from None
+
+
+def _instead(content: bytes) -> str:
+    """Return what *content* is instead of JSON or XML."""
+    start = content[:_TITLE_BYTES].upper()
+    if b"NVIDIA-SMI" in start or b"NVSMI LOG" in start:
+        return "a page of nvidia-smi for people"
+    return "not JSON"
+
+
+_TITLE_BYTES = 400
 
 
 def _utf8(content: bytes) -> bytes:

@@ -12,7 +12,7 @@ from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.head_start import nvml_knows
+from gpuadvise.cli.head_start import nvml_knows, of_telemetry
 from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, pick
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ def command(
     """Print what one GPU, or every GPU of this machine, is and does."""
     sources = {"gpu": gpu, "cc": cc, "device": device, "from": from_file}
     _refuse(sources, all_gpus=all_gpus, telemetry=telemetry)
-    options = {**sources, "all": all_gpus, "telemetry": telemetry}
     fields = tuple(get or ())
+    telemetry = telemetry or (gpu is None and cc is None and of_telemetry(fields))
+    options = {**sources, "all": all_gpus, "telemetry": telemetry}
     depth = _depth(fields, telemetry=telemetry)
     answer = _all_gpus(options) if all_gpus else _one_gpu(options, depth)
     return emit(answer, Output(format=format, fields=fields))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_rate
-from gpuadvise.advisor.topology import links_up
+from gpuadvise.advisor.topology import link_errors, links_up
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -90,8 +90,8 @@ def gpu(topology: Topology) -> LabelledFacts:
 
 
 def _gap(topology: Topology, field: str) -> str:
-    why = topology.reasons.get(field)
-    return f"NVML: {why}" if why else ""
+    why = topology.reasons.get(field, "")
+    return f"NVML: {why}" if why and not why.startswith("nvidia-smi") else why
 
 
 def _place(topology: Topology) -> tuple[Cell, ...]:
@@ -116,8 +116,23 @@ def nvlinks(topology: Topology) -> Cell:
     ends = dict.fromkeys(f"GPU {link.peer}" if link.peer is not None else link.to for link in up)
     to = and_list([end for end in ends if end])
     count = f"{len(up)} of {len(topology.nvlinks)} up"
-    missing = len(up) < len(topology.nvlinks)
-    return Cell(f"{count}{each}{f' to {to}' if to else ''}", Tone.POOR if missing else Tone.PLAIN)
+    erring = _errors(topology)
+    poor = len(up) < len(topology.nvlinks) or erring
+    text = f"{count}{each}{f' to {to}' if to else ''}{erring}"
+    return Cell(text, Tone.POOR if poor else Tone.PLAIN)
+
+
+def _errors(topology: Topology) -> str:
+    """Return how often links sent packets again or were trained anew, as the end of a sentence."""
+    faulty = link_errors(topology)
+    replays = sum(link.replays or 0 for link in faulty)
+    recoveries = sum(link.recoveries or 0 for link in faulty)
+    counts = [
+        plural(count, word, many)
+        for count, word, many in ((replays, "replay", None), (recoveries, "recovery", "recoveries"))
+        if count
+    ]
+    return f"; {and_list(counts)} so far" if counts else ""
 
 
 def _most(topology: Topology) -> Cell:

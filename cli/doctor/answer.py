@@ -205,7 +205,7 @@ def headline(machine: Machine, checks: Sequence[DoctorCheck]) -> str:
     slices = sum(gpu.identity.mig is not None for gpu in machine.gpus)
     gpus = plural(len(machine.gpus) - slices, "GPU")
     if slices:
-        gpus += f" in {plural(slices, 'MIG slice')}"
+        gpus += f" with {plural(slices, 'MIG slice')}"
     return f"{gpus}{driver}{cuda}: {', '.join(counts)}."
 
 

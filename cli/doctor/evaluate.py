@@ -166,8 +166,8 @@ def _unread_links(rule: Rule, gpu: Gpu) -> str:
     """Return why the NVLinks of *gpu* cannot be judged, empty where they can."""
     links = gpu.topology.nvlinks if gpu.topology else None
     if links is None:
-        why = gpu.topology.reasons.get("nvlinks") if gpu.topology else None
-        return f"NVLinks: {why or 'NVML does not say'}"
+        why = (gpu.topology and gpu.topology.reasons.get("nvlinks")) or "NVML does not say"
+        return why if "NVLink" in why else f"NVLinks: {why}"
     if not any(link.up for link in links):
         return "NVLinks: none is up"
     if rule.id == "nvlink-errors" and not any(_counts(link) for link in links):

@@ -93,6 +93,7 @@ def _pending(telemetry: Telemetry) -> Advice | None:
         return None
     return Advice(
         message=f"ECC is {_word(now)} now and will be {_word(then)} after 1 reboot.",
+        priority=Priority.MEDIUM,
         action="Reboot to make the change take effect, or undo it with nvidia-smi -e.",
         evidence=(measured("ECC after the next reboot", _word(then)),),
     )
@@ -109,9 +110,9 @@ RULE = Rule(
     priority=Priority.HIGH,
     kinds=(Kind.NVML,),
     broken=True,
-    why="An uncorrected error means that data were wrong, and repairs take effect only after a reset.",
+    why="What ECC cannot correct are wrong data; repairs and changes take effect after a reset only.",
     when="NVML reports uncorrected errors, a pending or failed row replacement, a pending page "
-    "retirement, or a pending ECC mode.",
+    "retirement, or a pending ECC mode (medium).",
     thresholds=(
         Threshold(name="uncorrected errors", value=NONE, unit="errors", source="guide 18.1.1: any"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.quantity import show_hertz, show_seconds, show_share
+from gpuadvise.advisor.quantity import show_hertz, show_share
 from gpuadvise.advisor.telemetry import POWER_REASON
 from gpuadvise.rules.evidence import derived, measured
 from gpuadvise.rules.model import (
@@ -25,6 +25,7 @@ from gpuadvise.rules.sources import guide, power_manual
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.telemetry import Telemetry
+    from gpuadvise.rules.model import Evidence
 
 LOWERED = 0.99
 # Their limit follows battery, charger and processor.
@@ -53,6 +54,7 @@ def check(telemetry: Telemetry, device: Device | None = None) -> Verdict:
             measured("power limit", now, "W"),
             measured("default power limit", default, "W"),
             derived("share of the default", now / default, "share"),
+            *_held(telemetry),
         ),
         gain=_gain(telemetry) if reached else None,
         priority=None if reached else Priority.LOW,
@@ -66,13 +68,18 @@ def _varies(device: Device, *, chosen: bool) -> bool:
 
 
 def _effect(telemetry: Telemetry, *, reached: bool) -> str:
-    seconds = telemetry.clock_limit_seconds.get("power")
-    held = f" (for {show_seconds(seconds)} since the driver was loaded)" if seconds else ""
     now, most = telemetry.sm_clock_hz, telemetry.sm_clock_max_hz
     if not reached:
-        return f", and does not hold the clocks back now{held}"
+        return ", and does not hold the clocks back now"
     clocks = f": the SM clock is {show_hertz(now)} of {show_hertz(most)}" if now and most else ""
-    return f", and holds the clocks back now{held}{clocks}"
+    return f", and holds the clocks back now{clocks}"
+
+
+def _held(telemetry: Telemetry) -> tuple[Evidence, ...]:
+    seconds = telemetry.clock_limit_seconds.get("power")
+    if seconds is None:
+        return ()
+    return (measured("held back by power since the driver was loaded", seconds, "s"),)
 
 
 def _gain(telemetry: Telemetry) -> Gain | None:

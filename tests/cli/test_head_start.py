@@ -20,6 +20,7 @@ BOTH = (Probe.DRIVER, Probe.NVML)
         ("device --get=name --get uuid", (Probe.NVML,)),
         ("device --get name --get sm_count", BOTH),
         ("device --telemetry --get telemetry.power_watts", (Probe.NVML_LIVE,)),
+        ("device --get telemetry.power_watts", (Probe.NVML_LIVE,)),
         ("device --all --telemetry", (Probe.DRIVER, Probe.NVML_LIVE)),
         ("doctor", (Probe.DRIVER, Probe.NVML_LIVE)),
         ("device --gpu h200 --get name", None),
@@ -52,6 +53,7 @@ def test_one_field_asks_nvml_alone(cli, moods, monkeypatch: pytest.MonkeyPatch) 
     assert cli("device", "--device", "0", "--get", "pci_bus_id").out == "00000000:06:00.0\n"
     power = cli("device", "--telemetry", "--get", "telemetry.power_watts")
     assert power.out == "76.5\n"
+    assert cli("device", "--get", "telemetry.power_watts").out == "76.5\n"
 
 
 @pytest.mark.parametrize("field", FIELDS)

@@ -277,7 +277,7 @@ def test_slices_are_told_apart_from_their_gpu(cli, saved) -> None:
         cli("roofline", "--flops", "1", "--bytes", "1", *asked, "--get", "bound").out == "memory\n"
     )
     out = cli("doctor", "--from", box).out
-    assert out.startswith("1 GPU in 2 MIG slices")
+    assert out.startswith("1 GPU with 2 MIG slices")
     assert "not alike" not in out
 
 

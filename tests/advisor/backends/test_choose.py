@@ -188,3 +188,14 @@ def test_the_catalogue_path_loads_no_driver_code() -> None:
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "start", ["| NVIDIA-SMI 580.159.04 ", "==============NVSMI LOG=============="]
+)
+def test_a_page_of_nvidia_smi_for_people_says_what_to_save(tmp_path: Path, start: str) -> None:
+    path = tmp_path / "box.txt"
+    path.write_text(f"\n{start}\n")
+    with pytest.raises(BadInput, match="a page of nvidia-smi for people") as caught:
+        choose(from_file=str(path), environ={})
+    assert "nvidia-smi -q -x" in (caught.value.hint or "")

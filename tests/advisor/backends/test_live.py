@@ -294,6 +294,28 @@ def test_the_kernels_list_counts_what_this_container_may_use(tmp_path: Path) -> 
     assert listed(root).gpus == ()
 
 
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [
+        (
+            "NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023",
+            "535.104.05",
+        ),
+        ("NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build", "580.159.04"),
+        ("NVIDIA UNIX x86_64 Kernel Module", None),
+        (None, None),
+    ],
+)
+def test_the_kernel_driver_tells_its_version(
+    tmp_path: Path, line: str | None, version: str | None
+) -> None:
+    put_listed(tmp_path, 0, "NVIDIA L4")
+    if line is not None:
+        text = f"NVRM version: {line}\nGCC version:  gcc version 12.3.0\n"
+        (tmp_path / "proc/driver/nvidia/version").write_text(text)
+    assert listed(str(tmp_path)).driver_version == version
+
+
 def test_an_incomplete_list_is_not_used(tmp_path: Path) -> None:
     put_listed(tmp_path, 0, "NVIDIA L4")
     (tmp_path / "proc/driver/nvidia/gpus/0000:10:00.0/information").write_text("Model: x")

@@ -110,6 +110,54 @@ def test_a_limit_is_a_temperature_or_counted_from_the_margin() -> None:
 @pytest.mark.parametrize(
     "content",
     [
+        b"WARNING: infoROM is corrupted at gpu 0000:01:00.0\n" + XML,
+        XML + b"WARNING: infoROM is corrupted at gpu 0000:01:00.0\n",
+    ],
+)
+def test_warnings_around_the_xml_are_left_out(content: bytes) -> None:
+    assert machine_from_xml(content) == machine_from_xml(XML)
+
+
+def test_a_gpu_that_cannot_be_read_hides_no_other() -> None:
+    dead = b"<gpu><product_name>Unknown Error</product_name></gpu>"
+    machine = machine_from_xml(XML.replace(b" <gpu id", dead + b"<gpu id"))
+    assert [gpu.identity.index for gpu in machine.gpus] == [1]
+    assert machine.problems[0].startswith("GPU 0 does not answer: nvidia-smi could not read it")
+
+
+def test_a_product_that_the_catalogue_lacks_is_said_once() -> None:
+    one = XML[XML.index(b" <gpu id") : XML.index(b"</nvidia_smi_log>")]
+    two = XML.replace(b"</nvidia_smi_log>", one + b"</nvidia_smi_log>")
+    machine = machine_from_xml(two.replace(b"NVIDIA H200", b"NVIDIA Z900"))
+    assert machine.gpus == ()
+    (problem,) = machine.problems
+    assert "the catalogue lacks the name" in problem
+
+
+def test_slices_stand_beside_their_gpu() -> None:
+    listed = b"""<mig_devices><mig_device><index>0</index>
+      <gpu_instance_id>1</gpu_instance_id><compute_instance_id>2</compute_instance_id>
+      <device_attributes><shared><multiprocessor_count>60</multiprocessor_count></shared></device_attributes>
+      <fb_memory_usage><total>71424 MiB</total><used>44 MiB</used></fb_memory_usage>
+    </mig_device></mig_devices>"""
+    enabled = XML.replace(
+        b"<current_mig>Disabled</current_mig></mig_mode>",
+        b"<current_mig>Enabled</current_mig></mig_mode>" + listed,
+    )
+    whole, part = machine_from_xml(enabled).gpus
+    assert whole.device.sm_count == 132
+    assert any("MIG is on" in note for note in whole.device.notes)
+    assert (part.device.sm_count, part.device.memory_bytes) == (60, 71_424 << 20)
+    assert part.identity.mig is not None
+    assert (part.identity.mig.gpu_instance, part.identity.mig.compute_instance) == (1, 2)
+    assert part.telemetry is not None
+    assert part.telemetry.memory_used_bytes == 44 << 20
+    assert part.telemetry.reasons["power_watts"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
         b"",
         b"<?xml",
         b"<html></html>",

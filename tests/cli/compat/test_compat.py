@@ -12,7 +12,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from made_fatbins import fatbin_of as made
 
+from gpuadvise.advisor.backends import kernel_list
 from gpuadvise.advisor.backends.choose import Choice
+from gpuadvise.advisor.backends.readings import NvmlGpu, NvmlReport
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.catalogue import by_capability
 from gpuadvise.advisor.compatibility.drivers import parse_driver
@@ -256,6 +258,16 @@ def test_a_live_gpu_brings_its_driver(recorded: dict[str, str], driver) -> None:
     found = driver_for(None, choice)
     assert (found and (show(found.cuda), found.version)) == driver
     assert driver_for("13.0", choice) == parse_driver("13.0")
+
+
+def test_the_driver_of_this_machine_is_judged(cli, fatbin, moods, monkeypatch) -> None:
+    here = NvmlGpu(source="kernel driver", index=0, name="NVIDIA H200", uuid="GPU-1")
+    report = NvmlReport(driver_version="535.104.05", gpus=(here,))
+    moods("crash", "crash")
+    monkeypatch.setattr(kernel_list, "listed", lambda: report)
+    ran = cli("compat", fatbin("sass:90=13.0"))
+    assert "does not run on NVIDIA H200" in ran.out
+    assert "this is driver 535.104.05, CUDA 12.2" in ran.out
 
 
 @pytest.mark.parametrize("command", ["compat {} --gpu h100", "kernels --list {}"])
