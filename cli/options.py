@@ -358,7 +358,15 @@ def pick(name: str, help: str = "", *, complete: Any = None) -> Any:
         help=help or option.help,
         autocompletion=complete or option.complete or _closed_set(option.read),
         rich_help_panel=_TOPIC_OF[name],
+        callback=_without_uuids if name == "gpu" else None,
     )
+
+
+def _without_uuids(text: str | None) -> str | None:
+    """Return a pasted ``--gpu`` without what says whose card it is: answers repeat their input."""
+    from gpuadvise.advisor.catalogue.names import without_uuids
+
+    return None if text is None else without_uuids(text)
 
 
 def _closed_set(reader: Reader) -> Callable[[str], list[str]] | None:

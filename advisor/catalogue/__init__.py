@@ -16,26 +16,33 @@ from gpuadvise.advisor.catalogue.entries import (
 from gpuadvise.advisor.catalogue.lookup import (
     DEFAULT_GPU,
     candidates,
+    described_by,
     find,
     identify,
-    nearest,
+    named_gpus,
+    refusal,
     search,
 )
+from gpuadvise.advisor.catalogue.names import NamedGpu, without_uuids
 
 __all__ = [
     "DEFAULT_GPU",
     "CatalogueEntry",
+    "NamedGpu",
     "by_capability",
     "candidates",
+    "described_by",
     "entries",
     "find",
     "identify",
     "known_capabilities",
     "limits_of",
-    "nearest",
+    "named_gpus",
     "nearest_documented",
+    "refusal",
     "search",
     "slice_of",
     "throughput_of",
     "with_capability",
+    "without_uuids",
 ]

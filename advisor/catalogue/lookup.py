@@ -18,7 +18,15 @@ from gpuadvise.advisor.catalogue.entries import (
     with_capability,
 )
 from gpuadvise.advisor.catalogue.files import line_of, text_of
-from gpuadvise.advisor.catalogue.names import VENDOR, all_words, key, sizes, unlisted, words
+from gpuadvise.advisor.catalogue.names import (
+    VENDOR,
+    NamedGpu,
+    all_words,
+    key,
+    sizes,
+    without_uuids,
+    words,
+)
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted
 
@@ -30,56 +38,122 @@ if TYPE_CHECKING:
 DEFAULT_GPU = "h100-sxm"
 # No GPU's name comes near this; longer text is not compared with every one of them.
 LONGEST = 80
-_LONGEST_LINE = 200  # of nvidia-smi -L: a name and its UUID
 # A driver shows up to a sixteenth less than the nominal size with ECC on GDDR, and firmware
 # takes some more.
 _MEMORY_SLACK = 0.12
 # The slice in "NVIDIA H100 80GB HBM3 MIG 1g.10gb"; +me differs in media engines only.
-_SLICE = re.compile(r"[\s-]*(?:\bmig[\s-]*)?\b(\d+g\.\d+gb)(?:\+me\S*)?\s*$", re.IGNORECASE)
-# Words that may be left away: no two products differ in them alone.
-_FREE = frozenset(("edition", "with"))
+_SLICE = re.compile(
+    r"[\s_-]*(?:\bmig[\s_-]*)?(?<![a-z\d])(\d+c\.)?(\d+g\.\d+gb)(?:\+me\S*)?\s*$", re.IGNORECASE
+)
+# lspci's: GL is a workstation's chip, M a laptop's.
+_CHIP_SUFFIX = re.compile(r"(?:GLM|GL|BM|M)$")
+# What counts the GPUs of a machine.
+_COUNTED = re.compile(r"\s*(?:gpu|device|cuda)[\s:#-]*\d+\s*", re.IGNORECASE)
+# nvidia-smi's table cuts names short, and with them what tells products apart.
+_CUT = ("...", "…")
 
 
 def find(name: str) -> Device:
     """Return the GPU that *name* means; case, spacing, brand and vendor words do not matter.
 
-    Also accepts a line of ``nvidia-smi -L``, a cloud machine (``g5.xlarge``), a MIG slice (``H100
-    MIG 1g.10gb``) and a compute capability (``9.0``, ``sm_90a``). Raises BadInput that names the
-    candidates when there are several, and the nearest names when there is none.
+    Also accepts what tools print of a GPU (``tool_output``), a cloud machine (``g5.xlarge``), a MIG
+    slice (``H100 MIG 1g.10gb``) and a compute capability (``9.0``, ``sm_90a``). Raises BadInput that
+    names the candidates when there are several, and the nearest names when there is none.
     """
-    name = _name_in(name)
+    named = named_gpus(name)
+    devices = {device.name: device for device in map(_find_named, named)}
+    if len(devices) == 1:
+        return next(iter(devices.values()))
+    some = and_list([device.id or device.name for device in devices.values()])
+    raise BadInput(
+        f"{_shown(', '.join(each.name for each in named))} names {len(devices)} GPUs, {some}, "
+        "where one is accepted.",
+        hint="Name one of them; gpuadvise gpus compares several.",
+    )
+
+
+def named_gpus(text: str) -> tuple[NamedGpu, ...]:
+    """Return the GPUs that *text* names: a name, what tools print of GPUs, or a list of names."""
+    if len(text) <= LONGEST and line_of("names.json", key(text)):
+        return (NamedGpu(text.strip(" \t\r\n'\"")),)
+    from gpuadvise.advisor.catalogue.tool_output import gpus_in  # few names are pasted lines
+
+    return gpus_in(text)
+
+
+def _find_named(named: NamedGpu) -> Device:
+    name = named.name
     if slice := _SLICE.search(name):
         return _find_slice(name, slice)
-    found = candidates(name)
+    found = described_by(named)
     if len(found) == 1:
         return found[0].device
     if found:
         some = and_list([each.id for each in found[:6]], "or")
         more = ", among others" if len(found) > 6 else ""
-        raise BadInput(f"{quoted(name)} can be {some}{more}.", hint="Name one of them.")
+        raise BadInput(f"{_shown(name)} can be {some}{more}.", hint="Name one of them.")
     capability = _as_capability(name)
     if capability is None:
-        raise BadInput(f"{quoted(name)} is no GPU of the catalogue.", hint=nearest(name))
+        message, hint = refusal(name)
+        raise BadInput(message, hint=hint)
     return capability
 
 
-def _name_in(text: str) -> str:
-    return unlisted(text) if len(text) <= _LONGEST_LINE else text
+def _shown(name: str) -> str:
+    return quoted(without_uuids(name))
 
 
 def _find_slice(name: str, slice: re.Match[str]) -> Device:
     whole = name[: slice.start()]
     if not words(whole):
         raise BadInput(
-            f"{quoted(name)} is a slice of a GPU.", hint="Name the GPU before it: h100 1g.10gb."
+            f"{_shown(name)} is a slice of a GPU.", hint="Name the GPU before it: h100 1g.10gb."
         )
-    return slice_of(find(whole), slice[1].lower())
+    if slice[1]:
+        raise BadInput(
+            f"{_shown(name)} is a compute instance, a part of a slice.",
+            hint=f"Name the slice: {slice[2].lower()}.",
+        )
+    return slice_of(find(whole), slice[2].lower())
+
+
+def described_by(named: NamedGpu) -> tuple[CatalogueEntry, ...]:
+    """Return the GPUs that *named* may be: those of its name that its chip and facts allow.
+
+    Raises BadInput where the facts contradict every GPU of that name.
+    """
+    found = candidates(named.name)
+    if named.sm_count or named.memory_bytes:
+        same = _of_driver(named.name)
+        found += tuple(each for each in same if each not in found)
+    fitting = tuple(each for each in found if _allows(named, each.device))
+    if found and not fitting:
+        raise _contradiction(named, found)
+    return fitting
+
+
+def _allows(named: NamedGpu, device: Device) -> bool:
+    chip = _CHIP_SUFFIX.sub("", (named.chip or "").upper())
+    if chip and device.chip and chip != device.chip:
+        return False
+    return _fits(device, named.sm_count, named.memory_bytes)
+
+
+def _contradiction(named: NamedGpu, found: tuple[CatalogueEntry, ...]) -> BadInput:
+    facts = [f"the chip {named.chip}"] if named.chip else []
+    facts += [plural(named.sm_count, "SM")] if named.sm_count else []
+    facts += [f"{named.memory_bytes >> 20:,} MiB"] if named.memory_bytes else []
+    some = and_list([f"{each.id} ({each.device.chip})" for each in found[:4]], "and")
+    slices = "" if named.chip else " A MIG slice is named after its GPU, as h100 1g.10gb."
+    return BadInput(
+        f"The catalogue has no {_shown(named.name)} with {and_list(facts)}.",
+        hint=f"It has {some}.{slices}",
+    )
 
 
 def candidates(name: str) -> tuple[CatalogueEntry, ...]:
     """Return the GPUs that *name* may mean: one, several, or none."""
-    name = _name_in(name)
-    if len(name) > LONGEST or not (wanted := words(name)):
+    if len(name) > LONGEST or name.rstrip().endswith(_CUT) or not (wanted := words(name)):
         return ()
     if ids := line_of("names.json", f"={name.strip()}"):
         return tuple(entry(id) for id in ids)
@@ -92,7 +166,18 @@ def candidates(name: str) -> tuple[CatalogueEntry, ...]:
         return ()  # a bare number is a product or a capability, not a size of memory
     if id := _in_cloud(name):
         return (entry(id),)
+    if {"laptop", "maxq"} <= set(wanted):
+        return _mobile_or_max_q(wanted)
     return _with_memory(name, wanted) or _of_words(set(wanted))
+
+
+def _mobile_or_max_q(wanted: tuple[str, ...]) -> tuple[CatalogueEntry, ...]:
+    """Return the GPUs of lspci's "Mobile / Max-Q", which is two products up to Turing."""
+    laptop, max_q = (
+        candidates(" ".join(word for word in wanted if word != other))
+        for other in ("maxq", "laptop")
+    )
+    return (*laptop, *max_q) if laptop else ()
 
 
 def _in_cloud(name: str) -> str | None:
@@ -120,7 +205,8 @@ def _memory_types() -> set[str]:
 
 def _memory_words(each: CatalogueEntry) -> set[str]:
     device = each.device
-    size = str(device.memory_bytes >> 30) if device.memory_bytes else ""
+    memory = device.memory_bytes or 0
+    size = str(memory >> 30) if memory >= 1 << 30 else ""
     return {size, (device.memory_type or "").lower()}
 
 
@@ -136,7 +222,7 @@ def _of_words(wanted: set[str]) -> tuple[CatalogueEntry, ...]:
     if len(described) != 1:
         return tuple(described)
     (only,) = described
-    free = _FREE | _memory_words(only)
+    free = _memory_words(only)
     named = any(set(words(name)) <= wanted | free for name in names_of(only))
     return (only,) if named else ()
 
@@ -158,10 +244,15 @@ def identify(
     Modules and memory variants share driver names: SM count and memory tell them apart, and
     contradict a name that fits alone (a slice of a GPU, an engineering sample).
     """
-    ids = line_of("names.json", f"={driver_name}") or line_of("drivers.json", key(driver_name))
-    named = map(entry, ids or ())
+    named = _of_driver(driver_name)
     fitting = [each.device for each in named if _fits(each.device, sm_count, memory_bytes)]
     return fitting[0] if len(fitting) == 1 else None
+
+
+def _of_driver(name: str) -> tuple[CatalogueEntry, ...]:
+    """Return the GPUs that a driver calls *name*."""
+    ids = line_of("names.json", f"={name}") or line_of("drivers.json", key(name))
+    return tuple(map(entry, ids or ()))
 
 
 def _fits(device: Device, sm_count: int | None, memory_bytes: int | None) -> bool:
@@ -183,7 +274,57 @@ def _as_capability(name: str) -> Device | None:
 
 
 def _is_bare(name: str) -> bool:
-    return name.strip(" -").isdigit()
+    return name.strip(" -").isdigit() or _COUNTED.fullmatch(name) is not None
+
+
+# What people paste that names no GPU of the catalogue, and what to tell them.
+_NO_NAMES = (
+    (
+        r"\W*(?:CudaDevice\(.*|(?:torch\.)?device\(.*|jax\.devices\(.*|(?:cuda|gpu|device)\W*(?:device\W*)?\d*)\W*",
+        "{} says which GPU of a machine it is, not what it is called.",
+        "torch.cuda.get_device_name(0), jax.devices()[0].device_kind and nvidia-smi -L name it.",
+    ),
+    (
+        r".*(?:\b10de:[0-9a-f]{4}\b|ven_10de&dev_|v000010ded|nvidia corporation device ).*|0x[0-9a-f]{4}",
+        "{} is the PCI id of a device; the catalogue goes by names.",
+        "lspci and nvidia-smi -L print the name.",
+    ),
+    (
+        r".*(?:\.\.\.|…)",
+        "{} is cut short.",
+        "nvidia-smi -L prints the whole name.",
+    ),
+    (
+        r"(?:grid |nvidia )*[a-z]+\d+\w*(?:-\w+)??(?:-\d+){1,2}[qcab]",
+        "{} is a vGPU, a share of a GPU.",
+        "Name the GPU itself: of its shares the catalogue knows the MIG slices alone.",
+    ),
+    (
+        r"(?:standard_)?nv\d+adm?s_a10_v5|(?:ml\.)?gr?6f\.\w+",
+        "{} has a part of a GPU.",
+        "Name the GPU itself: of its shares the catalogue knows the MIG slices alone.",
+    ),
+    (
+        r".*\b\d+g\.\d+gb(?:\+me\S*)?",
+        "{} is a slice of a GPU.",
+        '--gpu takes it: gpuadvise device --gpu "h100 1g.10gb".',
+    ),
+    (
+        r".*\b(?:amd|ati|advanced micro devices|radeon|instinct|mi\d{2,3}[axp]?|gfx\d+|intel|arc|iris|gaudi\d?|apple|adreno"
+        r"|mali|tpu|trainium\d?|inferentia\d?)\b.*",
+        "{} is no GPU of NVIDIA's.",
+        "The catalogue has NVIDIA's GPUs alone.",
+    ),
+)
+
+
+def refusal(name: str, verb: str = "is") -> tuple[str, str]:
+    """Return what to say of *name*, which *verb* no GPU of the catalogue, and what helps."""
+    if len(name) <= LONGEST:
+        for pattern, message, hint in _NO_NAMES:
+            if re.fullmatch(pattern, name.strip(), re.IGNORECASE | re.DOTALL):
+                return message.format(_shown(name)), hint
+    return f"{_shown(name)} {verb} no GPU of the catalogue.", nearest(name)
 
 
 def nearest(name: str) -> str:

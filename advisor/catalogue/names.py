@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import NamedTuple
 
 # Words that every product of a vendor carries, or that drivers and shops add at will.
 VENDOR = frozenset(
     ("nvidia", "corporation", "gpu", "graphics", "card", "generation", "with", "design")
 )
-_NOISE = VENDOR | {"geforce", "tesla"}
+_NOISE = VENDOR | {"geforce", "tesla", "tensor", "core", "founders", "edition", "fe"}
 _SAME = {"mobile": "laptop", "notebook": "laptop"}
 _SIZE = re.compile(r"\b(\d+) ?(?:gib|gb|g)\b")  # 80GB, 80 GB, 144G: the number alone
 _PREFIX = re.compile(r"\b(rtx|gtx|gt)(\d)")  # rtx4090 -> rtx 4090
@@ -19,22 +20,30 @@ _LAPTOP = re.compile(r"\b(\d{4})m\b")  # 4090m -> 4090 laptop
 _FORM = re.compile(r"\bsxm (\d)\b")  # sxm 4 -> sxm4
 _WORD = re.compile(r"[^\W_]+")
 _BRANDS = ("quadro", "jetson", "rtx", "gtx", "gt")
-# A line of nvidia-smi -L around the name: GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-...)
-_LISTED = re.compile(r"^\s*gpu \d+:\s*", re.IGNORECASE)
-_UUID = re.compile(r"\s*\(uuid:[^()]*\)?\s*$", re.IGNORECASE)
+_MARK = re.compile(r"[®™©]|\((?:r|tm|c)\)", re.IGNORECASE)
+_UUID = re.compile(r"\b((?:GPU|MIG)-|uuid=)[0-9a-f][0-9a-f-]{5,}", re.IGNORECASE)
 
 
-def unlisted(text: str) -> str:
-    """Return the name in a line of ``nvidia-smi -L``, and any other text as it is."""
-    return _UUID.sub("", _LISTED.sub("", text))
+class NamedGpu(NamedTuple):
+    """A GPU's name as people or tools write it, and what a tool says beside it; None: nothing."""
+
+    name: str
+    chip: str | None = None
+    sm_count: int | None = None
+    memory_bytes: int | None = None
+
+
+def without_uuids(text: str) -> str:
+    """Return *text* with stars for each UUID in it, which says which card it is, and of whom."""
+    return _UUID.sub(r"\1***", text)
 
 
 def plain(text: str) -> str:
     """Return *text* in lower case with its words spelt in one way, between single spaces.
 
-    Full-width letters and other compatibility forms become the usual ones.
+    Full-width letters and other compatibility forms become the usual ones; trade marks go.
     """
-    usual = unicodedata.normalize("NFKC", text).lower()
+    usual = unicodedata.normalize("NFKC", _MARK.sub(" ", text)).lower()
     spelt = _PREFIX.sub(r"\1 \2", " ".join(_WORD.findall(usual)))
     spelt = _SUPER.sub(r"\1 super", _SUFFIX.sub(r"\1 \2", spelt)).replace(" tis", " ti super")
     return _LAPTOP.sub(r"\1 laptop", _FORM.sub(r"sxm\1", spelt)).replace("max q", "maxq")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gpuadvise.advisor.catalogue import without_uuids
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import emit
@@ -49,7 +50,7 @@ def command(
     answer = Answer(
         command="gpus",
         device=None,
-        input={"query": list(query or []), "cc": cc},
+        input={"query": [without_uuids(word) for word in query or []], "cc": cc},
         result={"devices": records},
         rows=_rows(records),
         blocks=lambda: _blocks(choice),

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.capability import parse_capability
-from gpuadvise.advisor.catalogue import candidates, entries, nearest, search, with_capability
+from gpuadvise.advisor.catalogue import (
+    NamedGpu,
+    candidates,
+    described_by,
+    entries,
+    named_gpus,
+    refusal,
+    search,
+    with_capability,
+)
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli.options import named
@@ -52,36 +61,48 @@ def _described(query: Sequence[str]) -> Chosen:
     """Return the GPUs of *query*; raises BadInput that names the nearest ones for none.
 
     All words together are tried as one description first (``rtx 4090``, ``hopper``), then each
-    word as a GPU of its own (``h100 h200 rtx4090``).
+    word as a GPU of its own (``h100 h200 rtx4090``). Pasted lines and lists (``h100, a100``) name
+    their GPUs one by one.
     """
     if not query:
         return Chosen(entries=entries())
     whole = " ".join(query)
-    if matches := search(whole):
-        return Chosen(entries=matches, note=_what_gpu_takes(whole, matches))
-    if len(query) == 1:
-        raise _nothing(whole)
-    lists = [_of_word(word) for word in query]
+    named = named_gpus(whole)
+    if len(named) == 1:
+        if matches := _meant(named[0]):
+            return Chosen(entries=matches, note=_what_gpu_takes(named[0], matches))
+        words = query if len(query) > 1 else whole.split()
+        if len(query) == 1 and not (words and all(map(candidates, words))):
+            raise _nothing(named[0].name)
+        named = tuple(map(NamedGpu, words))
+    lists = [_each(gpu) for gpu in named]
     unique = {entry.id: entry for matches in lists for entry in matches}
     compared = all(len(matches) == 1 for matches in lists)
     return Chosen(entries=tuple(unique.values()), compared=compared)
 
 
-def _of_word(word: str) -> tuple[CatalogueEntry, ...]:
-    matches = candidates(word)
+def _meant(named: NamedGpu) -> tuple[CatalogueEntry, ...]:
+    if named != NamedGpu(named.name) and (matches := described_by(named)):
+        return matches
+    return search(named.name)
+
+
+def _each(named: NamedGpu) -> tuple[CatalogueEntry, ...]:
+    matches = described_by(named)
     if len(matches) != 1:
-        matches = search(word)
+        matches = search(named.name)
     if not matches:
-        raise _nothing(word)
+        raise _nothing(named.name)
     return matches
 
 
-def _what_gpu_takes(text: str, entries: tuple[CatalogueEntry, ...]) -> str | None:
-    exact = candidates(text)
+def _what_gpu_takes(named: NamedGpu, entries: tuple[CatalogueEntry, ...]) -> str | None:
+    exact = candidates(named.name)
     if len(entries) == 1 or len(exact) != 1:
         return None
-    return f"--gpu {quoted(text)} takes {exact[0].id}."
+    return f"--gpu {quoted(named.name)} takes {exact[0].id}."
 
 
 def _nothing(text: str) -> BadInput:
-    return BadInput(f"{quoted(text)} describes no GPU of the catalogue.", hint=nearest(text))
+    message, hint = refusal(text, "describes")
+    return BadInput(message, hint=hint)

@@ -65,6 +65,66 @@ def test_words_are_tried_together_first(cli) -> None:
     assert all("4090" in name for name in names)
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        ["h100", "a100"],
+        ["h100 a100"],
+        ["h100, a100"],
+        ["h100,", "a100"],
+        ["h100,a100"],
+        ["GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0)\nGPU 1: NVIDIA A100-SXM4-80GB (UUID: GPU-1)"],
+        [
+            "name, memory.total [MiB]\nNVIDIA H100 80GB HBM3, 81559 MiB\nNVIDIA A100-SXM4-80GB, 81920 MiB"
+        ],
+    ],
+)
+def test_a_list_has_a_row_for_each_gpu(query: list[str], cli) -> None:
+    rows = cli("gpus", *query, "--format", "ndjson").out.splitlines()
+    assert [json.loads(row)["catalogue_id"] for row in rows] == ["h100-sxm", "a100-sxm4-80"]
+    assert cli("gpus", *query).out.split()[:2] == ["H100", "SXM5"]
+
+
+def test_gpus_of_one_kind_are_one_page(cli) -> None:
+    text = "GPU 0: Tesla T4 (UUID: GPU-0)\nGPU 1: Tesla T4 (UUID: GPU-1)"
+    assert cli("gpus", text).out == cli("gpus", "t4").out
+
+
+def test_a_pasted_chip_or_size_narrows_the_words(cli) -> None:
+    ran = cli("gpus", "NVIDIA GeForce RTX 3060, 8192 MiB", "--get", "catalogue_id")
+    assert ran.out == "rtx-3060-8gb\n"
+    ran = cli("gpus", "GA106 [GeForce RTX 3060]", "--get", "catalogue_id")
+    assert ran.out == "rtx-3060\n"
+
+
+@pytest.mark.parametrize("command", [["gpus"], ["device", "--gpu"]])
+@pytest.mark.parametrize("form", ["text", "json", "csv"])
+def test_a_pasted_uuid_is_never_shown(command: list[str], form: str, cli) -> None:
+    uuid = "GPU-deadbeef-dead-beef-dead-beefdeadbeef"
+    ran = cli(*command, f"GPU 0: Tesla T4 (UUID: {uuid})", "--format", form)
+    assert ran.code == 0
+    assert "beef" not in ran.out + ran.err
+    ran = cli(*command, f"zz9 {uuid}", "--format", form)
+    assert ran.code == 2
+    assert "beef" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("zz9 h100", '"zz9 h100" describes no GPU of the catalogue.'),
+        ("h100,zz9", '"zz9" describes no GPU of the catalogue.'),
+        ("h100 1g.10gb", '"h100 1g.10gb" is a slice of a GPU.'),
+        ("CudaDevice(id=0)", '"CudaDevice(id=0)" says which GPU of a machine it is'),
+        ("NVIDIA H100 80GB HBM3, 4096 MiB", 'no "NVIDIA H100 80GB HBM3" with 4,096 MiB'),
+    ],
+)
+def test_what_is_no_gpu_says_why(query: str, message: str, cli) -> None:
+    ran = cli("gpus", query)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+
+
 def test_csv_has_a_column_for_every_peak(cli) -> None:
     rows = list(csv.DictReader(io.StringIO(cli("gpus", "t4", "h100", "--format", "csv").out)))
     assert [row["catalogue_id"] for row in rows] == ["t4", "h100-sxm"]
