@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise import __version__
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from gpuadvise.rules.model import Rule
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_FINGERPRINT = "gpuadviseFinding/v1"
 LEVELS = {"high": "error", "medium": "warning", "low": "note"}
 
 
@@ -26,7 +29,8 @@ def render(rules: Sequence[Rule], findings: Sequence[Mapping[str, Any]], source:
         "semanticVersion": __version__,
         "rules": [_rule(rule) for rule in kept],
     }
-    results = [_result(finding, index[str(finding["rule"])], source) for finding in findings]
+    seen: Counter[str] = Counter()
+    results = [_result(finding, index[str(finding["rule"])], source, seen) for finding in findings]
     log = {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -47,14 +51,27 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(finding: Mapping[str, Any], index: int, source: str | None) -> dict[str, Any]:
+def _result(
+    finding: Mapping[str, Any], index: int, source: str | None, seen: Counter[str]
+) -> dict[str, Any]:
+    location = _location(finding["location"] or {}, source)
     return {
         "ruleId": finding["rule"],
         "ruleIndex": index,
         "level": LEVELS[finding["priority"]],
         "message": {"text": f"{finding['message']} {finding['action']}"},
-        "locations": [_location(finding["location"] or {}, source)],
+        "locations": [location],
+        "partialFingerprints": {_FINGERPRINT: _fingerprint(finding["rule"], location, seen)},
     }
+
+
+def _fingerprint(rule: str, location: Mapping[str, Any], seen: Counter[str]) -> str:
+    """Return what stays when lines move and numbers change: rule, file, kernel, and which of them."""
+    physical = location.get("physicalLocation", {}).get("artifactLocation", {})
+    logical = location.get("logicalLocations", [{}])[0].get("fullyQualifiedName", "")
+    key = "\0".join((rule, physical.get("uri", ""), logical))
+    seen[key] += 1
+    return hashlib.sha256(f"{key}\0{seen[key]}".encode(errors="replace")).hexdigest()[:32]
 
 
 def _location(place: Mapping[str, Any], source: str | None) -> dict[str, Any]:
