@@ -8,11 +8,15 @@ from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule
 from gpuadvise.rules.sources import guide
 
 FLAGS = ("-ftz", "-prec-div", "-prec-sqrt", "-use_fast_math", "--use_fast_math")
+# Builds that nobody measures: their precision is no loss yet.
+DEBUG_FLAGS = ("-G", "--device-debug", "-device-debug", "-O0")
 
 
 def check(compile_flags: tuple[str, ...]) -> Verdict:
-    """Advise when none of the precision flags is set."""
+    """Advise when none of the precision flags is set in a build that is not for debugging."""
     if any(flag.split("=")[0].removeprefix("-") in _bare() for flag in compile_flags):
+        return PASSED
+    if any(flag in DEBUG_FLAGS for flag in compile_flags):
         return PASSED
     return Advice(
         message=(
@@ -39,7 +43,10 @@ RULE = Rule(
     priority=Priority.LOW,
     kinds=(Kind.SOURCE,),
     why="IEEE division and square root take several instructions and a slow path.",
-    when="Compiler flags are known, and -ftz, -prec-div, -prec-sqrt and -use_fast_math are not among them.",
+    when=(
+        "Compiler flags are known, and neither -ftz, -prec-div, -prec-sqrt and -use_fast_math nor those of a "
+        "debug build (-G, -O0) are among them."
+    ),
     citations=guide("12.1.10", "11.1.6"),
     check=check,
     examples=Examples(
