@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.quantity import show_share
 
 # Below half of its roof a kernel is limited by latency rather than by either roof.
 FAR_FROM_ROOF = 0.5
@@ -119,7 +120,7 @@ def fused(now: Roofline) -> Move | None:
     share = now.intensity / now.ridge
     return Move(
         name="fusion",
-        how=f"keep all but {share:.2g} of the traffic on chip",
+        how=f"keep all but {show_share(share)} of the traffic on chip",
         intensity=now.ridge,
         attainable=now.peak,
         gain=now.peak / now.attainable,

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.json_records import plain
 from gpuadvise.advisor.peaks import all_peaks
-from gpuadvise.advisor.quantity import show_flops, show_rate, show_seconds, show_share
+from gpuadvise.advisor.quantity import (
+    show_flops,
+    show_number,
+    show_rate,
+    show_seconds,
+    show_share,
+)
 from gpuadvise.advisor.roofline import Bound, ridge_point
 from gpuadvise.cli.blocks import (
     Block,
@@ -130,7 +136,7 @@ def _moves(kernel: Placed) -> Table:
         Column(""),
     )
     rows = tuple(
-        (Cell(m.name), Cell(_number(m.intensity)), Cell(f"{m.gain:.3g}x"), Cell(m.how))
+        (Cell(m.name), Cell(_number(m.intensity)), Cell(f"{show_number(m.gain)}x"), Cell(m.how))
         for m in kernel.moves
     )
     return Table(columns=columns, rows=rows)
