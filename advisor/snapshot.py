@@ -141,8 +141,10 @@ def read_machine(document: Any) -> Machine:
             hint="Write one with: gpuadvise device --all --format json > box.json",
         )
     records = result.get("devices", [result])
-    if not isinstance(records, list) or not 0 < len(records) <= _MOST_GPUS:
-        raise BadInput("The file holds no list of devices, or an endless one.")
+    if records == []:
+        raise BadInput("The file holds no GPU: none answered on the machine that it was saved on.")
+    if not isinstance(records, list) or len(records) > _MOST_GPUS:
+        raise BadInput(f"The file holds no list of up to {_MOST_GPUS} devices.")
     gpus = [read_gpu(record, f"devices.{n}") for n, record in enumerate(records)]
     # The answer for one GPU carries that GPU's notes under the name of the machine's.
     own = "notes" if "devices" in result else ""

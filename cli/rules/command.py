@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import emit
@@ -17,6 +19,11 @@ from gpuadvise.rules.explain import explain
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import rule_named, selected
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.rules.model import Rule
 
 EXAMPLES = """\
   gpuadvise rules
@@ -40,7 +47,7 @@ def command(
     rules = with_own(RULES, own or ())
     given = {"rule": name, "select": select or [], "rules": own or []}
     if name is not None:
-        explanation = explain(rule_named(rules, name))
+        explanation = explain(_named(rules, name))
         result = full(explanation)
         answer = Answer(
             command="rules",
@@ -61,3 +68,15 @@ def command(
             blocks=lambda: tuple(list_blocks(chosen)),
         )
     return emit(answer, Output(format=format, fields=tuple(get or ())))
+
+
+def _named(rules: Sequence[Rule], name: str) -> Rule:
+    """Return the rule *name*; raises BadInput, which says where a term of the glossary is explained."""
+    try:
+        return rule_named(rules, name)
+    except BadInput as error:
+        from gpuadvise.cli.explain.glossary import term_named
+
+        if term_named(name) is None:
+            raise
+        raise BadInput(error.message, hint=f"A term: gpuadvise explain {quoted(name)}.") from None

@@ -152,8 +152,8 @@ def test_other_documents_are_refused(junk: object) -> None:
 
 
 def test_no_gpu_or_an_endless_list_is_refused() -> None:
-    for records in ([], [{}] * 2000):
-        with pytest.raises(BadInput, match="no list of devices"):
+    for records, sentence in (([], "no GPU"), ([{}] * 2000, "no list of up to")):
+        with pytest.raises(BadInput, match=sentence):
             read_machine({"result": {"devices": records}})
 
 

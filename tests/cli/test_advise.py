@@ -121,6 +121,21 @@ def test_sarif_names_the_kernel_the_file_and_the_rule(kernels: str, cli) -> None
     assert place["logicalLocations"][0]["fullyQualifiedName"] == "blur"
 
 
+def test_sarif_keeps_the_fingerprint_of_a_finding_that_moves(cli, tmp_path: Path) -> None:
+    def fingerprints(lead: str, block: int) -> list[str]:
+        table = f'[[kernel]]\nname = "blur"\ngpu = "h200"\nregs = 32\ngrid = 4\nblock = {block}\n'
+        (tmp_path / "kernel.toml").write_text(lead + table)
+        ran = cli("advise", str(tmp_path / "kernel.toml"), "--format", "sarif")
+        results = Sarif.model_validate_json(ran.out).runs[0].results or []
+        return [
+            fingerprint for r in results for fingerprint in (r.partial_fingerprints or {}).values()
+        ]
+
+    before = fingerprints("", 250)
+    assert len(set(before)) == len(before) > 1
+    assert fingerprints("# a line more\n", 230) == before
+
+
 def test_sarif_names_the_line_of_an_observation(stdin, cli) -> None:
     seen = {"fault": "divergent-barriers", "file": "a b.cu", "line": 3, "column": 5, "seen": "x"}
     stdin(json.dumps({"observations": [seen]}))
@@ -537,6 +552,22 @@ def test_a_threshold_that_nothing_was_held_against_does_not_pass(
     ran = cli("advise", *args, "--gpu", "h200")
     assert (ran.code, ran.out) == (2, "")
     assert "no rule of that priority had its evidence." in ran.err
+
+
+def test_a_box_without_a_gpu_says_so(cli, tmp_path: Path) -> None:
+    box = tmp_path / "box.json"
+    box.write_text('{"schema": "gpuadvise.device/1", "result": {"devices": []}}')
+    ran = cli("advise", "--from", str(box))
+    assert ran.code == 2
+    assert "The file holds no GPU: none answered on the machine" in ran.err
+
+
+@pytest.mark.parametrize(("flags", "count"), [("-O3", 1), ("-G -g", 0), ("-O0", 0)])
+def test_a_debug_build_is_not_told_to_choose_its_precision(cli, flags: str, count: int) -> None:
+    ran = cli(
+        "advise", "--compile-flags", flags, "--gpu", "h200", "--select", "default-precision-flags"
+    )
+    assert ran.out.count("[default-precision-flags]") == count
 
 
 def test_what_rules_lack_is_said_once(cli) -> None:

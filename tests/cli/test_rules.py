@@ -80,3 +80,10 @@ def test_an_unknown_rule(cli) -> None:
 )
 def test_the_shell_completes_rules_topics_and_priorities(complete, begun: str, wanted) -> None:
     assert complete(begun) == wanted
+
+
+def test_a_term_is_no_rule_but_is_explained(cli) -> None:
+    ran = cli("rules", "wave")
+    assert (ran.code, ran.out) == (2, "")
+    assert 'hint: A term: gpuadvise explain "wave".' in ran.err
+    assert "explain" not in cli("rules", "no-such-rule").err
