@@ -126,6 +126,8 @@ Limiter: TypeAlias = (
 )
 
 _REPORT = "a profile: `ncu --set full -o report ./app`, then give report.ncu-rep"
+# Warps wait in a kernel at its roof as well: without the units a stall is no limit.
+_UNITS = "how busy its units are, which `ncu --set full -o report ./app` tells beside the stalls"
 
 
 def unit_shares(profile: KernelProfile) -> dict[str, float]:
@@ -208,7 +210,9 @@ def limiter_of(
         return AtRoof(unit="dram", share=min(1.0, traffic.rate / memory_bandwidth))
     if blocks is not None and sm_count and blocks < sm_count:
         return TooLittleWork(blocks=blocks, sm_count=sm_count, share=blocks / sm_count)
-    if profile or work or traffic or blocks or waves:
+    if profile is not None:
+        return UnknownLimiter(wanted=_UNITS)
+    if work or traffic or blocks or waves:
         return UnknownLimiter(wanted=_REPORT)
     return None
 

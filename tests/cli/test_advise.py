@@ -570,6 +570,17 @@ def test_a_debug_build_is_not_told_to_choose_its_precision(cli, flags: str, coun
     assert ran.out.count("[default-precision-flags]") == count
 
 
+def test_a_stall_alone_is_no_limit_and_what_is_missing_is_said(cli, tmp_path: Path) -> None:
+    described = tmp_path / "kernel.toml"
+    kernel = '[[kernel]]\nname = "k"\ngpu = "h200"\nregs = 32\nblock = 256\n'
+    stalls = "profile.stalls = { barrier = 80.0, wait = 2.0 }\n"
+    described.write_text(kernel + stalls)
+    ran = cli("advise", str(described))
+    assert "The limit is not known; what would tell it: how busy its units are" in ran.out
+    described.write_text(kernel + stalls + "profile.compute_throughput = 0.1\n")
+    assert "[latency-bound]" in cli("advise", str(described)).out
+
+
 def test_what_rules_lack_is_said_once(cli) -> None:
     ran = cli("advise", "--regs", "32", "--block", "256", "--gpu", "h200", "--all")
     lacking = ran.out.partition("Not evaluated\n")[2].splitlines()
