@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 _SHOWN = ("sm_count", "sm_clock_hz", "memory_bytes", "memory_bandwidth")
 
 
+def source_words(source: str) -> str:
+    """Return where a number comes from as a person reads it; JSON says ``you`` for what was typed."""
+    return "your input" if source == "you" else source
+
+
 def device_block(device: Device) -> dict[str, Any]:
     """Return the ``device`` object of an answer: identity and the facts most answers rest on.
 

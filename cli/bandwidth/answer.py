@@ -26,7 +26,7 @@ from gpuadvise.cli.blocks import (
     Table,
     Tone,
 )
-from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.devices import device_line, source_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,7 +177,7 @@ def _verdict(case: BandwidthCase) -> Line:
 
 def _facts(case: BandwidthCase) -> Iterator[Fact]:
     peak, traffic = case.peak, case.traffic
-    remark = f"{show_binary_rate(peak.theoretical)}; {peak.source}"
+    remark = f"{show_binary_rate(peak.theoretical)}; {source_words(peak.source)}"
     yield Fact(label="theoretical", value=Cell(show_rate(peak.theoretical)), remark=remark)
     if peak.formula:
         yield Fact(label="formula", value=Cell(peak.formula))

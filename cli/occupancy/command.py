@@ -51,7 +51,7 @@ def command(
         ),
     ] = None,
     show: Annotated[
-        bool, pick("show", "Draw the sweep in the terminal (of block, unless told).")
+        bool, pick("show", "Draw the sweep in the terminal (default: of block sizes).")
     ] = False,
     plot: Annotated[Text, pick("plot")] = None,
     all_cc: Annotated[bool, pick("all_cc")] = False,

@@ -24,7 +24,7 @@ from gpuadvise.cli.blocks import (
     Table,
     Tone,
 )
-from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.devices import device_line, source_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -128,7 +128,11 @@ def _link(work: StagedWork, model: LinkModel) -> Fact:
     copies = ((work.h2d_bytes, Direction.H2D), (work.d2h_bytes, Direction.D2H))
     rates = [copy_rate(model, way, pageable=work.pageable) for size, way in copies if size]
     assumed = work.pageable and {*rates} <= {PAGEABLE_H2D_RATE, PAGEABLE_D2H_RATE}
-    source = "assumed: pageable copies as on the host of a H200" if assumed else model.source
+    source = (
+        "assumed: pageable copies as on the host of a H200"
+        if assumed
+        else source_words(model.source)
+    )
     shown = dict.fromkeys(show_rate(rate) for rate in rates)
     return Fact(label="link", value=Cell(" and ".join(shown)), remark=source)
 

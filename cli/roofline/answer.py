@@ -25,7 +25,7 @@ from gpuadvise.cli.blocks import (
     Table,
     Tone,
 )
-from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.devices import device_line, source_words
 from gpuadvise.cli.render.kernel_names import shown
 
 if TYPE_CHECKING:
@@ -115,7 +115,9 @@ def _facts(kernel: Placed) -> Iterator[Fact]:
     yield Fact(label="intensity", value=Cell(f"{_number(found.intensity)} FLOP/B"), remark=ridge)
     yield Fact(label="bound", value=Cell(str(found.bound), Tone.STRONG))
     peak = Cell(show_flops(found.peak))
-    yield Fact(label="peak", value=peak, remark=f"{kernel.unit.key}; {kernel.unit.source}")
+    yield Fact(
+        label="peak", value=peak, remark=f"{kernel.unit.key}; {source_words(kernel.unit.source)}"
+    )
     roof = show_rate(found.bandwidth) if found.bound is Bound.MEMORY else kernel.unit.key
     yield Fact(
         label="attainable",
