@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +49,18 @@ def blocks(result: Mapping[str, Any], gpu: str) -> list[Block]:
         found += _closed(result) or _fix(result["fix"])
     if (
         result["entries"]
-        and not result["complete"]
+        and (not result["complete"] or _packages(result["answers"]))
         and any(each["file"].endswith((".so", ".pyd")) for each in result["files"])
     ):
         found.append(Line(_ELSEWHERE, Tone.FAINT))
     return found
+
+
+def _packages(answers: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a wheel or an installed package is among the files: what runs may not be in it."""
+    return any(
+        each["file"].endswith(".whl") or not os.path.splitext(each["file"])[1] for each in answers
+    )
 
 
 def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:

@@ -542,3 +542,10 @@ def test_an_encrypted_member_is_said_in_words(cli, wheel) -> None:
     ran = cli("compat", str(path), "--gpu", "a100")
     assert (ran.code, ran.out) == (2, "")
     assert "p/lib.so cannot be unpacked: it is encrypted." in ran.err
+
+
+def test_a_package_that_runs_may_compile_more_where_it_runs(cli, wheel, fatbin) -> None:
+    whole = cli("compat", wheel({"a/libcupti.so": "sass:90"}), "--cc", "9.0").out
+    assert "Code that a package compiles where it runs (Triton, NVRTC, Numba)" in whole
+    alone = cli("compat", fatbin("sass:90", "libfoo.so"), "--cc", "9.0").out
+    assert "compiles where it runs" not in alone
