@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import sqlite3
 import subprocess
 import sys
@@ -139,14 +140,18 @@ def write_export(path: Path, kernels: int) -> None:
     database.executemany(
         "INSERT INTO StringIds VALUES (?, ?)", [*names, (99, "cudaLaunchKernel_v7000")]
     )
+    chance = random.Random(1)  # calls take any nanoseconds, kernels multiples of the GPU's tick
     database.executemany(
         "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 1, ?, 99, 0)",
-        ((10_000 * i, 10_000 * i + 3_000, i) for i in range(kernels)),
+        ((10_000 * i, 10_000 * i + chance.randrange(2_000, 5_000), i) for i in range(kernels)),
     )
     database.executemany(
         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES"
         " (?, ?, 0, 7, ?, ?, 32, 264, 1, 1, 256, 1, 1, 0, 0, 0, NULL)",
-        ((10_000 * i + 5_000, 10_000 * i + 9_000, i, i % 40) for i in range(kernels)),
+        (
+            (10_000 * i + 5_000, 10_000 * i + 5_000 + 32 * chance.randrange(60, 150), i, i % 40)
+            for i in range(kernels)
+        ),
     )
     database.commit()
     database.close()

@@ -6,12 +6,15 @@ it. Times are whole nanoseconds on any clock, the same for all.
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.timelines.intervals import Intervals
+from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind, prompt_ns
+from gpuadvise.advisor.timelines.intervals import IntervalLog
+from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
+from gpuadvise.advisor.timelines.tally import Tally
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -78,37 +81,68 @@ class CopyRoute:
 
 @dataclass(slots=True)
 class KernelRuns:
-    """Every run of one kernel shape."""
+    """Every run of one kernel shape: how long each took, in nanoseconds."""
 
-    runs: Intervals = field(default_factory=Intervals)
+    durations: Tally = field(default_factory=Tally)
     streams: set[int] = field(default_factory=set)
     in_graphs: int = 0
 
 
 @dataclass(slots=True)
 class CopyRuns:
-    """Every copy of one kind, and its bytes in the same order."""
+    """Every copy of one kind: how long each took, and its bytes."""
 
-    runs: Intervals = field(default_factory=Intervals)
-    sizes: array[int] = field(default_factory=lambda: array("q"))
+    durations: Tally = field(default_factory=Tally)
+    sizes: Tally = field(default_factory=Tally)
     streams: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
 class Activities:
-    """What one GPU did, and what the host called meanwhile."""
+    """What one GPU did: when kernels, copies and memsets ran, and how often each kind of them."""
 
     kernels: dict[KernelShape, KernelRuns] = field(default_factory=dict)
     copies: dict[CopyRoute, CopyRuns] = field(default_factory=dict)
-    memsets: Intervals = field(default_factory=Intervals)
+    kernel_times: IntervalLog = field(default_factory=IntervalLog)
+    copy_times: IntervalLog = field(default_factory=IntervalLog)
+    memset_times: IntervalLog = field(default_factory=IntervalLog)
     memset_bytes: int = 0
-    graph_runs: Intervals = field(default_factory=Intervals)  # replays recorded as one row
+    graph_replays: int = 0  # recorded as one row each, which stands among the kernels' times
 
-    def groups(self) -> list[Intervals]:
-        """Return the intervals of everything the GPU did."""
-        kernels = [kernel.runs for kernel in self.kernels.values()]
-        copies = [copy.runs for copy in self.copies.values()]
-        return [*kernels, *copies, self.memsets, self.graph_runs]
+    @property
+    def worked(self) -> bool:
+        """Whether the GPU did anything."""
+        return any(map(len, (self.kernel_times, self.copy_times, self.memset_times)))
+
+
+class CallRuns:
+    """Every call of one function of the CUDA interface, how long each took, and when it was.
+
+    When it was is kept only where a gap can hang on it, and of waits, as rows of end and start.
+    """
+
+    __slots__ = ("durations", "kind", "prompt_ns", "times", "waits")
+
+    def __init__(self, name: str) -> None:
+        self.kind = call_kind(name)
+        self.prompt_ns = prompt_ns(name)
+        self.durations = Tally()
+        self.times = IntervalLog()
+        waiting = self.kind is CallKind.SYNCHRONIZATION
+        waiting |= self.kind is CallKind.COPY and blocks_host(name)
+        self.waits = SortedRuns(width=2) if waiting else None
+
+    def add(self, start: int, end: int) -> None:
+        """Add one call."""
+        self.durations.add(end - start)
+        if end - start > self.prompt_ns:
+            self.add_times([start], [end])
+
+    def add_times(self, starts: list[int], ends: list[int]) -> None:
+        """Keep when calls were that took longer than is prompt."""
+        self.times.extend(starts, ends)
+        if self.waits is not None:
+            self.waits.extend(list(chain.from_iterable(zip(ends, starts, strict=True))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +184,7 @@ class Recording:
     ranks: int | None = None
     gpus: dict[int, Activities] = field(default_factory=dict)
     devices: dict[int, Device] = field(default_factory=dict)
-    calls: dict[str, Intervals] = field(default_factory=dict)
+    calls: dict[str, CallRuns] = field(default_factory=dict)
     products: dict[MatrixProduct, int] = field(default_factory=dict)
     skipped: list[SkippedEvent] = field(default_factory=list)  # the first of them
     skipped_count: int = 0
@@ -159,6 +193,13 @@ class Recording:
     def gpu(self, number: int) -> Activities:
         """Return the activities of GPU *number*."""
         return self.gpus.setdefault(number, Activities())
+
+    def call(self, name: str) -> CallRuns:
+        """Return the calls of the function *name*."""
+        calls = self.calls.get(name)
+        if calls is None:
+            calls = self.calls[name] = CallRuns(name)
+        return calls
 
     def skip(self, event: int, reason: str) -> None:
         """Count an event that could not be read."""

@@ -8,6 +8,9 @@ from enum import StrEnum
 # Nsight Systems adds the version that introduced a runtime call: cudaLaunchKernel_v7000.
 _VERSION = re.compile(r"_v\d{4,5}(_ptsz|_ptds)?$")
 _PREFIX = re.compile(r"^(cuda|cu|hip)(?=[A-Z])")
+# Shorter launches, copies that are only queued and small calls are part of giving work; longer
+# ones hold the host up.
+_PROMPT_NS = 20_000
 
 
 class CallKind(StrEnum):
@@ -24,6 +27,7 @@ class CallKind(StrEnum):
     OTHER = "other"
 
 
+_QUEUEING = (CallKind.LAUNCH, CallKind.GRAPH_LAUNCH, CallKind.MEMSET, CallKind.OTHER)
 _KINDS = (
     (re.compile(r"GraphLaunch"), CallKind.GRAPH_LAUNCH),
     (re.compile(r"(Ext|Module|)Launch(Cooperative)?(Kernel|Grid)?"), CallKind.LAUNCH),
@@ -53,3 +57,10 @@ def call_kind(name: str) -> CallKind:
 def blocks_host(name: str) -> bool:
     """Return whether the copy call *name* returns only when the copy is done or staged."""
     return "Async" not in name
+
+
+def prompt_ns(name: str) -> int:
+    """Return up to how long a call of *name* is part of giving the GPU its work; -1: never is."""
+    kind = call_kind(name)
+    queued = kind is CallKind.COPY and not blocks_host(name)
+    return _PROMPT_NS if queued or kind in _QUEUEING else -1

@@ -5,23 +5,24 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
-from heapq import nlargest
-from itertools import compress, count, islice
-from operator import sub
+from itertools import chain, compress, count
+from operator import itemgetter, sub
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind
-from gpuadvise.advisor.timelines.intervals import between, cover, longer
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, Intervals
+from gpuadvise.advisor.timelines.sorted_runs import merged
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpuadvise.advisor.timelines.activities import Recording
-    from gpuadvise.advisor.timelines.intervals import Intervals
+    from gpuadvise.advisor.timelines.intervals import Interval, IntervalLog
 
 # Gaps up to here are what giving the GPU its next piece of work takes: launches took 5 to 16 us
 # under the profilers seen, and PyTorch's own work between two of them as much again.
 PROMPT_NS = 50_000
-# Shorter launches, copies that are only queued and small calls are part of giving work; longer ones hold the host up.
-_LONG_CALL_NS = 20_000
 # Gaps that a timeline keeps one by one; all of them are in its totals.
 KEPT_GAPS = 200
 
@@ -75,115 +76,150 @@ class IdleTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idleness:
-    """The gaps of a timeline: the longest one by one in order of time, all in ``totals``."""
+    """The gaps of a timeline: the longest one by one in order of time, all in ``totals``.
 
+    Work began at ``start_ns`` and ended at ``end_ns`` of the recording's clock.
+    """
+
+    start_ns: int
+    end_ns: int
     longest: tuple[Gap, ...]
     totals: tuple[IdleTime, ...]  # the longest total first
 
     def total_ns(self, *causes: GapCause) -> int:
-        """Return the idle nanoseconds of these causes."""
-        return sum(total.total_ns for total in self.totals if total.cause in causes)
+        """Return the idle nanoseconds of these causes, of all where none is named."""
+        return sum(total.total_ns for total in self.totals if not causes or total.cause in causes)
 
 
-def idleness(busy: Intervals, recording: Recording) -> Idleness:
+def idleness(busy: Cover, recording: Recording) -> Idleness:
     """Return the gaps in *busy*, the cover of a GPU's work, and their causes.
 
     A short gap is the launch of what follows, a long one the host's own work, unless a call took
-    more of it or the host had waited until it began.
+    more of it or the host had waited until it began. Raises BadInput where nothing was busy.
     """
-    gaps = between(busy)
-    lengths = list(map(sub, gaps.ends, gaps.starts))
-    causes, waited = _told_by_calls(gaps, recording)
-    totals: dict[GapCause, list[int]] = {cause: [0, 0] for cause in GapCause}
-    long = list(filter(PROMPT_NS.__lt__, lengths))
-    totals[GapCause.HOST_WORK] = [len(long), sum(long)]
-    totals[GapCause.LAUNCH] = [len(lengths) - len(long), sum(lengths) - sum(long)]
-    for at, cause in causes.items():
-        _move(totals, _unless_told(lengths[at]), cause, lengths[at])
-    kept = _places_of_longest(lengths)
+    calls, waits = _readers(recording), _Waits(recording)
+    sums = _Sums()
+    start = end = None
+    for block in busy.blocks():
+        gaps = _between(end, block)
+        start, end = block.starts[0] if start is None else start, block.ends[-1]
+        if len(gaps):
+            waited = waits.before(gaps)
+            sums.add(gaps, _causes(gaps, calls, waited), waited)
+    if start is None or end is None:
+        raise BadInput("The recording holds no work of a GPU.")
     return Idleness(
+        start_ns=start,
+        end_ns=end,
         longest=tuple(
-            Gap(
-                start_ns=gaps.starts[at] - busy.starts[0],
-                length_ns=lengths[at],
-                cause=causes.get(at, _unless_told(lengths[at])),
-                waited_before=at in waited,
-            )
-            for at in kept
+            Gap(start_ns=-begin - start, length_ns=length, cause=cause, waited_before=waited)
+            for length, begin, cause, waited in sorted(sums.longest, key=lambda gap: -gap[1])
         ),
-        totals=tuple(
-            IdleTime(cause=cause, gaps=number, total_ns=total)
-            for cause, (number, total) in sorted(totals.items(), key=lambda item: -item[1][1])
-            if number
-        ),
+        totals=sums.totals(),
     )
 
 
-def _places_of_longest(lengths: list[int]) -> list[int]:
-    """Return where the longest of *lengths* stand, of equal ones the first, in order."""
-    least = min(nlargest(KEPT_GAPS, lengths), default=0)
-    longer = list(compress(count(), map(least.__lt__, lengths)))
-    equal = compress(count(), map(least.__eq__, lengths))
-    return sorted([*longer, *islice(equal, KEPT_GAPS - len(longer))])
+def _between(end: int | None, block: Intervals) -> Intervals:
+    """Return the time between the intervals of *block*, and since *end*, where work ended before."""
+    gaps = Intervals(block.ends[:-1], block.starts[1:])
+    if end is not None:
+        gaps.starts.insert(0, end)
+        gaps.ends.insert(0, block.starts[0])
+    return gaps
+
+
+class _Sums:
+    """Gaps by cause, and the longest of them as (length, -start, cause, whether waited before)."""
+
+    def __init__(self) -> None:
+        self.by_cause = {cause: [0, 0] for cause in GapCause}
+        self.longest: list[tuple[int, int, GapCause, bool]] = []
+
+    def add(self, gaps: Intervals, causes: dict[int, GapCause], waited: set[int]) -> None:
+        """Add the gaps of a block; *causes* are those that calls tell, by the gap's place."""
+        lengths = list(map(sub, gaps.ends, gaps.starts))
+        long = list(filter(PROMPT_NS.__lt__, lengths))
+        self._move(None, GapCause.HOST_WORK, len(long), sum(long))
+        short, total = len(lengths) - len(long), sum(lengths) - sum(long)
+        self._move(None, GapCause.LAUNCH, short, total)
+        for at, cause in causes.items():
+            self._move(_unless_told(lengths[at]), cause, 1, lengths[at])
+        least = self.longest[-1][0] if len(self.longest) == KEPT_GAPS else 0
+        for at in compress(count(), map(least.__lt__, lengths)):
+            cause = causes.get(at, _unless_told(lengths[at]))
+            self.longest.append((lengths[at], -gaps.starts[at], cause, at in waited))
+        self.longest.sort(key=itemgetter(0, 1), reverse=True)
+        del self.longest[KEPT_GAPS:]
+
+    def _move(self, origin: GapCause | None, target: GapCause, gaps: int, total_ns: int) -> None:
+        if origin is not None:
+            self._move(None, origin, -gaps, -total_ns)
+        self.by_cause[target][0] += gaps
+        self.by_cause[target][1] += total_ns
+
+    def totals(self) -> tuple[IdleTime, ...]:
+        """Return the sums, the largest first."""
+        return tuple(
+            IdleTime(cause=cause, gaps=gaps, total_ns=total)
+            for cause, (gaps, total) in sorted(self.by_cause.items(), key=lambda item: -item[1][1])
+            if gaps
+        )
 
 
 def _unless_told(length_ns: int) -> GapCause:
     return GapCause.HOST_WORK if length_ns > PROMPT_NS else GapCause.LAUNCH
 
 
-def _move(
-    totals: dict[GapCause, list[int]], origin: GapCause, target: GapCause, length_ns: int
-) -> None:
-    for cause, sign in ((origin, -1), (target, 1)):
-        totals[cause][0] += sign
-        totals[cause][1] += sign * length_ns
-
-
-def _told_by_calls(gaps: Intervals, recording: Recording) -> tuple[dict[int, GapCause], set[int]]:
-    """Return the causes of gaps that calls tell, by the gap's index, and which followed a wait."""
+def _causes(
+    gaps: Intervals, calls: dict[GapCause, CoverReader], waited: set[int]
+) -> dict[int, GapCause]:
+    """Return the causes of gaps that calls and waits tell, by the gap's place."""
     times: dict[int, dict[GapCause, int]] = {}
-    for cause, calls in _calls_by_cause(recording).items():
-        for start, end in calls:
-            for at in range(bisect_right(gaps.ends, start), len(gaps)):
-                if gaps.starts[at] >= end:
-                    break
-                inside = min(end, gaps.ends[at]) - max(start, gaps.starts[at])
-                spent = times.setdefault(at, {})
-                spent[cause] = spent.get(cause, 0) + inside
+    for cause, reader in calls.items():
+        for block in reader.until(gaps.ends[-1]):
+            for start, end in block:
+                for at in range(bisect_right(gaps.ends, start), len(gaps)):
+                    if gaps.starts[at] >= end:
+                        break
+                    inside = min(end, gaps.ends[at]) - max(start, gaps.starts[at])
+                    spent = times.setdefault(at, {})
+                    spent[cause] = spent.get(cause, 0) + inside
     causes: dict[int, GapCause] = {}
     for at, spent in times.items():
         cause = max(spent, key=lambda one: spent[one])
         if 2 * spent[cause] >= gaps.ends[at] - gaps.starts[at]:
             causes[at] = cause
-    waited = _after_waits(gaps, recording)
     for at in waited:
         if at not in causes and gaps.ends[at] - gaps.starts[at] <= PROMPT_NS:
             causes[at] = GapCause.SYNCHRONIZATION
-    return causes, waited
+    return causes
 
 
-def _calls_by_cause(recording: Recording) -> dict[GapCause, Intervals]:
+def _readers(recording: Recording) -> dict[GapCause, CoverReader]:
     """Return when the host was in calls of each cause, without short launches."""
-    groups: dict[GapCause, list[Intervals]] = {}
-    for name, calls in recording.calls.items():
-        cause = _CAUSES.get(call_kind(name))
-        if cause is None:
-            continue
-        queued = cause is GapCause.COPY and not blocks_host(name)
-        if queued or cause in (GapCause.LAUNCH, GapCause.OTHER_CALL):
-            calls = longer(calls, _LONG_CALL_NS)
-        groups.setdefault(cause, []).append(calls)
-    return {cause: cover(calls) for cause, calls in groups.items()}
+    groups: dict[GapCause, list[IntervalLog]] = {}
+    for calls in recording.calls.values():
+        cause = _CAUSES.get(calls.kind)
+        if cause is not None:
+            groups.setdefault(cause, []).append(calls.times)
+    return {cause: CoverReader(Cover(logs)) for cause, logs in groups.items()}
 
 
-def _after_waits(gaps: Intervals, recording: Recording) -> set[int]:
-    """Return the gaps in which a call that waited for the GPU came back."""
-    waited = set()
-    for name, calls in recording.calls.items():
-        kind = call_kind(name)
-        if kind is CallKind.SYNCHRONIZATION or (kind is CallKind.COPY and blocks_host(name)):
-            for start, end in calls:
-                at = bisect_left(gaps.ends, end)
-                if at < len(gaps) and gaps.starts[at] <= end and start < gaps.starts[at]:
-                    waited.add(at)
-    return waited
+class _Waits:
+    """The calls that waited for the GPU, in the order in which they came back."""
+
+    def __init__(self, recording: Recording) -> None:
+        waits = [calls.waits for calls in recording.calls.values() if calls.waits is not None]
+        self._rows: Iterator[Interval] = chain.from_iterable(merged(waits))
+        self._next = next(self._rows, None)
+
+    def before(self, gaps: Intervals) -> set[int]:
+        """Return the places of the gaps in which such a call came back."""
+        waited = set()
+        while self._next is not None and self._next[0] <= gaps.ends[-1]:
+            end, start = self._next
+            at = bisect_left(gaps.ends, end)
+            if start < gaps.starts[at] <= end:
+                waited.add(at)
+            self._next = next(self._rows, None)
+        return waited

@@ -1,31 +1,33 @@
-"""Exact arithmetic over intervals of time, in whole nanoseconds.
+"""Exact arithmetic over intervals of time, in whole nanoseconds and in bounded memory.
 
-A *cover* is Intervals that are disjoint, apart from each other and in ascending order: what the
-functions here return, and what all but ``cover`` take.
+A *cover* is what intervals cover together: disjoint, apart from each other, in ascending order. It
+is made and read in blocks, so that a recording of any length needs the same memory.
 """
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
 from itertools import chain, compress, islice
-from operator import gt, sub
+from operator import gt
 from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.timelines.sorted_runs import SortedRuns, merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 Interval = tuple[int, int]
+_BLOCK = 1 << 13  # intervals
 
 
 class Intervals:
-    """Starts and ends of many intervals, in any order: 16 bytes for each."""
+    """Starts and ends of some intervals."""
 
     __slots__ = ("ends", "starts")
 
     def __init__(self, starts: Iterable[int] = (), ends: Iterable[int] = ()) -> None:
-        self.starts = array("q", starts)
-        self.ends = array("q", ends)
+        self.starts = list(starts)
+        self.ends = list(ends)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -33,54 +35,117 @@ class Intervals:
     def __iter__(self) -> Iterator[Interval]:
         return zip(self.starts, self.ends, strict=True)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Intervals):
-            return NotImplemented
-        return self.starts == other.starts and self.ends == other.ends
-
-    __hash__ = None  # type: ignore[assignment]
-
     def add(self, start: int, end: int) -> None:
-        """Add one interval; *end* is not before *start*, and both fit 64 bits."""
+        """Add one interval; *end* is not before *start*."""
         self.starts.append(start)
         self.ends.append(end)
 
-    def durations(self) -> list[int]:
-        """Return the length of each interval, ascending."""
-        return sorted(map(sub, self.ends, self.starts))
+    def length(self) -> int:
+        """Return the nanoseconds of all intervals, those that lie together counted each."""
+        return sum(self.ends) - sum(self.starts)
 
 
-def cover(groups: Iterable[Intervals]) -> Intervals:
-    """Return the union of all intervals of *groups*; those that touch are one.
+class IntervalLog:
+    """Any number of intervals in any order: their starts and their ends, each sorted.
 
-    Starts and ends are sorted apart: nothing runs between the i-th end and the next start where
-    that start comes later, since as many have ended as have begun.
+    Which end belongs to which start is not kept: a cover does not depend on it.
     """
-    some = [group for group in groups if len(group)]
-    starts = sorted(chain.from_iterable([group.starts for group in some]))
-    ends = sorted(chain.from_iterable([group.ends for group in some]))
-    if not starts:
-        return Intervals()
-    apart = list(map(gt, islice(starts, 1, None), ends))
-    return Intervals(
-        chain(starts[:1], compress(islice(starts, 1, None), apart)),
-        chain(compress(ends, apart), ends[-1:]),
-    )
+
+    __slots__ = ("ends", "starts")
+
+    def __init__(self, intervals: Iterable[Interval] = ()) -> None:
+        self.starts = SortedRuns()
+        self.ends = SortedRuns()
+        for start, end in intervals:
+            self.add(start, end)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def add(self, start: int, end: int) -> None:
+        """Add one interval; *end* is not before *start*, and both fit 64 bits."""
+        self.starts.add(start)
+        self.ends.add(end)
+
+    def extend(self, starts: list[int], ends: list[int]) -> None:
+        """Add intervals; raises OverflowError or TypeError for times that are none."""
+        self.starts.extend(starts)
+        self.ends.extend(ends)
 
 
-def longer(intervals: Intervals, least: int) -> Intervals:
-    """Return those of *intervals* that are longer than *least* nanoseconds."""
-    chosen = list(map(least.__lt__, map(sub, intervals.ends, intervals.starts)))
-    return Intervals(compress(intervals.starts, chosen), compress(intervals.ends, chosen))
+class Cover:
+    """The union of all intervals of some logs; those that touch are one."""
+
+    __slots__ = ("_clip", "_logs")
+
+    def __init__(self, logs: Iterable[IntervalLog], clip: Interval | None = None) -> None:
+        self._logs = [log for log in logs if len(log)]
+        self._clip = clip
+
+    def __bool__(self) -> bool:
+        return next(iter(self), None) is not None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Cover):
+            return NotImplemented
+        return list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __iter__(self) -> Iterator[Interval]:
+        return chain.from_iterable(self.blocks())
+
+    def blocks(self) -> Iterator[Intervals]:
+        """Yield the cover in order, some thousand intervals at a time, none of them empty."""
+        blocks = self._unclipped()
+        if self._clip is None:
+            return blocks
+        inside = Intervals(self._clip[:1], self._clip[1:])
+        return (block for each in blocks if len(block := common(each, inside)))
+
+    def _unclipped(self) -> Iterator[Intervals]:
+        """Yield the whole cover.
+
+        Nothing runs between the i-th end and the next start where that start comes later, since as
+        many have ended as have begun.
+        """
+        starts = chain.from_iterable(merged(log.starts for log in self._logs))
+        ends = chain.from_iterable(merged(log.ends for log in self._logs))
+        begun = list(islice(starts, 1))
+        while following := list(islice(starts, _BLOCK)):
+            ended = list(islice(ends, len(following)))
+            apart = list(map(gt, following, ended))
+            begun += compress(following, apart)
+            if len(begun) > 1:
+                yield Intervals(begun[:-1], compress(ended, apart))
+                begun = begun[-1:]
+        if begun:
+            yield Intervals(begun, ends)
 
 
-def length(intervals: Intervals) -> int:
-    """Return the nanoseconds of a cover."""
-    return sum(intervals.ends) - sum(intervals.starts)
+class CoverReader:
+    """A cover that is read beside another one, both from front to back."""
+
+    def __init__(self, cover: Cover) -> None:
+        self._blocks = cover.blocks()
+        self._block = next(self._blocks, None)
+
+    def until(self, end: int) -> Iterator[Intervals]:
+        """Yield the blocks that begin before *end*, but none that was over by an earlier *end*."""
+        while self._block is not None and self._block.starts[0] < end:
+            yield self._block
+            if self._block.ends[-1] > end:
+                return
+            self._block = next(self._blocks, None)
+
+
+def length(cover: Cover) -> int:
+    """Return the nanoseconds of *cover*."""
+    return sum(block.length() for block in cover.blocks())
 
 
 def common(left: Intervals, right: Intervals) -> Intervals:
-    """Return the time that is in both covers."""
+    """Return the time that is in both blocks of covers."""
     if len(left) > len(right):
         left, right = right, left
     shared = Intervals()
@@ -90,8 +155,3 @@ def common(left: Intervals, right: Intervals) -> Intervals:
                 break
             shared.add(max(start, right.starts[at]), min(end, right.ends[at]))
     return shared
-
-
-def between(intervals: Intervals) -> Intervals:
-    """Return the time between the intervals of a cover."""
-    return Intervals(intervals.ends[:-1], intervals.starts[1:])

@@ -26,7 +26,6 @@ from gpuadvise.advisor.timelines.activities import (
     Recorder,
     Recording,
 )
-from gpuadvise.advisor.timelines.intervals import Intervals
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.chrome import ChromeTrace, Event
@@ -101,7 +100,7 @@ def _add(
         return
     if gpu is None:
         if _CALL.match(name):
-            _calls(recording, name).add(*_interval(event))
+            recording.call(name).add(*_interval(event))
         return
     stream = streams.get((pid, event.get("tid")))
     if stream is None:
@@ -113,7 +112,7 @@ def _add(
     if isinstance(words := details.get("memcpy_details"), str):
         _add_copy(activities, name, words, stream, start, end)
     elif isinstance(words := details.get("memset_details"), str):
-        activities.memsets.add(start, end)
+        activities.memset_times.add(start, end)
         activities.memset_bytes += _size(dict(_FIELD.findall(words[:LONGEST_NAME])))
     else:
         words = details.get("kernel_details")
@@ -121,13 +120,10 @@ def _add(
         runs = shapes.get(key)
         if runs is None:
             runs = shapes[key] = _new_shape(activities, key, len(shapes))
-        runs.runs.add(start, end)
+        runs.durations.add(end - start)
+        activities.kernel_times.add(start, end)
         runs.streams.add(stream)
         runs.in_graphs += "cuda_graph_id" in details or "graph_id" in details
-
-
-def _calls(recording: Recording, name: str) -> Intervals:
-    return recording.calls.setdefault(name, Intervals())
 
 
 def _new_shape(activities: Activities, key: tuple[int, str, str], shapes: int) -> KernelRuns:
@@ -162,8 +158,9 @@ def _add_copy(
         asynchronous={"1": True, "0": False}.get(fields.get("async", "")),
     )
     runs = activities.copies.setdefault(kind, CopyRuns())
-    runs.runs.add(start, end)
-    runs.sizes.append(_size(fields))
+    activities.copy_times.add(start, end)
+    runs.durations.add(end - start)
+    runs.sizes.add(_size(fields))
     runs.streams.add(stream)
 
 

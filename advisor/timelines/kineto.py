@@ -7,8 +7,7 @@ The words of the events are those of ``libkineto``: ``MetadataFieldCatalog.h``,
 from __future__ import annotations
 
 import re
-from array import array
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
@@ -19,7 +18,6 @@ from gpuadvise.advisor.timelines.activities import (
     MOST_SHAPES,
     CopyPath,
     CopyRoute,
-    CopyRuns,
     KernelRuns,
     KernelShape,
     MatrixProduct,
@@ -27,14 +25,15 @@ from gpuadvise.advisor.timelines.activities import (
     Recorder,
     Recording,
 )
-from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind
+from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.copy_calls import CopyCalls
 from gpuadvise.advisor.timelines.gpus import traced_device
-from gpuadvise.advisor.timelines.intervals import Intervals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpuadvise.advisor.timelines.chrome import ChromeTrace, Event
+    from gpuadvise.advisor.timelines.copy_calls import CopyKind
 
 _WANTED = re.compile(
     rb'"cat"\s*:\s*"(?:[Kk]ernel"|gpu_mem|Mem(?:cpy|set)"|cuda_[rd]|Runtime")'
@@ -62,7 +61,6 @@ MEMORIES = {
 }
 # Where the two matrices stand among an operator's inputs.
 _FACTORS = {"aten::mm": 0, "aten::addmm": 1, "aten::bmm": 0, "aten::baddbmm": 1}
-_MOST_JOINED = 2_000_000
 _MOST_NAMES = 10_000
 
 
@@ -107,23 +105,16 @@ class _Unusable(Exception):
 
 
 @dataclass(slots=True)
-class _Copies:
-    """The copies of one GPU and kind before their calls are known."""
-
-    gpu: int
-    kind: CopyRoute
-    runs: CopyRuns = field(default_factory=CopyRuns)
-    correlations: array[int] = field(default_factory=lambda: array("q"))
-
-
-@dataclass(slots=True)
 class _Reader:
     """Events sorted into a recording."""
 
     recording: Recording
     _shapes: dict[tuple[Any, ...], KernelRuns] = field(default_factory=dict)
-    _copies: dict[tuple[int, str], _Copies] = field(default_factory=dict)
-    _asynchronous: dict[int, bool] = field(default_factory=dict)  # copies' calls by correlation
+    _copies: dict[tuple[int, str], CopyKind] = field(default_factory=dict)
+    _copy_calls: CopyCalls = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._copy_calls = CopyCalls(self.recording)
 
     def kernel(self, event: Event) -> None:
         """Add a kernel."""
@@ -144,7 +135,8 @@ class _Reader:
             raise _Unusable("its name or launch shape is not readable") from None
         if runs is None:
             runs = self._new_shape(key, args)
-        runs.runs.add(start, end)
+        runs.durations.add(end - start)
+        self.recording.gpus[gpu].kernel_times.add(start, end)
         stream = args.get("stream")
         if isinstance(stream, int):
             runs.streams.add(stream)
@@ -174,43 +166,38 @@ class _Reader:
         args = _arguments(event)
         gpu = _gpu(event, args)
         name = _text(event.get("name"))
-        copies = self._copies.get((gpu, name))
-        if copies is None:
+        kind = self._copies.get((gpu, name))
+        if kind is None:
             if len(self._copies) >= _MOST_NAMES:
                 raise _Unusable("there are too many kinds of copies")
-            copies = self._copies[gpu, name] = _Copies(gpu, _copy_kind(name))
+            kind = self._copies[gpu, name] = self._copy_calls.kind(gpu, _copy_kind(name))
         size = _count(args.get("bytes"))
         if size is None:
             raise _Unusable("its bytes are not a count")
-        copies.runs.runs.add(start, end)
-        copies.runs.sizes.append(size)
-        correlation, stream = _count(args.get("correlation")), args.get("stream")
-        copies.correlations.append(-1 if correlation is None else correlation)
-        if isinstance(stream, int):
-            copies.runs.streams.add(stream)
+        self._copy_calls.add_copy(kind, start, end, size, _count(args.get("correlation")))
+        if isinstance(stream := args.get("stream"), int):
+            kind.streams.add(stream)
 
     def memset(self, event: Event) -> None:
         """Add a memset."""
         start, end = _interval(event)
         args = _arguments(event)
         activities = self.recording.gpu(_gpu(event, args))
-        activities.memsets.add(start, end)
+        activities.memset_times.add(start, end)
         activities.memset_bytes += _count(args.get("bytes")) or 0
 
     def call(self, event: Event) -> None:
         """Add a call of the host."""
         start, end = _interval(event)
         name = _text(event.get("name"))
-        calls = self.recording.calls.get(name)
-        if calls is None:
-            if len(self.recording.calls) >= _MOST_NAMES:
-                raise _Unusable("there are too many names of calls")
-            calls = self.recording.calls.setdefault(name, Intervals())
+        if name not in self.recording.calls and len(self.recording.calls) >= _MOST_NAMES:
+            raise _Unusable("there are too many names of calls")
+        calls = self.recording.call(name)
         calls.add(start, end)
-        if call_kind(name) is CallKind.COPY and len(self._asynchronous) < _MOST_JOINED:
+        if calls.kind is CallKind.COPY:
             correlation = _count(_arguments(event).get("correlation"))
             if correlation is not None:
-                self._asynchronous[correlation] = not blocks_host(name)
+                self._copy_calls.add_call(correlation, asynchronous=calls.waits is None)
 
     def operator(self, event: Event) -> None:
         """Add a matrix product that a framework called."""
@@ -222,21 +209,7 @@ class _Reader:
 
     def finish(self) -> None:
         """Sort the copies by whether their calls blocked."""
-        for copies in self._copies.values():
-            kinds = {
-                known: replace(copies.kind, asynchronous=known) for known in (True, False, None)
-            }
-            target = self.recording.gpu(copies.gpu).copies
-            times = zip(copies.runs.runs.starts, copies.runs.runs.ends, strict=True)
-            for (start, end), size, correlation in zip(
-                times, copies.runs.sizes, copies.correlations, strict=True
-            ):
-                kind = kinds[self._asynchronous.get(correlation)]
-                runs = target.get(kind)
-                if runs is None:
-                    runs = target[kind] = CopyRuns(streams=set(copies.runs.streams))
-                runs.runs.add(start, end)
-                runs.sizes.append(size)
+        self._copy_calls.finish()
 
 
 def _read_header(header: dict[str, Any], recording: Recording) -> None:

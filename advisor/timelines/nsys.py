@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from contextlib import contextmanager
-from operator import sub
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
@@ -20,9 +19,10 @@ from gpuadvise.advisor.timelines.activities import (
     LONGEST_NAME,
     MOST_ACTIVITIES,
     MOST_SHAPES,
+    Activities,
+    CallRuns,
     CopyPath,
     CopyRoute,
-    CopyRuns,
     KernelRuns,
     KernelShape,
     MemoryKind,
@@ -30,12 +30,19 @@ from gpuadvise.advisor.timelines.activities import (
     Recording,
 )
 from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind, plain_name
+from gpuadvise.advisor.timelines.copy_calls import CopyCalls
 from gpuadvise.advisor.timelines.gpus import traced_device
-from gpuadvise.advisor.timelines.intervals import Intervals
+from gpuadvise.advisor.timelines.sorted_runs import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+
+    from gpuadvise.advisor.timelines.copy_calls import CopyKind
+
+    _Gathered = TypeVar("_Gathered", bound="_Rows")
+    _Times = tuple[list[int], list[int], list[int]]  # durations, starts and ends
+    _CallTimes = tuple[list[int], int, list[int], list[int]]  # times only of longer durations
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
@@ -59,6 +66,7 @@ _USABLE = (
     f"AND start > {-LATEST} AND end < {LATEST} AND end >= start"
 )
 _LARGEST_VALUE = 1 << 20
+_BATCH = 1 << 11  # rows fetched together
 _SHAPE = (
     "registersPerThread",
     "staticSharedMemory",
@@ -177,23 +185,27 @@ class _Export:
         have = self.columns[table]
         return ", ".join(name if name.split(" ")[0] in have else "NULL" for name in wanted)
 
-    def times(
-        self, recording: Recording, table: str, wanted: tuple[str, ...]
-    ) -> dict[tuple[Any, ...], Intervals]:
-        """Return the usable times of all rows by what *wanted* holds; count the other rows.
+    def gather(
+        self,
+        recording: Recording,
+        table: str,
+        wanted: tuple[str, ...],
+        made: Callable[[bool], _Gathered],
+    ) -> _Gathered:
+        """Return the usable rows (start, end, *wanted*) of *table*, gathered; count the others.
 
         Nearly always all are usable: looking at them together costs less than a condition of each.
+        *made* makes what gathers them, and is told whether the rows are unchecked.
         """
         columns = ("start", "end", *wanted)
-        try:
-            times = _by_key(self.rows(table, columns))
-            if all(map(_usable, times.values())):
-                return times
-        except (TypeError, OverflowError):  # something else than a whole number of 64 bits
-            pass
-        times = _by_key(self.rows(table, columns, _USABLE))
-        self.skip_others(recording, table, sum(map(len, times.values())))
-        return times
+        with suppress(TypeError, OverflowError):  # some row is not usable
+            gathered = made(True)
+            gathered.read(self.rows(table, columns))
+            return gathered
+        gathered = made(False)
+        gathered.read(self.rows(table, columns, _USABLE))
+        self.skip_others(recording, table, gathered.count)
+        return gathered
 
     def timed(
         self, recording: Recording, table: str, wanted: tuple[str, ...]
@@ -273,18 +285,14 @@ class _Export:
         shapes = self.distinct(KERNELS, wanted)
         names = self.names(shape[wanted.index(column)] for shape in shapes)
         telling = _telling(shapes)
-        few = tuple(wanted[at] for at in telling)
-        times = self.times(recording, KERNELS, few)
-        for shape in shapes:
-            stream, node, *key = shape
-            runs = times.get(tuple([shape[at] for at in telling]))
-            if runs is not None:
-                _add_runs(
-                    _kernel_runs(recording, names, tuple(key)),
-                    runs,
-                    _number(stream),
-                    in_graph=bool(node),
-                )
+        shape_of = {tuple([shape[at] for at in telling]): shape for shape in shapes}
+        gathered = self.gather(
+            recording,
+            KERNELS,
+            tuple([wanted[at] for at in telling]),
+            lambda _: _KernelRows(names, shape_of),
+        )
+        recording.gpus.update(gathered.gpus)
 
     def distinct(self, table: str, wanted: tuple[str, ...]) -> list[tuple[Any, ...]]:
         """Return the different values that some columns have together."""
@@ -293,7 +301,7 @@ class _Export:
             f"SELECT DISTINCT {columns} FROM {table} LIMIT {MOST_SHAPES + 1}"
         ).fetchall()
         if len(shapes) > MOST_SHAPES:
-            raise BadInput(f"There are more than {MOST_SHAPES:,} kernels and launch shapes.")
+            raise BadInput(f"{table} has more than {MOST_SHAPES:,} names and launch shapes.")
         return shapes
 
     def read_copies(self, recording: Recording) -> None:
@@ -302,116 +310,218 @@ class _Export:
             return
         operations = self.texts("ENUM_CUDA_MEMCPY_OPER", "id", "name") or _OPERATIONS
         memories = self.texts("ENUM_CUDA_MEM_KIND", "id", "name") or _MEMORY_KINDS
-        asynchronous = self._asynchronous()
+        copies = CopyCalls(recording)
+        self._add_copy_calls(copies)
+        kinds: dict[tuple[Any, ...], CopyKind] = {}
         wanted = (
+            "bytes",
+            "correlationId",
             "deviceId",
             "streamId",
-            "bytes",
             "copyKind",
             "srcKind",
             "dstKind",
-            "correlationId",
         )
-        for start, end, gpu, stream, size, path, source, target, call in self.timed(
-            recording, COPIES, wanted
-        ):
+        for start, end, size, call, *key in self.timed(recording, COPIES, wanted):
             if not isinstance(size, int) or not 0 <= size < LATEST:
                 recording.skip(start, "the bytes of a copy are not a count")
                 continue
-            kind = CopyRoute(
-                path=_path(operations.get(path, "")),
-                source=_memory(memories.get(source, ""), operations.get(path, "")),
-                target=_memory(memories.get(target, ""), operations.get(path, "")),
-                asynchronous=asynchronous.get(call),
-            )
-            runs = recording.gpu(_number(gpu)).copies.setdefault(kind, CopyRuns())
-            runs.runs.add(start, end)
-            runs.sizes.append(size)
-            runs.streams.add(_number(stream))
+            kind = kinds.get(tuple(key))
+            if kind is None:
+                if len(kinds) >= MOST_SHAPES:
+                    raise BadInput(f"There are more than {MOST_SHAPES:,} kinds of copies.")
+                gpu, stream, path, source, target = key
+                operation = operations.get(path, "")
+                route = CopyRoute(
+                    path=_path(operation),
+                    source=_memory(memories.get(source, ""), operation),
+                    target=_memory(memories.get(target, ""), operation),
+                )
+                kind = kinds[tuple(key)] = copies.kind(_number(gpu), route)
+                kind.streams.add(_number(stream))
+            copies.add_copy(kind, start, end, size, call if isinstance(call, int) else None)
+        copies.finish()
 
-    def _asynchronous(self) -> dict[int, bool]:
-        """Return for each copying call, by its correlation, whether it returned at once."""
+    def _add_copy_calls(self, copies: CopyCalls) -> None:
+        """Add the calls that copy."""
         if not {"correlationId", "nameId"} <= self.columns.get(CALLS, set()):
-            return {}
-        numbers = self.database.execute(f"SELECT DISTINCT nameId FROM {CALLS}")
+            return
         copying = {
             number: not blocks_host(name)
-            for number, name in self.names(row[0] for row in numbers).items()
+            for number, name in self.call_names().items()
             if call_kind(name) is CallKind.COPY
         }
-        if not copying:
+        if copying:
+            where = f"nameId IN ({', '.join(map(str, copying))})"
+            for call, name in self.rows(CALLS, ("correlationId", "nameId"), where):
+                if isinstance(call, int):
+                    copies.add_call(call, asynchronous=copying[name])
+
+    def call_names(self) -> dict[int, str]:
+        """Return the names of the functions that were called, by their numbers."""
+        if "nameId" not in self.columns.get(CALLS, set()):
             return {}
-        where = f"nameId IN ({', '.join(map(str, copying))})"
-        return {
-            call: copying[name]
-            for call, name in self.rows(CALLS, ("correlationId", "nameId"), where)
-            if isinstance(call, int)
-        }
+        return self.names(name for (name,) in self.distinct(CALLS, ("nameId",)))
 
     def read_memsets(self, recording: Recording) -> None:
         """Add every memset."""
         for start, end, gpu, size in self.timed(recording, MEMSETS, ("deviceId", "bytes")):
             activities = recording.gpu(_number(gpu))
-            activities.memsets.add(start, end)
+            activities.memset_times.add(start, end)
             activities.memset_bytes += size if isinstance(size, int) and 0 <= size < LATEST else 0
 
     def read_graphs(self, recording: Recording) -> None:
         """Add the replays of graphs that were recorded as one row each."""
         for start, end, gpu in self.timed(recording, GRAPHS, ("deviceId",)):
-            recording.gpu(_number(gpu)).graph_runs.add(start, end)
+            activities = recording.gpu(_number(gpu))
+            activities.kernel_times.add(start, end)
+            activities.graph_replays += 1
 
     def read_calls(self, recording: Recording) -> None:
         """Add every call of the host."""
         if not {"start", "end"} <= self.columns.get(CALLS, set()):
             return
-        by_name = self.times(recording, CALLS, ("nameId",))
-        names = self.names(name for (name,) in by_name)
-        for (name,), times in by_name.items():
-            plain = plain_name(names.get(name, "unknown call"))
-            calls = recording.calls.setdefault(plain, Intervals())
-            calls.starts.extend(times.starts)
-            calls.ends.extend(times.ends)
+        names = self.call_names()
+        recording.calls = self.gather(
+            recording, CALLS, ("nameId",), lambda unchecked: _CallRows(names, unchecked=unchecked)
+        ).calls
 
 
-class _Adders(dict[Any, Any]):
-    """What adds a start and an end to the times of each key."""
+class _Rows(dict[Any, Any]):
+    """Rows by the columns that follow their times: what takes the times of each key."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.times: dict[Any, Intervals] = {}
+        self.count = 0
 
-    def __missing__(self, key: Any) -> tuple[Callable[[int], None], Callable[[int], None]]:
-        if len(self) >= MOST_SHAPES:
-            raise BadInput(f"There are more than {MOST_SHAPES:,} kernels or functions of CUDA.")
-        times = self.times[key] = Intervals()
-        self[key] = adders = (times.starts.append, times.ends.append)
-        return adders
+    def read(self, rows: sqlite3.Cursor) -> None:
+        """Add *rows* of (start, end, *key*).
+
+        Raises TypeError or OverflowError for times that are no whole numbers or out of range.
+        """
+        gathered = 0
+        while batch := rows.fetchmany(_BATCH):
+            self.add(batch)
+            gathered += len(batch)
+            if gathered >= max(RUN, len(self)):
+                self.hand_on()
+                self.count += gathered
+                gathered = 0
+        self.hand_on()
+        self.count += gathered
+
+    def add(self, batch: list[tuple[Any, ...]]) -> None:
+        """Add some rows."""
+        raise NotImplementedError
+
+    def hand_on(self) -> None:
+        """Give the times that were gathered to where they are kept."""
+        raise NotImplementedError
 
 
-def _by_key(rows: sqlite3.Cursor) -> dict[tuple[Any, ...], Intervals]:
-    """Return the (start, end) of *rows* by the columns that follow."""
-    adders = _Adders()
-    if len(rows.description) > 3:
-        for start, end, *key in rows:
-            add_start, add_end = adders[tuple(key)]
-            add_start(start)
-            add_end(end)
-        return adders.times
-    # A key alone, as nearly always, needs no tuple.
-    for start, end, key in rows:
-        add_start, add_end = adders[key]
-        add_start(start)
-        add_end(end)
-    return {(key,): times for key, times in adders.times.items()}
+class _KernelRows(_Rows):
+    """Kernels by the columns that tell their launch shapes apart."""
+
+    def __init__(self, names: dict[int, str], shape_of: dict[Any, tuple[Any, ...]]) -> None:
+        super().__init__()
+        self.gpus: dict[int, Activities] = {}
+        self._names = names
+        self._shape_of = shape_of
+        self._times: dict[int, tuple[list[int], list[int]]] = {}
+        self._durations: list[tuple[list[int], KernelRuns, bool]] = []
+
+    def __missing__(self, key: Any) -> _Times:
+        stream, node, device, *shape = self._shape_of[key if isinstance(key, tuple) else (key,)]
+        gpu = _number(device)
+        runs = self.gpus.setdefault(gpu, Activities()).kernels.setdefault(
+            _kernel_shape(self._names, shape), KernelRuns()
+        )
+        runs.streams.add(_number(stream))
+        durations: list[int] = []
+        self._durations.append((durations, runs, bool(node)))
+        self[key] = times = (durations, *self._times.setdefault(gpu, ([], [])))
+        return times
+
+    def add(self, batch: list[tuple[Any, ...]]) -> None:
+        """Add the kernels of some rows."""
+        if len(batch[0]) == 3:  # a key alone needs no tuple
+            for start, end, key in batch:
+                durations, starts, ends = self[key]
+                durations.append(end - start)
+                starts.append(start)
+                ends.append(end)
+        else:
+            for row in batch:
+                durations, starts, ends = self[row[2:]]
+                start, end = row[0], row[1]
+                durations.append(end - start)
+                starts.append(start)
+                ends.append(end)
+
+    def hand_on(self) -> None:
+        """Give the times that were gathered to the activities."""
+        for gpu, (starts, ends) in self._times.items():
+            if starts:
+                _check(min(starts) > -LATEST and max(ends) < LATEST)
+                self.gpus[gpu].kernel_times.extend(starts, ends)
+                starts.clear()
+                ends.clear()
+        for durations, runs, in_graph in self._durations:
+            if durations:
+                _check(min(durations) >= 0)
+                runs.durations.extend(durations)
+                runs.in_graphs += len(durations) if in_graph else 0
+                durations.clear()
 
 
-def _usable(times: Intervals) -> bool:
-    """Return whether no interval ends before it starts or lies further out than sums allow."""
-    return (
-        min(times.starts) > -LATEST
-        and max(times.ends) < LATEST
-        and min(map(sub, times.ends, times.starts)) >= 0
-    )
+class _CallRows(_Rows):
+    """Calls by the numbers of their names."""
+
+    def __init__(self, names: dict[int, str], *, unchecked: bool) -> None:
+        super().__init__()
+        self._unchecked = unchecked
+        self.calls: dict[str, CallRuns] = {}
+        self._names = names
+        self._gathered: list[tuple[CallRuns, list[int], list[int], list[int]]] = []
+
+    def __missing__(self, number: Any) -> _CallTimes:
+        name = plain_name(self._names.get(number, "unknown call"))
+        runs = self.calls.setdefault(name, CallRuns(name))
+        durations: list[int] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        self._gathered.append((runs, durations, starts, ends))
+        self[number] = times = (durations, runs.prompt_ns, starts, ends)
+        return times
+
+    def add(self, batch: list[tuple[Any, ...]]) -> None:
+        """Add the calls of some rows."""
+        if self._unchecked:  # of short calls only how long they took is kept
+            _check(min(batch)[0] > -LATEST and max(batch)[0] < LATEST // 2)
+        for start, end, number in batch:
+            durations, prompt_ns, starts, ends = self[number]
+            duration = end - start
+            durations.append(duration)
+            if duration > prompt_ns:
+                starts.append(start)
+                ends.append(end)
+
+    def hand_on(self) -> None:
+        """Give the times that were gathered to the calls."""
+        for runs, durations, starts, ends in self._gathered:
+            if durations:
+                _check(min(durations) >= 0)
+                runs.durations.extend(durations)
+                runs.add_times(starts, ends)
+                durations.clear()
+                starts.clear()
+                ends.clear()
+
+
+def _check(usable: bool) -> None:
+    """Raise OverflowError unless *usable*."""
+    if not usable:
+        raise OverflowError
 
 
 def _telling(shapes: list[tuple[Any, ...]]) -> list[int]:
@@ -428,18 +538,11 @@ def _telling(shapes: list[tuple[Any, ...]]) -> list[int]:
     return telling
 
 
-def _add_runs(kernel: KernelRuns, runs: Intervals, stream: int, *, in_graph: bool) -> None:
-    kernel.runs.starts.extend(runs.starts)
-    kernel.runs.ends.extend(runs.ends)
-    kernel.streams.add(stream)
-    kernel.in_graphs += len(runs) if in_graph else 0
-
-
-def _kernel_runs(recording: Recording, names: dict[int, str], key: tuple[Any, ...]) -> KernelRuns:
-    """Return where the runs of a kernel shape are gathered; unusable values are not known."""
-    gpu, name, registers, static, dynamic, *sizes = key
+def _kernel_shape(names: dict[int, str], columns: list[Any]) -> KernelShape:
+    """Return the shape that *columns* tell; unusable values are not known."""
+    name, registers, static, dynamic, *sizes = columns
     grid, block, cluster = (_dimensions(sizes[at : at + 3]) for at in (0, 3, 6))
-    shape = KernelShape(
+    return KernelShape(
         name=names.get(name, "unknown kernel"),
         grid=grid,
         block=block,
@@ -449,7 +552,6 @@ def _kernel_runs(recording: Recording, names: dict[int, str], key: tuple[Any, ..
         dynamic_shared=_number(dynamic) if dynamic is not None else None,
         local_memory=_number(sizes[9]) if sizes[9] is not None else None,
     )
-    return recording.gpu(_number(gpu)).kernels.setdefault(shape, KernelRuns())
 
 
 def _number(value: object) -> int:

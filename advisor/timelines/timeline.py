@@ -15,18 +15,17 @@ from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
-from gpuadvise.advisor.timelines.calls import CallKind, call_kind
+from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.gaps import idleness
-from gpuadvise.advisor.timelines.intervals import Intervals, common, cover, length
+from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, common, length
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.grid import Waves
     from gpuadvise.advisor.timelines.activities import (
         Activities,
+        CallRuns,
         CopyRoute,
         CopyRuns,
         KernelRuns,
@@ -215,9 +214,9 @@ class Lanes:
     """Covers of the span to draw: when kernels ran, copies ran, and the host waited."""
 
     start_ns: int
-    kernels: Intervals
-    copies: Intervals
-    host: Intervals
+    kernels: Cover
+    copies: Cover
+    host: Cover
 
 
 def timelines_of(recording: Recording, *, device: Device | None = None) -> tuple[Timeline, ...]:
@@ -226,51 +225,70 @@ def timelines_of(recording: Recording, *, device: Device | None = None) -> tuple
     *device* stands for a GPU that the recording does not name. Raises BadInput where none did
     anything.
     """
+    calls = _calls(recording)
     lines = tuple(
-        timeline_of(recording, gpu, device=device)
+        _timeline(recording, gpu, calls, recording.devices.get(gpu, device))
         for gpu, activities in sorted(recording.gpus.items())
-        if any(map(len, activities.groups()))
+        if activities.worked
     )
     if not lines:
         raise BadInput("The recording holds no work of a GPU.")
     return lines
 
 
-def timeline_of(recording: Recording, gpu: int, *, device: Device | None = None) -> Timeline:
+def _timeline(
+    recording: Recording, gpu: int, calls: tuple[HostCalls, ...], device: Device | None
+) -> Timeline:
     """Return the timeline of GPU *gpu* of *recording*."""
     activities = recording.gpus[gpu]
-    device = recording.devices.get(gpu, device)
-    kernels = cover(
-        [*[kernel.runs for kernel in activities.kernels.values()], activities.graph_runs]
-    )
-    copies = cover([copy.runs for copy in activities.copies.values()])
-    memsets = cover([activities.memsets])
-    parts = [part for part in (kernels, copies, memsets) if len(part)]
-    busy = parts[0] if len(parts) == 1 else cover(parts)
-    idle = idleness(busy, recording)
+    kernels, copies = Cover([activities.kernel_times]), Cover([activities.copy_times])
+    memsets = activities.memset_times
+    idle = idleness(Cover([activities.kernel_times, activities.copy_times, memsets]), recording)
+    span_ns = idle.end_ns - idle.start_ns
+    busy_ns = span_ns - idle.total_ns()
+    only_kernels = not len(activities.copy_times) and not len(memsets)
+    kernel_ns, overlapped_ns = (busy_ns, 0) if only_kernels else _beside(kernels, copies)
+    shapes = _kernels(activities, device)
+    waits = [
+        runs.times for runs in recording.calls.values() if runs.kind is CallKind.SYNCHRONIZATION
+    ]
     return Timeline(
         recorder=recording.recorder,
         gpu=gpu,
         device=device,
         rank=recording.rank,
-        span_ns=busy.ends[-1] - busy.starts[0],
-        busy_ns=length(busy),
-        kernel_ns=length(kernels),
+        span_ns=span_ns,
+        busy_ns=busy_ns,
+        kernel_ns=kernel_ns,
         copy_ns=length(copies),
-        overlapped_copy_ns=length(common(kernels, copies)),
-        memset_ns=length(memsets),
-        kernels=_kernels(activities, device),
+        overlapped_copy_ns=overlapped_ns,
+        memset_ns=length(Cover([memsets])),
+        kernels=shapes,
         copies=_copies(activities),
-        calls=_calls(recording),
+        calls=calls,
         gaps=idle.longest,
         idle=idle.totals,
-        launches=_launches(recording, activities),
+        launches=_launches(calls, shapes, activities),
         products=tuple(recording.products.items()),
         skipped=tuple(recording.skipped),
         skipped_count=recording.skipped_count,
         notes=tuple(recording.notes),
-        lanes=_lanes(recording, busy, kernels, copies),
+        lanes=Lanes(
+            start_ns=idle.start_ns,
+            kernels=kernels,
+            copies=copies,
+            host=Cover(waits, clip=(idle.start_ns, idle.end_ns)),
+        ),
     )
+
+
+def _beside(kernels: Cover, copies: Cover) -> tuple[int, int]:
+    """Return the nanoseconds of *kernels*, and of those the ones in which *copies* ran too."""
+    total, shared, reader = 0, 0, CoverReader(copies)
+    for block in kernels.blocks():
+        total += block.length()
+        shared += sum(common(block, part).length() for part in reader.until(block.ends[-1]))
+    return total, shared
 
 
 def shape_occupancy(device: Device, shape: KernelShape) -> Occupancy | None:
@@ -295,23 +313,23 @@ def _kernels(activities: Activities, device: Device | None) -> tuple[TracedKerne
     kernels = [
         _kernel(shape, kernel, device)
         for shape, kernel in activities.kernels.items()
-        if kernel.runs
+        if kernel.durations
     ]
     return tuple(sorted(kernels, key=lambda kernel: (-kernel.total_ns, kernel.shape.name)))
 
 
 def _kernel(shape: KernelShape, kernel: KernelRuns, device: Device | None) -> TracedKernel:
-    durations = kernel.runs.durations()
+    durations = kernel.durations.summary()
     resident = shape_occupancy(device, shape) if device else None
     grid = None
     if resident and shape.grid and device and device.sm_count:
         grid = waves(resident, device.sm_count, prod(shape.grid))
     return TracedKernel(
         shape=shape,
-        calls=len(durations),
-        total_ns=sum(durations),
-        median_ns=_middle(durations),
-        longest_ns=durations[-1],
+        calls=durations.count,
+        total_ns=durations.total,
+        median_ns=durations.median,
+        longest_ns=durations.largest,
         streams=len(kernel.streams),
         in_graphs=kernel.in_graphs,
         occupancy=resident,
@@ -320,75 +338,55 @@ def _kernel(shape: KernelShape, kernel: KernelRuns, device: Device | None) -> Tr
 
 
 def _copies(activities: Activities) -> tuple[TracedCopies, ...]:
-    copies = [_copy(kind, runs) for kind, runs in activities.copies.items() if runs.runs]
+    copies = [_copy(kind, runs) for kind, runs in activities.copies.items()]
     return tuple(sorted(copies, key=lambda copy: -copy.total_ns))
 
 
 def _copy(kind: CopyRoute, copies: CopyRuns) -> TracedCopies:
-    sizes = sorted(copies.sizes)
+    sizes = copies.sizes.summary()
     return TracedCopies(
         kind=kind,
-        calls=len(sizes),
-        total_ns=sum(copies.runs.durations()),
-        bytes=sum(sizes),
-        median_bytes=_middle(sizes),
-        largest_bytes=sizes[-1],
+        calls=sizes.count,
+        total_ns=copies.durations.summary().total,
+        bytes=sizes.total,
+        median_bytes=sizes.median,
+        largest_bytes=sizes.largest,
         streams=len(copies.streams),
     )
 
 
 def _calls(recording: Recording) -> tuple[HostCalls, ...]:
-    calls = [
-        HostCalls(
-            name=name,
-            kind=call_kind(name),
-            calls=len(durations),
-            total_ns=sum(durations),
-            median_ns=_middle(durations),
-            longest_ns=durations[-1],
+    return tuple(
+        sorted(
+            (_host_calls(name, runs) for name, runs in recording.calls.items() if runs.durations),
+            key=lambda call: (-call.total_ns, call.name),
         )
-        for name, runs in recording.calls.items()
-        if (durations := runs.durations())
-    ]
-    return tuple(sorted(calls, key=lambda call: (-call.total_ns, call.name)))
+    )
 
 
-def _launches(recording: Recording, activities: Activities) -> TracedLaunches:
+def _host_calls(name: str, runs: CallRuns) -> HostCalls:
+    durations = runs.durations.summary()
+    return HostCalls(
+        name=name,
+        kind=runs.kind,
+        calls=durations.count,
+        total_ns=durations.total,
+        median_ns=durations.median,
+        longest_ns=durations.largest,
+    )
+
+
+def _launches(
+    calls: tuple[HostCalls, ...], kernels: tuple[TracedKernel, ...], activities: Activities
+) -> TracedLaunches:
     count = dict.fromkeys(CallKind, 0)
-    for name, runs in recording.calls.items():
-        count[call_kind(name)] += len(runs)
-    in_graphs = sum(kernel.in_graphs for kernel in activities.kernels.values())
-    kernels = sum(len(kernel.runs) for kernel in activities.kernels.values())
-    graphs = count[CallKind.GRAPH_LAUNCH]
+    for call in calls:
+        count[call.kind] += call.calls
+    in_graphs = sum(kernel.in_graphs for kernel in kernels)
     return TracedLaunches(
-        kernels=kernels,
+        kernels=sum(kernel.calls for kernel in kernels),
         kernel_launches=count[CallKind.LAUNCH],
-        graph_launches=graphs,
+        graph_launches=count[CallKind.GRAPH_LAUNCH],
         graph_kernels=in_graphs,
-        hidden_graphs=bool(activities.graph_runs) and not in_graphs,
+        hidden_graphs=activities.graph_replays > 0 and not in_graphs,
     )
-
-
-def _lanes(
-    recording: Recording,
-    busy: Intervals,
-    kernels: Intervals,
-    copies: Intervals,
-) -> Lanes:
-    waits = [
-        runs
-        for name, runs in recording.calls.items()
-        if call_kind(name) is CallKind.SYNCHRONIZATION
-    ]
-    span = Intervals(busy.starts[:1], busy.ends[-1:])
-    return Lanes(
-        start_ns=busy.starts[0],
-        kernels=kernels,
-        copies=copies,
-        host=common(cover(waits), span),
-    )
-
-
-def _middle(values: Sequence[int]) -> int:
-    """Return the lower median of ascending *values*."""
-    return values[(len(values) - 1) // 2]

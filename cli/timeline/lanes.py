@@ -8,9 +8,11 @@ from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.cli.blocks import Drawing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from matplotlib.axes import Axes
 
-    from gpuadvise.advisor.timelines.intervals import Intervals
+    from gpuadvise.advisor.timelines.intervals import Cover, Interval
     from gpuadvise.advisor.timelines.timeline import Timeline
 
 KEY = "Of a mark's time: # all, = half or more, - less, . nothing."
@@ -31,13 +33,13 @@ def _characters(timeline: Timeline, columns: int) -> str:
     end = show_seconds(timeline.span_seconds)
     rows = [f"{'':{_LABEL}}0{end:>{width - 1}}"]
     for name, intervals in _lanes(timeline):
-        if len(intervals):
+        if intervals:
             shares = covered(intervals, timeline.lanes.start_ns, timeline.span_ns, width)
             rows.append(f"{name:{_LABEL}}{''.join(map(_mark, shares))}")
     return "\n".join(rows)
 
 
-def _lanes(timeline: Timeline) -> tuple[tuple[str, Intervals], ...]:
+def _lanes(timeline: Timeline) -> tuple[tuple[str, Cover], ...]:
     lanes = timeline.lanes
     return ("kernels", lanes.kernels), ("copies", lanes.copies), ("host waits", lanes.host)
 
@@ -50,7 +52,7 @@ def _mark(share: float) -> str:
     return "-" if share else "."
 
 
-def covered(intervals: Intervals, start: int, span: int, columns: int) -> list[float]:
+def covered(intervals: Iterable[Interval], start: int, span: int, columns: int) -> list[float]:
     """Return the share (0 to 1) of each of *columns* equal parts of the span that is covered."""
     times = [0.0] * columns
     scale = columns / max(span, 1)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from report_file import ReportFile
 
-from gpuadvise.advisor.timelines.intervals import Intervals, cover
+from gpuadvise.advisor.timelines.intervals import Cover, IntervalLog
 from gpuadvise.cli.schema import bundled
 from gpuadvise.cli.timeline.lanes import covered
 
@@ -137,7 +137,7 @@ class _Shown:
     st.integers(1, 200),
 )
 def test_a_lane_covers_as_much_as_its_intervals(pairs: list[tuple[int, int]], width: int) -> None:
-    intervals = cover([Intervals([min(pair) for pair in pairs], [max(pair) for pair in pairs])])
+    intervals = Cover([IntervalLog((min(pair), max(pair)) for pair in pairs)])
     shares = covered(intervals, 0, 1000, width)
     assert len(shares) == width
     total = sum(end - start for start, end in intervals)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuadvise.advisor.timelines import intervals, sorted_runs
 from gpuadvise.advisor.timelines.intervals import (
+    Cover,
+    CoverReader,
+    IntervalLog,
     Intervals,
-    between,
     common,
-    cover,
     length,
-    longer,
 )
 
 if TYPE_CHECKING:
@@ -23,16 +26,17 @@ if TYPE_CHECKING:
 
 TIMES = st.lists(
     st.tuples(st.integers(-40, 40), st.integers(0, 20)).map(lambda pair: (pair[0], sum(pair))),
-    max_size=12,
+    max_size=40,
 )
 
 
-def intervals(pairs: Iterable[Interval]) -> Intervals:
-    made = Intervals()
-    for start, end in pairs:
-        made.add(start, end)
-    assert list(made) == list(pairs)
-    return made
+@pytest.fixture(autouse=True, params=["one block", "many blocks"])
+def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read everything in blocks of a few, too, and through the file."""
+    if request.param == "many blocks":
+        monkeypatch.setattr(intervals, "_BLOCK", 3)
+        monkeypatch.setattr(sorted_runs, "RUN", 4)
+        monkeypatch.setattr(sorted_runs, "_BLOCK", 2)
 
 
 def moments(pairs: Iterable[Interval]) -> set[int]:
@@ -42,33 +46,39 @@ def moments(pairs: Iterable[Interval]) -> set[int]:
 
 @given(TIMES, TIMES)
 def test_a_cover_holds_each_moment_once(first: list[Interval], second: list[Interval]) -> None:
-    joined = cover([intervals(first), intervals(second)])
+    joined = Cover([IntervalLog(first), IntervalLog(second)])
     assert moments(joined) == moments(first) | moments(second)
     assert length(joined) == len(moments(joined))
-    assert all(end < start for end, start in between(joined))
+    assert list(joined) == sorted(joined)
+    pairs = list(joined)
+    assert all(end < start for (_, end), (start, _) in pairwise(pairs))
+    assert bool(joined) == bool(first or second)
+    assert joined == Cover([IntervalLog(first + second)])
 
 
 @given(TIMES, TIMES)
 def test_common_time(first: list[Interval], second: list[Interval]) -> None:
-    left, right = cover([intervals(first)]), cover([intervals(second)])
+    left, right = (
+        Intervals(*zip(*Cover([IntervalLog(each)]), strict=True)) if each else Intervals()
+        for each in (first, second)
+    )
     assert moments(common(left, right)) == moments(first) & moments(second)
-    assert common(left, right) == common(right, left)
+    assert list(common(left, right)) == list(common(right, left))
 
 
-@given(TIMES)
-def test_gaps_fill_the_span(pairs: list[Interval]) -> None:
-    busy = cover([intervals(pairs)])
-    if len(busy):
-        assert length(busy) + length(between(busy)) == busy.ends[-1] - busy.starts[0]
+@given(TIMES, TIMES)
+def test_covers_are_read_side_by_side(first: list[Interval], second: list[Interval]) -> None:
+    reader = CoverReader(Cover([IntervalLog(second)]))
+    shared = {
+        moment
+        for block in Cover([IntervalLog(first)]).blocks()
+        for part in reader.until(block.ends[-1])
+        for moment in moments(common(block, part))
+    }
+    assert shared == moments(first) & moments(second)
 
 
-@given(TIMES)
-def test_durations_are_sorted(pairs: list[Interval]) -> None:
-    assert intervals(pairs).durations() == sorted(end - start for start, end in pairs)
-
-
-def test_longer_keeps_what_is_longer() -> None:
-    some = Intervals([0, 10, 30], [5, 16, 36])
-    assert list(longer(some, 5)) == [(10, 16), (30, 36)]
-    assert list(longer(some, 6)) == []
-    assert list(longer(Intervals(), 0)) == []
+@given(TIMES, st.integers(-40, 40), st.integers(0, 40))
+def test_a_cover_is_clipped(pairs: list[Interval], start: int, size: int) -> None:
+    clipped = Cover([IntervalLog(pairs)], clip=(start, start + size))
+    assert moments(clipped) == moments(pairs) & set(range(start, start + size))

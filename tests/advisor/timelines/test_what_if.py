@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.catalogue.lookup import find
-from gpuadvise.advisor.timelines.activities import KernelRuns, KernelShape, Recorder, Recording
+from gpuadvise.advisor.timelines.activities import Recorder, Recording
 from gpuadvise.advisor.timelines.evidence import facts_of_timeline, traced_run
 from gpuadvise.advisor.timelines.gaps import PROMPT_NS, GapCause, idleness
-from gpuadvise.advisor.timelines.intervals import Intervals, between, cover
+from gpuadvise.advisor.timelines.intervals import Cover, IntervalLog
 from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.timeline import timelines_of
 from gpuadvise.advisor.timelines.what_if import Change, what_if
@@ -90,22 +90,19 @@ CALLS = st.dictionaries(
 def test_causes_share_out_all_idle_time(
     steps: list[tuple[int, int]], calls: dict[str, list[tuple[int, int]]]
 ) -> None:
-    runs, at = Intervals(), 0
+    log, at, gaps = IntervalLog(), 0, []
     for pause, work in steps:
-        at += pause
-        runs.add(at, at + work)
-        at += work
+        gaps.append(pause)
+        log.add(at + pause, at + pause + work)
+        at += pause + work
     recording = Recording(recorder=Recorder.PYTORCH)
-    recording.gpu(0).kernels[KernelShape(name="k")] = KernelRuns(runs=runs)
     for name, times in calls.items():
-        recording.calls[name] = Intervals(
-            [start for start, _ in times], [start + length for start, length in times]
-        )
-    busy = cover([runs])
-    idle = idleness(busy, recording)
-    gaps = between(busy)
-    assert idle.total_ns(*GapCause) == sum(gaps.ends) - sum(gaps.starts)
-    assert sum(total.gaps for total in idle.totals) == len(gaps) == len(idle.longest)
+        for start, length in times:
+            recording.call(name).add(start, start + length)
+    idle = idleness(Cover([log]), recording)
+    assert (idle.start_ns, idle.end_ns) == (gaps[0], at)
+    assert idle.total_ns(*GapCause) == idle.total_ns() == sum(gaps[1:])
+    assert sum(total.gaps for total in idle.totals) == len(gaps) - 1 == len(idle.longest)
     for cause in GapCause:
         kept = [gap.length_ns for gap in idle.longest if gap.cause is cause]
         assert sum(kept) == idle.total_ns(cause)
