@@ -79,10 +79,12 @@ class Telemetry:
     compute_mode: str | None = None
     processes: tuple[Process, ...] | None = None
     power_limit_requested_watts: float | None = None  # as an administrator set it
+    recovery_action: str | None = None  # what the driver wants done, in nvidia-smi's words
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 IDLE_REASON = "the GPU is idle"
+NO_RECOVERY = "none"
 POWER_REASON = "the power limit is reached"
 
 

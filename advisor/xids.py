@@ -17,6 +17,7 @@ class XidKind(StrEnum):
     """What an Xid is an error of."""
 
     MEMORY = "memory"
+    REPAIR = "repair"  # of the memory, which the next reset completes
     LOST = "lost"  # the GPU no longer answers on its bus
     STOPPED = "stopped"  # engine or firmware: nothing but a reset helps
     POWER = "power"
@@ -29,12 +30,12 @@ class XidKind(StrEnum):
 _MEANINGS: Mapping[XidKind, Mapping[int, str]] = {
     XidKind.MEMORY: {
         48: "a memory error that could not be corrected",
-        63: "a faulty memory row or page was noted for replacement",
         64: "a faulty memory row or page could not be noted for replacement",
         94: "a memory error that ended one program only",
         95: "a memory error that may have reached every program",
         140: "a memory error that could not be corrected",
     },
+    XidKind.REPAIR: {63: "a faulty memory row or page was noted for replacement"},
     XidKind.LOST: {79: "the GPU has fallen off the bus"},
     XidKind.STOPPED: {
         46: "the GPU stopped processing",

@@ -41,6 +41,12 @@ def xid_catalogue() -> tuple[Citation, ...]:
     return (cited("NVIDIA Xid Errors", "Analyzing Xid Errors with the Xid Catalog", url),)
 
 
+def recovery_flags() -> tuple[Citation, ...]:
+    """Return the citation of what the driver's recovery actions mean."""
+    url = "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html"
+    return (cited("NVIDIA GPU Memory Error Management", "Error Recovery and Response Flags", url),)
+
+
 def nvlink_checks(check: str) -> tuple[Citation, ...]:
     """Return the citation of a *check* that NVIDIA makes of NVLinks."""
     url = "https://docs.nvidia.com/health-validation/reference/checks/nvlink"

@@ -287,6 +287,11 @@ def _compute_mode(gpu: Element) -> str | None:
     return mode.lower().replace("_", " ") if mode else None
 
 
+def _recovery_action(gpu: Element) -> str | None:
+    action = _text(gpu, "gpu_recovery_action")
+    return action.lower() if action else None
+
+
 def _performance_state(gpu: Element) -> int | None:
     state = _text(gpu, "performance_state") or ""
     return int(state[1:]) if re.fullmatch(r"P\d{1,2}", state) else None
@@ -363,6 +368,7 @@ _READINGS: dict[str, Callable[[Element], object]] = {
     "row_remap_pending": _flag("remapped_rows/remapped_row_pending", "Yes"),
     "row_remap_failed": _flag("remapped_rows/remapped_row_failure", "Yes"),
     "clock_limit_seconds": _held_back,
+    "recovery_action": _recovery_action,
     "persistence_mode": _flag("persistence_mode", "Enabled"),
     "compute_mode": _compute_mode,
     "processes": _processes,

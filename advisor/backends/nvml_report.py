@@ -9,7 +9,14 @@ from gpuadvise.advisor.backends.nvml import ask, library, words
 from gpuadvise.advisor.backends.readings import NvmlGpu, NvmlReport
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.gpu import MigSlice
-from gpuadvise.advisor.telemetry import IDLE_REASON, POWER_REASON, Process, ProcessKind, Telemetry
+from gpuadvise.advisor.telemetry import (
+    IDLE_REASON,
+    NO_RECOVERY,
+    POWER_REASON,
+    Process,
+    ProcessKind,
+    Telemetry,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +48,18 @@ _POLICIES: Mapping[str, int] = {
     "low use": 4,
     "reliability": 5,
 }
+_RECOVERY_ACTION = 230  # NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, driver 565 and later
+# nvmlDeviceGpuRecoveryAction_t of nvml.h, in the words of nvidia-smi where it has some.
+_RECOVERIES = (
+    NO_RECOVERY,
+    "reset",
+    "reboot",
+    "drain p2p",
+    "drain and reset",
+    "recover IMEX domain",
+    "bus reset",
+    "system reboot",
+)
 _NANOSECOND = 1e-9
 _COMPUTE_MODES = ("default", "exclusive thread", "prohibited", "exclusive process")
 
@@ -103,6 +122,7 @@ _QUERIES: Mapping[str, Query] = {
     ),
     "page_retirement_pending": lambda n, g: n.nvmlDeviceGetRetiredPagesPendingStatus(g) == 1,
     "clock_limit_seconds": lambda n, g: _clock_limits(n, g),
+    "recovery_action": lambda n, g: _RECOVERIES[_field(n, g, _RECOVERY_ACTION)],
     "persistence_mode": lambda n, g: n.nvmlDeviceGetPersistenceMode(g) == 1,
     "compute_mode": lambda n, g: _compute_mode(n.nvmlDeviceGetComputeMode(g)),
     "processes": lambda n, g: _processes(n, g),

@@ -162,6 +162,7 @@ TELEMETRY = KeyTable(
         "gpu_utilisation": Key("gpu_utilisation", v.share),
         "memory_utilisation": Key("memory_utilisation", v.share),
         "compute_mode": Key("compute_mode", v.text),
+        "recovery_action": Key("recovery_action", v.text),
         "clock_event_reasons": Key("clock_event_reasons", v.text_list),
         "clock_limit_seconds": Key("clock_limit_seconds", v.number_table),
         "xids": Key("xids", v.codes),

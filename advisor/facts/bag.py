@@ -552,6 +552,7 @@ class Facts:
         xids = [31]
         persistence_mode = true
         compute_mode = "default"
+        recovery_action = "none"
         processes = [{ pid = 1001, kind = "compute", name = "train", memory_bytes = "9GiB" }]
         """,
     )

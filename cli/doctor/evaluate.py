@@ -28,6 +28,7 @@ READINGS = {
     "degraded-link": ("pcie_generation", "pcie_lanes"),
     "ecc-errors": ("ecc_uncorrected", "row_remap_failed"),
     "xid-errors": ("xids",),
+    "pending-recovery": ("recovery_action",),
     "hot-device": ("temperature_celsius", "temperature_slowdown_celsius"),
     "persistence-mode-off": ("persistence_mode",),
     "restricted-compute-mode": ("compute_mode",),

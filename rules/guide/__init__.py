@@ -98,6 +98,7 @@ _MODULES = (
     "unsanitized_build",
     "persistence_mode_off",
     "ecc_errors",
+    "pending_recovery",
     "xid_errors",
     "inactive_nvlinks",
     "nvlink_errors",

@@ -41,16 +41,16 @@ def check(
     missing = min(len(down), fitted - len(up))
     if not up or missing <= NONE or topology.nvlink_bandwidth_mode not in (None, _ALL):
         return PASSED
-    switched = "switch" in {link.to for link in up}
+    bridged = _bridged(up, fitted)
     whole = sibling_nvlinks is not None and sibling_nvlinks >= fitted
-    if not (switched or whole or _bridged(up, fitted)):
+    if not (bridged or whole or "switch" in {link.to for link in up}):
         return PASSED
     return Advice(
         message=(
             f"{len(up)} of {plural(fitted, 'NVLink')} are up"
             f"{_rate(topology)}. Down: {and_list([str(link.number) for link in down])}."
         ),
-        action=_action(bridge=not (switched or whole)),
+        action=_action(bridge=bridged),
         evidence=(
             measured("NVLinks up", len(up), "links"),
             measured("NVLinks down", missing, "links"),
@@ -61,7 +61,7 @@ def check(
             upper_bound=fitted / len(up),
             how=f"links / links up = {fitted} / {len(up)}",
         ),
-        priority=None if switched or whole else Priority.MEDIUM,
+        priority=Priority.MEDIUM if bridged else None,
     )
 
 

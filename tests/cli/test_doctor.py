@@ -66,6 +66,7 @@ def test_clocks_and_link_of_an_idle_gpu_are_not_judged(cli) -> None:
         ({"compute_mode": "prohibited"}, "restricted-compute-mode"),
         ({"xids": [79]}, "xid-errors"),
         ({"power_limit_watts": 500.0}, "lowered-power-limit"),
+        ({"recovery_action": "reset"}, "pending-recovery"),
     ],
 )  # fmt: skip
 def test_each_fault_is_found(cli, tmp_path: Path, readings: dict[str, object], rule: str) -> None:
@@ -186,6 +187,16 @@ def test_who_lowered_the_power_limit_decides_what_to_do(cli, moods, mood: str, s
     assert said in finding["action"]
     assert finding["gain"] is None
     assert finding["priority"] == "low"
+
+
+def test_what_the_driver_asks_for_is_a_finding(cli, moods) -> None:
+    moods("sick")
+    found = document(cli("doctor", "--format", "json"))["findings"]
+    (finding,) = [each for each in found if each["rule"] == "pending-recovery"]
+    assert finding["action"].startswith("Restart the machine")
+    moods("modest")
+    checks = document(cli("doctor", "--format", "json"))["result"]["checks"]
+    assert statuses({"checks": checks})["pending-recovery"] == "not available"
 
 
 def test_a_log_that_cannot_be_read_is_not_called_free_of_xids(cli, moods, monkeypatch) -> None:

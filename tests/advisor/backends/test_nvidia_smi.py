@@ -13,7 +13,7 @@ from gpuadvise.advisor.backends.nvidia_smi import machine_from_xml
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.snapshot import read_machine
-from gpuadvise.advisor.telemetry import IDLE_REASON, ProcessKind, Telemetry
+from gpuadvise.advisor.telemetry import IDLE_REASON, NO_RECOVERY, ProcessKind, Telemetry
 
 XML = b"""<?xml version="1.0" ?>
 <!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">
@@ -197,6 +197,7 @@ def test_a_recorded_h200_says_what_nvml_said() -> None:
     )
     assert now.clock_event_reasons == (IDLE_REASON,)
     assert now.processes == ()
+    assert now.recovery_action == NO_RECOVERY
 
 
 RECORDED = Path(__file__).parent / "recorded" / "nvidia-smi-h200-x2.xml"
@@ -206,7 +207,7 @@ MOVING = {
     "power_watts", "temperature_celsius", "memory_temperature_celsius", "gpu_utilisation",
     "memory_utilisation", "memory_used_bytes", "memory_free_bytes", "memory_reserved_bytes",
     "clock_limit_seconds", "sm_clock_hz", "clock_event_reasons", "reasons", "xids",
-    "power_limit_requested_watts",  # asked only after the machine was recorded
+    "power_limit_requested_watts", "recovery_action",  # asked only after the machine was recorded
 }  # fmt: skip
 
 
