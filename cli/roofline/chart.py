@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.prose import and_list, inert, plural
-from gpuadvise.advisor.quantity import show_flops, show_rate, show_share
+from gpuadvise.advisor.quantity import show_flops, show_number, show_rate, show_share
 from gpuadvise.cli.blocks import Drawing
 from gpuadvise.cli.render.kernel_names import shortened
 from gpuadvise.cli.render.picture import literal
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpuadvise.cli.roofline.request import Placed
 
 _WIDEST, _HEIGHT = 120, 20
-_APART = 3.0  # two labels closer than this factor may fall on one line
+_LABEL_SPACING = 3.0  # two labels closer than this factor may fall on one line
 _LONGEST_NAME = 48  # in a legend
 _MOST_NAMED = 10  # colours before they repeat
 _STYLES = ("-", "--", ":", "-.")  # of the roofs
@@ -53,12 +53,13 @@ def characters(kernels: Sequence[Placed], title: str, columns: int) -> str:
     xs, ys = _points(kernels)
     plotext.scatter(xs, ys, marker="x")
     corners = [_roof(kernels, peak) for peak in _peaks(kernels)]
-    plotext.xticks(*_decades([x for found, _ in corners for x in found]))
-    heights = [*ys, *(y for _, found in corners for y in found)]
-    plotext.yticks(*_with_peaks(_peaks(kernels), *_decades(heights)))
+    intensities = _decades([x for places, _ in corners for x in places])
+    plotext.xticks(intensities, [show_number(x) for x in intensities])
+    heights = [*ys, *(y for _, rates in corners for y in rates)]
+    rates = _with_room([*reversed(_peaks(kernels)), *_decades(heights)])
+    plotext.yticks(rates, [show_flops(rate) for rate in rates])
     plotext.title(inert(title))
     plotext.xlabel("FLOP/byte")
-    plotext.ylabel("FLOP/s")
     return str(plotext.uncolorize(plotext.build())).rstrip("\n")
 
 
@@ -101,23 +102,19 @@ def _named(kernels: Sequence[Placed]) -> list[tuple[str, Sequence[Placed]]]:
     return [(name, [kernel]) for name, kernel in zip(names, kernels, strict=True)]
 
 
-def _decades(values: Sequence[float]) -> tuple[list[float], list[str]]:
-    """Return the powers of ten within *values* and how an axis names them."""
+def _decades(values: Sequence[float]) -> list[float]:
+    """Return the powers of ten within *values*."""
     first, last = math.ceil(math.log10(min(values))), math.floor(math.log10(max(values)))
-    powers = range(first, last + 1)
-    return [10.0**power for power in powers], [f"1e{power}" for power in powers]
+    return [10.0**power for power in range(first, last + 1)]
 
 
-def _with_peaks(
-    peaks: Sequence[float], marks: Sequence[float], names: Sequence[str]
-) -> tuple[list[float], list[str]]:
-    """Return *marks* with the *peaks* among them, highest first, where labels have room."""
-    wanted = [(peak, show_flops(peak)) for peak in reversed(peaks)]
-    kept: list[tuple[float, str]] = []
-    for place, name in (*wanted, *zip(marks, names, strict=True)):
-        if all(not 1 / _APART < place / other < _APART for other, _ in kept):
-            kept.append((place, name))
-    return [place for place, _ in kept], [name for _, name in kept]
+def _with_room(rates: Sequence[float]) -> list[float]:
+    """Return those of *rates* whose labels have room beside the labels of those before them."""
+    kept: list[float] = []
+    for rate in rates:
+        if all(not 1 / _LABEL_SPACING < rate / labelled < _LABEL_SPACING for labelled in kept):
+            kept.append(rate)
+    return kept
 
 
 def _peaks(kernels: Sequence[Placed]) -> list[float]:
@@ -135,5 +132,5 @@ def _roof(kernels: Sequence[Placed], peak: float) -> tuple[list[float], list[flo
 
 def _points(kernels: Sequence[Placed]) -> tuple[list[float], list[float]]:
     """Return where the kernels stand: at what they achieve, or at their roof."""
-    found = [kernel.roofline for kernel in kernels]
-    return [f.intensity for f in found], [f.achieved or f.attainable for f in found]
+    rooflines = [kernel.roofline for kernel in kernels]
+    return [r.intensity for r in rooflines], [r.achieved or r.attainable for r in rooflines]
