@@ -281,7 +281,7 @@ app = typer.Typer(
     "  gpuadvise occupancy --regs 32 --block 256 --gpu h100\n"
     "  gpuadvise compat dist/*.whl --gpu rtx4090\n"
     "  gpuadvise advise --regs 72 --block 100 --grid 96 --gpu h200\n"
-    "Exit codes: 0 ran, 1 threshold met, 2 bad input, 3 not available.",
+    "\nExit codes: 0 ran, 1 threshold met, 2 bad input, 3 not available.",
 )
 
 
