@@ -24,6 +24,7 @@ class ReadOptions(NamedTuple):
     *tally*: without kernels, may collapse equal entries into an ``EntryTally``.
     *toolkits*: without kernels, tell which toolkit made an image.
     *dynamic*: called with the path or member of each library and what it asks the loader for.
+    *tables*: may yield the kernels of many images as one ``KernelTable``, behind their entries.
     *processes*: how many may read the images of one large file, named by its path.
     *instructions*: count them, and those in double precision.
     *progress*: called with the name of a wheel's member and its bytes so far.
@@ -35,6 +36,7 @@ class ReadOptions(NamedTuple):
     tally: bool = False
     toolkits: bool = False
     dynamic: Callable[[str, DynamicSection], None] | None = None
+    tables: bool = False
     processes: int = 1
     instructions: bool = False
     progress: Progress | None = None

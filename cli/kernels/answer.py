@@ -6,7 +6,7 @@ from collections import deque
 from itertools import islice, tee
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpuadvise.advisor.binaries.model import TritonOptions
+from gpuadvise.advisor.binaries.model import Kernel, TritonOptions
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli.answer import Answer
@@ -14,6 +14,7 @@ from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
+from gpuadvise.cli.kernels.counts import counts_of
 from gpuadvise.cli.kernels.gather import Gatherer
 from gpuadvise.cli.kernels.order import ListedKernel, in_order, keyed
 from gpuadvise.cli.kernels.text import READ, notes, refuse_nothing, why_nothing
@@ -24,12 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
-    from gpuadvise.advisor.binaries.kernel_occupancy import Residency
+    from gpuadvise.advisor.binaries.kernel_occupancy import Residencies, Residency
     from gpuadvise.advisor.binaries.model import Damage, Entry
     from gpuadvise.advisor.binaries.tally import EntryTally
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.kernels.advice import KernelAdvice
+    from gpuadvise.cli.kernels.counts import KernelCounts
     from gpuadvise.cli.kernels.driver_check import Checked
     from gpuadvise.cli.kernels.gate import KernelGate
     from gpuadvise.cli.kernels.request import KernelsRequest
@@ -153,19 +155,23 @@ def found_in(
     request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
 ) -> Iterator[ListedKernel]:
     """Yield the kernels asked for with their occupancy, seen by *gate*; raises as ``entries_of``."""
-    from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
-
-    residencies = Residencies(
-        limits=choice.device.limits if choice else None,
-        block=request.block,
-        dynamic_smem=request.dynamic_smem,
-    )
+    residencies = _residencies(request, choice)
     for kernel in gatherer.kernels():
         listed = ListedKernel(kernel, residencies.of(kernel))
         if gate.set:
             gate.see(listed)
         yield listed
     refuse_nothing(gatherer)
+
+
+def _residencies(request: KernelsRequest, choice: Choice | None) -> Residencies:
+    from gpuadvise.advisor.binaries.kernel_occupancy import Residencies  # listings need none
+
+    return Residencies(
+        limits=choice.device.limits if choice else None,
+        block=request.block,
+        dynamic_smem=request.dynamic_smem,
+    )
 
 
 def entry_listing(request: KernelsRequest, gatherer: Gatherer) -> Listing:
@@ -191,24 +197,62 @@ def kernel_listing(
     gathered = found_in(request, choice, gatherer, gate)
     if _only_json(request):
         return _texts(KERNEL, keyed(gathered, request.sort), request.limit)
-    found = in_order(list(gathered), request.sort)
     # A person reads one screen; making the fields of all kernels would double the time.
     screen = request.output.format in READ and not request.output.fields
     limit = _SCREEN if screen and request.limit is None else request.limit
+    if screen and limit and not (gate.set or _wants_all(request)):
+        return _screen(request, choice, gatherer, limit)
+    found = in_order(list(gathered), request.sort)
     listed = found[: limit or None]
     advice = _advised(found, choice) if request.advise else None
     check = _checked(request, found, choice) if request.driver_check else None
 
     def blocks() -> Sequence[Block]:
-        from gpuadvise.cli.blocks import Line, Tone
-        from gpuadvise.cli.kernels.text import kernels_page
-
         more = [block for part in (advice, check) if part for block in part.blocks()]
-        if not found:
-            return [Line(why_nothing(request, choice, gatherer.gathered), Tone.STRONG), *more]
-        return [*kernels_page(choice, found, list(map(KERNEL.record, listed))), *more]
+        return [*_page(request, choice, gatherer, counts_of(found), listed), *more]
 
     return Listing(KERNEL, listed, blocks, advice, check)
+
+
+def _wants_all(request: KernelsRequest) -> bool:
+    """Return whether more than the first kernels is looked at, or another order is asked for."""
+    return bool(request.sort or request.pattern or request.advise or request.driver_check)
+
+
+def _screen(
+    request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, limit: int
+) -> Listing:
+    """Return the first kernels, all others only counted."""
+    from gpuadvise.cli.kernels.screen import Screen
+
+    screen = Screen(limit, _residencies(request, choice), functions=request.functions)
+    for item in gatherer.tables():
+        if isinstance(item, Kernel):
+            screen.see(item)
+        else:
+            screen.see_table(item)
+    refuse_nothing(gatherer)
+    listed = screen.first()
+
+    def blocks() -> Sequence[Block]:
+        return _page(request, choice, gatherer, screen.counts, listed)
+
+    return Listing(KERNEL, listed, blocks)
+
+
+def _page(
+    request: KernelsRequest,
+    choice: Choice | None,
+    gatherer: Gatherer,
+    counts: KernelCounts,
+    listed: list[ListedKernel],
+) -> list[Block]:
+    from gpuadvise.cli.blocks import Line, Tone
+    from gpuadvise.cli.kernels.text import kernels_page
+
+    if not counts.kernels:
+        return [Line(why_nothing(request, choice, gatherer.gathered), Tone.STRONG)]
+    return kernels_page(choice, counts, list(map(KERNEL.record, listed)))
 
 
 def group_listing(

@@ -7,9 +7,11 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from io import BytesIO
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.compiler_options import SUFFIXES
+from gpuadvise.advisor.binaries.kernel_table import KernelTable
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Source
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.binaries.options import ReadOptions
@@ -60,7 +62,7 @@ class GatheredItems:
         """All that went by."""
         return self.entries + self.kernels + len(self.damage)
 
-    def count(self, item: Item | EntryTally) -> None:
+    def count(self, item: Item | EntryTally | KernelTable) -> None:
         """Take note of *item*."""
         if isinstance(item, Damage):
             self.damage.append(item)
@@ -69,9 +71,12 @@ class GatheredItems:
             self.code += item.content in (Content.SASS, Content.PTX) and not item.link_input
         elif isinstance(item, EntryTally):
             self.entries += item.times
-        else:
+        elif isinstance(item, Kernel):
             self.kernels += 1
             self.code += item.entry
+        else:
+            self.kernels += len(item.resources)
+            self.code += sum(map(itemgetter(0), item.resources))
 
 
 @dataclass(slots=True)
@@ -91,15 +96,31 @@ class Gatherer:
 
     def kernels(self) -> Iterator[Kernel]:
         """Yield the kernels that were asked for, as they are read."""
-        options = ReadOptions(
-            select=self._select, processes=self.request.jobs, instructions=self.request.advise
-        )
-        for item in self._items(options):
+        for item in self._items(self._options()):
             if isinstance(item, Kernel) and self._wanted(item):
                 self.gathered.listed += 1
                 yield item
 
-    def _items(self, options: ReadOptions) -> Iterator[Item | EntryTally]:
+    def tables(self) -> Iterator[Kernel | KernelTable]:
+        """Yield what ``kernels`` does, many as tables, in which device functions are as well.
+
+        Names are not looked at: what the user asked for must have no pattern.
+        """
+        for item in self._items(self._options()._replace(tables=True)):
+            if isinstance(item, KernelTable):
+                entries = sum(map(itemgetter(0), item.resources))
+                self.gathered.listed += len(item.resources) if self.request.functions else entries
+                yield item
+            elif isinstance(item, Kernel) and self._wanted(item):
+                self.gathered.listed += 1
+                yield item
+
+    def _options(self) -> ReadOptions:
+        return ReadOptions(
+            select=self._select, processes=self.request.jobs, instructions=self.request.advise
+        )
+
+    def _items(self, options: ReadOptions) -> Iterator[Item | EntryTally | KernelTable]:
         options = options._replace(progress=self.progress.unpacking)
         for path in self.request.files:
             if path.endswith(SUFFIXES):

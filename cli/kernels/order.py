@@ -58,16 +58,16 @@ def _candidate_of(kernel: Kernel) -> tuple[str, object]:
     return kernel.name, kernel.capability
 
 
-def _matters(listed: ListedKernel) -> tuple[Any, ...]:
+def rank(residency: Residency, spilled: int, registers: int | None) -> tuple[Any, ...]:
     """Return the key of: cannot start, spills, little occupancy, many registers."""
-    share = listed.residency.share
-    return (
-        not listed.residency.stuck,
-        -listed.spilled,
-        2.0 if share is None else share,
-        -(listed.kernel.registers or 0),
-        listed.kernel.name,
-    )
+    share = residency.share
+    return (not residency.stuck, -spilled, 2.0 if share is None else share, -(registers or 0))
+
+
+def matters(listed: ListedKernel) -> tuple[Any, ...]:
+    """Return the key of the default order: by ``rank``, then by name."""
+    kernel = listed.kernel
+    return (*rank(listed.residency, listed.spilled, kernel.registers), kernel.name)
 
 
 def _name(listed: ListedKernel) -> str:
@@ -90,7 +90,7 @@ def _most(field: str) -> Callable[[ListedKernel], int]:
 
 
 _KEYS: dict[str, Callable[[ListedKernel], Any]] = {
-    "matters": _matters,
+    "matters": matters,
     "name": _name,
     "occupancy": _occupancy,
     "registers": _most("registers"),

@@ -16,6 +16,7 @@ from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.formats import Format
+from gpuadvise.cli.kernels.counts import LOW
 from gpuadvise.cli.render.kernel_names import shown
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
+    from gpuadvise.cli.kernels.counts import KernelCounts
     from gpuadvise.cli.kernels.gather import GatheredItems, Gatherer
-    from gpuadvise.cli.kernels.order import ListedKernel
     from gpuadvise.cli.kernels.request import KernelsRequest
 
 
@@ -33,7 +34,6 @@ Record = dict[str, Any]
 
 _MOST_TARGETS = 12
 _MOST_PARTS = 20  # of a path
-_LOW = 0.5  # guide, "Occupancy": below this, latency is hard to hide
 _KERNEL_COLUMNS = (
     Column("occupancy", right=True),
     Column("limited by"),
@@ -48,16 +48,14 @@ _KERNEL_COLUMNS = (
 _LIMITERS = {"shared_memory": "shared memory"}
 
 
-def kernels_page(
-    choice: Choice | None, kernels: list[ListedKernel], listed: list[Record]
-) -> list[Block]:
+def kernels_page(choice: Choice | None, counts: KernelCounts, listed: list[Record]) -> list[Block]:
     """Return the summary of all, the *listed* kernels, and how to read them."""
-    blocks: list[Block] = [Line(_summary(kernels), Tone.STRONG), Line(_basis(choice))]
+    blocks: list[Block] = [Line(_summary(counts), Tone.STRONG), Line(_basis(choice))]
     if listed:
         blocks.append(_table(listed))
     blocks += [Line(text, Tone.FAINT) for text in _remarks(listed)]
-    if len(kernels) > len(listed):
-        rest = plural(len(kernels) - len(listed), "more kernel")
+    if counts.kernels > len(listed):
+        rest = plural(counts.kernels - len(listed), "more kernel")
         blocks.append(Line(f"{rest}: --limit 0 shows all, --filter some.", Tone.FAINT))
     return blocks
 
@@ -126,36 +124,25 @@ def _short(places: list[str]) -> dict[str, str]:
     return names
 
 
-def _summary(kernels: list[ListedKernel]) -> str:
-    text = plural(len(kernels), "kernel")
-    targets = {kernel.kernel.capability for kernel in kernels if kernel.kernel.capability}
-    if 0 < len(targets) <= _MOST_TARGETS:
-        text += f" for {and_list([target.target for target in sorted(targets)])}"
-    elif targets:
-        text += f" for {len(targets)} targets"
-    if all(kernel.kernel.source is Source.PTX for kernel in kernels) and kernels:
+def _summary(counts: KernelCounts) -> str:
+    text = plural(counts.kernels, "kernel")
+    if 0 < len(counts.targets) <= _MOST_TARGETS:
+        text += f" for {and_list([target.target for target in sorted(counts.targets)])}"
+    elif counts.targets:
+        text += f" for {len(counts.targets)} targets"
+    if counts.kernels and counts.ptx == counts.kernels:
         text += ", all of them PTX"
-    parts = _counts(kernels)
+    parts = _counts(counts)
     return f"{text}: {and_list(parts)}." if parts else f"{text}."
 
 
-def _counts(kernels: list[ListedKernel]) -> list[str]:
+def _counts(counts: KernelCounts) -> list[str]:
     """Return what is worth counting of what is known."""
-    alike = Counter(
-        [kernel.residency for kernel in kernels]
-    )  # a hundredth of the properties to look up
-    stuck = sum(count for residency, count in alike.items() if residency.stuck)
-    parts = [f"{stuck:,} cannot start"] if stuck else []
-    if any(kernel.kernel.spill_stores is not None for kernel in kernels):
-        parts.append(_spilling(sum(kernel.spilled > 0 for kernel in kernels)))
-    shares = [
-        (residency.share, count)
-        for residency, count in alike.items()
-        if not residency.stuck and residency.share is not None
-    ]
-    if shares:
-        low = sum(count for share, count in shares if share < _LOW)
-        parts.append(_below_half(low))
+    parts = [f"{counts.stuck:,} cannot start"] if counts.stuck else []
+    if counts.spills_known:
+        parts.append(_spilling(counts.spilling))
+    if counts.occupied:
+        parts.append(_below_half(counts.low))
     return parts
 
 
@@ -167,7 +154,7 @@ def _spilling(count: int) -> str:
 
 def _below_half(count: int) -> str:
     verb = "is" if count <= 1 else "are"
-    return f"{f'{count:,}' if count else 'none'} {verb} below {show_share(_LOW)} occupancy"
+    return f"{f'{count:,}' if count else 'none'} {verb} below {show_share(LOW)} occupancy"
 
 
 def _basis(choice: Choice | None) -> str:
@@ -207,7 +194,7 @@ def _occupancy(record: Record) -> Cell:
     share = record["occupancy"]
     if share is None:
         return Cell("-", Tone.FAINT)
-    return Cell(show_share(share), Tone.POOR if share < _LOW else Tone.GOOD)
+    return Cell(show_share(share), Tone.POOR if share < LOW else Tone.GOOD)
 
 
 def _number(value: int | None) -> Cell:

@@ -180,7 +180,9 @@ def read_containers(span: FileSpan, place: Place, options: ReadOptions) -> Itera
     images = Images(span.part(0, span.size))
     arrays = span.size >= _WORTH_ARRAYS
     for items in decompressed_ahead(_items(span, place, options), images, Buffers()):
-        read_items = read_batch(items, arrays=arrays, instructions=options.instructions)
+        read_items = read_batch(
+            items, arrays=arrays, instructions=options.instructions, table=options.tables
+        )
         yield from cast("Iterator[Item]", read_items)
 
 

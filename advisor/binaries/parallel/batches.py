@@ -17,6 +17,7 @@ from gpuadvise.advisor.errors import Unavailable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from gpuadvise.advisor.binaries.kernel_table import KernelTable
     from gpuadvise.advisor.binaries.model import Entry, Kernel, Place
     from gpuadvise.advisor.capability import Capability
 
@@ -28,13 +29,22 @@ _MAX_VIEWED = 1 << 26
 
 
 def read_batch(
-    items: Sequence[Entry | Damage | Opened | Mark], *, arrays: bool, instructions: bool = False
-) -> Iterator[Kernel | Entry | Damage | Mark]:
+    items: Sequence[Entry | Damage | Opened | Mark],
+    *,
+    arrays: bool,
+    instructions: bool = False,
+    table: bool = False,
+) -> Iterator[Kernel | KernelTable | Entry | Damage | Mark]:
     """Yield *items*, images as their kernels, their *instructions* counted on request.
 
-    With *arrays* ordinary images are read all at once, where numpy is installed. Raises
-    Unavailable without the package to decompress one.
+    With *arrays* ordinary images are read all at once, where numpy is installed; as one *table*
+    where that is wanted and all of them are ordinary. Raises Unavailable without the package to
+    decompress one.
     """
+    if table and arrays and not instructions and (kernel_table := _as_table(items)):
+        yield from (item for item in items if not isinstance(item, Opened))
+        yield kernel_table
+        return
     kernels_by_number = _by_arrays(items) if arrays and not instructions else {}
     for number, item in enumerate(items):
         if not isinstance(item, Opened):
@@ -62,6 +72,24 @@ def _by_arrays(items: Sequence[Entry | Damage | Opened | Mark]) -> dict[int, lis
         for number, first in firsts.items()
         if (kernels := kernels_by_number[first]) is not None
     }
+
+
+def _as_table(items: Sequence[Entry | Damage | Opened | Mark]) -> KernelTable | None:
+    """Return the kernels of all images among *items*, None where one must be read alone."""
+    opened = [item for item in items if isinstance(item, Opened)]
+    views = {number: view for number, item in enumerate(opened) if (view := _view(item))}
+    if not opened or len(views) < len(opened) or array_reader() is None:
+        return None
+    from gpuadvise.advisor.binaries.vectorized.reader import read_table
+
+    entries = {number: item.packed.entry for number, item in enumerate(opened)}
+    firsts = _firsts(entries, views)
+    own = [number for number, first in firsts.items() if number == first]
+    index = {number: image for image, number in enumerate(own)}
+    copies = [(index[firsts[number]], entry.place) for number, entry in entries.items()]
+    return read_table(
+        [entries[number] for number in own], [views[number] for number in own], copies
+    )
 
 
 def _firsts(entries: dict[int, Entry], views: dict[int, memoryview]) -> dict[int, int]:

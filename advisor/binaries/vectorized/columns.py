@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from operator import itemgetter
@@ -59,6 +59,16 @@ class ImageArrays:
     def text(self, name: str) -> Array:
         """Return a field of the code section of each function."""
         return self.tables.sections[name][self.functions.text].astype(np.int64)
+
+    def only(self, lanes: Array) -> ImageArrays:
+        """Return what they say of the functions *lanes* alone, which are in order and differ."""
+        number = np.full(len(self.functions.text), _UNKNOWN)
+        number[lanes] = np.arange(len(lanes))
+        return replace(
+            self,
+            functions=self.functions.only(lanes, number),
+            facts=self.facts.of_lanes(number),
+        )
 
     def per_function(self, values: Iterable[object], kind: type = bool) -> Array:
         """Return what each function has of *values*, one of an image each."""

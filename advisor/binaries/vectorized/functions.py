@@ -34,6 +34,19 @@ class Functions:
     constants: Array
     totals: Array  # section rows of records about whole images
 
+    def only(self, lanes: Array, number: Array) -> Functions:
+        """Return the functions *lanes* alone; *number* is the new one of each, -1 for the others."""
+        owner = number[self.constants[:, 0]]
+        constants = self.constants[owner >= 0]
+        constants[:, 0] = owner[owner >= 0]
+        return Functions(
+            text=self.text[lanes],
+            info=self.info[lanes],
+            shared=self.shared[lanes],
+            constants=constants,
+            totals=self.totals,
+        )
+
 
 def read_functions(tables: Tables) -> Functions:
     """Return the functions of all images; refuses those where two sections claim to be one."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpuadvise.advisor.binaries.cubin import nv_info, reader
 from gpuadvise.advisor.binaries.cubin.function_sections import TOTALS
+from gpuadvise.advisor.binaries.kernel_table import KernelTable, as_resources
 from gpuadvise.advisor.binaries.model import Exactness, Kernel, Source, as_kernel
 from gpuadvise.advisor.binaries.vectorized import columns
 from gpuadvise.advisor.binaries.vectorized.columns import ImageArrays
@@ -21,7 +22,9 @@ from gpuadvise.advisor.binaries.vectorized.tables import Tables, read_tables
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gpuadvise.advisor.binaries.model import Entry
+    from gpuadvise.advisor.binaries.kernel_table import Resources
+    from gpuadvise.advisor.binaries.model import Entry, Place
+    from gpuadvise.advisor.binaries.vectorized.tables import Array
 
 
 def read_images(
@@ -33,31 +36,106 @@ def read_images(
     """
     if not images:
         return []
-    tables = read_tables(images)
-    batch = _batch(tables)
-    names, marks = read_symbols(tables, batch.functions.text, batch.symbol)
-    frame = batch.total(nv_info.FRAME_SIZE)
-    stores, loads, exact = columns.spills(batch, frame)
-    fields = {
-        "name": names,
-        "source": repeat(Source.CUBIN),
-        "entry": marks,
-        **_origin(entries, batch),
-        **_resources(batch),
-        **_bounds(batch),
-        "frame": batch.or_none(frame),
-        "spill_stores": stores,
-        "spill_loads": loads,
-        "spills_are": exact,
-    }
-    # The columns that are the same for all have no end.
-    rows = zip(*(fields.get(name, repeat(None)) for name in Kernel._fields), strict=False)
-    kernels = list(map(as_kernel, rows))
-    ends = np.searchsorted(batch.image, np.arange(len(images) + 1)).tolist()
+    functions = _Functions(entries, images)
+    kernels = functions.kernels()
     return [
         None if refused else kernels[start:end]
-        for refused, (start, end) in zip(tables.refused.tolist(), pairwise(ends), strict=True)
+        for refused, (start, end) in zip(functions.refused(), functions.bounds(), strict=True)
     ]
+
+
+def read_table(
+    entries: Sequence[Entry], images: Sequence[memoryview], copies: Sequence[tuple[int, Place]]
+) -> KernelTable | None:
+    """Return the kernels of all images as one table, None where ``read_cubin`` must judge one.
+
+    *copies* says which of *images* comes where: an image may come again at another place.
+    """
+    functions = _Functions(entries, images)
+    if any(functions.refused()):
+        return None
+    bounds = functions.bounds()
+    spans = [np.arange(*bounds[image]) for image, _ in copies]
+    lanes = np.concatenate(spans)
+    places = np.repeat(np.arange(len(copies)), [len(span) for span in spans])
+
+    def kernels(rows: Sequence[int]) -> list[Kernel]:
+        wanted, which = np.unique(lanes[rows], return_inverse=True)
+        made = functions.kernels(wanted)
+        return [
+            made[number]._replace(place=copies[copy][1])
+            for number, copy in zip(which.tolist(), places[rows].tolist(), strict=True)
+        ]
+
+    return KernelTable(functions.resources(lanes), kernels)
+
+
+class _Functions:
+    """The functions of many images: what may refuse an image, and names, are read at once."""
+
+    def __init__(self, entries: Sequence[Entry], images: Sequence[memoryview]) -> None:
+        self._entries = entries
+        self._tables = read_tables(images)
+        self._batch = _batch(self._tables)
+        text, symbol = self._batch.functions.text, self._batch.symbol
+        self._names, self._marks = read_symbols(self._tables, text, symbol)
+        self._spills = columns.spills(self._batch, self._batch.total(nv_info.FRAME_SIZE))
+
+    def refused(self) -> list[bool]:
+        """Return which images only ``read_cubin`` can judge."""
+        refused: list[bool] = self._tables.refused.tolist()
+        return refused
+
+    def bounds(self) -> list[tuple[int, int]]:
+        """Return the first function of each image, and the first of the next."""
+        ends = np.searchsorted(self._batch.image, np.arange(len(self._tables.images) + 1))
+        return list(pairwise(ends.tolist()))
+
+    def kernels(self, lanes: Array | None = None) -> list[Kernel]:
+        """Return all functions, or *lanes* of them, which are in order and differ."""
+        batch = self._batch if lanes is None else self._batch.only(lanes)
+        own: tuple[list[Any], ...] = (self._names, self._marks, *self._spills)
+        if lanes is not None:
+            numbers = lanes.tolist()
+            own = tuple([list(map(column.__getitem__, numbers)) for column in own])
+        names, marks, stores, loads, exact = own
+        fields = {
+            "name": names,
+            "source": repeat(Source.CUBIN),
+            "entry": marks,
+            **_origin(self._entries, batch),
+            **_resources(batch),
+            **_bounds(batch),
+            "frame": batch.or_none(batch.total(nv_info.FRAME_SIZE)),
+            "spill_stores": stores,
+            "spill_loads": loads,
+            "spills_are": exact,
+        }
+        # The columns that are the same for all have no end.
+        rows = zip(*(fields.get(name, repeat(None)) for name in Kernel._fields), strict=False)
+        return list(map(as_kernel, rows))
+
+    def resources(self, lanes: Array) -> list[Resources]:
+        """Return what decides the order of the functions *lanes*, which may come again."""
+        batch = self._batch
+        stores, loads, _ = self._spills
+        every: tuple[list[Any], ...] = (
+            self._marks,
+            list(_origin(self._entries, batch)["capability"]),
+            columns.registers(batch),
+            columns.shared(batch)[0],
+            columns.barriers(batch),
+            columns.triples(batch, nv_info.MAX_THREADS),
+            columns.triples(batch, nv_info.REQUIRED_THREADS),
+            columns.triples(batch, nv_info.CLUSTER),
+            stores,
+            loads,
+        )
+        if len(lanes) == len(self._marks):  # no image comes again: all, in their order
+            return list(map(as_resources, zip(*every, strict=True)))
+        numbers = lanes.tolist()
+        picked = (map(column.__getitem__, numbers) for column in every)
+        return list(map(as_resources, zip(*picked, strict=True)))
 
 
 def _batch(tables: Tables) -> ImageArrays:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +37,11 @@ class Records:
     def of(self, attribute: int) -> Records:
         """Return the records of one attribute, in their order."""
         return self._where(self.attribute == attribute)
+
+    def of_lanes(self, number: Array) -> Records:
+        """Return the records of lanes with a *number*, which becomes their lane; -1: they have none."""
+        own = self._where(number[self.lane] >= 0)
+        return replace(own, lane=number[own.lane])
 
     def with_words(self, least: int) -> Records:
         """Return the records with *least* words and more."""

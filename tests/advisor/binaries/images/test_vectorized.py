@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from gpuadvise.advisor.binaries.elf import read_header, read_sections
 from gpuadvise.advisor.binaries.fatbin import containers
 from gpuadvise.advisor.binaries.fatbin.entry import Packed
 from gpuadvise.advisor.binaries.fatbin.images import Images
+from gpuadvise.advisor.binaries.kernel_table import KernelTable, Resources
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Item, Kernel, Place
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.parallel import batches
@@ -32,7 +33,7 @@ from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.source import opened
 from gpuadvise.advisor.binaries.span import MemorySpan
 from gpuadvise.advisor.binaries.vectorized import records
-from gpuadvise.advisor.binaries.vectorized.reader import read_images
+from gpuadvise.advisor.binaries.vectorized.reader import read_images, read_table
 from gpuadvise.advisor.binaries.vectorized.spills import Notes, spills_alone, spills_in
 from gpuadvise.advisor.errors import Unavailable
 
@@ -73,6 +74,34 @@ def agreeing(images: list[Image]) -> int:
     return sum(kernels is not None for kernels in found)
 
 
+def same_as_table(images: list[Image], seed: int = 1) -> None:
+    """Check the table of *images*, some of which come again elsewhere, against their kernels."""
+    chance = random.Random(seed)
+    copies = [*range(len(images)), *chance.choices(range(len(images)), k=3)]
+    placed = [(number, Place("elsewhere", offset=at)) for at, number in enumerate(copies)]
+    table = read_table(
+        [entry for entry, _ in images], [memoryview(data) for _, data in images], placed
+    )
+    if table is None:
+        assert None in together(images)
+        return
+    expected = [
+        kernel._replace(place=place)
+        for number, place in placed
+        for kernel in cast("list[Kernel]", together([images[number]])[0])
+    ]
+    assert table.kernels(range(len(expected))) == expected
+    some = chance.choices(range(len(expected)), k=9)
+    assert table.kernels(some) == [expected[row] for row in some]
+    fields = Resources._fields
+    assert [tuple(map(type, row)) for row in table.resources] == [
+        tuple(type(getattr(kernel, name)) for name in fields) for kernel in expected
+    ]
+    assert table.resources == [
+        tuple(getattr(kernel, name) for name in fields) for kernel in expected
+    ]
+
+
 def bare(path: Path) -> Image:
     data = path.read_bytes()
     return describe(MemorySpan(data), Place(path=str(path))), data
@@ -109,11 +138,17 @@ def test_images_of_every_make_are_read_the_same(cubins: list[Image]) -> None:
     assert together([]) == []
 
 
+def test_a_table_has_the_same_kernels(cubins: list[Image]) -> None:
+    same_as_table(cubins)
+    same_as_table(cubins[:1])
+
+
 @pytest.mark.parametrize("name", ["libcurand.so.10", "libnvjpeg.so.13"])
 def test_images_of_libraries_are_read_the_same(name: str) -> None:
     images = list(packed_in(present(LIBRARIES / name)))
     assert len(images) > 5
     assert agreeing(images) == len(images)
+    same_as_table(images[-20:])
 
 
 def test_what_is_no_image_is_left_to_the_other_reader(cubins: list[Image]) -> None:
@@ -146,6 +181,7 @@ def test_broken_images_are_left_alone_or_read_the_same(cubins: list[Image], seed
     for image, kernels in zip(mixed, together(mixed), strict=True):
         if kernels is None:
             assert image not in cubins
+    same_as_table(mixed[:4], seed)
 
 
 def _broken(image: Image, chance: random.Random) -> Image:
@@ -186,6 +222,15 @@ def test_a_library_is_read_the_same_in_batches(
     monkeypatch.setattr(containers, "_WORTH_ARRAYS", 1)
     assert list(read(library)) == one_by_one
     assert sum(isinstance(item, Damage) for item in one_by_one) == 6
+    # Batches without damage are tables, where those are wanted; the others stay rows.
+    items = list(read(library, ReadOptions(tables=True)))
+    tables = [item for item in items if isinstance(item, KernelTable)]
+    rows = [item for item in items if isinstance(item, Kernel)]
+    kernels = [item for item in one_by_one if isinstance(item, Kernel)]
+    assert tables
+    assert rows
+    assert len(rows) + sum(len(table.resources) for table in tables) == len(kernels)
+    assert len(items) - len(rows) - len(tables) == len(one_by_one) - len(kernels)
     # Who stops early leaves nothing behind.
     before = sys.getswitchinterval()
     reading = read(library)
