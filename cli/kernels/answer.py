@@ -14,7 +14,6 @@ from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
-from gpuadvise.cli.kernels.counts import counts_of
 from gpuadvise.cli.kernels.gather import Gatherer
 from gpuadvise.cli.kernels.order import ListedKernel, in_order, keyed
 from gpuadvise.cli.kernels.text import READ, notes, refuse_nothing, why_nothing
@@ -208,6 +207,8 @@ def kernel_listing(
     check = _checked(request, found, choice) if request.driver_check else None
 
     def blocks() -> Sequence[Block]:
+        from gpuadvise.cli.kernels.counts import counts_of
+
         more = [block for part in (advice, check) if part for block in part.blocks()]
         return [*_page(request, choice, gatherer, counts_of(found), listed), *more]
 

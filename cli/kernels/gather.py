@@ -11,7 +11,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.compiler_options import SUFFIXES
-from gpuadvise.advisor.binaries.kernel_table import KernelTable
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Source
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.binaries.options import ReadOptions
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.cuda_sources import CudaSource
     from gpuadvise.advisor.backends.nvrtc import CompiledProgram
+    from gpuadvise.advisor.binaries.kernel_table import KernelTable
     from gpuadvise.advisor.binaries.model import Item
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.cli.kernels.request import KernelsRequest
@@ -106,6 +106,8 @@ class Gatherer:
 
         Names are not looked at: what the user asked for must have no pattern.
         """
+        from gpuadvise.advisor.binaries.kernel_table import KernelTable  # the screen alone has any
+
         for item in self._items(self._options()._replace(tables=True)):
             if isinstance(item, KernelTable):
                 entries = sum(map(itemgetter(0), item.resources))

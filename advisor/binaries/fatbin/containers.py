@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, cast
 
-from gpuadvise.advisor.binaries.fatbin.entry import CONCATENATED, LAYOUT, entry_of, packed_as
+from gpuadvise.advisor.binaries.fatbin.entry import (
+    CONCATENATED,
+    LAYOUT,
+    Packed,
+    entry_of,
+    packed_as,
+)
 from gpuadvise.advisor.binaries.fatbin.images import MAX_STUB, Images
 from gpuadvise.advisor.binaries.fatbin.region import PATTERN, REGION, Region, read_region
 from gpuadvise.advisor.binaries.fatbin.toolkits import Toolkits
@@ -18,7 +25,6 @@ from gpuadvise.advisor.errors import Unavailable
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from gpuadvise.advisor.binaries.fatbin.entry import Packed
     from gpuadvise.advisor.binaries.model import Entry, Item, Place
     from gpuadvise.advisor.binaries.options import ReadOptions
     from gpuadvise.advisor.binaries.span import FileSpan, Span
@@ -156,8 +162,10 @@ def _is_single(fields: tuple[int, ...], size: int) -> bool:
 
 # Starting processes takes longer than reading less than this.
 _WORTH_PROCESSES = 1 << 25
-# Loading numpy takes longer than reading less than this.
-_WORTH_ARRAYS = 1 << 25
+# Loading numpy takes longer than reading the kernels of fewer unpacked bytes: some 3,000, as one GPU
+# loads of a large library. As many entries are looked at ahead to tell.
+_WORTH_ARRAYS = 1 << 27
+_MOST_AHEAD = 1 << 12
 
 
 def read_containers(span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
@@ -178,12 +186,26 @@ def read_containers(span: FileSpan, place: Place, options: ReadOptions) -> Itera
     )
 
     images = Images(span.part(0, span.size))
-    arrays = span.size >= _WORTH_ARRAYS
-    for items in decompressed_ahead(_items(span, place, options), images, Buffers()):
+    items_ahead, arrays = _worth_arrays(_items(span, place, options))
+    for items in decompressed_ahead(items_ahead, images, Buffers()):
         read_items = read_batch(
             items, arrays=arrays, instructions=options.instructions, table=options.tables
         )
         yield from cast("Iterator[Item]", read_items)
+
+
+def _worth_arrays(
+    items: Iterator[Entry | Damage | Packed],
+) -> tuple[Iterator[Entry | Damage | Packed], bool]:
+    """Return *items* again, and whether so much is in them that numpy pays."""
+    ahead: list[Entry | Damage | Packed] = []
+    size = 0
+    for item in items:
+        ahead.append(item)
+        size += item.unpacked_size if isinstance(item, Packed) else 0
+        if size >= _WORTH_ARRAYS or len(ahead) >= _MOST_AHEAD:
+            return chain(ahead, items), True
+    return iter(ahead), False
 
 
 # Containers in a row of a file that is made of broken ones take a second for each 65,000.
