@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from gpuadvise.advisor.catalogue.names import NamedGpu
 
@@ -64,9 +65,9 @@ _AROUND = tuple(
         r"\s*/pcie/sse2",
         r"(?<=[a-z\d])-shared$",
         r"\s+lite hash rate|\s+rev\. ?[a-z\d]$",
-        # How many there are: 8x H100, 2xA100, H100 x8; but "Tegra X2" is a name
+        # How many there are: 8x H100, 2xA100, H100 x8; but "Tegra X2" and "Titan X" are names
         rf"^[1-9]\d{{0,2}} ?{_TIMES} ?(?=[a-z\d]*\d{{2}})|^[1-9]\d{{0,2}} ?{_TIMES} (?=\S)",
-        rf"(?<!tegra)\s\(?{_TIMES} ?\d{{1,2}}\)?$|(?<=\d)x(?:2|4|8|16)$",
+        rf"(?<!tegra)(?<!titan)\s\(?{_TIMES} ?\d{{1,2}}\)?$|(?<=\d)x(?:2|4|8|16)$",
     )
 )
 _CHIP_BEHIND = re.compile(rf"\s*\((?:NVK )?{_CHIP}\)$", _I)
@@ -75,7 +76,7 @@ _FIGURE = re.compile(
     "|".join(
         (
             r"\W*",
-            r"\d{1,2}|\d{5,}",  # an index, a memory in MiB; three or four digits are a name
+            r"\d{1,2}|\d{5,}",  # an index, a memory in MiB; three or four digits may be a name
             r"[\d.,]+ ?(?:%|(?:mib|w|mhz|'?c|°c)\b).*|\d+ / \d+.*",
             r"(?:\d+\.){1,3}\d+(?: \w+)?",  # a version
             r"(?:compute[ _]cap\w*|cc|vmm|driver|cuda|vram)\b.*",
@@ -86,7 +87,7 @@ _FIGURE = re.compile(
     _I,
 )
 _MIB = re.compile(r"(\d+) ?(?:mib|mb)", _I)
-_SIZE = re.compile(r"\d+ ?(?:gb|gib|g)", _I)
+_SIZE = re.compile(r"\d+ ?(?:gb|gib|g)|\d{2}", _I)
 _TOTAL = re.compile(r"total_memory=(\d+)MB")
 _SMS = re.compile(r"multi_processor_count=(\d+)")
 _MEBIBYTE = 2**20
@@ -101,7 +102,7 @@ def gpus_in(text: str) -> tuple[NamedGpu, ...]:
     if len(text) > _LONGEST:
         return (NamedGpu(text),)
     found: list[NamedGpu] = []
-    column: int | None = None
+    columns: _Columns | None = None
     sliced = False
     for line in filter(str.strip, _LINE_END.split(text)):
         if len(line) > _LONGEST_LINE:
@@ -112,10 +113,10 @@ def gpus_in(text: str) -> tuple[NamedGpu, ...]:
             sliced = True
             continue
         sliced = False
-        if (position := _name_column(line)) is not None:
-            column = position
+        if header := _header(line):
+            columns = header
         else:
-            found += _in_line(line.strip(), column)
+            found += _in_line(line.strip(), columns)
     return tuple(found) or (NamedGpu(text),)
 
 
@@ -123,18 +124,29 @@ def _whole_name(name: str) -> str:
     return name.partition(" MIG ")[0]
 
 
-def _name_column(line: str) -> int | None:
-    """Return which column of ``nvidia-smi --query-gpu`` is the name, if *line* is its header."""
+class _Columns(NamedTuple):
+    """Where ``nvidia-smi --query-gpu`` has the name and the whole memory of a GPU."""
+
+    name: int
+    memory: int | None
+
+
+def _header(line: str) -> _Columns | None:
     cells = [cell.strip().lower() for cell in line.split(",")]
     if not all(_QUERY_FIELDS.fullmatch(cell) for cell in cells):
         return None
-    return next((i for i, cell in enumerate(cells) if cell in ("name", "gpu_name")), None)
+    fields = [cell.partition(" ")[0] for cell in cells]
+    named = [i for i, field in enumerate(fields) if field in ("name", "gpu_name")]
+    memory = fields.index("memory.total") if "memory.total" in fields else None
+    return _Columns(named[0], memory) if named else None
 
 
-def _in_line(line: str, column: int | None) -> list[NamedGpu]:
+def _in_line(line: str, columns: _Columns | None) -> list[NamedGpu]:
     cells = line.split(",")
-    if column is not None and column < len(cells):
-        return [_cleaned(cells[column], _memory(line))]
+    if columns and columns.name < len(cells):
+        memory = columns.memory
+        total = cells[memory] if memory is not None and memory < len(cells) else ""
+        return [_cleaned(cells[columns.name], _memory(total))]
     for form in _FORMS:
         if match := form.search(line):
             return [_with_facts(named, match.groupdict()) for named in _listed(match["name"])]
@@ -156,7 +168,7 @@ def _listed(text: str) -> list[NamedGpu]:
     """Return the names in *text*: several between commas, or one and figures beside it."""
     cells: list[str] = []
     for cell in _SEPARATOR.split(_BRACKETS.sub("", text)):
-        if _SIZE.fullmatch(cell.strip()) and cells:  # A100, 40 GB: a part of the name
+        if _SIZE.fullmatch(cell.strip()) and cells:  # A100, 40: a part of the name
             cells[-1] += f" {cell}"
         elif not _FIGURE.fullmatch(cell.strip()):
             cells.append(cell)

@@ -182,6 +182,23 @@ def test_the_slices_of_a_listing_stand_for_their_gpu() -> None:
 def test_a_size_after_a_comma_belongs_to_the_name() -> None:
     assert find("A100, 40GB").id == "a100-sxm4-40"
     assert find("RTX 3060, 8 GB").id == "rtx-3060-8gb"
+    assert find("V100, 32").id == "v100-sxm2-32"
+
+
+def test_the_header_of_a_query_says_which_memory_is_meant() -> None:
+    used = "name, memory.used [MiB]\nNVIDIA GeForce RTX 3060, 512 MiB"
+    assert gpus_in(used) == (NamedGpu("NVIDIA GeForce RTX 3060"),)
+    both = "memory.used [MiB], memory.total [MiB], name\n512 MiB, 8192 MiB, NVIDIA GeForce RTX 3060"
+    assert find(both).id == "rtx-3060-8gb"
+    assert find("name, memory.total [MiB]\nTesla T4").id == "t4"
+    assert gpus_in("NVIDIA GeForce RTX 3060, 512 MiB, 8192 MiB")[0].memory_bytes is None
+
+
+def test_the_x_of_a_name_counts_nothing() -> None:
+    assert find("GTX Titan X").id == "gtx-titan-x"
+    assert _found("GTX Titan X 12") in ("", "gtx-titan-x")
+    with pytest.raises(BadInput, match="can be jetson-tx2 or jetson-tx2-nx"):
+        find("Tegra X2")
 
 
 def test_text_that_nobody_pastes_is_one_name() -> None:
