@@ -22,6 +22,7 @@ from gpuadvise.rules.model import (
     Priority,
     Skipped,
     Topic,
+    Undecided,
 )
 from gpuadvise.rules.report import (
     Report,
@@ -31,6 +32,7 @@ from gpuadvise.rules.report import (
     lacks,
     missing,
     priority_of,
+    undecided_values,
 )
 from gpuadvise.rules.traced import KIND as WHOLE_RUN
 from gpuadvise.rules.traced import in_span
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.facts.bag import Facts
-    from gpuadvise.rules.model import Outcome, Rule
+    from gpuadvise.rules.model import Missing, Outcome, Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,8 +266,12 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
     able, skipped = able_and_lacking(tuple(rules), frozenset(known))
     advised: list[RuleLine] = []
     silent: list[RuleLine] = []
+    undecided: list[tuple[Rule, tuple[Missing, ...]]] = []
     for rule in able:
         for outcome in _outcomes(rule, known):
+            if isinstance(outcome, Skipped):
+                undecided.append((rule, outcome.missing))
+                continue
             weighed: Outcome = outcome
             if isinstance(outcome, Advice):
                 weighed = in_span(_weighed(rule, outcome, facts), facts.run_share)
@@ -283,6 +289,7 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
         limiter=facts.limiter,
         launches=facts.launches or 1,
         run_seconds=facts.run_seconds,
+        undecided=tuple(undecided),
     )
 
 
@@ -319,13 +326,15 @@ def _seconds(facts: Facts) -> float | None:
     return next((each.seconds for each in timed if each and each.seconds), None)
 
 
-def _outcomes(rule: Rule, known: Mapping[str, Any]) -> Sequence[Advice | Passed | Failed]:
+def _outcomes(rule: Rule, known: Mapping[str, Any]) -> Sequence[Outcome]:
     try:
         verdict = rule.check(*map(known.get, rule.parameters))
     except (Exception, SystemExit) as error:  # a broken rule must not silence the others
         return (Failed(error=f"{type(error).__name__}: {error}"),)
     if isinstance(verdict, Passed) or verdict == ():
         return (PASSED,)
+    if isinstance(verdict, Undecided):
+        return (Skipped(missing=undecided_values(verdict)),)
     found = (verdict,) if isinstance(verdict, Advice) else verdict
     if not _is_valid_answer(found):
         return (Failed(error="check() answered neither Advice, a tuple of them nor PASSED"),)

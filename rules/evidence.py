@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.rules.model import Evidence
+from gpuadvise.rules.model import Evidence, Undecided
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.telemetry import Telemetry
 
 
 def given(label: str, value: float | str, unit: str = "") -> Evidence:
@@ -46,3 +47,10 @@ def of_device(
     """Return evidence about *device*, with the source that the device names for *field*."""
     source = device.sources.get(field, str(device.origin))
     return Evidence(label=label, value=value, unit=unit, source=source)
+
+
+def unread(telemetry: Telemetry, *names: str) -> Undecided:
+    """Return that a rule cannot decide, for those of *names* that NVML did not tell."""
+    unknown = [name for name in names if getattr(telemetry, name) is None]
+    why = next((telemetry.reasons[name] for name in unknown if name in telemetry.reasons), "")
+    return Undecided(tuple(f"telemetry.{name}" for name in unknown), why)

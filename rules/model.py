@@ -139,6 +139,17 @@ class Passed:
     """The rule had its evidence and found nothing wrong."""
 
 
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """The rule had its facts, but not the values in them that decide: it could not see a fault.
+
+    *values* name facts, or values in them as ``telemetry.xids``; *why* says what kept them out.
+    """
+
+    values: tuple[str, ...]
+    why: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
     """A fact that a rule needs and nobody supplied; of *alternative* ones, one would do."""
@@ -163,7 +174,14 @@ class Failed:
 
 
 PASSED = Passed()
-Verdict: TypeAlias = Advice | tuple[Advice, ...] | Passed
+
+
+def undecided(*values: str, why: str = "") -> Undecided:
+    """Return the verdict of a rule that cannot decide without *values*."""
+    return Undecided(values, why)
+
+
+Verdict: TypeAlias = Advice | tuple[Advice, ...] | Passed | Undecided
 Outcome: TypeAlias = Advice | Passed | Skipped | Failed
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.limiter import Limiter
-    from gpuadvise.rules.model import Outcome, Rule
+    from gpuadvise.rules.model import Outcome, Rule, Undecided
 
 
 # Gains of these are times of the same kernel or run, and compare.
@@ -49,6 +49,21 @@ def missing(rule: Rule, known: Collection[str]) -> tuple[Missing, ...]:
     """Return what *rule* lacks, in the order of its parameters, then its alternatives."""
     either = () if any(name in known for name in rule.either) else rule.either
     return _missing(tuple(name for name in rule.needs if name not in known), either)
+
+
+def undecided_values(verdict: Undecided) -> tuple[Missing, ...]:
+    """Return the values that *verdict* names, each with how to supply it."""
+    return tuple(Missing(fact=name, how=_how_of(name, verdict.why)) for name in verdict.values)
+
+
+@lru_cache(maxsize=256)
+def _how_of(value: str, why: str) -> str:
+    """Return how to supply a fact, or a value in one: by its table in the kernel description."""
+    fact, _, inner = value.partition(".")
+    if not inner:
+        return why or HOW.get(fact, "")
+    needed = f"Needs `{inner}`: {why or HOW.get(fact, '')}"
+    return needed if needed.endswith(".") else f"{needed}."
 
 
 @cache
@@ -150,6 +165,8 @@ class Report:
     limiter: Limiter | None = None
     launches: int = 1  # that this report stands for
     run_seconds: float | None = None  # of the whole run
+    # Rules that had their facts but not the values in them that decide, with those values.
+    undecided: tuple[tuple[Rule, tuple[Missing, ...]], ...] = ()
 
     @property
     def total_seconds(self) -> float | None:
@@ -173,8 +190,9 @@ class Report:
 
     @property
     def not_evaluated(self) -> tuple[tuple[Rule, tuple[Missing, ...]], ...]:
-        """The rules that lacked a fact, with the facts and how to supply them."""
-        return tuple((rule, missing(rule, self.known)) for rule in self.skipped)
+        """The rules that lacked a fact or a value, with what it is and how to supply it."""
+        lacking = ((rule, missing(rule, self.known)) for rule in self.skipped)
+        return (*self.undecided, *lacking)
 
     @property
     def failures(self) -> tuple[tuple[Rule, str], ...]:

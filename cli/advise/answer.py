@@ -258,7 +258,7 @@ def _nothing(advised: AdviceReports) -> str:
 
 def _checked(advised: AdviceReports) -> str:
     """Return how many rules were checked, and how many lacked data."""
-    lacking = min((len(report.skipped) for report in advised.reports), default=0)
+    lacking = min((len(report.not_evaluated) for report in advised.reports), default=0)
     checked = plural(len(advised.rules) - lacking, "rule")
     return f"{checked} checked, {lacking} lacked data" if lacking else f"{checked} checked"
 

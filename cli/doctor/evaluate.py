@@ -20,23 +20,6 @@ if TYPE_CHECKING:
     from gpuadvise.rules.model import Rule
     from gpuadvise.rules.report import Finding
 
-# What NVML must have answered for a check of one GPU: a rule that sees none of it passes, and
-# that would look like health.
-READINGS = {
-    "busy-device": ("processes", "memory_used_bytes"),
-    "competing-contexts": ("processes",),
-    "degraded-link": ("pcie_generation", "pcie_lanes"),
-    "ecc-errors": ("ecc_uncorrected", "row_remap_failed"),
-    "xid-errors": ("xids",),
-    "pending-recovery": ("recovery_action",),
-    "hot-device": ("temperature_celsius", "temperature_slowdown_celsius"),
-    "persistence-mode-off": ("persistence_mode",),
-    "restricted-compute-mode": ("compute_mode",),
-    "throttled-clocks": ("clock_event_reasons",),
-    "lowered-power-limit": ("power_limit_watts", "power_limit_default_watts"),
-}
-# These compare their readings, so all must be there; of the others' one is enough.
-_COMPARED = frozenset({"hot-device", "lowered-power-limit"})
 # These look at the NVLinks of a GPU, which a product without them does not need.
 _OF_NVLINKS = frozenset({"inactive-nvlinks", "nvlink-errors"})
 # An idle GPU lowers its clocks and its link to save power: these can be judged at work only.
@@ -116,6 +99,7 @@ def _judged(
     report = run(rules, facts)
     outcomes = {line.rule.id: line.outcome for line in report.lines}
     lacking = {rule.id for rule in report.skipped}
+    unread = {rule.id: missing[0].fact for rule, missing in report.undecided}
     advice: dict[str, list[Finding]] = {}
     for finding in report.findings:
         advice.setdefault(finding.rule.id, []).append(finding)
@@ -123,6 +107,8 @@ def _judged(
         outcome = outcomes.get(rule.id)
         if isinstance(outcome, Advice) or rule.id in advice:
             yield DoctorCheck(rule, number, CheckStatus.FINDING, tuple(advice[rule.id]))
+        elif rule.id in unread and gpu:
+            yield _unread(rule, gpu, number, unread[rule.id])
         elif outcome is None and rule.id not in lacking:
             yield DoctorCheck(rule, number, CheckStatus.FINDING, reason=_FOLDED)
         elif outcome is None or isinstance(outcome, Skipped):
@@ -152,15 +138,20 @@ def _passed(rule: Rule, gpu: Gpu | None, number: int | None) -> DoctorCheck:
     telemetry = gpu.telemetry if gpu else None
     if telemetry is None:
         return DoctorCheck(rule, number, CheckStatus.OK)
-    unread = [name for name in READINGS.get(rule.id, ()) if getattr(telemetry, name) is None]
-    if unread and (rule.id in _COMPARED or len(unread) == len(READINGS[rule.id])):
-        reason = telemetry.reasons.get(unread[0], "NVML does not say")
-        return DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason=reason)
     if rule.id in AT_WORK and is_idle(telemetry):
         return DoctorCheck(
             rule, number, CheckStatus.IDLE, reason="--load puts the GPU to work for it"
         )
     return DoctorCheck(rule, number, CheckStatus.OK)
+
+
+def _unread(rule: Rule, gpu: Gpu, number: int | None, value: str) -> DoctorCheck:
+    """Return the check of a rule for which NVML did not tell *value*."""
+    if rule.id in _OF_NVLINKS and (reason := _unread_links(rule, gpu)):
+        return DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason=reason)
+    reasons = gpu.telemetry.reasons if gpu.telemetry else {}
+    reason = reasons.get(value.rpartition(".")[2], "NVML does not say")
+    return DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason=reason)
 
 
 def _unread_links(rule: Rule, gpu: Gpu) -> str:

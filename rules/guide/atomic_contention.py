@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import LatencyBound, unit_shares
+from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter, unit_shares
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.bottleneck import relieved
@@ -20,6 +20,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import programming_guide
 
@@ -53,8 +54,11 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
     counts = [profile.global_reductions.requests, profile.global_atomics.requests]
     requests = sum(count for count in counts if count is not None)
     shares = unit_shares(profile)
-    if not requests or not profile.elapsed_cycles or not shares:
-        return PASSED
+    if not requests:
+        return undecided("profile.reductions") if _uncounted(profile, limiter) else PASSED
+    if not profile.elapsed_cycles or not shares:
+        missing = "compute_throughput" if profile.elapsed_cycles else "elapsed_cycles"
+        return undecided(f"profile.{missing}")
     if requests < FREQUENT * (profile.instructions or 0.0):
         return PASSED
     rate = requests * LANES / profile.elapsed_cycles
@@ -72,6 +76,13 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
         ),
         relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
     )
+
+
+def _uncounted(profile: KernelProfile, limiter: Limiter | None) -> bool:
+    """Return whether neither counts nor waits tell of atomics."""
+    counted = None not in (profile.global_reductions.requests, profile.global_atomics.requests)
+    waits = isinstance(limiter, LatencyBound) and limiter.stall is None
+    return not counted and (waits or isinstance(limiter, UnknownLimiter | None))
 
 
 def _unseen(profile: KernelProfile, limiter: Limiter | None) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.advisor.telemetry import ProcessKind
-from gpuadvise.rules.evidence import measured
+from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -32,6 +32,8 @@ def check(telemetry: Telemetry) -> Verdict:
     others = [p for p in telemetry.processes or () if p.kind is ProcessKind.COMPUTE]
     share = _filled(telemetry)
     if not others and (share is None or share < FULL):
+        if telemetry.processes is None or share is None:
+            return unread(telemetry, "processes", "memory_used_bytes", "memory_total_bytes")
         return PASSED
     return Advice(
         message=_seen(telemetry, len(others), share),
@@ -90,7 +92,13 @@ RULE = Rule(
         },
         edges=(
             {"telemetry": {"memory_used_bytes": "72GiB", "memory_total_bytes": "80GiB"}},
-            {"telemetry": {"memory_used_bytes": "71GiB", "memory_total_bytes": "80GiB"}},
+            {
+                "telemetry": {
+                    "processes": [],
+                    "memory_used_bytes": "71GiB",
+                    "memory_total_bytes": "80GiB",
+                }
+            },
         ),
     ),
 )

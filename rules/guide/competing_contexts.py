@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.telemetry import ProcessKind
-from gpuadvise.rules.evidence import measured
+from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -27,7 +27,9 @@ _MPS = "nvidia-cuda-mps-server"
 
 def check(telemetry: Telemetry) -> Verdict:
     """Advise when more than one compute process shares the GPU without MPS."""
-    computing = [p for p in telemetry.processes or () if p.kind is ProcessKind.COMPUTE]
+    if telemetry.processes is None:
+        return unread(telemetry, "processes")
+    computing = [p for p in telemetry.processes if p.kind is ProcessKind.COMPUTE]
     if len(computing) < 2 or any(_MPS in (p.name or "") for p in computing):
         return PASSED
     return Advice(

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.rules.evidence import given
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+    undecided,
+)
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -17,6 +27,8 @@ def check(
 ) -> Verdict:
     """Advise when work that should overlap is launched into the default stream."""
     streams = pipeline.streams if pipeline else 1
+    if default_stream and concurrent is None and pipeline is None:
+        return undecided("concurrent")
     if not default_stream or not (concurrent or streams > 1):
         return PASSED
     return Advice(
@@ -44,7 +56,7 @@ RULE = Rule(
     check=check,
     examples=Examples(
         fires={"default_stream": True, "concurrent": True},
-        quiet={"default_stream": True},
+        quiet={"default_stream": True, "concurrent": False},
         edges=(
             {"default_stream": True, "pipeline": {"kernel": "2ms", "h2d": "2ms", "streams": 2}},
             {"default_stream": True, "pipeline": {"kernel": "2ms", "h2d": "2ms", "streams": 1}},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.quantity import show_rate, show_share
 from gpuadvise.advisor.telemetry import link_is_idle
 from gpuadvise.advisor.transfers.links import pcie
-from gpuadvise.rules.evidence import measured
+from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -25,11 +25,20 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.telemetry import Telemetry
 
 
+_LINK = ("pcie_generation", "pcie_lanes", "pcie_generation_max", "pcie_lanes_max")
+
+
 def check(telemetry: Telemetry) -> Verdict:
     """Advise when generation or lanes are below the maximum under load."""
     now = telemetry.pcie_generation, telemetry.pcie_lanes
     most = telemetry.pcie_generation_max, telemetry.pcie_lanes_max
-    if None in (*now, *most) or not telemetry.gpu_utilisation or link_is_idle(telemetry):
+    if None in (*now, *most):
+        return unread(telemetry, *_LINK)
+    if link_is_idle(telemetry):
+        return PASSED
+    if telemetry.gpu_utilisation is None:
+        return unread(telemetry, "gpu_utilisation")
+    if not telemetry.gpu_utilisation:
         return PASSED
     generation, lanes = now[0] or 1, now[1] or 1
     best_generation, best_lanes = most[0] or 1, most[1] or 1

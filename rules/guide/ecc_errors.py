@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.xids import XidKind, counted, of_kind
-from gpuadvise.rules.evidence import logged, measured
+from gpuadvise.rules.evidence import logged, measured, unread
 from gpuadvise.rules.model import Advice, Examples, Kind, Priority, Rule, Threshold, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
@@ -17,18 +17,16 @@ if TYPE_CHECKING:
 NONE = 0
 
 
+# Which of these a GPU has depends on its memory and its age: one is enough.
+_TELLING = ("ecc_uncorrected", "row_remap_failed", "page_retirement_pending")
+
+
 def check(telemetry: Telemetry) -> Verdict:
     """Advise for uncorrected errors, pending or failed repairs, and a pending mode change."""
-    return tuple(
-        advice
-        for advice in (
-            _errors(telemetry),
-            _rows(telemetry),
-            _pages(telemetry),
-            _pending(telemetry),
-        )
-        if advice
-    )
+    found = (_errors(telemetry), _rows(telemetry), _pages(telemetry), _pending(telemetry))
+    if not any(found) and all(getattr(telemetry, name) is None for name in _TELLING):
+        return unread(telemetry, *_TELLING)
+    return tuple(advice for advice in found if advice)
 
 
 def shows_memory_errors(telemetry: Telemetry) -> bool:

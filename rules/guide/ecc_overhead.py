@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.bandwidth import ECC_FACTOR_GDDR, is_gddr
 from gpuadvise.advisor.quantity import show_rate
-from gpuadvise.rules.evidence import measured, of_device
+from gpuadvise.rules.evidence import measured, of_device, unread
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -17,6 +17,7 @@ from gpuadvise.rules.model import (
     Rule,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import guide
 
@@ -27,8 +28,14 @@ if TYPE_CHECKING:
 
 def check(device: Device, telemetry: Telemetry, memory_bandwidth: float) -> Verdict:
     """Advise when ECC is on and the memory is GDDR."""
-    if not telemetry.ecc_enabled or not is_gddr(device):
+    if device.memory_type is not None and not is_gddr(device):
         return PASSED
+    if telemetry.ecc_enabled is None:
+        return unread(telemetry, "ecc_enabled")
+    if not telemetry.ecc_enabled:
+        return PASSED
+    if device.memory_type is None:
+        return undecided("device.memory_type")
     left = memory_bandwidth * ECC_FACTOR_GDDR
     return Advice(
         message=(

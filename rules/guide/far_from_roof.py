@@ -19,6 +19,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import ROOFLINE
 
@@ -30,8 +31,12 @@ if TYPE_CHECKING:
 def check(roofline: Roofline, profile: KernelProfile | None = None) -> Verdict:
     """Advise when a kernel reaches less than half of the roof at its intensity."""
     share = roofline.share
-    if share is None or share >= FAR_FROM_ROOF or profile is not None:
-        return PASSED  # a profile names what is busy, or waited for, instead
+    if profile is not None:
+        return PASSED  # it names what is busy, or waited for, instead
+    if share is None:
+        return undecided("work.time")
+    if share >= FAR_FROM_ROOF:
+        return PASSED
     return Advice(
         message=(
             f"The kernel reaches {show_flops(roofline.achieved or 0.0)}, {show_share(share)} of "

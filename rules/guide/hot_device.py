@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.rules.evidence import measured
+from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -27,7 +27,9 @@ MARGIN = 5
 def check(telemetry: Telemetry) -> Verdict:
     """Advise within 5 degrees of the temperature at which clocks are lowered."""
     now, limit = telemetry.temperature_celsius, telemetry.temperature_slowdown_celsius
-    if now is None or limit is None or limit - now > MARGIN:
+    if now is None or limit is None:
+        return unread(telemetry, "temperature_celsius", "temperature_slowdown_celsius")
+    if limit - now > MARGIN:
         return PASSED
     return Advice(
         message=f"The GPU is at {now} °C and slows down at {limit} °C.",

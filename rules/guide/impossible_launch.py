@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.fault import Cause
 from gpuadvise.advisor.occupancy.fixes import fixes
+from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.rules.evidence import given, of_device
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+    undecided,
+)
 from gpuadvise.rules.occupancy_words import refusal
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.code import LaunchBounds
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
 
@@ -20,9 +33,18 @@ if TYPE_CHECKING:
 _CLUSTER = (Cause.CLUSTER, Cause.CLUSTER_GRID)
 
 
-def check(device: Device, launch: Launch, launched: Occupancy) -> Verdict:
+def check(
+    device: Device,
+    launch: Launch,
+    launched: Occupancy,
+    launch_bounds: LaunchBounds | None = None,
+) -> Verdict:
     """Advise when a limit of the device forbids the launch."""
     fault = launched.fault
+    if fault is None and launch.registers is None and not _bounded(launch, launch_bounds):
+        most = replace(launch, registers=device.limits.max_registers_per_thread)
+        if occupancy(device.limits, most).fault is not None:
+            return undecided("registers")
     if fault is None or fault.cause in _CLUSTER:
         return PASSED
     ways = fixes(device.limits, launch, fault)
@@ -34,6 +56,11 @@ def check(device: Device, launch: Launch, launched: Occupancy) -> Verdict:
             of_device(device, "limits", "most allowed", fault.allowed),
         ),
     )
+
+
+def _bounded(launch: Launch, bounds: LaunchBounds | None) -> bool:
+    """Return whether the compiler was told of blocks as large: it then leaves them registers."""
+    return bounds is not None and launch.threads <= bounds.threads
 
 
 RULE = Rule(

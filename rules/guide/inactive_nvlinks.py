@@ -19,6 +19,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import nvlink_checks
 
@@ -35,6 +36,8 @@ def check(
     topology: Topology, nvlinks_fitted: int | None = None, sibling_nvlinks: int | None = None
 ) -> Verdict:
     """Advise when links are down that should be up, by what the others lead to."""
+    if topology.nvlinks is None:
+        return undecided("topology.nvlinks", why=topology.reasons.get("nvlinks", ""))
     up, down = links_up(topology), links_down(topology)
     count = len(topology.nvlinks or ())
     fitted = min(count, nvlinks_fitted or count)

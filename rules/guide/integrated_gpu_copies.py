@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.facts.timing import HostMemory
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.rules.evidence import given, of_device
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+    undecided,
+)
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -20,6 +31,8 @@ _COPIED = (None, HostMemory.PAGEABLE, HostMemory.PINNED)
 def check(device: Device, transfers: tuple[Transfer, ...]) -> Verdict:
     """Advise when an integrated GPU copies data that it could read in place."""
     copied = sum(copy.bytes * copy.count for copy in transfers if copy.memory in _COPIED)
+    if copied and device.integrated is None and device.origin is Origin.CAPABILITY:
+        return undecided("device.integrated")
     if not device.integrated or not copied:
         return PASSED
     return Advice(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import LatencyBound, unit_shares
+from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter, unit_shares
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved, sm_units, stall_words, unit_words
 from gpuadvise.rules.evidence import profiled
@@ -19,6 +19,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import guide, programming_guide
 
@@ -85,8 +86,14 @@ _OTHER = (
 
 def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     """Advise for the wait that takes most of a warp's time when no unit is at its roof."""
-    if not isinstance(limiter, LatencyBound) or limiter.stall is None or limiter.share is None:
+    if isinstance(limiter, UnknownLimiter):
+        return undecided("profile.compute_throughput")
+    if not isinstance(limiter, LatencyBound):
         return PASSED
+    if limiter.stall is None:
+        return undecided("profile.stalls")
+    if limiter.share is None:
+        return PASSED  # several waits, none of them long
     if limiter.share < (AT_BARRIERS if limiter.stall == "barrier" else WAITING):
         return PASSED
     relief = _relief(profile, limiter.stall)

@@ -19,6 +19,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.traced import idle_gain
@@ -41,7 +42,11 @@ def check(
     if timeline is not None:
         return _recorded(timeline)
     seconds = profile.seconds if profile else None
-    if seconds is None or launches is None or seconds >= TINY or launches < MANY:
+    if launches is None or launches < MANY:
+        return PASSED
+    if seconds is None:
+        return undecided("profile.time")
+    if seconds >= TINY:
         return PASSED
     return _profiled(seconds, launches)
 

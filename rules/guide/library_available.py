@@ -21,6 +21,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import guide
 
@@ -124,8 +125,10 @@ _LIBRARY = re.compile(
 
 def check(kernel: str, profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
     """Advise when the profile shows work that a library has a kernel for; low by name alone."""
-    if _LIBRARY.search(kernel) or not profile.instructions or _at_its_best(limiter):
+    if _LIBRARY.search(kernel) or _at_its_best(limiter):
         return PASSED
+    if not profile.instructions:
+        return PASSED if profile.instructions == 0 else undecided("profile.instructions")
     if tree := _tree_of_sums(profile, limiter):
         return tree
     short = kernel.partition("(")[0]

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import UNEVEN, Imbalance
+from gpuadvise.advisor.facts.limiter import (
+    SHORT,
+    UNEVEN,
+    AtRoof,
+    Imbalance,
+    TooLittleWork,
+    UnknownLimiter,
+    active_share,
+)
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
@@ -19,6 +27,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import guide
 
@@ -29,8 +38,13 @@ if TYPE_CHECKING:
 
 def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     """Advise when multiprocessors idle because others still work."""
+    if isinstance(limiter, UnknownLimiter):
+        return undecided("profile.compute_throughput")
     if not isinstance(limiter, Imbalance):
-        return PASSED
+        elsewhere = isinstance(limiter, AtRoof | TooLittleWork)
+        brief = profile.seconds is not None and profile.seconds <= SHORT
+        unseen = active_share(profile) is None and not (elsewhere or brief)
+        return undecided("profile.sm_cycles") if unseen else PASSED
     cycles = profile.sm_cycles
     least = (
         f"; the one with least work is busy {show_share(cycles.least / cycles.most)} of it"

@@ -19,6 +19,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.occupancy_words import WAITING, at_sizes, filled_by_grid, wants_warps
 from gpuadvise.rules.sources import guide
@@ -48,12 +49,14 @@ def check(
 ) -> Verdict:
     """Advise when few blocks are resident and no unit is known to be busy."""
     blocks = occupancy.blocks_per_sm
-    if not 0 < blocks <= FEW or not (barriers_used or _waits_at_barriers(profile)):
+    if not 0 < blocks <= FEW or barriers_used is False:
         return PASSED
     if busy(profile, traffic, device, work) or not wants_warps(limiter):
         return PASSED
     if not filled_by_grid(occupancy, grid, sm_count):
         return PASSED
+    if not (barriers_used or _waits_at_barriers(profile)):
+        return PASSED if profile and profile.stalls else undecided("barriers_used")
     return Advice(
         message=(
             f"Only {plural(blocks, 'block')} of {plural(occupancy.launch.threads, 'thread')} "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_hertz, show_share
 from gpuadvise.advisor.telemetry import POWER_REASON
-from gpuadvise.rules.evidence import derived, measured
+from gpuadvise.rules.evidence import derived, measured, unread
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -35,6 +35,8 @@ _PORTABLE = re.compile(r"laptop|mobile|notebook|max-q|\bmx\d", re.IGNORECASE)
 def check(telemetry: Telemetry, device: Device | None = None) -> Verdict:
     """Advise when the limit in force is below the default, unless the machine sets it as it goes."""
     now, default = telemetry.power_limit_watts, telemetry.power_limit_default_watts
+    if now is None or default is None:
+        return unread(telemetry, "power_limit_watts", "power_limit_default_watts")
     if not now or not default or now >= LOWERED * default:
         return PASSED
     requested = telemetry.power_limit_requested_watts

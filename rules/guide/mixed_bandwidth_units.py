@@ -16,6 +16,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import guide
 
@@ -34,6 +35,10 @@ def check(
     power = _binary_power(traffic)
     if power:
         return _mixed(traffic, power)
+    if memory_bandwidth is None and traffic.reported_rate is None:
+        return undecided(
+            "traffic.reported_rate", why="Give the rate that was reported, or name the GPU."
+        )
     if memory_bandwidth is None or (device and _cached(traffic, device)):
         return PASSED
     if traffic.rate > memory_bandwidth:

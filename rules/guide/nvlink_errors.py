@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.advisor.topology import link_errors
+from gpuadvise.advisor.topology import link_errors, links_up
 from gpuadvise.advisor.xids import XidKind, counted, of_kind
 from gpuadvise.rules.evidence import logged, measured
 from gpuadvise.rules.model import (
@@ -18,6 +18,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import dcgm_health
 
@@ -30,9 +31,13 @@ NONE = 0
 
 def check(topology: Topology, telemetry: Telemetry | None = None) -> Verdict:
     """Advise when links count replays or recoveries; with an NVLink Xid it is urgent."""
+    if topology.nvlinks is None:
+        return undecided("topology.nvlinks", why=topology.reasons.get("nvlinks", ""))
     faulty = link_errors(topology)
     if not faulty:
-        return PASSED
+        up = links_up(topology)
+        counts = any((link.replays, link.recoveries) != (None, None) for link in up)
+        return PASSED if counts or not up else undecided("topology.nvlinks.replays")
     replays = sum(link.replays or 0 for link in faulty)
     recoveries = sum(link.recoveries or 0 for link in faulty)
     damaged = sum(link.crc_errors or 0 for link in faulty)

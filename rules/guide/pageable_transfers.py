@@ -22,6 +22,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.traced import span_gain
@@ -49,6 +50,8 @@ def check(
     """Advise for pageable copies, and for copies far below the rate of the link."""
     if device.coherent_host_memory or device.integrated:
         return PASSED
+    if all(copy.memory is None and copy.seconds is None for copy in transfers):
+        return undecided("transfers.memory")
     return tuple(
         _advice(copy, link, timeline)
         for copy in transfers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.rules.evidence import measured
+from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 def check(telemetry: Telemetry) -> Verdict:
     """Advise when persistence mode is off."""
-    if telemetry.persistence_mode is not False:
+    if telemetry.persistence_mode is None:
+        return unread(telemetry, "persistence_mode")
+    if telemetry.persistence_mode:
         return PASSED
     return Advice(
         message="Persistence mode is off: the first CUDA call of a process waits 1 second or more.",

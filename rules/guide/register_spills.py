@@ -21,6 +21,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.occupancy_words import step_up, wider
 from gpuadvise.rules.sources import guide, programming_guide
@@ -65,6 +66,8 @@ def check(
         return _frame(stack_bytes, _arrays(local_arrays))
     if stack_bytes:
         return _unknown(stack_bytes, _arrays(local_arrays))
+    if stack_bytes is None and spill_requests is None:
+        return undecided("stack_bytes")  # a frame without spills holds arrays
     return PASSED
 
 

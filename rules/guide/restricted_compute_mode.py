@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.rules.evidence import measured
+from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 def check(telemetry: Telemetry) -> Verdict:
     """Advise when the compute mode is not the default one."""
     mode = telemetry.compute_mode
-    if mode in (None, "default"):
+    if mode is None:
+        return unread(telemetry, "compute_mode")
+    if mode == "default":
         return PASSED
     effect = (
         "0 processes may create a context"
@@ -25,7 +27,7 @@ def check(telemetry: Telemetry) -> Verdict:
     return Advice(
         message=f'The compute mode is "{mode}": {effect}.',
         action="If that is not meant, set it back: nvidia-smi -c 0 (DEFAULT), as root.",
-        evidence=(measured("compute mode", mode or ""),),
+        evidence=(measured("compute mode", mode),),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import AtRoof
+from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved
@@ -21,6 +21,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import guide
 
@@ -51,7 +52,11 @@ def check(
         return _at_roof(device, fp64_ratio, profile) if fp64_ratio <= SCARCE else PASSED
     if fp64_share is None and work is not None:
         fp64_share = 1.0 if work.dtype == "fp64" else 0.0
-    if fp64_share is None or fp64_share < NOTABLE or fp64_ratio > SCARCE:
+    if fp64_ratio > SCARCE:
+        return PASSED
+    if fp64_share is None:
+        return PASSED if _idle(profile) else undecided("fp64_share")
+    if fp64_share < NOTABLE:
         return PASSED
     accidents = [seen for seen in observations or () if seen.fault == "implicit-double"]
     slower = 1 / fp64_ratio
@@ -76,6 +81,14 @@ def check(
             how="1 + FP64 share x (FP32 rate / FP64 rate - 1)",
         ),
     )
+
+
+def _idle(profile: KernelProfile | None) -> bool:
+    """Return whether the profile shows that another pipe is busier, or none at its roof."""
+    if profile is None or profile.sm_busy is None:
+        return profile is not None and "fp64" in profile.pipes
+    named = max(profile.pipes.values(), default=0.0)
+    return "fp64" in profile.pipes or named >= profile.sm_busy or profile.sm_busy < AT_ROOF
 
 
 def _by_accident(accidents: list[Observation]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_hertz, show_share
-from gpuadvise.rules.evidence import measured
+from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -31,6 +31,8 @@ def check(telemetry: Telemetry) -> Verdict:
     """Advise when clocks are held back by heat or the power supply under load."""
     events = telemetry.clock_event_reasons or ()
     held = [event for event in events if any(word in event for word in _FAULTS)]
+    if telemetry.clock_event_reasons is None or (held and telemetry.gpu_utilisation is None):
+        return unread(telemetry, "clock_event_reasons", "gpu_utilisation")
     if not held or not telemetry.gpu_utilisation:
         return PASSED
     now, most = telemetry.sm_clock_hz, telemetry.sm_clock_max_hz

@@ -16,6 +16,7 @@ from gpuadvise.rules.model import (
     Rule,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.traced import span_gain
@@ -38,7 +39,8 @@ def check(
     if device is not None and device.memory_bytes and managed.bytes > device.memory_bytes:
         return _oversubscribed(managed, device, device.memory_bytes)
     if managed.prefetched or managed.advised:
-        return PASSED
+        fits = device is not None and device.memory_bytes
+        return PASSED if fits else undecided("device.memory_bytes")
     if device is not None and device.capability.major < FIRST_FAULTS:
         return PASSED  # the driver moves everything before each launch
     coherent = device is not None and device.coherent_host_memory
@@ -117,7 +119,7 @@ RULE = Rule(
     check=check,
     examples=Examples(
         fires={"managed": {"bytes": "2GiB", "prefetched": False}},
-        quiet={"managed": {"bytes": "2GiB", "prefetched": True}},
+        quiet={"gpu": "h200", "managed": {"bytes": "2GiB", "prefetched": True}},
         edges=(
             {"gpu": "h200", "managed": {"bytes": "200GB", "prefetched": True}},
             {"gpu": "h200", "managed": {"bytes": "100GB", "prefetched": True}},

@@ -20,6 +20,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import cited, guide, programming_guide
 from gpuadvise.rules.traced import span_gain
@@ -59,9 +60,16 @@ def check(
 
 def _profiled(device: Device, profile: KernelProfile) -> Verdict:
     share = profile.multiply_adds
-    if device.capability.major < FIRST_TENSOR or share is None or share < MULTIPLY_ADDS:
+    if device.capability.major < FIRST_TENSOR or profile.pipes.get("tensor", 0.0) > UNUSED:
         return PASSED
-    if profile.pipes.get("tensor", 0.0) > UNUSED or not _reuses(profile):
+    if share is None and not _counted(profile):
+        return undecided("profile.float_instructions")
+    if share is None or share < MULTIPLY_ADDS:
+        return PASSED
+    reuses = _reuses(profile)
+    if reuses is None:
+        return undecided("profile.shared_loads")
+    if not reuses:
         return PASSED
     narrow = _narrow(profile)
     return Advice(
@@ -105,12 +113,22 @@ def _tensor_words(profile: KernelProfile) -> str:
     return "the busiest pipe; the tensor cores do less"
 
 
-def _reuses(profile: KernelProfile) -> bool:
+def _counted(profile: KernelProfile) -> bool:
+    """Return whether multiply-adds were counted, or the busiest pipe is named."""
+    if profile.float_instructions:
+        return profile.instructions is not None
+    return bool(profile.pipes) and ("fma" not in profile.pipes or profile.fp32_of_peak is not None)
+
+
+def _reuses(profile: KernelProfile) -> bool | None:
     """Return whether operands come from shared memory, as those of a tiled product do."""
     shared, loads = profile.shared_loads.requests, profile.global_loads.requests
-    if loads is None and shared is None:
-        return bool(profile.static_shared or profile.dynamic_shared)
-    return (shared or 0.0) > (loads or 0.0)
+    sizes = (profile.static_shared, profile.dynamic_shared)
+    if shared is None and (loads is None or any(sizes)):
+        return None if sizes == (None, None) else any(sizes)
+    if shared is None:
+        return None if sizes == (None, None) else False
+    return shared > (loads or 0.0)
 
 
 def _narrow(profile: KernelProfile) -> bool:
@@ -127,8 +145,10 @@ def _narrow(profile: KernelProfile) -> bool:
 def _recorded(timeline: TracedRun, device: Device) -> Verdict:
     seconds = timeline.single_precision_seconds
     factor = _factor(device)
-    if factor is None or timeline.share(seconds) < NOTICEABLE:
+    if timeline.share(seconds) < NOTICEABLE:
         return PASSED
+    if factor is None:  # parts without TF32 have other peaks
+        return PASSED if device.peaks else undecided("device.peaks")
     tf32, bf16 = factor
     return Advice(
         message=(

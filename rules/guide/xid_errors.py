@@ -8,7 +8,7 @@ from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.telemetry import NO_RECOVERY
 from gpuadvise.advisor.topology import link_errors
 from gpuadvise.advisor.xids import XidKind, counted, meaning_of, of_kind
-from gpuadvise.rules.evidence import logged
+from gpuadvise.rules.evidence import logged, unread
 from gpuadvise.rules.guide.ecc_errors import shows_memory_errors
 from gpuadvise.rules.model import Advice, Examples, Kind, Priority, Rule, Threshold, Topic, Verdict
 from gpuadvise.rules.sources import guide, xid_catalogue
@@ -54,6 +54,8 @@ _RECOVERED = frozenset((XidKind.MEMORY, XidKind.STOPPED, XidKind.NVLINK))
 
 def check(telemetry: Telemetry, topology: Topology | None = None) -> Verdict:
     """Advise for each kind of Xid in the log that no other rule tells of."""
+    if telemetry.xids is None:
+        return unread(telemetry, "xids")
     kinds = {kind: of_kind(telemetry.xids, kind) for kind in _ACTIONS}
     if shows_memory_errors(telemetry):
         kinds[XidKind.MEMORY] = ()

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gpuadvise.advisor.description.devices import from_catalogue
 from gpuadvise.advisor.description.reader import described
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.rules import guide
-from gpuadvise.rules.engine import judge
+from gpuadvise.rules.engine import judge, run
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.model import Advice, Kind, Passed, Skipped
+from gpuadvise.rules.model import Advice, Failed, Kind, Passed, Skipped
 from gpuadvise.rules.source_only import SOURCE_ONLY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gpuadvise.rules.model import Description, Outcome, Rule
 
 FOLDER = Path(guide.__file__).parent
+IMPOSSIBLE = next(rule for rule in RULES if rule.id == "impossible-launch")
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 # Articles and joins that no sentence of ours may contain.
 BAD_PROSE = re.compile(
@@ -146,3 +149,72 @@ def test_without_its_facts_a_rule_says_how_to_supply_them(rule: Rule) -> None:
     [outcome] = judge(rule, Facts())
     assert isinstance(outcome, Skipped)
     assert [item.fact for item in outcome.missing] == [*rule.needs, *rule.either]
+
+
+# Keys whose absence says something: a default that the page of keys names, a part that is not
+# there, a value that a complete table would have, or nothing where another value decides.
+SAYS_SOMETHING = re.compile(
+    r"(accesses\.(stride|offset|alignment)|transfers\.count|(dynamic_)?smem|carveout|cluster"
+    r"|pipeline\.(streams|h2d)|timeline\..*|environment\..*|profile\.stalls\.long_scoreboard"
+    r"|topology\.nvlinks\.to|sibling_nvlinks|traffic\.reported_rate)"
+)
+FAULTY = tomllib.loads((Path(__file__).parent / "corpus/faulty.toml").read_text(encoding="utf-8"))
+
+
+def without_a_key(given: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Description]]:
+    """Yield each key of *given*, of its tables and lists of tables, and *given* without it."""
+    for key, value in given.items():
+        yield path + key, {name: kept for name, kept in given.items() if name != key}
+        tables = value if isinstance(value, list) else [value]
+        if all(isinstance(table, dict) for table in tables):
+            for inner in dict.fromkeys(name for table in tables for name in table):
+                left = [{n: kept for n, kept in table.items() if n != inner} for table in tables]
+                yield (
+                    f"{path}{key}.{inner}",
+                    {**given, key: left if isinstance(value, list) else left[0]},
+                )
+
+
+@each_rule
+def test_what_is_not_known_is_no_all_clear(rule: Rule) -> None:
+    """Without a value that shows the fault, the rule lacks it, or finds the fault all the same."""
+    passed = []
+    for given in (*firing(rule), *(case["kernel"] for case in FAULTY["case"])):
+        if not any(isinstance(outcome, Advice) for outcome in outcomes(rule, given)):
+            continue
+        for key, rest in without_a_key(given):
+            try:
+                answers = outcomes(rule, rest)
+            except BadInput:  # a table or a launch that needs the key
+                continue
+            assert not any(isinstance(outcome, Failed) for outcome in answers), key
+            if all(isinstance(outcome, Passed) for outcome in answers):
+                passed.append(key)
+    more_than_a_thread_has = {"regs"} if rule is IMPOSSIBLE else set()
+    unexplained = {key for key in passed if not SAYS_SOMETHING.fullmatch(key)}
+    assert unexplained <= more_than_a_thread_has
+
+
+@pytest.mark.parametrize(
+    ("given", "rule", "value"),
+    [
+        ({"telemetry": {"temperature_celsius": 89}}, "hot-device", "temperature_slowdown_celsius"),
+        ({"telemetry": {"gpu_utilisation": 0.9}}, "throttled-clocks", "clock_event_reasons"),
+        ({"gpu": "h200", "block": 1024}, "impossible-launch", "registers"),
+        ({"gpu": "h200", "regs": 32, "block": 1024}, "lone-resident-block", "barriers_used"),
+        ({"profile": {"time": "1ms"}}, "latency-bound", "compute_throughput"),
+    ],
+)
+def test_a_rule_names_the_value_that_it_lacks(given: Description, rule: str, value: str) -> None:
+    report = run(RULES, described(dict(given), from_catalogue).facts)
+    [lacking] = [missing for one, missing in report.not_evaluated if one.id == rule]
+    assert lacking[-1].fact.rpartition(".")[2] == value
+    assert lacking[-1].how
+    assert rule not in {line.rule.id for line in report.lines}
+
+
+def test_registers_do_not_matter_where_any_number_fits() -> None:
+    [outcome] = outcomes(IMPOSSIBLE, {"gpu": "h200", "block": 256})
+    assert isinstance(outcome, Passed)
+    [outcome] = outcomes(IMPOSSIBLE, {"gpu": "h200", "block": 1024, "launch_bounds": 1024})
+    assert isinstance(outcome, Passed)
