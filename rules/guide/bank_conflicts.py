@@ -36,6 +36,8 @@ FREE = 1
 EFFICIENT = 0.8
 # Of the time of an SM: what conflicts add, where warps wait for several things.
 COSTLY = 0.2
+# What a launch takes to start and to end: what is shorter spends its time on other things as well.
+SHORTEST = 20e-6
 
 
 def check(
@@ -118,7 +120,9 @@ def _profiled(efficiency: float, profile: KernelProfile | None, limiter: Limiter
 def _priority(
     profile: KernelProfile | None, efficiency: float, limiter: Limiter | None
 ) -> Priority | None:
-    """Return low where the passes that conflicts add take little of the time."""
+    """Return low where the passes that conflicts add take little of the time, or the launch is brief."""
+    if profile is not None and (profile.seconds or SHORTEST) < SHORTEST:
+        return Priority.LOW
     shared = shared_memory_share(profile) if profile else None
     if shared is None or isinstance(limiter, AtRoof):
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AtRoof, LatencyBound
 from gpuadvise.advisor.occupancy.model import occupancy as model
-from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.model import (
@@ -22,6 +22,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.occupancy_words import occupancy_change
 from gpuadvise.rules.sources import guide
@@ -39,6 +40,14 @@ FOUND = 0.7
 LOADS = 0.2
 # Of a warp's time, in the queue for them.
 WAITING = 0.4
+# What L1 misses and L2 has: each sector is asked for 10 times after it came from device memory,
+# for a profiler empties the caches before each launch.
+FOUND_IN_L2 = 0.9
+# L2 at work for it, and device memory nearly idle.
+L2_BUSY = 0.3
+DRAM_IDLE = 0.05
+# A tile of 8 x 8 results per thread, or of as many more per block, needs an eighth of the loads.
+_TILE = 8.0
 
 
 def check(
@@ -74,7 +83,11 @@ def check(
 
 def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
     hit, share = profile.l1_load_hit_rate or profile.l1_hit_rate, _loads(profile)
-    if hit is None or hit < FOUND or not isinstance(limiter, AtRoof | LatencyBound):
+    if hit is None:
+        return undecided("profile.l1_hit_rate")
+    if _from_l2(profile, hit, limiter):
+        return _read_again(profile)
+    if hit < FOUND or not isinstance(limiter, AtRoof | LatencyBound):
         return PASSED
     waits = profile.top_stall
     throttled = waits is not None and waits[0] == "lg_throttle" and waits[1] >= WAITING
@@ -96,6 +109,46 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
         ),
         evidence=(profiled("L1 hit rate", hit, "share"), *counted),
         relief=relief,
+    )
+
+
+def _from_l2(profile: KernelProfile, hit: float, limiter: Limiter | None) -> bool:
+    """Return whether L1 and L2 are busy with bytes that hardly come from device memory."""
+    waits = profile.top_stall
+    return (
+        isinstance(limiter, AtRoof)
+        and limiter.unit in ("l1/shared", "lsu", "l2")
+        and hit < FOUND
+        and not profile.spill_requests
+        and (profile.l2_hit_rate or 0.0) >= FOUND_IN_L2
+        and (profile.l2_busy or 0.0) >= L2_BUSY
+        and profile.dram_busy is not None
+        and profile.dram_busy <= DRAM_IDLE
+        and waits is not None
+        and waits[0] in ("long_scoreboard", "lg_throttle")
+        and waits[1] >= WAITING
+    )
+
+
+def _read_again(profile: KernelProfile) -> Advice:
+    found, dram = profile.l2_hit_rate or 0.0, profile.dram_busy or 0.0
+    times = 1 / (1 - min(found, 0.999))
+    relief = relieved(profile, 1e6, "l1/shared", "lsu", "memory", "l2", "adu")
+    return Advice(
+        message=(
+            f"L2 has {show_share(found)} of what blocks load, and device memory is {show_share(dram)} "
+            f"busy: each sector is read about {show_number(times)} times from L2, while warps wait for it."
+        ),
+        action=(
+            "Let a block compute a larger tile (64 x 64 or 128 x 128 results of a product, with 4 to 8 "
+            "warps), so that what it loads once serves more results; in Triton, raise BLOCK_M and BLOCK_N."
+        ),
+        evidence=(
+            profiled("L2 hit rate", found, "share"),
+            profiled("L2 busy", profile.l2_busy or 0.0, "share"),
+            profiled("device memory busy", dram, "share"),
+        ),
+        relief=relief | relieved(profile, _TILE, "issue", "compute"),
     )
 
 
@@ -125,7 +178,8 @@ RULE = Rule(
     why="Shared memory serves repeated reads at many times the rate of device memory.",
     when=(
         "A block reads the same global bytes more than twice and does not stage them, or a profile shows a fifth of the "
-        "instructions loading from global memory, 70 % of it found in L1, as the limit."
+        "instructions loading from global memory, 70 % of it found in L1, as the limit; or L1 or L2 at its roof, with 90 % "
+        "of it found in L2 and device memory idle."
     ),
     thresholds=(
         Threshold(
@@ -133,6 +187,12 @@ RULE = Rule(
             value=TWICE,
             unit="reads",
             source="our judgement of guide 10.2.3.2: caches mostly hide what is read twice",
+        ),
+        Threshold(
+            name="found in L2",
+            value=FOUND_IN_L2,
+            unit="share",
+            source="our judgement: 10 reads of each sector, where caches were emptied before",
         ),
     ),
     citations=guide("10.2.3.2", "9.2.2.2"),

@@ -148,6 +148,12 @@ def _ways(profile: KernelProfile | None) -> list[tuple[str, WarpRequests]]:
     ]
 
 
+def _busy_with_shared_memory(profile: KernelProfile | None, share: float) -> bool:
+    """Return whether passes of shared memory take most of L1's *share*, and sectors do not."""
+    passes = shared_memory_share(profile) if profile else None
+    return passes is not None and passes > share / 2
+
+
 def _moved_beyond_l1(
     profile: KernelProfile | None,
     ways: list[tuple[str, WarpRequests]],
@@ -157,7 +163,11 @@ def _moved_beyond_l1(
 
     Behind L1, unless L1 is the limit; where DRAM is the limit, what it moved.
     """
-    at_l1 = isinstance(limiter, AtRoof) and limiter.unit in ("l1/shared", "lsu", "memory")
+    at_l1 = (
+        isinstance(limiter, AtRoof)
+        and limiter.unit in ("l1/shared", "lsu", "memory")
+        and not _busy_with_shared_memory(profile, limiter.share)
+    )
     if isinstance(limiter, AtRoof) and limiter.unit == "dram" and profile is not None:
         needed = (profile.global_sectors_ideal or 0.0) * SECTOR
         if needed and profile.dram_bytes is not None:
