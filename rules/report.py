@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.bag import HOW
-from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.rules.model import Advice, Failed, Kind, Missing, Priority
 
 if TYPE_CHECKING:
@@ -51,19 +51,15 @@ def missing(rule: Rule, known: Collection[str]) -> tuple[Missing, ...]:
     return _missing(tuple(name for name in rule.needs if name not in known), either)
 
 
-def undecided_values(verdict: Undecided) -> tuple[Missing, ...]:
-    """Return the values that *verdict* names, each with how to supply it."""
-    return tuple(Missing(fact=name, how=_how_of(name, verdict.why)) for name in verdict.values)
-
-
 @lru_cache(maxsize=256)
-def _how_of(value: str, why: str) -> str:
-    """Return how to supply a fact, or a value in one: by its table in the kernel description."""
-    fact, _, inner = value.partition(".")
-    if not inner:
-        return why or HOW.get(fact, "")
-    needed = f"Needs `{inner}`: {why or HOW.get(fact, '')}"
-    return needed if needed.endswith(".") else f"{needed}."
+def undecided_values(verdict: Undecided) -> tuple[Missing, ...]:
+    """Return the values that *verdict* names, each with one sentence on how to supply them."""
+    fact = verdict.values[0].partition(".")[0] if verdict.values else ""
+    how = verdict.why or HOW.get(fact, "")
+    inner = [f"`{name.partition('.')[2]}`" for name in verdict.values if "." in name]
+    needed = f"Needs {and_list(inner)}: {how}" if inner else how
+    ended = needed if needed.endswith(".") else f"{needed}."
+    return tuple(Missing(fact=name, how=ended) for name in verdict.values)
 
 
 @cache
