@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.telemetry import NO_RECOVERY
-from gpuadvise.rules.evidence import measured
+from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.guide.ecc_errors import shows_memory_errors
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide, recovery_flags
@@ -27,7 +27,9 @@ _ACTIONS = {
 def check(telemetry: Telemetry) -> Verdict:
     """Advise what the driver asks for, unless errors of the memory ask for the same."""
     action = telemetry.recovery_action
-    if action is None or action == NO_RECOVERY:
+    if action is None:
+        return unread(telemetry, "recovery_action")
+    if action == NO_RECOVERY:
         return PASSED
     if action == _RESET and shows_memory_errors(telemetry):
         return PASSED
