@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.preprocessor import Preprocessed, preprocessed
 from gpuadvise.advisor.source.scopes import (
     INTEGERS,
@@ -19,9 +21,11 @@ from gpuadvise.advisor.source.scopes import (
     functions_of,
     named_type,
 )
-from gpuadvise.advisor.source.tree import LOOPS, Node, Tree, parse
+from gpuadvise.advisor.source.tree import LARGEST_PIECE, LOOPS, Node, Tree, parse, pieces_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gpuadvise.advisor.source.text import SourceText
 
 # Deeper expressions are generated; their type is unknown.
@@ -150,9 +154,12 @@ class CudaFile:
     names: Names
     functions: list[SourceFunction]
     _bounds: dict[str, int | None] | None = None
-    _callers: dict[str, list[tuple[SourceFunction, Node]]] | None = None
-    _looping: frozenset[str] | None = None
-    _empty: frozenset[str] | None = None
+    _callers: dict[str, list[tuple[SourceFunction, Node]]] = field(default_factory=dict)
+    _loops: dict[str, bool] = field(default_factory=dict)
+    _empty: dict[str, bool] = field(default_factory=dict)
+    _aliases: dict[frozenset[str], tuple[bytes, ...]] = field(default_factory=dict)
+    _said: dict[bytes, bool] = field(default_factory=dict)
+    _by_name: dict[str, list[SourceFunction]] | None = None
 
     @property
     def launch_bounds(self) -> dict[str, int | None]:
@@ -166,31 +173,68 @@ class CudaFile:
                     self._bounds[function.name] = value if known == value else None
         return self._bounds
 
+    def says(self, words: bytes) -> bool:
+        """Whether *words* stand anywhere in the file."""
+        known = self._said.get(words)
+        if known is None:
+            known = self._said[words] = words in self.text.content
+        return known
+
+    def called(self, name: str) -> list[SourceFunction]:
+        """Return the functions of this file that are called *name*."""
+        if self._by_name is None:
+            self._by_name = {}
+            for function in self.functions:
+                self._by_name.setdefault(function.name, []).append(function)
+        return self._by_name.get(name, [])
+
+    def close(self, functions: Iterable[SourceFunction]) -> None:
+        """Let go what is known of the bodies of *functions*."""
+        self._callers.clear()
+        for function in functions:
+            function.close()
+
     def callers(self, name: str) -> list[tuple[SourceFunction, Node]]:
         """Return the calls of *name* in this file, each with the function around it."""
-        if self._callers is None:
-            self._callers = {}
-            for function in self.functions:
-                for call in function.nodes("call_expression"):
-                    self._callers.setdefault(self.callee(call), []).append((function, call))
-        return self._callers.get(name, [])
+        known = self._callers.get(name)
+        if known is None:
+            words = name.encode()
+            known = self._callers[name] = [
+                (function, call)
+                for function in self.functions
+                if function.says(words)
+                for call in function.nodes("call_expression")
+                if self.callee(call) == name
+            ]
+        return known
 
-    @property
-    def empty_kernels(self) -> frozenset[str]:
-        """The kernels of this file that do nothing."""
-        if self._empty is None:
-            kernels = [f for f in self.functions if f.place is ExecutionSpace.KERNEL]
-            self._empty = frozenset(
-                f.name for f in kernels if not f.nodes("call_expression", *_CHANGES)
+    def is_empty_kernel(self, name: str) -> bool:
+        """Whether *name* is a kernel of this file that does nothing."""
+        known = self._empty.get(name)
+        if known is None:
+            known = self._empty[name] = any(
+                function.place is ExecutionSpace.KERNEL
+                and not function.nodes("call_expression", *_CHANGES)
+                for function in self.called(name)
             )
-        return self._empty
+        return known
 
-    @property
-    def looping(self) -> frozenset[str]:
-        """The functions of this file that hold a loop."""
-        if self._looping is None:
-            self._looping = frozenset(f.name for f in self.functions if f.nodes(*LOOPS))
-        return self._looping
+    def loops(self, name: str) -> bool:
+        """Whether *name* is a function of this file that holds a loop."""
+        known = self._loops.get(name)
+        if known is None:
+            known = self._loops[name] = any(f.nodes(*LOOPS) for f in self.called(name))
+        return known
+
+    def aliases_of(self, kinds: frozenset[str]) -> tuple[bytes, ...]:
+        """Return the names that this file gives to types of *kinds*."""
+        known = self._aliases.get(kinds)
+        if known is None:
+            names = self.names.aliases
+            known = self._aliases[kinds] = tuple(
+                name.encode() for name in names if named_type(name, self.names) in kinds
+            )
+        return known
 
     def at(self, node: Node) -> str:
         """Return the characters of *node*."""
@@ -214,7 +258,10 @@ class CudaFile:
 
     def variable(self, name: str, at: Node, function: SourceFunction | None) -> Variable | None:
         """Return the innermost variable called *name* that is visible at *at*."""
-        known = function.variables.get(name) if function else None
+        known = None
+        if function is not None:
+            inside = at.start >= function.body.start
+            known = (function.variables if inside else function.declared).get(name)
         if not known:
             known = self.names.variables.get(name)
         if not known:
@@ -561,8 +608,17 @@ def _folded(operator: str, left: Fraction, right: Fraction) -> Fraction | None:
 
 
 def read_cuda(text: SourceText) -> CudaFile:
-    """Return the facts of a CUDA source file; syntax that is not understood is left out."""
+    """Return the facts of a CUDA source file; syntax that is not understood is left out.
+
+    Raises BadInput when a single declaration is larger than the parser is given.
+    """
     plain = preprocessed(text.content)
+    longest = max(end - start for start, end in pieces_of(plain.text))
+    if longest > LARGEST_PIECE:
+        raise BadInput(
+            f"{quoted_path(text.file)} holds one declaration of {longest:,} bytes; lint reads up to {LARGEST_PIECE:,}.",
+            hint="Leave generated files out.",
+        )
     tree = parse(plain.text)
     names = Names()
     for name, body in plain.macros.items():

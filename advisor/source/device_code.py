@@ -124,15 +124,12 @@ def _is_host(function: SourceFunction) -> bool:
 
 def _foreign(file: CudaFile, host: Collection[int]) -> Iterator[Node]:
     """Yield the outermost nodes that are no device code."""
-    skip_to = -1
-    for node in file.tree.nodes:
-        if node.index <= skip_to or _holds_more(node):
-            continue
-        parent = node.parent
-        if parent is None or not _holds_more(parent):
-            continue
-        skip_to = node.last
-        if _is_foreign(file, node, host):
+    stack = [file.tree.root]
+    while stack:
+        node = stack.pop()
+        if _holds_more(node):
+            stack.extend(reversed(node.children))
+        elif _is_foreign(file, node, host):
             yield node
 
 
@@ -158,8 +155,16 @@ def _is_foreign(file: CudaFile, node: Node, host: Collection[int]) -> bool:
     if inner.kind not in _TYPES or _DEVICE.search(words):
         return False
     # A class with methods that is not marked, in a header without any mark, is for the host.
-    has_methods = any(n.kind == "function_definition" for n in file.tree.whole(inner))
+    has_methods = any(n.kind == "function_definition" for n in _all_below(inner))
     return _STD.search(words) is not None or (has_methods and not _DEVICE.search(file.text.content))
+
+
+def _all_below(top: Node) -> Iterator[Node]:
+    stack = [top]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(node.children)
 
 
 def _blank(text: bytearray, start: int, end: int) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.source.tree import bare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gpuadvise.advisor.source.cuda_file import CudaFile
     from gpuadvise.advisor.source.scopes import SourceFunction
@@ -46,6 +46,11 @@ class Launches:
             known = self._known[function.node.index] = _launches(self._file, function)
         return known
 
+    def forget(self, functions: Iterable[SourceFunction]) -> None:
+        """Let go the launches in *functions*; they are read anew when somebody asks again."""
+        for function in functions:
+            self._known.pop(function.node.index, None)
+
     @property
     def aliased(self) -> frozenset[str]:
         """The kernels that a launch hands one array twice."""
@@ -60,7 +65,9 @@ class Launches:
 
 
 def _launches(file: CudaFile, function: SourceFunction) -> list[SourceLaunch]:
-    launches = []
+    launches: list[SourceLaunch] = []
+    if not function.says(b"<<<"):
+        return launches
     for syntax in function.nodes("kernel_call_syntax"):
         call = syntax.parent
         if call is None or len(syntax.children) < 2 or not call.children:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange
     from gpuadvise.advisor.source.rule_context import SourceCheck
+    from gpuadvise.advisor.source.scopes import SourceFunction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +143,7 @@ def lint_cuda(
     Raises BadInput when *data* is no text, or larger than lint reads.
     """
     text = source_text(data, file)
-    if _HIP.search(text.content) and not _CUDA.search(text.content):
+    if b"hip" in text.content and _HIP.search(text.content) and not _CUDA.search(text.content):
         return LintedFile(file=file, diagnostics=(), hip=True)
     selected = selected_rules(CUDA_RULES, select, ignore)
     with _no_collection():
@@ -185,12 +186,23 @@ def linted(
 
 def _diagnostics(facts: CudaFile, selected: frozenset[str]) -> Iterator[Diagnostic]:
     rules = [rule for rule in CUDA_RULES if not selected.isdisjoint(rule.rules)]
+    checks = {
+        place: [rule.check for rule in rules if rule.on_device in (None, place)]
+        for place in (True, False)
+    }
     launches = Launches(facts)
+    opened: list[SourceFunction] = []
     for function in facts.functions:
         context = RuleContext(facts, function, launches)
-        for rule in rules:
-            if rule.on_device is None or rule.on_device is function.on_device:
-                yield from (d for d in rule.check(context) if d.rule in selected)
+        for check in checks[function.on_device]:
+            for diagnostic in check(context):
+                if diagnostic.rule in selected:
+                    yield diagnostic
+        opened.append(function)
+        if facts.tree.is_full:
+            launches.forget(opened)
+            facts.close(opened)
+            opened.clear()
 
 
 @contextmanager

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(\w+)((?:[^\n\\]|\\\r?\n|\\)*)", re.MULTILINE)
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DIRECTIVE = re.compile(rb"#[ \t]*(\w+)((?:[^\n\\]+|\\\r?\n|\\)*)")
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
 _OBJECT_MACRO = re.compile(rb"\s*(\w+)(?:[ \t]+(\S.*))?$", re.DOTALL)
 _FUNCTION_MACRO = re.compile(rb"\s*(\w+)\(")
@@ -18,16 +22,19 @@ _FOREIGN = re.compile(rb"HIP|ROCM|__AMD|MUSA|SYCL")
 _NEVER = re.compile(rb"\s*(?:0|false)\s*$")
 _NOT = re.compile(rb"^\s*(?:!|n)")
 # What the grammar does not know and no rule needs where it stands.
-_ATTRIBUTE = re.compile(
-    rb"\b(?:__align__|alignas|__cluster_dims__|__block_size__|__maxnreg__|__nv_pure__"
-    rb"|__declspec|__attribute__)\s*(?=\()|\b__grid_constant__\b"
-    rb"|(?<=\])\s*(?:__host__|__device__)(?:\s+(?:__host__|__device__))*"
-)
-_ATTRIBUTE_MARKS = (
-    b"__align__", b"alignas", b"_dims__", b"__block_size__", b"__maxnreg__", b"__nv_pure__",
-    b"__declspec", b"__attribute__", b"__grid_constant__", b"] __", b"]__",
+# Each is searched for by the characters that it begins with.
+_ATTRIBUTES = (
+    (b"__", re.compile(
+        rb"__(?<!\w__)(?:(?:align__|cluster_dims__|block_size__|maxnreg__|nv_pure__|declspec|attribute__)"
+        rb"\s*(?=\()|grid_constant__\b)"
+    )),
+    (b"alignas", re.compile(rb"alignas(?<!\walignas)\s*(?=\()")),
+    (b"]", re.compile(rb"\](\s*(?:__host__|__device__)(?:\s+(?:__host__|__device__))*)")),
 )  # fmt: skip
 _LONGEST_ATTRIBUTE = 400
+# Only in large text, and only long ones: a parser takes 40 times the size of a list of numbers.
+_TABLES_FROM = 1 << 20
+_TABLE = re.compile(rb"=\s*\{([\s0-9a-fA-FxXuUlL.,{}+-]{65536,})\}(?=\s*;)")
 _NOT_LINE_BREAK = re.compile(rb"[^\r\n]")
 
 
@@ -73,7 +80,7 @@ def preprocessed(source: bytes) -> Preprocessed:
     functions: set[str] = set()
     open_conditionals: list[_Conditional] = []
     conditionals: list[_Conditional] = []
-    for match in _DIRECTIVE.finditer(source):
+    for start, match in _directives(source):
         word = match[1]
         if word == b"pragma":
             continue
@@ -83,7 +90,7 @@ def preprocessed(source: bytes) -> Preprocessed:
             open_conditionals.append(opened)
         elif word in (b"else", b"elif", b"endif") and open_conditionals:
             conditional = open_conditionals[-1]
-            conditional.branches[-1].end = match.start()
+            conditional.branches[-1].end = start
             if word == b"endif":
                 conditionals.append(open_conditionals.pop())
             else:
@@ -91,9 +98,11 @@ def preprocessed(source: bytes) -> Preprocessed:
                 conditional.branches.append(branch)
         elif word == b"define":
             _define(match[2], macros, functions)
-        text[match.start() : match.end()] = _blank(match[0])
+        text[start : match.end()] = _blank(source[start : match.end()])
     dropped = _drop(text, conditionals)
     _blank_attributes(text)
+    if len(text) > _TABLES_FROM:
+        _blank_tables(text)
     return Preprocessed(
         text=bytes(text),
         macros=macros,
@@ -101,6 +110,18 @@ def preprocessed(source: bytes) -> Preprocessed:
         guarded=tuple(_guarded(conditionals)),
         dropped=tuple(dropped),
     )
+
+
+def _directives(source: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
+    """Yield the directives with the offsets of their lines."""
+    at = 0
+    while match := _DIRECTIVE.search(source, at):
+        start = source.rfind(b"\n", 0, match.start()) + 1
+        if source[start : match.start()].strip(b" \t"):
+            at = match.start() + 1
+        else:
+            at = match.end()
+            yield start, match
 
 
 def _define(rest: bytes, macros: dict[str, str | None], functions: set[str]) -> None:
@@ -130,13 +151,20 @@ def _drop(text: bytearray, conditionals: list[_Conditional]) -> list[tuple[int, 
 
 
 def _blank_attributes(text: bytearray) -> None:
-    if not any(mark in text for mark in _ATTRIBUTE_MARKS):
-        return
-    for match in _ATTRIBUTE.finditer(bytes(text)):
-        end = match.end()
-        if text[end : end + 1] == b"(":
-            end = _closed(text, end)
-        text[match.start() : end] = _blank(bytes(text[match.start() : end]))
+    for mark, attribute in _ATTRIBUTES:
+        if mark not in text:
+            continue
+        for match in attribute.finditer(bytes(text)):
+            start, end = match.span(attribute.groups)
+            if text[end : end + 1] == b"(":
+                end = _closed(text, end)
+            text[start:end] = _blank(bytes(text[start:end]))
+
+
+def _blank_tables(text: bytearray) -> None:
+    """Empty the long lists of numbers that variables start with: no rule asks for one of them."""
+    for match in _TABLE.finditer(bytes(text)):
+        text[match.start(1) : match.end(1)] = _blank(match[1])
 
 
 def _closed(text: bytearray, start: int) -> int:

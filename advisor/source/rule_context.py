@@ -10,6 +10,7 @@ from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.source.variance import Variances
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
@@ -57,6 +58,14 @@ class RuleContext:
         """Return the characters of *node*."""
         return self.file.at(node)
 
+    def names_type(self, kinds: frozenset[str], words: re.Pattern[bytes]) -> bool:
+        """Whether head or body name a type of *kinds*, by *words* or by an alias of the file."""
+        function = self.function
+        content, start, end = self.file.text.content, function.node.start, function.body.end
+        return words.search(content, start, end) is not None or any(
+            content.find(alias, start, end) >= 0 for alias in self.file.aliases_of(kinds)
+        )
+
     def type_of(self, node: Node) -> str:
         """Return the type of an expression."""
         return self.file.type_of(node, self.function)
@@ -65,17 +74,15 @@ class RuleContext:
         """Return the integer that *node* is known to be."""
         return self.file.constant(node, self.function)
 
-    def calls(self, *names: str) -> Iterator[Node]:
-        """Yield the calls of functions called *names*, name by name; all calls without them."""
+    def calls(self, *names: str) -> list[Node]:
+        """Return the calls of functions called *names*, name by name; all calls without them."""
         if not names:
-            yield from self.function.nodes("call_expression")
-            return
+            return self.function.nodes("call_expression")
         if self._calls is None:
             self._calls = {}
             for call in self.function.nodes("call_expression"):
                 self._calls.setdefault(self.file.callee(call), []).append(call)
-        for name in names:
-            yield from self._calls.get(name, ())
+        return [call for name in names for call in self._calls.get(name, ())]
 
     def loop_around(self, node: Node) -> Node | None:
         """Return the innermost loop around *node* in this function."""

@@ -56,6 +56,8 @@ _DECLARING = (
     "declaration", "type_definition", "alias_declaration", "struct_specifier",
     "class_specifier", "enumerator",
 )  # fmt: skip
+# A body without these words names no type and holds no function.
+_HOLDING = (b"using", b"typedef", b"struct", b"class", b"union")
 _DECLARATORS = frozenset(
     ("pointer_declarator", "array_declarator", "reference_declarator", "parenthesized_declarator",
      "init_declarator", "function_declarator")
@@ -96,26 +98,57 @@ class Variable:
 
 @dataclass(slots=True, kw_only=True)
 class SourceFunction:
-    """One function or lambda: its body and the nodes below it by their kind."""
+    """One function: its head, and its body, which is opened when somebody asks for what it holds.
+
+    *declared* are the names that the head declares: parameters and template parameters.
+    """
 
     name: str
     place: ExecutionSpace
     node: Node
     body: Node
     tree: Tree
+    text: SourceText
+    names: Names
     header: str
     parameters: tuple[Variable, ...] = ()
+    declared: dict[str, list[Variable]] = field(default_factory=dict)
     returns: str = UNKNOWN
     launch_bounds: Node | None = None
-    variables: dict[str, list[Variable]] = field(default_factory=dict)
+    holds_functions: bool = False
     changed: frozenset[str] | None = None
     last_check: int | None = None
+    _variables: dict[str, list[Variable]] | None = None
     _known: dict[str, list[Node]] = field(default_factory=dict)
 
     @property
     def on_device(self) -> bool:
         """Whether the body runs on the GPU, or may."""
         return self.place is not ExecutionSpace.HOST
+
+    @property
+    def variables(self) -> dict[str, list[Variable]]:
+        """What head and body declare, by name."""
+        if self._variables is None:
+            self._variables = {name: [*variables] for name, variables in self.declared.items()}
+            _collect(self, self._variables)
+        return self._variables
+
+    def says(self, words: bytes) -> bool:
+        """Whether *words* stand in the body, be it in a comment."""
+        return self.text.content.find(words, self.body.start, self.body.end) >= 0
+
+    def matches(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether *pattern* stands in the body, be it in a comment."""
+        return pattern.search(self.text.content, self.body.start, self.body.end) is not None
+
+    def close(self) -> None:
+        """Let go what is known of the body; it is read anew when somebody asks again."""
+        if self.holds_functions:
+            return
+        self._variables = None
+        self._known.clear()
+        self.tree.close(self.body)
 
     def nodes(self, *kinds: str) -> list[Node]:
         """Return the nodes of *kinds* below the body; in order within one kind."""
@@ -145,18 +178,14 @@ class Names:
 def functions_of(tree: Tree, text: SourceText, names: Names) -> list[SourceFunction]:
     """Return the functions and lambdas of *tree*, and fill *names* with what stands outside."""
     functions: list[SourceFunction] = []
-    inside_until = -1
     kinds = ("function_definition", *_DECLARING)
-    declaring = [node for kind in kinds for node in tree.by_kind.get(kind, ())]
+    declaring = [node for kind in kinds for node in tree.outside(kind)]
     for node in sorted(declaring, key=attrgetter("index")):
         kind = node.kind
         if kind == "function_definition":
             if function := _function(node, tree, text, names):
                 functions.append(function)
-                _collect(function, text, names)
-                inside_until = max(inside_until, node.last)
-        elif node.index <= inside_until:
-            continue
+                functions += _functions_in(function, tree, text, names)
         elif kind == "declaration":
             for variable in _declared(node, text, names, 0, len(text.content)):
                 names.variables.setdefault(variable.name, []).append(variable)
@@ -174,6 +203,24 @@ def functions_of(tree: Tree, text: SourceText, names: Names) -> list[SourceFunct
     return functions
 
 
+def _functions_in(
+    function: SourceFunction, tree: Tree, text: SourceText, names: Names
+) -> Iterator[SourceFunction]:
+    """Enter the types that the body of *function* names, and yield the functions that it holds."""
+    if not any(function.says(mark) for mark in _HOLDING):
+        return
+    for node in function.nodes("type_definition"):
+        _typedef(node, text, names)
+    for node in function.nodes("alias_declaration"):
+        _alias(node, text, names)
+    for node in function.nodes("function_definition"):
+        if inner := _function(node, tree, text, names):
+            function.holds_functions = True
+            yield inner
+    if tree.is_full:
+        function.close()
+
+
 def _function(node: Node, tree: Tree, text: SourceText, names: Names) -> SourceFunction | None:
     body, declarator = node.child("compound_statement"), _declarator(node)
     if body is None or declarator is None:
@@ -189,6 +236,8 @@ def _function(node: Node, tree: Tree, text: SourceText, names: Names) -> SourceF
         node=node,
         body=body,
         tree=tree,
+        text=text,
+        names=names,
         header=header,
         returns=_type(kind, text, names) if kind else UNKNOWN,
         launch_bounds=bounds,
@@ -198,7 +247,7 @@ def _function(node: Node, tree: Tree, text: SourceText, names: Names) -> SourceF
     parameters = list(_parameters(declarator, text, names, node))
     function.parameters = tuple(parameters)
     for variable in (*_template_parameters(node, text, names), *parameters):
-        function.variables.setdefault(variable.name, []).append(variable)
+        function.declared.setdefault(variable.name, []).append(variable)
     return function
 
 
@@ -256,23 +305,20 @@ def _parameters(declarator: Node, text: SourceText, names: Names, node: Node) ->
                 )  # fmt: skip
 
 
-def _collect(function: SourceFunction, text: SourceText, names: Names) -> None:
+def _collect(function: SourceFunction, variables: dict[str, list[Variable]]) -> None:
     """File the declarations of the body by name."""
+    text, names = function.text, function.names
     for node in function.nodes("declaration"):
         scope = _scope(node)
         for variable in _declared(node, text, names, node.start, scope.end):
-            function.variables.setdefault(variable.name, []).append(variable)
+            variables.setdefault(variable.name, []).append(variable)
     for node in function.nodes("for_range_loop"):
         for variable in _declared(node, text, names, node.start, node.end):
-            function.variables.setdefault(variable.name, []).append(variable)
+            variables.setdefault(variable.name, []).append(variable)
     for node in function.nodes("lambda_expression"):
         declarator = node.child("lambda_declarator", "abstract_function_declarator")
         for v in _parameters(declarator, text, names, node) if declarator else ():
-            function.variables.setdefault(v.name, []).append(v)
-    for node in function.nodes("type_definition"):
-        _typedef(node, text, names)
-    for node in function.nodes("alias_declaration"):
-        _alias(node, text, names)
+            variables.setdefault(v.name, []).append(v)
 
 
 def _scope(node: Node) -> Node:

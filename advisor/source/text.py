@@ -9,8 +9,8 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.diagnostic import SourceRange
 
-# Larger files are generated tables; a parser needs some thirty times their size in memory.
-LARGEST = 16 << 20
+# Larger files are no source code; docs/lint.md says what time and memory this takes.
+LARGEST = 64 << 20
 _PROBED = 8192
 _HIGH = bytes(range(128)) + b"?" * 128
 _MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -26,32 +26,35 @@ class SourceText:
     file: str
     content: bytes
     transcoded: bool = False
-    _starts: list[int] = field(init=False, repr=False)
+    _starts: list[int] = field(init=False, repr=False, default_factory=list)
 
-    def __post_init__(self) -> None:
-        """Find the lines once."""
-        starts = [0]
-        find, at = self.content.find, 0
-        while (at := find(b"\n", at) + 1) > 0:
-            starts.append(at)
-        object.__setattr__(self, "_starts", starts)
+    @property
+    def starts(self) -> list[int]:
+        """The offsets at which lines begin; they are looked for when somebody asks."""
+        if not self._starts:
+            self._starts.append(0)
+            find, at = self.content.find, 0
+            while (at := find(b"\n", at) + 1) > 0:
+                self._starts.append(at)
+        return self._starts
 
     def line(self, offset: int) -> int:
         """Return the line of the byte at *offset*, from 1."""
-        return bisect_right(self._starts, offset)
+        return bisect_right(self.starts, offset)
 
     def line_text(self, line: int) -> bytes:
         """Return line *line* (from 1) with its line break."""
-        end = self._starts[line] if line < len(self._starts) else len(self.content)
-        return self.content[self._starts[line - 1] : end]
+        starts = self.starts
+        end = starts[line] if line < len(starts) else len(self.content)
+        return self.content[starts[line - 1] : end]
 
     def start_of(self, line: int) -> int:
         """Return the offset of the first byte of line *line* (from 1)."""
-        return self._starts[min(line, len(self._starts)) - 1]
+        return self.starts[min(line, len(self.starts)) - 1]
 
     def column(self, offset: int) -> int:
         """Return the column of the byte at *offset*, in characters from 1."""
-        start = self._starts[self.line(offset) - 1]
+        start = self.starts[self.line(offset) - 1]
         return len(self.content[start:offset].decode("utf-8", "replace")) + 1
 
     def where(self, start: int, end: int) -> SourceRange:

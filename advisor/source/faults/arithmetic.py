@@ -30,12 +30,19 @@ _SHORT = frozenset(
      "static_cast", "reinterpret_cast", "int", "float", "unsigned", "size_t")
 )  # fmt: skip
 _LARGEST_FLOAT = 3.4028234663852886e38
+# What a body must hold for a rule to have anything to say.
+_DIVISION = re.compile(rb"/(?![/*])(?<!\*/)(?<!//)")
+_LOOP = re.compile(rb"\b(?:for|while|do)\b")
+_POINT = re.compile(rb"\.(?:(?<=\d\.)\d*|\d+)(?:[eE][+-]?\d+)?(?![\w.])")
+_EXPONENT = re.compile(rb"[eE](?<=\d[eE])[+-]?\d+(?![\w.])")
+_NARROW_WORDS = re.compile(rb"char|short|int8|int16")
 _POWER_OF_TWO = re.compile(r"\b1[uUlL]*\s*<<")
 
 
 def integer_division(context: RuleContext) -> Iterator[Diagnostic]:
     """Divisions by a variable that a loop repeats, or whose divisor is a power of two."""
-    if not context.function.on_device:
+    function = context.function
+    if not function.on_device or not (function.says(b"%") or function.matches(_DIVISION)):
         return
     reported: set[tuple[str, int]] = set()
     for node in context.function.nodes("binary_expression", "assignment_expression"):
@@ -118,13 +125,14 @@ def _loops(context: RuleContext, call: Node) -> bool:
     """Whether *call* calls a function that loops itself, or may."""
     name = context.file.callee(call)
     if name in context.file.names.returns:
-        return name in context.file.looping
+        return context.file.loops(name)
     return not (name.startswith(("__", "atomic", "make_")) or name in _SHORT)
 
 
 def implicit_double(context: RuleContext) -> Iterator[Diagnostic]:
     """Literals without f that turn a float expression into a double one."""
-    if not context.function.on_device:
+    function = context.function
+    if not function.on_device or not (function.matches(_POINT) or function.matches(_EXPONENT)):
         return
     for literal in context.function.nodes("number_literal"):
         words = context.at(literal)
@@ -315,7 +323,10 @@ def narrow_integer_arithmetic(context: RuleContext) -> Iterator[Diagnostic]:
     It widens sums by itself, and counters with a constant bound or those that are signed and
     counted by one: for these the machine code is that of an int.
     """
-    if not context.function.on_device:
+    function = context.function
+    if not function.on_device or not function.matches(_LOOP):
+        return
+    if not context.names_type(NARROW, _NARROW_WORDS):
         return
     for loop in context.function.nodes("for_statement", "while_statement", "do_statement"):
         condition = loop.part("condition")

@@ -21,6 +21,8 @@ _BARRIERS = frozenset(
     ("__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or")
 )
 _WARP = 32
+_UNSIGNED = frozenset(("uint",))
+_UNSIGNED_WORDS = re.compile(rb"uint|unsigned")
 # Counts that a compiler unrolls in full without being asked, and gains from.
 _FEWEST_TRIPS, _MOST_TRIPS = 2, 16
 # Statements that a compiler may put under a predicate instead of a branch (guide, 13.2: up to
@@ -32,7 +34,7 @@ _ROUNDED = re.compile(r"[/~&]|ROUND|round|ceil|CEIL|pad|PAD|align|ALIGN|DIV|div"
 
 def divergent_barriers(context: RuleContext) -> Iterator[Diagnostic]:
     """Barriers of a block under a condition, or in a loop, that depends on the thread."""
-    if not context.function.on_device or _in_lambda_only(context):
+    if not context.function.on_device or not context.function.says(b"sync"):
         return
     barriers: dict[int, list[Node]] = {}
     causes: dict[int, Node] = {}
@@ -52,10 +54,6 @@ def divergent_barriers(context: RuleContext) -> Iterator[Diagnostic]:
             "Move the barrier out of the condition: let all threads run the loop, guard only "
             "the work by if (i < n), and put the barrier after that.",
         )
-
-
-def _in_lambda_only(context: RuleContext) -> bool:
-    return context.function.node.kind == "lambda_expression"
 
 
 def _is_barrier(context: RuleContext, call: Node) -> bool:
@@ -165,7 +163,10 @@ def _rounded(context: RuleContext, bound: Node) -> bool:
 
 def divergent_branches(context: RuleContext) -> Iterator[Diagnostic]:
     """Conditions that send neighbouring lanes of a warp down different paths."""
-    if not context.function.on_device:
+    function = context.function
+    if not function.on_device or not (function.says(b"%") or function.says(b"&")):
+        return
+    if not (function.says(b"threadIdx") or function.says(b"thread_rank")):
         return
     for node in context.function.nodes("if_statement"):
         condition = node.part("condition")
@@ -252,7 +253,7 @@ def _size(body: Node) -> int:
 
 def rolled_loops(context: RuleContext) -> Iterator[Diagnostic]:
     """Short loops of a known count that are kept rolled, or are not marked for unrolling."""
-    if context.function.place is not ExecutionSpace.KERNEL:
+    if context.function.place is not ExecutionSpace.KERNEL or not context.function.says(b"for"):
         return
     for node in context.function.nodes("for_statement"):
         trips = _trips(context, node)
@@ -306,7 +307,9 @@ def _has_pragma(context: RuleContext, loop: Node) -> bool:
 
 def unsigned_loop_counters(context: RuleContext) -> Iterator[Diagnostic]:
     """Unsigned 32-bit counters that are scaled or shifted in an index."""
-    if not context.function.on_device:
+    if not context.function.on_device or not context.function.says(b"for"):
+        return
+    if not context.names_type(_UNSIGNED, _UNSIGNED_WORDS):
         return
     for loop in context.function.nodes("for_statement"):
         start, condition = loop.part("initializer"), loop.part("condition")

@@ -25,6 +25,7 @@ _LEGACY = {
     "__shfl_xor": "__shfl_xor_sync", "__any": "__any_sync", "__all": "__all_sync",
     "__ballot": "__ballot_sync",
 }  # fmt: skip
+_LEGACY_WORDS = re.compile(rb"__(?:shfl|any|all|ballot)")
 _FULL = "0xffffffff"
 # The most threads per SM of any GPU so far, and the most of a block.
 _SM_THREADS, _BLOCK_THREADS, _WARP = 2048, 1024, 32
@@ -47,7 +48,7 @@ _MEMBER_BYTES = {
 
 def legacy_warp_intrinsics(context: RuleContext) -> Iterator[Diagnostic]:
     """Shuffles and votes without a mask, which compute capability 7.0 dropped."""
-    if not context.function.on_device:
+    if not context.function.on_device or not context.function.matches(_LEGACY_WORDS):
         return
     for call in context.calls(*_LEGACY):
         name = context.file.callee(call)
@@ -248,6 +249,8 @@ def scalar_half_arithmetic(context: RuleContext) -> Iterator[Diagnostic]:
     """Elementwise half arithmetic, one element per thread; one per kernel."""
     if context.function.place is not ExecutionSpace.KERNEL:
         return
+    if not (context.file.says(b"half") or context.file.says(b"bfloat16")):
+        return
     for node in context.function.nodes("assignment_expression"):
         if len(node.children) != 2 or node.children[0].kind != "subscript_expression":
             continue
@@ -279,6 +282,9 @@ def scalar_half_arithmetic(context: RuleContext) -> Iterator[Diagnostic]:
 def narrow_loads(context: RuleContext) -> Iterator[Diagnostic]:
     """Kernels in which each thread moves one element of one or two bytes; one per kernel."""
     if context.function.place is not ExecutionSpace.KERNEL:
+        return
+    bases = {p.type.rstrip("*") for p in context.function.parameters}
+    if bases.isdisjoint(_NARROW_BYTES) and bases.isdisjoint(context.file.names.structs):
         return
     for node in context.function.nodes("assignment_expression"):
         if len(node.children) != 2 or node.children[0].kind != "subscript_expression":
@@ -337,6 +343,8 @@ def _is_thread_index(context: RuleContext, subscript: Node) -> bool:
 def synchronous_staging(context: RuleContext) -> Iterator[Diagnostic]:
     """Tiles that go from global to shared memory through registers, in a loop; one per kernel."""
     if context.function.place is not ExecutionSpace.KERNEL:
+        return
+    if not (context.function.says(b"__shared__") and context.function.says(b"sync")):
         return
     shared = {v.name for vs in context.function.variables.values() for v in vs if v.shared}
     pointers = {

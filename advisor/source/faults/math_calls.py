@@ -54,13 +54,16 @@ _COSTS = "many instructions, and a slow path for large arguments"
 _COST = "several instructions where the intrinsic takes one or two"
 _WARP = 32
 _BLOCKS = ("compound_statement", "case_statement")
+# What a body must hold for a rule to have anything to say.
+_WORDS = re.compile(rb"\b(?:__)?(?:pow|sqrt|sincos|sin|cos)f?\b")
+_INTRINSIC_WORDS = re.compile(rb"\b(?:" + "|".join(_INTRINSICS).encode() + rb")\b")
 _RULE = "general-math-functions"
 _STANDARD = frozenset(("", "std", "::std", "cuda::std", "::cuda::std"))
 
 
 def general_math_functions(context: RuleContext) -> Iterator[Diagnostic]:
     """Find calls of general functions for which a special one exists."""
-    if not context.function.on_device:
+    if not context.function.on_device or not context.function.matches(_WORDS):
         return
     for call in context.calls():
         name = context.file.callee(call)
@@ -330,6 +333,8 @@ def _is_repeated(context: RuleContext, call: Node) -> bool:
 def slow_math(context: RuleContext) -> Iterator[Diagnostic]:
     """Accurate single-precision functions that a kernel calls in a loop; once per function."""
     if context.function.place is not ExecutionSpace.KERNEL:
+        return
+    if not context.function.matches(_INTRINSIC_WORDS):
         return
     repeated = [call for call in context.calls(*_INTRINSICS) if _is_repeated(context, call)]
     if not repeated:

@@ -26,6 +26,9 @@ _RUNTIME = re.compile(
     r"|EventRecord\w*|EventElapsedTime|SetDevice|FuncSet\w+|Graph(?:Create|Instantiate|Launch|Add\w+)"
     r"|StreamBeginCapture|StreamEndCapture|IpcOpen\w+|DeviceEnablePeerAccess)$"
 )
+_RUNTIME_WORDS = re.compile(_RUNTIME.pattern.removesuffix("$").encode())
+# What stands before a call whose result goes somewhere.
+_INSIDE = b"(,=!&|<>"
 _CHECK = re.compile(
     r"check|error|err\b|CUDA_|_SAFE|safe|CALL|verify|assert|ok\b|GPU_TRY|TRY", re.IGNORECASE
 )
@@ -79,6 +82,8 @@ _CLOCKS = frozenset(
         "get_wall_time",
     ]
 )
+# Words of a launch.
+_WORK = (b"<<<", b"cudaLaunchKernel", b"cudaGraphLaunch")
 _ALLOCATIONS = (
     "cudaMalloc",
     "cudaMallocManaged",
@@ -96,7 +101,8 @@ def unchecked_errors(context: RuleContext) -> Iterator[Diagnostic]:
     """Runtime calls and launches of a host function whose errors nobody sees; one per function."""
     if context.function.place is not ExecutionSpace.HOST:
         return
-    dropped = [c for c in context.calls() if _is_dropped(context, c)]
+    calls = context.calls() if _may_drop(context) else ()
+    dropped = [call for call in calls if _is_dropped(context, call)]
     if dropped:
         names = list(dict.fromkeys(context.file.callee(c) for c in dropped))
         others = f" and {len(dropped) - 1} more in this function" if len(dropped) > 1 else ""
@@ -108,7 +114,7 @@ def unchecked_errors(context: RuleContext) -> Iterator[Diagnostic]:
     launches = [
         launch
         for launch in context.launches.of(context.function)
-        if launch.kernel not in context.file.empty_kernels
+        if not context.file.is_empty_kernel(launch.kernel)
     ]
     if launches and not _launch_checked(context, launches):
         more = f" and {len(launches) - 1} more in this function" if len(launches) > 1 else ""
@@ -117,6 +123,16 @@ def unchecked_errors(context: RuleContext) -> Iterator[Diagnostic]:
             "Check the result of cudaGetLastError() after the launch; in debug builds also that of cudaDeviceSynchronize().",
             calls=str(len(launches)),
         )  # fmt: skip
+
+
+def _may_drop(context: RuleContext) -> bool:
+    """Whether a call of the runtime in the text of the function may be a statement of its own."""
+    function, text = context.function, context.file.text.content
+    for match in _RUNTIME_WORDS.finditer(text, function.body.start, function.body.end):
+        before = text[text.rfind(b"\n", 0, match.start()) + 1 : match.start()].rstrip()
+        if before[-1:] not in _INSIDE or not before:
+            return True
+    return False
 
 
 def _is_dropped(context: RuleContext, call: Node) -> bool:
@@ -147,7 +163,7 @@ def _is_explained(context: RuleContext, call: Node) -> bool:
 def _launch_checked(context: RuleContext, launches: list[SourceLaunch]) -> bool:
     """Whether somebody asks for the error, or may do so outside this file."""
     first = launches[0].node
-    if next(iter(context.calls("cudaStreamBeginCapture")), None) is not None:
+    if context.calls("cudaStreamBeginCapture"):
         # A stream that is captured reports its errors when the capture ends.
         return True
     if any(above.kind in ("lambda_expression", "call_expression") for above in first.ancestors()):
@@ -207,9 +223,11 @@ def unsynchronized_timers(context: RuleContext) -> Iterator[Diagnostic]:
     """CPU timers that are read after a launch without waiting for it."""
     if context.function.place is not ExecutionSpace.HOST:
         return
-    if next(iter(context.calls(*_CLOCKS)), None) is None:
+    if not any(context.function.says(word) for word in _WORK):
         return
-    if next(iter(context.calls("cudaEventElapsedTime")), None) is not None:
+    if not context.calls(*_CLOCKS):
+        return
+    if context.calls("cudaEventElapsedTime"):
         # Events time the work; what the CPU timer measures is the calls.
         return
     started = False
@@ -238,7 +256,7 @@ def _timeline(context: RuleContext) -> list[tuple[str, Node]]:
     local = {f.name for f in context.file.functions}
     for call in context.calls():
         name = context.file.callee(call)
-        if name in context.file.empty_kernels:
+        if context.file.is_empty_kernel(name):
             # Nothing to wait for: the cost of the launch is what is measured.
             continue
         if any(c.kind == "kernel_call_syntax" for c in call.children) or name in (
@@ -265,6 +283,8 @@ def _timeline(context: RuleContext) -> list[tuple[str, Node]]:
 def misplaced_events(context: RuleContext) -> Iterator[Diagnostic]:
     """Events in a stream other than that of the work between them."""
     if context.function.place is not ExecutionSpace.HOST:
+        return
+    if not context.function.says(b"cudaEventElapsedTime"):
         return
     records: dict[str, list[tuple[Node, str]]] = {}
     for call in context.calls("cudaEventRecord"):
@@ -324,6 +344,8 @@ def default_stream_work(context: RuleContext) -> Iterator[Diagnostic]:
     """Find launches, and blocking copies, in the default stream among work in several streams."""
     if context.function.place is not ExecutionSpace.HOST:
         return
+    if not (context.function.says(b"<<<") or context.function.says(b"Async")):
+        return
     work = _streamed_work(context)
     for loop in context.function.nodes(*LOOPS):
         inside = [(n, s) for n, s in work if loop.holds(n)]
@@ -359,7 +381,9 @@ def repeated_allocations(context: RuleContext) -> Iterator[Diagnostic]:
     """Device memory that a loop allocates and frees again in every iteration."""
     if context.function.place is not ExecutionSpace.HOST:
         return
-    frees = [*context.calls("cudaFree", "cudaFreeHost")]
+    if not (context.function.says(b"cudaMalloc") or context.function.says(b"cudaHostAlloc")):
+        return
+    frees = context.calls("cudaFree", "cudaFreeHost")
     allocated: dict[int, tuple[Node, list[str]]] = {}
     for call in sorted(context.calls(*_ALLOCATIONS), key=attrgetter("index")):
         loop = context.loop_around(call)
@@ -432,8 +456,10 @@ def unprefetched_managed_memory(context: RuleContext) -> Iterator[Diagnostic]:
     """Find managed memory that a kernel gets with neither prefetch nor advice in the file."""
     if context.function.place is not ExecutionSpace.HOST:
         return
+    if not context.function.says(b"cudaMallocManaged"):
+        return
     launches = context.launches.of(context.function)
-    allocations = list(context.calls("cudaMallocManaged"))
+    allocations = context.calls("cudaMallocManaged")
     if not launches or not allocations:
         return
     text = context.file.text.content

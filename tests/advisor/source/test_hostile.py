@@ -10,6 +10,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.source.lint import lint_cuda
 from gpuadvise.advisor.source.python.lint import lint_python
 from gpuadvise.advisor.source.text import LARGEST
+from gpuadvise.advisor.source.tree import LARGEST_PIECE, PIECE, pieces_of
 
 MANY = 100_000
 HOST = "__global__ void k(int);\nint main() { k<<<1, 32>>>(1); cudaGetLastError(); "
@@ -60,6 +61,52 @@ def test_what_is_no_text_is_refused() -> None:
 def test_a_huge_file_is_refused() -> None:
     with pytest.raises(BadInput, match="reads up to"):
         lint_cuda(b" " * (LARGEST + 1), "table.cu")
+
+
+def test_a_huge_declaration_is_refused() -> None:
+    body = b"x += 1;\n" * (LARGEST_PIECE // 8)
+    with pytest.raises(BadInput, match="holds one declaration of"):
+        lint_cuda(b"__global__ void k(int x) {\n" + body + b"}\n", "generated.cu")
+
+
+KERNEL = """
+struct Pair%d { float a; float b; };
+__global__ void kernel%d(float *out, Pair%d *in, int n) {
+  using T = float;
+  out[threadIdx.x] = in[threadIdx.x].a * 0.3 + "};"[0];
+  if (threadIdx.x == 0) __syncthreads();
+  // %s
+}
+void launch%d(float *out, Pair%d *in) { kernel%d<<<1, 33>>>(out, in, 1); }
+"""
+
+
+def test_a_file_in_pieces_is_checked_like_a_small_one() -> None:
+    one = KERNEL % (1, 1, 1, "", 1, 1, 1)
+    few = [d.rule for d in lint_cuda(one.encode(), "k.cu").diagnostics]
+    count = 5 * PIECE // 2 // len(KERNEL % (1, 1, 1, "-" * 20_000, 1, 1, 1))
+    many = "".join(KERNEL % (n, n, n, "-" * 20_000, n, n, n) for n in range(count)).encode()
+    assert len(pieces_of(many)) >= 2
+    seen = lint_cuda(many, "k.cu")
+    assert [d.rule for d in seen.diagnostics] == few * count
+    assert seen.unparsed == ()
+    assert all(
+        many[d.where.start : d.where.end].startswith(d.seen[:5].encode()) for d in seen.diagnostics
+    )
+
+
+def test_bodies_are_closed_and_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(KERNEL % (n, n, n, "", n, n, n) for n in range(40)).encode()
+    before = lint_cuda(text, "k.cu").diagnostics
+    monkeypatch.setattr("gpuadvise.advisor.source.tree._MOST_HELD", 20)
+    assert lint_cuda(text, "k.cu").diagnostics == before
+
+
+def test_long_tables_cost_nothing() -> None:
+    table = b"const float table[] = {" + b"0.125f, {1, -2}, " * 70_000 + b"};\n"
+    code = b"__global__ void k(float *a) { a[0] = a[1] * 0.3; }\n"
+    (found,) = lint_cuda(table + code, "k.cu").diagnostics
+    assert (found.rule, found.where.line) == ("implicit-double", 2)
 
 
 def test_what_is_no_python_3_is_said() -> None:
