@@ -18,6 +18,7 @@ from gpuadvise.advisor.source.lint import LintedFile, lint_cuda
 
 
 def linted(data: bytes, path: Path) -> LintedFile | None:
+    """Return what lint says of a file, None where it refuses it."""
     try:
         return lint_cuda(data, str(path))
     except BadInput:
@@ -25,6 +26,7 @@ def linted(data: bytes, path: Path) -> LintedFile | None:
 
 
 def main() -> None:
+    """Print one line for each folder."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="+", type=Path)
     parser.add_argument("--rounds", type=int, default=3, help="the best of so many counts")
@@ -47,6 +49,7 @@ def main() -> None:
 
 
 def timed(files: list[tuple[Path, bytes]]) -> float:
+    """Return the seconds of processor time that *files* take."""
     start = time.process_time()
     for path, data in files:
         linted(data, path)

@@ -613,7 +613,8 @@ def read_cuda(text: SourceText) -> CudaFile:
     Raises BadInput when a single declaration is larger than the parser is given.
     """
     plain = preprocessed(text.content)
-    longest = max(end - start for start, end in pieces_of(plain.text))
+    pieces = (plain.text[start:end] for start, end in pieces_of(plain.text))
+    longest = max(len(piece) - piece.count(b" ") for piece in pieces)
     if longest > LARGEST_PIECE:
         raise BadInput(
             f"{quoted_path(text.file)} holds one declaration of {longest:,} bytes; lint reads up to {LARGEST_PIECE:,}.",

@@ -36,6 +36,8 @@ _LOOP = re.compile(rb"\b(?:for|while|do)\b")
 _POINT = re.compile(rb"\.(?:(?<=\d\.)\d*|\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 _EXPONENT = re.compile(rb"[eE](?<=\d[eE])[+-]?\d+(?![\w.])")
 _NARROW_WORDS = re.compile(rb"char|short|int8|int16")
+# Conversions and makers of vectors, all of whose parameters are floats.
+_FLOAT_PARAMETER = re.compile(r"(?:__float2\w+|__floats2\w+|make_float[1-4])$")
 _POWER_OF_TWO = re.compile(r"\b1[uUlL]*\s*<<")
 
 
@@ -311,7 +313,10 @@ def _ends_as_float(context: RuleContext, top: Node) -> bool:
         )
     if above.kind == "argument_list" and above.parent is not None:
         call = above.parent
-        return context.type_of(call) == "float" and context.file.callee(call).endswith("f")
+        name = context.file.callee(call)
+        if _FLOAT_PARAMETER.match(name):
+            return True
+        return name.endswith("f") and context.type_of(call) == "float"
     if above.kind == "cast_expression":
         return context.type_of(above) in ("float", *INTEGERS)
     return False

@@ -409,7 +409,9 @@ def _struct_words(context: RuleContext, struct: Node) -> str:
 
 def _loaded_whole(context: RuleContext, name: str) -> bool:
     for node in context.function.nodes("subscript_expression"):
-        whole = node.parent is not None and node.parent.kind in _WHOLE
-        if whole and context.at(node.children[0]) == name:
+        above = node.parent
+        if above is None or above.kind not in _WHOLE or context.at(node.children[0]) != name:
+            continue
+        if above.children[0].kind != "reference_declarator":
             return True
     return False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,16 @@ from gpuadvise.advisor.source.lint import CUDA_RULES, lint_cuda
 from gpuadvise.advisor.source.python.lint import PYTHON_RULES, lint_python
 
 CASES = Path(__file__).parent / "cases"
-FILES = sorted(p for p in CASES.iterdir() if p.suffix in (".cu", ".py"))
+SHAPES = Path(__file__).parent / "shapes"  # as programs write them; each CUDA file compiles
+FILES = sorted(p for d in (CASES, SHAPES) for p in d.iterdir() if p.suffix in (".cu", ".py"))
+RULES = sorted({p.name for p in FILES})
 EXPECTED = re.compile(r"(?://|#) expect: ([\w-]+)")
-# Functions, classes and top-level blocks that a case file shows.
-FEWEST_SHAPES = 12
+# Functions, or marked blocks of Python, in which a rule sees something, and in which it does not.
+FEWEST_FIRING, FEWEST_QUIET = 6, 12
+FUNCTION = re.compile(r"^[^\s/#}].*\) (?:const )?\{", re.MULTILINE)
+BLOCK = re.compile(r"^# case:", re.MULTILINE)
+PLAIN = re.compile(r"\b(?:kernel|main)\(")
+NVCC = shutil.which("nvcc")
 
 
 def expected(text: str) -> list[tuple[int, str]]:
@@ -50,16 +58,45 @@ def test_a_rule_sees_exactly_what_is_marked(path: Path) -> None:
     assert seen(path) == expected(path.read_text())
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
-def test_a_case_file_shows_enough_of_both_kinds(path: Path) -> None:
-    text = path.read_text()
-    marks = len(expected(text))
-    if path.suffix == ".py":
-        shapes = len(re.findall(r"^# case:", text, re.MULTILINE))
+def shapes(name: str) -> tuple[int, int]:
+    """How many shapes the files called *name* show with a mark, and without one."""
+    firing = quiet = 0
+    for path in (p for p in FILES if p.name == name):
+        text = path.read_text()
+        start = BLOCK if path.suffix == ".py" else FUNCTION
+        starts = [m.start() for m in start.finditer(text)]
+        for first, last in zip(starts, [*starts[1:], len(text)], strict=True):
+            marked = bool(EXPECTED.search(text, first, last))
+            firing += marked
+            quiet += not marked and not PLAIN.search(text[first:last].split("\n")[0])
+    return firing, quiet
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_is_shown_enough_of_both_kinds(name: str) -> None:
+    firing, quiet = shapes(name)
+    assert firing >= FEWEST_FIRING
+    assert quiet >= FEWEST_QUIET
+
+
+@pytest.mark.skipif(NVCC is None, reason="no toolkit on PATH")
+@pytest.mark.parametrize("path", sorted(SHAPES.glob("*.cu")), ids=lambda p: p.name)
+def test_a_shape_compiles(path: Path, tmp_path: Path) -> None:
+    words = [
+        str(NVCC),
+        "-arch=sm_80",
+        "-cubin",
+        "-w",
+        "-o",
+        str(tmp_path / "shape.cubin"),
+        str(path),
+    ]
+    run = subprocess.run(words, capture_output=True, text=True, check=False)
+    if path.stem == "legacy-warp-intrinsics":
+        # Which is what the rule says.
+        assert "__shfl_down" in run.stderr
     else:
-        shapes = len(re.findall(r"^[^\s/#}].*\) (?:const )?\{", text, re.MULTILINE))
-    assert shapes >= FEWEST_SHAPES
-    assert 3 <= marks < shapes
+        assert run.returncode == 0, run.stderr
 
 
 def test_every_rule_has_its_cases() -> None:

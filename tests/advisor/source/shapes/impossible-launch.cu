@@ -1,0 +1,20 @@
+// Blocks beyond 1024 threads.
+constexpr int kTile = 64;
+__global__ void kernel(float *a) { a[0] = 1; }
+void square_tile(float *a) {
+  const dim3 block(kTile, kTile / 2);
+  kernel<<<16, block>>>(a);  // expect: impossible-launch
+}
+void three_sides(float *a) {
+  kernel<<<dim3(4, 4), dim3(16, 16, 8)>>>(a);  // expect: impossible-launch
+}
+void swapped_arguments(float *a) { kernel<<<2048, 256>>>(a); }
+void tile_with_fewer_rows(float *a) {
+  const dim3 block(kTile, 8);
+  kernel<<<16, block>>>(a);
+}
+template <int T> void block_of_a_template(float *a) { kernel<<<16, T * T>>>(a); }
+void chosen_at_run_time(float *a, bool large) {
+  int threads = large ? 1024 : 256;
+  kernel<<<16, threads>>>(a);
+}

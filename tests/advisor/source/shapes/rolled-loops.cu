@@ -1,0 +1,30 @@
+// Loops of a known count in kernels.
+constexpr int kTaps = 7;
+template <typename T> __global__ void filter(T *out, const T *in) {
+  T sum = 0;
+  for (int k = 0; k < kTaps; ++k) sum += in[threadIdx.x + k];  // expect: rolled-loops
+  out[threadIdx.x] = sum;
+}
+__global__ void from_minus_radius(float *out, const float *in) {
+  float sum = 0;
+  for (int k = -3; k < 4; k++) sum += in[threadIdx.x + k];  // expect: rolled-loops
+  out[threadIdx.x] = sum;
+}
+__global__ void by_operator(float *out, const float *in) {
+  float sum = 0;
+  _Pragma("unroll") for (int k = 0; k < kTaps; ++k) sum += in[threadIdx.x + k];
+  out[threadIdx.x] = sum;
+}
+template <int R> __global__ void radius_of_a_template(float *out, const float *in) {
+  for (int k = -R; k <= R; ++k) out[threadIdx.x] += in[threadIdx.x + k];
+}
+__global__ void kept_rolled(float *out) {
+#pragma unroll 1
+  for (int k = 0; k < 8; ++k) out[k] *= 2.0f;
+}
+__global__ void halved(float *s) {
+  for (int step = 16; step > 0; step /= 2) s[threadIdx.x] += s[threadIdx.x + step];
+}
+__global__ void block_stride(float *out) {
+  for (int k = threadIdx.x; k < 1024; k += 256) out[k] = 0;
+}
