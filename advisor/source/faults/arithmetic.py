@@ -265,7 +265,8 @@ def _meets_operator(context: RuleContext, literal: Node) -> bool:
             return _updates_float(context, node)
         if above.kind == "binary_expression" and len(above.children) == 2:
             other = above.children[1] if above.children[0] is node else above.children[0]
-            return context.type_of(other) == "float" or _only_literals(other)
+            # Doubles of the author's own are excluded: this one comes from another literal.
+            return context.type_of(other) in ("float", "double")
         if above.kind == "argument_list" and _is_mixed_call(above.parent):
             return any(context.type_of(c) == "float" for c in above.children if c is not node)
         if above.kind not in ("parenthesized_expression", "unary_expression"):
@@ -284,10 +285,6 @@ def _updates_float(context: RuleContext, value: Node) -> bool:
         and context.file.operator(above) in ("+=", "-=", "*=", "/=")
         and context.type_of(above.children[0]) == "float"
     )
-
-
-def _only_literals(node: Node) -> bool:
-    return node.kind == "number_literal"
 
 
 def _ends_as_float(context: RuleContext, top: Node) -> bool:

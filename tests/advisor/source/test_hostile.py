@@ -64,7 +64,7 @@ def test_a_huge_file_is_refused() -> None:
 
 
 def test_a_huge_declaration_is_refused() -> None:
-    body = b"x += 1;\n" * (LARGEST_PIECE // 8)
+    body = b"x+=1;\n" * (LARGEST_PIECE // 6)
     with pytest.raises(BadInput, match="holds one declaration of"):
         lint_cuda(b"__global__ void k(int x) {\n" + body + b"}\n", "generated.cu")
 
