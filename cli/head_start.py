@@ -38,7 +38,11 @@ def start_drivers(args: Sequence[str]) -> None:
     if command not in ("device", "doctor") or any(arg.startswith(_ELSEWHERE) for arg in args):
         return
     from gpuadvise.advisor.backends.probe import Probe, ask_ahead
+    from gpuadvise.cli.device.one_field import is_plain
 
+    if is_plain(args):
+        ask_ahead((Probe.NVML_IDENTITY,))
+        return
     fields = _fields(args)
     live = command == "doctor" or "--telemetry" in args or of_telemetry(fields)
     nvml = Probe.NVML_LIVE if live else Probe.NVML

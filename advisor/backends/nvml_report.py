@@ -271,7 +271,7 @@ def report(*, everything: bool = True, live: bool = False) -> NvmlReport:
         gpu for n, handle in enumerate(handles) for gpu in _gpus(nvml, n, handle, everything, live)
     ]
     if everything:
-        found = _connected(nvml, handles, found)
+        found = _connected(nvml, handles, found, live)
     return NvmlReport(driver_version=system.get("version"), gpus=tuple(found))
 
 
@@ -296,13 +296,16 @@ def _gpus(nvml: Any, index: int, handle: Any, everything: bool, live: bool) -> I
         yield from _slices(nvml, handle, gpu, live)
 
 
-def _connected(nvml: Any, handles: Sequence[Any], gpus: Sequence[NvmlGpu]) -> list[NvmlGpu]:
+def _connected(
+    nvml: Any, handles: Sequence[Any], gpus: Sequence[NvmlGpu], live: bool
+) -> list[NvmlGpu]:
     """Return *gpus*, the whole ones with how they are connected."""
     from gpuadvise.advisor.backends.nvml_topology import topologies
 
     whole = {gpu.index: gpu.pci_bus_id for gpu in gpus if gpu.mig is None}
     able = [None if isinstance(handle, nvml.NVMLError) else handle for handle in handles]
-    found = topologies(nvml, able, [whole[index] for index in range(len(handles))])
+    ids = [whole[index] for index in range(len(handles))]
+    found = topologies(nvml, able, ids, errors=live)
     return [
         replace(gpu, topology=found[gpu.index]) if gpu.mig is None and not gpu.problem else gpu
         for gpu in gpus

@@ -61,14 +61,19 @@ _HOST: Mapping[str, Query] = {
     "numa_node": lambda n, g: _lowest(
         n.nvmlDeviceGetMemoryAffinity(g, 1, n.NVML_AFFINITY_SCOPE_NODE)
     ),
-    "nvlinks": lambda n, g: _links(n, g),
 }
 
 
-def topologies(nvml: Any, handles: Sequence[Any], pci_ids: Sequence[str | None]) -> list[Topology]:
-    """Return how each of the GPUs *handles* is connected; None among them does not answer."""
+def topologies(
+    nvml: Any, handles: Sequence[Any], pci_ids: Sequence[str | None], *, errors: bool
+) -> list[Topology]:
+    """Return how each of the GPUs *handles* is connected; None among them does not answer.
+
+    With *errors* those of each NVLink are counted, which costs a question for each.
+    """
     addresses = {_address(pci): index for index, pci in enumerate(pci_ids) if pci}
-    answers = [ask(nvml, handle, _HOST) if handle is not None else ({}, {}) for handle in handles]
+    queries: Mapping[str, Query] = {**_HOST, "nvlinks": lambda n, g: _links(n, g, errors=errors)}
+    answers = [ask(nvml, handle, queries) if handle is not None else ({}, {}) for handle in handles]
     mode = _bandwidth_mode(nvml) if any("nvlinks" in facts for facts, _ in answers) else None
     links = [_at_peers(facts.get("nvlinks"), addresses) for facts, _ in answers]
     return [
@@ -94,7 +99,7 @@ def _bandwidth_mode(nvml: Any) -> str | None:
 _Ended = tuple[NvLink, str | None]
 
 
-def _links(nvml: Any, handle: Any) -> list[_Ended]:
+def _links(nvml: Any, handle: Any, *, errors: bool) -> list[_Ended]:
     """Return the links of a GPU; raises NVML's error where it has none."""
     found = []
     for number in range(_MOST_LINKS):
@@ -106,15 +111,15 @@ def _links(nvml: Any, handle: Any) -> list[_Ended]:
             if error.value == _NO_SUCH_LINK:
                 break
             continue  # a link of the chip that this GPU lacks
-        found.append(_link(nvml, handle, number, state))
+        found.append(_link(nvml, handle, number, state, errors=errors))
     return found
 
 
-def _link(nvml: Any, handle: Any, number: int, state: int) -> _Ended:
+def _link(nvml: Any, handle: Any, number: int, state: int, *, errors: bool) -> _Ended:
     if state != _ACTIVE:
         return NvLink(number=number, up=False, resting=state in _RESTING), None
     queries: Mapping[str, Query] = {
-        "fields": lambda n, g: _link_fields(n, g, number),
+        "fields": lambda n, g: _link_fields(n, g, number, errors=errors),
         "kind": lambda n, g: n.nvmlDeviceGetNvLinkRemoteDeviceType(g, number),
         "pci": lambda n, g: n.nvmlDeviceGetNvLinkRemotePciInfo(g, number).busId,
     }
@@ -125,15 +130,15 @@ def _link(nvml: Any, handle: Any, number: int, state: int) -> _Ended:
         up=True,
         bytes_per_second=_speed(facts.get("fields", {})),
         to=_KINDS.get(facts.get("kind", -1)),
-        **_errors(nvml, handle, number, facts.get("fields", {})),
+        **(_errors(nvml, handle, number, facts.get("fields", {})) if errors else {}),
     )
     return link, pci.decode() if isinstance(pci, bytes) else pci
 
 
-def _link_fields(nvml: Any, handle: Any, number: int) -> dict[int, int]:
+def _link_fields(nvml: Any, handle: Any, number: int, *, errors: bool) -> dict[int, int]:
     """Return the fields of a link that NVML tells, by their number."""
-    errors = [field for fields in _ERROR_FIELDS.values() for field in fields]
-    asked: list[Any] = [(field, number) for field in (_SPEED, *errors)]
+    counters = [field for fields in _ERROR_FIELDS.values() for field in fields] if errors else []
+    asked: list[Any] = [(field, number) for field in (_SPEED, *counters)]
     if number < len(_OLD_SPEEDS):
         asked.append(_OLD_SPEEDS[number])
     return {

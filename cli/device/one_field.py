@@ -17,14 +17,19 @@ if TYPE_CHECKING:
 FIELDS = ("name", "uuid", "index", "minor", "driver_version")
 
 
+def is_plain(args: Sequence[str]) -> bool:
+    """Return whether *args* ask for one field that tells GPUs apart, and for nothing else."""
+    return list(args[:-1]) == ["device", "--get"] and args[-1] in FIELDS
+
+
 def answered(args: Sequence[str], environ: Mapping[str, str] = os.environ) -> str | None:
     """Return what ``device --get FIELD`` prints, None where the command has to find out."""
-    if list(args[:-1]) != ["device", "--get"] or args[-1] not in FIELDS or not driver_present():
+    if not is_plain(args) or not driver_present():
         return None
-    from gpuadvise.advisor.backends.live import managed
+    from gpuadvise.advisor.backends.live import identities
     from gpuadvise.advisor.backends.visible_devices import order_is_known, visible
 
-    report = managed()
+    report = identities()
     seen = visible(report.gpus, environ)
     if not seen or not order_is_known(report.gpus, environ):
         return None

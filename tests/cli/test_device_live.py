@@ -98,7 +98,10 @@ def test_two_recorded_gpus_and_what_joins_them(cli, golden) -> None:
 
 def test_errors_of_links_stand_beside_their_number(cli, moods) -> None:
     moods("linked,erring")
-    assert "3 of 4 up at 26.6 GB/s to switch; 1 replay and 2 recoveries so far" in cli("device").out
+    assert (
+        "3 of 4 up at 26.6 GB/s to switch; 1 replay and 2 recoveries so far"
+        in cli("device", "--telemetry").out
+    )
 
 
 def test_two_gpus_side_by_side(cli, moods, golden) -> None:

@@ -16,7 +16,8 @@ BOTH = (Probe.DRIVER, Probe.NVML)
     ("line", "asked"),
     [
         ("device", BOTH),
-        ("device --get name", (Probe.NVML,)),
+        ("device --get name", (Probe.NVML_IDENTITY,)),
+        ("device --get pci_bus_id", (Probe.NVML,)),
         ("device --get=name --get uuid", (Probe.NVML,)),
         ("device --get name --get sm_count", BOTH),
         ("device --telemetry --get telemetry.power_watts", (Probe.NVML_LIVE,)),

@@ -116,11 +116,18 @@ def test_links_that_are_down_give_no_rate(moods) -> None:
 )
 def test_links_count_their_errors(moods, words: str, errors: tuple[int, ...]) -> None:
     moods(words)
-    topology = nvml_report.report().gpus[0].topology
+    topology = nvml_report.report(live=True).gpus[0].topology
     assert topology is not None
     link = (topology.nvlinks or ())[1]
     assert (link.replays, link.recoveries, link.crc_errors) == errors
     assert [link.number for link in link_errors(topology)] == ([1] if any(errors) else [])
+
+
+def test_errors_of_links_are_counted_with_the_telemetry_only(moods) -> None:
+    moods("linked,erring")
+    topology = nvml_report.report().gpus[0].topology
+    assert topology is not None
+    assert {link.replays for link in topology.nvlinks or ()} == {None}
 
 
 def test_a_link_may_rest_and_a_chip_may_lack_one(moods) -> None:
