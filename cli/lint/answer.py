@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.prose import and_list, inert, plural
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 
 LINT_RULES: dict[str, Rule] = {rule.id: rule for rule in RULES}
 COLUMNS = ("file", "line", "column", "rule", "priority", "kernel", "message", "action", "fixable")
-# Of a source line, and of what stands in it before the fault, as much as fits a terminal.
-_WIDEST, _BEFORE = 88, 40
+_LINE_NUMBER = 8  # columns before a source line: its number and a bar
 _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
 
 
@@ -118,13 +118,14 @@ def _stretch(path: str, where: SourceRange) -> dict[str, Any]:
     return {"file": path, "line": where.line, "end_line": where.end_line}
 
 
-def _excerpt(lines: Sequence[str], where: SourceRange) -> str:
-    """Return the line at *where* with the stretch underlined; of a long line the part around it."""
+def _excerpt(lines: Sequence[str], where: SourceRange, columns: int) -> str:
+    """Return the line at *where* with the stretch underlined; of a long line what *columns* hold."""
     line = lines[where.line - 1] if where.line <= len(lines) else ""
     first = where.column - 1
     last = where.end_column - 1 if where.end_line == where.line else len(line.rstrip())
-    skipped = max(0, min(first - _BEFORE, len(line) - _WIDEST))
-    shown = line[skipped : skipped + _WIDEST].replace("\t", " ").rstrip()
+    widest = max(1, columns - _LINE_NUMBER)
+    skipped = max(0, min(first - widest // 2, len(line) - widest))
+    shown = line[skipped : skipped + widest].replace("\t", " ").rstrip()
     marks = max(1, min(last - skipped, len(shown)) - (first - skipped))
     number = str(where.line).rjust(5)
     before = inert(shown[: first - skipped])
@@ -140,7 +141,7 @@ def _blocks(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> Iterator[
             where, rule = diagnostic.where, LINT_RULES[diagnostic.rule]
             place = f"{inert(diagnostic.file)}:{where.line}:{where.column}"
             yield Line(f"{place}: {str(rule.priority).upper()} {rule.id}", _TONES[rule.priority])
-            yield Drawing(_excerpt(lines, where))
+            yield Drawing(partial(_excerpt, lines, where))
             yield Line(inert(diagnostic.message), indent=4)
             yield Line(inert(diagnostic.action), indent=4)
     for source in read:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING
 
@@ -255,3 +256,19 @@ def test_advise_takes_what_the_source_shows(kernel: Path, cli) -> None:
     assert {"implicit-double", "divergent-barriers"} <= set(rules)
     assert rules["implicit-double"]["location"]["line"] == 2
     assert "Write 0.3f." in rules["implicit-double"]["action"]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_a_long_line_is_shown_around_its_fault(
+    cli, tmp_path: Path, monkeypatch, columns: int
+) -> None:
+    body = "x[threadIdx.x] += 1.0f; " * 20
+    path = tmp_path / "a.cu"
+    path.write_text(f"__global__ void k(float *x) {{ {body} x[0] *= 0.1; {body} }}\n")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", cli("lint", str(path)).out).splitlines()
+    shown = next(number for number, line in enumerate(lines) if line.startswith("    1 | "))
+    marks = lines[shown + 1]
+    assert max(len(lines[shown]), len(marks)) <= columns
+    assert lines[shown][marks.index("^") : marks.rindex("~") + 1] == "0.1"
