@@ -21,7 +21,7 @@ _FORMS = tuple(
         # TensorFlow's log: device: 0, name: Tesla T4, pci bus id: ...
         r"\bname: (?P<name>[^,\"]+), pci bus id",
         # The table of nvidia-smi: |   0  Tesla T4            On   | 00000000:00:04.0 Off | ...
-        r"^\|\s*\d+\s+(?P<name>\S.*?)\s+(?:On|Off|N/A|TCC|WDDM|MCDM)\s*\|",
+        r"^\|\s*\d+\s+(?P<name>(?!N/A)[a-z].*?)\s+(?:On|Off|N/A|TCC|WDDM|MCDM)\s*\|",
         # lspci and inxi: NVIDIA Corporation GA102 [GeForce RTX 3090] (rev a1)
         rf"(?:^|\bNVIDIA (?:Corporation )?){_CHIP}\b[^\[\]]*\[(?P<name>[^\]]+)\]",
         # WebGL of a browser: ANGLE (NVIDIA, NVIDIA GeForce RTX 3060 (0x00002504) Direct3D11 ...
@@ -46,6 +46,8 @@ _FORMS = tuple(
 _LINE_END = re.compile(r"[\r\n]+|\s+(?=GPU \d+: |MIG \S+\s+Device)|,\s*(?=_CudaDeviceProperties)")
 # A MIG device below its GPU in nvidia-smi -L.
 _SLICE = re.compile(r"^\s*MIG (?P<profile>\S+)\s+Device", _I)
+# A name alone in a line, such as people write below one another.
+_SHORT_NAME = re.compile(r"(?!.*(?:version|device|driver|cuda))(?=.*\d)[\w .,/()-]{2,50}", _I)
 _QUERY_FIELDS = re.compile(r"[a-z_]+(?:\.[a-z_]+)*(?: \[[^\]]*\])?", _I)
 _SEPARATOR = re.compile(
     r"\s*[,;|]\s*|\s+(?:and|vs\.?)\s+|\s/\s(?=(?:nvidia|geforce|quadro|tesla|rtx|gtx)\b)", _I
@@ -103,6 +105,7 @@ def gpus_in(text: str) -> tuple[NamedGpu, ...]:
         return (NamedGpu(text),)
     found: list[NamedGpu] = []
     columns: _Columns | None = None
+    screen = _is_screen(text)
     sliced = False
     for line in filter(str.strip, _LINE_END.split(text)):
         if len(line) > _LONGEST_LINE:
@@ -115,9 +118,19 @@ def gpus_in(text: str) -> tuple[NamedGpu, ...]:
         sliced = False
         if header := _header(line):
             columns = header
-        else:
+        elif not (screen and _is_furniture(line.strip())):
             found += _in_line(line.strip(), columns)
     return tuple(found) or (NamedGpu(text),)
+
+
+def _is_screen(text: str) -> bool:
+    """Return whether *text* has lines of a tool, among which others are no names."""
+    lines = [line.strip() for line in text.splitlines() if len(line) <= _LONGEST_LINE]
+    return len(lines) > 1 and any(form.search(line) for line in lines for form in _FORMS)
+
+
+def _is_furniture(line: str) -> bool:
+    return not any(form.search(line) for form in _FORMS) and not _SHORT_NAME.fullmatch(line)
 
 
 def _whole_name(name: str) -> str:

@@ -194,6 +194,64 @@ def test_the_header_of_a_query_says_which_memory_is_meant() -> None:
     assert gpus_in("NVIDIA GeForce RTX 3060, 512 MiB, 8192 MiB")[0].memory_bytes is None
 
 
+SMI = """\
++---------------------------------------------------------------------------------------+
+| NVIDIA-SMI 535.129.03             Driver Version: 535.129.03   CUDA Version: 12.2     |
+|-----------------------------------------+----------------------+----------------------+
+| GPU  Name                 Persistence-M | Bus-Id        Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp   Perf          Pwr:Usage/Cap |         Memory-Usage | GPU-Util  Compute M. |
+|                                         |                      |               MIG M. |
+|=========================================+======================+======================|
+|   0  NVIDIA A100-SXM4-40GB          On  | 00000000:07:00.0 Off |                    0 |
+| N/A   34C    P0              61W / 400W |      0MiB / 40960MiB |      0%      Default |
+|                                         |                      |             Disabled |
++-----------------------------------------+----------------------+----------------------+
+|   1  Tesla T4                       Off | 00000000:0F:00.0 Off |                    0 |
+| N/A   33C    P8               9W /  70W |      0MiB / 15360MiB |      0%      Default |
+|                                         |                      |                  N/A |
++-----------------------------------------+----------------------+----------------------+
+| Processes:                                                                            |
+|  GPU   GI   CI        PID   Type   Process name                            GPU Memory |
+|    0   N/A  N/A      1234      C   python                                       N/A   |
++---------------------------------------------------------------------------------------+
+"""
+LSPCI = """\
+01:00.0 VGA compatible controller: NVIDIA Corporation GA102 [GeForce RTX 3090] (rev a1)
+01:00.1 Audio device: NVIDIA Corporation GA102 High Definition Audio Controller (rev a1)
+"""
+DEVICE_QUERY = """\
+./deviceQuery Starting...
+
+ CUDA Device Query (Runtime API) version (CUDART static linking)
+
+Detected 1 CUDA Capable device(s)
+
+Device 0: "NVIDIA H100 PCIe"
+  CUDA Driver Version / Runtime Version          12.2 / 12.2
+  CUDA Capability Major/Minor version number:    9.0
+  (114) Multiprocessors, (128) CUDA Cores/MP:    14592 CUDA Cores
+  Maximum Texture Dimension Size (x,y,z)         1D=(131072), 2D=(131072, 65536)
+  Device PCI Domain ID / Bus ID / location ID:   0 / 1 / 0
+  Compute Mode:
+     < Default (multiple host threads can use ::cudaSetDevice() with device simultaneously) >
+Result = PASS
+"""
+
+
+@pytest.mark.parametrize(
+    ("screen", "names"),
+    [
+        (SMI, ["NVIDIA A100-SXM4-40GB", "Tesla T4"]),
+        (LSPCI, ["GeForce RTX 3090"]),
+        (DEVICE_QUERY, ["NVIDIA H100 PCIe"]),
+        ("h100\nTesla T4\nGPU 0: NVIDIA L4", ["h100", "Tesla T4", "NVIDIA L4"]),
+        ("h100\nnonsense", ["h100", "nonsense"]),
+    ],
+)
+def test_of_a_whole_screen_the_names_are_taken(screen: str, names: list[str]) -> None:
+    assert [each.name for each in gpus_in(screen)] == names
+
+
 def test_the_x_of_a_name_counts_nothing() -> None:
     assert find("GTX Titan X").id == "gtx-titan-x"
     assert _found("GTX Titan X 12") in ("", "gtx-titan-x")
