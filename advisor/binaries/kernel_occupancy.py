@@ -6,19 +6,23 @@ import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from gpuadvise.advisor.binaries.model import Source
+from gpuadvise.advisor.binaries.model import Kernel, Place, Source
 from gpuadvise.advisor.catalogue.capabilities import limits_of
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.limits import RegisterAllocation
+from gpuadvise.advisor.occupancy.allocation import per_warp
 from gpuadvise.advisor.occupancy.block_sizes import helper_block
 from gpuadvise.advisor.occupancy.launch import Launch
-from gpuadvise.advisor.occupancy.model import occupancy
+from gpuadvise.advisor.occupancy.model import occupancy, shared_limit
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.binaries.model import Kernel
+    from gpuadvise.advisor.binaries.kernel_table import Resources
     from gpuadvise.advisor.limits import Limits
     from gpuadvise.advisor.occupancy.answer import Occupancy
+
+T = TypeVar("T")
 
 # Of a kernel; everything else leaves its occupancy as it is.
 _WHAT_DECIDES = attrgetter(
@@ -38,6 +42,9 @@ _WHAT_DECIDES = attrgetter(
 _PORTABLE_CLUSTER = 8
 # Answers kept: cuBLASLt's 49,066 kernels have 5,714. A file made to differ must not fill the memory.
 _KEPT = 1 << 14
+_NOWHERE = Place("")
+# Of ``Resources``: what else decides, as it is.
+_AFTER_SHARED, _BEFORE_SPILLS = 4, 8
 NO_BLOCK = "no block of any size can start"
 
 
@@ -86,16 +93,70 @@ class Residencies:
     block: int | None = None
     dynamic_smem: int = 0
     _residencies: dict[tuple[object, ...], Residency] = field(default_factory=dict)
+    _similar: dict[tuple[object, ...], Residency] = field(default_factory=dict)
+    _warp_registers: dict[tuple[object, ...], int | None] = field(default_factory=dict)
+    _by_shared: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def of(self, kernel: Kernel) -> Residency:
         """Return the occupancy of *kernel*."""
         key = _WHAT_DECIDES(kernel)
         residency = self._residencies.get(key)
         if residency is None:
-            if len(self._residencies) == _KEPT:
-                self._residencies.clear()
-            residency = self._residencies[key] = self._answer(kernel, *self._block(kernel))
+            answer = self._answer(kernel, *self._block(kernel))
+            residency = _kept(self._residencies, key, answer)
         return residency
+
+    def similar(self, resources: Resources) -> Residency:
+        """Return the residency of a kernel in a cubin that can start just as well, with this share.
+
+        Kernels that differ in registers and bytes are often allocated the same: cuSOLVER's 14,531
+        residencies are then 2,630.
+        """
+        try:
+            limits = self.limits or _own_limits(resources)
+            key = (
+                resources.entry,
+                resources.capability,
+                self._registers(limits, resources),
+                min(self._shared(limits, resources), self._most(limits, resources)),
+                *resources[_AFTER_SHARED:_BEFORE_SPILLS],
+            )
+        except BadInput:
+            return self.of(_kernel(resources))
+        residency = self._similar.get(key)
+        if residency is None:
+            residency = _kept(self._similar, key, self.of(_kernel(resources)))
+        return residency
+
+    def _registers(self, limits: Limits, resources: Resources) -> int | None:
+        """Return the registers that a warp is charged; the negative count where there is a doubt."""
+        count = resources.registers
+        key = (resources.capability, count)
+        if key in self._warp_registers:
+            return self._warp_registers[key]
+        charge = count and -count
+        by_warp = limits.register_allocation is RegisterAllocation.WARP
+        if count and by_warp and count <= limits.max_registers_per_thread:
+            charge = per_warp(limits, count)
+        return _kept(self._warp_registers, key, charge)
+
+    def _most(self, limits: Limits, resources: Resources) -> int:
+        """Return how many blocks an SM holds at most, whatever they take."""
+        block = resources.required_block or resources.max_block or (1, 1, 1)
+        threads = self.block or max(1, math.prod(block))
+        by_warps = limits.max_warps_per_sm // -(-threads // limits.warp_size)
+        return min(limits.max_blocks_per_sm, by_warps)
+
+    def _shared(self, limits: Limits, resources: Resources) -> int:
+        """Return how many blocks the shared memory of an SM holds."""
+        static = resources.static_smem or 0
+        key = (resources.capability, static)
+        if key in self._by_shared:
+            return self._by_shared[key]
+        launch = Launch(threads=1, static_shared=static, dynamic_shared=self.dynamic_smem)
+        by_shared = shared_limit(limits, launch)[0]
+        most = limits.max_blocks_per_sm if by_shared is None else by_shared
+        return _kept(self._by_shared, key, most)
 
     def _block(self, kernel: Kernel) -> tuple[int | None, BlockFrom]:
         if self.block is not None:
@@ -138,7 +199,21 @@ def _unanswerable(kernel: Kernel) -> str | None:
     return None if kernel.registers else "its registers are not known"
 
 
-def _own_limits(kernel: Kernel) -> Limits:
+def _kept(answers: dict[tuple[object, ...], T], key: tuple[object, ...], answer: T) -> T:
+    """Return *answer*, which is kept among *answers*."""
+    if len(answers) == _KEPT:
+        answers.clear()
+    answers[key] = answer
+    return answer
+
+
+def _kernel(resources: Resources) -> Kernel:
+    """Return a kernel of these *resources*, somewhere in a cubin."""
+    known = resources._asdict()
+    return Kernel(name="", source=Source.CUBIN, place=_NOWHERE, **known)
+
+
+def _own_limits(kernel: Kernel | Resources) -> Limits:
     if kernel.capability is None:
         raise BadInput("its target is not known")
     return limits_of(kernel.capability)[0]

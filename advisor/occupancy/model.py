@@ -24,7 +24,7 @@ def occupancy(limits: Limits, launch: Launch) -> Occupancy:
     """
     warps = -(-launch.threads // limits.warp_size)
     by_registers, halved = _register_limit(limits, launch, warps)
-    by_shared, block_bytes, capacity = _shared_limit(limits, launch)
+    by_shared, block_bytes, capacity = shared_limit(limits, launch)
     block_limits = (
         _warp_limit(limits, launch, warps, halved),
         limits.max_blocks_per_sm,
@@ -70,7 +70,7 @@ def _warp_limit(limits: Limits, launch: Launch, warps: int, halved: bool) -> int
     return limits.max_warps_per_sm // warps
 
 
-def _shared_limit(limits: Limits, launch: Launch) -> tuple[int | None, int, int]:
+def shared_limit(limits: Limits, launch: Launch) -> tuple[int | None, int, int]:
     """Return the limit, the bytes of one block, and the SM's capacity."""
     block = allocation.allocated(limits, launch)
     capacity = allocation.capacity(limits, launch, block)

@@ -6,15 +6,13 @@ from collections import Counter
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.model import Kernel, Place, Source
 from gpuadvise.cli.kernels.counts import KernelCounts
 from gpuadvise.cli.kernels.order import ListedKernel, in_order, matters, rank
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.binaries.kernel_occupancy import Residencies, Residency
+    from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
     from gpuadvise.advisor.binaries.kernel_table import KernelTable, Resources
-
-_NOWHERE = Place("")
+    from gpuadvise.advisor.binaries.model import Kernel
 
 
 class Screen:
@@ -56,7 +54,7 @@ class Screen:
         for resources, times in Counter(table.resources).items():
             if not (resources.entry or self._functions):
                 continue
-            residency = self._residency(resources)
+            residency = self._residencies.similar(resources)
             self.counts.add(resources, residency, times)
             spilled = (resources.spill_stores or 0) + (resources.spill_loads or 0)
             own = rank(residency, spilled, resources.registers)
@@ -73,22 +71,6 @@ class Screen:
             if better >= self._size and last is None:
                 last = own  # others of the same rank may have the better name
         return chosen
-
-    def _residency(self, resources: Resources) -> Residency:
-        kernel = Kernel(
-            name="",
-            source=Source.CUBIN,
-            place=_NOWHERE,
-            entry=resources.entry,
-            capability=resources.capability,
-            registers=resources.registers,
-            static_smem=resources.static_smem,
-            barriers=resources.barriers,
-            max_block=resources.max_block,
-            required_block=resources.required_block,
-            cluster=resources.cluster,
-        )
-        return self._residencies.of(kernel)
 
     def first(self) -> list[ListedKernel]:
         """Return the kernels that stand first."""

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpuadvise.advisor.binaries.kernel_occupancy import BlockFrom, Residencies
+from gpuadvise.advisor.binaries.kernel_table import Resources
 from gpuadvise.advisor.binaries.model import Kernel, Place, Source
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue.capabilities import limits_of
@@ -76,3 +79,46 @@ def test_answers_are_kept() -> None:
     residencies = Residencies()
     assert residencies.of(kernel()) is residencies.of(kernel())
     assert residencies.of(kernel()) is not residencies.of(kernel(registers=33))
+
+
+_TARGETS = [Capability(*numbers) for numbers in ((1, 3), (2, 1), (5, 2), (7, 5), (8, 6), (9, 0))]
+_BLOCKS = st.none() | st.tuples(
+    st.integers(0, 1100), st.integers(1, 2), st.integers(1, 1) | st.just(2**31)
+)
+
+
+@given(
+    residencies=st.builds(
+        Residencies,
+        limits=st.none() | st.sampled_from(_TARGETS).map(lambda target: limits_of(target)[0]),
+        block=st.none() | st.integers(1, 2000),
+        dynamic_smem=st.sampled_from([0, 1000, 100_000]),
+    ),
+    kernels=st.lists(
+        st.builds(
+            Resources,
+            entry=st.sampled_from([True, True, False]),
+            capability=st.none() | st.sampled_from([*_TARGETS, Capability(12, 9)]),
+            registers=st.none() | st.integers(0, 300) | st.just(1 << 20),
+            static_smem=st.none() | st.integers(0, 250_000) | st.integers(48_000, 50_000),
+            barriers=st.none() | st.integers(0, 20),
+            max_block=_BLOCKS,
+            required_block=_BLOCKS,
+            cluster=st.none() | st.just((4, 2, 1)),
+            spill_stores=st.none(),
+            spill_loads=st.none(),
+        ),
+        max_size=20,
+    ),
+)
+def test_similar_kernels_start_and_share_alike(
+    residencies: Residencies, kernels: list[Resources]
+) -> None:
+    for resources in kernels:
+        own = Residencies(
+            limits=residencies.limits,
+            block=residencies.block,
+            dynamic_smem=residencies.dynamic_smem,
+        ).of(kernel(**resources._asdict()))
+        similar = residencies.similar(resources)
+        assert (similar.share, similar.stuck) == (own.share, own.stuck)
