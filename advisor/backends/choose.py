@@ -301,4 +301,5 @@ def _what_is_there(gpus: Sequence[Gpu]) -> str:
 def _short(gpu: Gpu) -> str:
     own = gpu.identity
     number = f"CUDA device {own.cuda_index}" if own.index is None else str(own.index)
-    return f"{number if own.mig is None else own.uuid} ({gpu.device.name})"
+    named = number if own.mig is None else own.uuid or "a slice without its UUID"
+    return f"{named} ({gpu.device.name})"

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuadvise.advisor.backends.choose import select
 from gpuadvise.advisor.backends.nvidia_smi import machine_from_xml
 from gpuadvise.advisor.device import Origin
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.snapshot import read_machine
 from gpuadvise.advisor.telemetry import IDLE_REASON, NO_RECOVERY, ProcessKind, Telemetry
 
@@ -153,6 +154,9 @@ def test_slices_stand_beside_their_gpu() -> None:
     assert part.telemetry is not None
     assert part.telemetry.memory_used_bytes == 44 << 20
     assert part.telemetry.reasons["power_watts"]
+    with pytest.raises(Unavailable) as caught:
+        select((whole, part), "MIG-1")
+    assert "a slice without its UUID (NVIDIA H200 MIG slice 0)" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(
