@@ -1,7 +1,8 @@
 """CSV of Nsight Compute, ``--page details`` and ``--page raw``, as metrics per kernel launch.
 
 Both pages are read by their column names. Lines before the header (the program's own output,
-``==PROF==`` notes) are passed over, as are lines among the rows that are no record.
+``==PROF==`` notes) are passed over, as are lines among the rows that are no record. A record that
+ends early, as the last one of a file that was cut does, is said.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _KERNEL, _METRIC, _VALUE, _UNIT = "Kernel Name", "Metric Name", "Metric Value", "Metric Unit"
 # Widest header of a raw page seen is about 3000 columns.
@@ -37,14 +38,67 @@ class LaunchRecord:
     rules: list[ProfilerRule] = field(default_factory=list)
 
 
-def read_launches(lines: Iterable[str], name: str) -> Iterator[LaunchRecord]:
-    """Yield the launches of the CSV text *lines*; raises BadInput when there is no header."""
-    rows = _rows(lines, name)
+def read_launches(
+    lines: Iterable[str], name: str, damaged: Callable[[str], None] | None = None
+) -> Iterator[LaunchRecord]:
+    """Yield the launches of the CSV text *lines*; raises BadInput when there is no header.
+
+    *damaged* is told of each record that ends early, and what was lost with it.
+    """
+    text = _Text(_begun(lines))
+    rows = _rows(text, name)
     header = next((row for row in rows if _KERNEL in row and "ID" in row), None)
     if header is None:
         raise BadInput(f"{name}: no CSV of Nsight Compute.", hint=_HINT)
-    kept = (padded for row in rows if (padded := _record(row, header)))
+    kept = _records(rows, text, header, damaged)
     yield from _details(header, kept) if _METRIC in header else _raw(header, kept)
+
+
+class _Text:
+    """Lines as they are read: the last one, and its number from 1."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = lines
+        self.last = ""
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.last = line
+            self.number += 1
+            yield line.replace("\0", "")
+
+    @property
+    def quoted(self) -> bool:
+        """Whether the last line begins as all of Nsight Compute's records do."""
+        return self.last.startswith('"')
+
+    @property
+    def broken(self) -> bool:
+        """Whether the last line has no line break: the file ends there."""
+        return not self.last.endswith(("\n", "\r"))
+
+    @property
+    def open(self) -> bool:
+        """Whether the file ends in the middle of a quoted value."""
+        return self.broken and self.quoted and not self.last.endswith(('"', '",'))
+
+
+def _records(
+    rows: Iterable[list[str]],
+    text: _Text,
+    header: list[str],
+    damaged: Callable[[str], None] | None,
+) -> Iterator[list[str]]:
+    """Yield the rows that are whole records, and tell *damaged* of those that end early."""
+    for row in rows:
+        record = _record(row, header)
+        if record is not None and not text.open:
+            yield record
+        elif damaged and row and row[0].isdecimal() and (text.quoted or text.broken):
+            where = "The file ends in" if text.broken else "A record ends early in"
+            left = "is not whole" if _METRIC in header else "is left out"
+            damaged(f"{where} line {text.number:,}: launch {row[0]} {left}.")
 
 
 def _record(row: list[str], header: list[str]) -> list[str] | None:
@@ -57,7 +111,7 @@ def _record(row: list[str], header: list[str]) -> list[str] | None:
 
 def _rows(lines: Iterable[str], name: str) -> Iterator[list[str]]:
     csv.field_size_limit(_LARGEST_FIELD)
-    reader = csv.reader(line.replace("\0", "") for line in _begun(lines))
+    reader = csv.reader(lines)
     try:
         for row in reader:
             if len(row) <= _MOST_COLUMNS:

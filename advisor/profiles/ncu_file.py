@@ -12,7 +12,7 @@ from gpuadvise.advisor.prose import inert
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpuadvise.advisor.binaries.model import Kernel
+    from gpuadvise.advisor.binaries.model import Damage, Kernel
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
 # A line of a raw page has some thousand columns; nothing honest is longer.
@@ -20,14 +20,17 @@ _LONGEST_LINE = 2**20
 _SNIFFED = 16
 
 
-def read_profiles(path: str) -> Iterator[tuple[KernelProfile, Kernel | None]]:
+def read_profiles(
+    path: str, damage: list[Damage] | None = None
+) -> Iterator[tuple[KernelProfile, Kernel | None]]:
     """Yield the profiled launches of the file *path* (``-``: a page on stdin).
 
-    Beside a launch stands its kernel where the report holds the code that ran. Raises
-    BadInput.
+    Beside a launch stands its kernel where the report holds the code that ran. What of a page
+    could not be read is added to *damage*. Raises BadInput.
     """
+    damage = [] if damage is None else damage
     if path == "-":
-        yield from _pages(_lines(sys.stdin.buffer), "stdin")
+        yield from _pages(_lines(sys.stdin.buffer), "stdin", damage)
         return
     with opened(path) as file:
         start = file.read(_SNIFFED)
@@ -37,14 +40,19 @@ def read_profiles(path: str) -> Iterator[tuple[KernelProfile, Kernel | None]]:
 
             yield from report_kernels(file, inert(path))
         else:
-            yield from _pages(_lines(file), inert(path))
+            yield from _pages(_lines(file), inert(path), damage)
 
 
-def _pages(lines: Iterator[str], name: str) -> Iterator[tuple[KernelProfile, None]]:
+def _pages(
+    lines: Iterator[str], name: str, damage: list[Damage]
+) -> Iterator[tuple[KernelProfile, None]]:
+    from gpuadvise.advisor.binaries.model import Damage, Place
     from gpuadvise.advisor.profiles.metrics import page_profile
     from gpuadvise.advisor.profiles.ncu_csv import read_launches
 
-    for record in read_launches(lines, name):
+    for record in read_launches(
+        lines, name, lambda message: damage.append(Damage(place=Place(name), message=message))
+    ):
         yield page_profile(record), None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.model import Kernel, Source
+from gpuadvise.advisor.binaries.model import Damage, Kernel, Source
 from gpuadvise.advisor.profiles.metrics import page_profile
 from gpuadvise.advisor.profiles.ncu_csv import read_launches
 
@@ -19,13 +19,19 @@ if TYPE_CHECKING:
 LONGEST_LINE = 1 << 20
 
 
-def read_report(lines: Iterable[tuple[str, int]], place: Place) -> Iterator[Kernel]:
+def read_report(lines: Iterable[tuple[str, int]], place: Place) -> Iterator[Kernel | Damage]:
     """Yield the kernels of a report's numbered *lines*; raises BadInput without its header.
 
-    Launches that differ in nothing an occupancy depends on are one.
+    Launches that differ in nothing an occupancy depends on are one; damage comes last.
     """
-    records = read_launches((text for text, _ in lines), place.path)
+    damage: list[Damage] = []
+    records = read_launches(
+        (text for text, _ in lines),
+        place.path,
+        lambda message: damage.append(Damage(place=place, message=message)),
+    )
     yield from _distinct(_kernel(page_profile(record), None, place) for record in records)
+    yield from damage
 
 
 def read_report_file(file: BinaryIO, place: Place) -> Iterator[Kernel]:

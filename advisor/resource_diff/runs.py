@@ -86,6 +86,7 @@ class Run:
     gpus: int = 1
     all_spans_seconds: float | None = None  # the spans of all GPUs together
     notes: tuple[str, ...] = ()  # what was left out of a file of which only a part was read
+    damaged: bool = False  # it was left out because the file is
 
     @property
     def kernel_seconds(self) -> float:
@@ -178,13 +179,18 @@ def _copies(kinds: Iterable[TracedCopies]) -> tuple[RunCopies, ...]:
     )
 
 
-def run_of_profiles(profiles: Iterable[KernelProfile], device: Device | None) -> Run:
-    """Return the run whose launches a kernel profiler measured one by one."""
+def run_of_profiles(
+    profiles: Iterable[KernelProfile], device: Device | None, damage: Sequence[str] = ()
+) -> Run:
+    """Return the run whose launches a kernel profiler measured one by one.
+
+    *damage* says what of the file could not be read.
+    """
     groups: dict[str, list[KernelProfile]] = {}
     for profile in profiles:
         groups.setdefault(stable_name(profile.kernel), []).append(profile)
     kernels = tuple(_profiled(name, group) for name, group in groups.items())
-    return Run(device=device, kernels=kernels)
+    return Run(device=device, kernels=kernels, notes=tuple(damage), damaged=bool(damage))
 
 
 def _profiled(name: str, launches: list[KernelProfile]) -> RunKernel:

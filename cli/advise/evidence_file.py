@@ -14,7 +14,7 @@ from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gpuadvise.advisor.binaries.model import Kernel
+    from gpuadvise.advisor.binaries.model import Damage, Kernel
 
 
 class EvidenceKind(StrEnum):
@@ -63,16 +63,19 @@ class ProfiledLaunch:
     seconds: float | None = None  # of all of them
 
 
-def profiled_launches(paths: Iterable[str]) -> list[ProfiledLaunch]:
+def profiled_launches(paths: Iterable[str], damage: list[Damage]) -> list[ProfiledLaunch]:
     """Return the launches of all reports: those of several pages of one run joined, alike ones once.
 
-    Raises BadInput.
+    What of a page could not be read is added to *damage*. Raises BadInput.
     """
     from gpuadvise.advisor.profiles.ncu_file import read_profiles
 
     runs: list[list[ProfiledLaunch]] = []
     for path in paths:
-        read = [ProfiledLaunch(profile=profile, code=code) for profile, code in read_profiles(path)]
+        read = [
+            ProfiledLaunch(profile=profile, code=code)
+            for profile, code in read_profiles(path, damage)
+        ]
         same = next((run for run in runs if _shapes(run) == _shapes(read)), None)
         if same is None:
             runs.append(read)

@@ -51,7 +51,7 @@ class GatheredEvidence:
     reminders: bool = False
     notes: list[str] = field(default_factory=list)  # what the choice of device has to say
     traced: set[str] = field(default_factory=set)  # files that are timelines
-    damage: list[Damage] = field(default_factory=list)  # what of the code could not be read
+    damage: list[Damage] = field(default_factory=list)  # what of the files could not be read
 
     def kernels(self) -> Iterator[Described | BadLine]:
         """Yield every described kernel, complete with what is known of its surroundings."""
@@ -192,7 +192,7 @@ class GatheredEvidence:
     ) -> Iterator[Described | BadLine]:
         """Yield the profiled kernels, each with what code and descriptions say of it."""
         compiled = {name: kernel for path in codes for name, kernel in self._by_name(path)}
-        launches = profiled_launches(profiles)
+        launches = profiled_launches(profiles, self.damage)
         device = self._device_of(launches[0].profile) if launches else None
         beside: dict[str, Described] = {}
         for path in descriptions:

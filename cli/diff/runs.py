@@ -23,6 +23,7 @@ from gpuadvise.advisor.resource_diff.runs import (
 from gpuadvise.advisor.timelines.read import is_timeline
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
+from gpuadvise.cli.damage import unreadable
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.render.kernel_names import shown
@@ -30,6 +31,7 @@ from gpuadvise.cli.render.kernel_names import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from gpuadvise.advisor.binaries.model import Damage
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.resource_diff.runs import RunChange, RunCopies, RunKernel
     from gpuadvise.cli.kernels.request import KernelsRequest
@@ -143,6 +145,7 @@ def answer(
     limit = _SHOWN if new.limit is None else new.limit
     shown_device = runs[1].device
     failing = fail_on_regression and diff.regression
+    any_damaged = any(run.damaged for run in runs)
     notes = [*_notes(old.files[0], runs[0]), *_notes(new.files[0], runs[1])]
     if fail_on_regression and not any(each.old and each.new for each in kept):
         where = "--filter leaves no kernel that" if pattern else "no kernel"
@@ -171,7 +174,7 @@ def answer(
         notes=notes,
         documents={"github": lambda: _annotations(summary, listed)},
         failed=_failed(diff) if failing else (),
-        exit=_exit(failing=failing, in_part=fail_on_regression and bool(notes)),
+        exit=_exit(failing=failing, in_part=(fail_on_regression and bool(notes)) or any_damaged),
     )
 
 
@@ -187,7 +190,7 @@ def _refuse_short_names(old: Run, new: Run) -> None:
 
 
 def _exit(*, failing: bool, in_part: bool) -> Exit:
-    """Return the exit code; a gate that saw only a part has not passed."""
+    """Return the exit code; neither a gate nor an answer that saw only a part is whole."""
     if failing:
         return Exit.THRESHOLD
     return Exit.UNAVAILABLE if in_part else Exit.RAN
@@ -219,7 +222,11 @@ def _run(request: KernelsRequest, device: Device | None) -> Run:
         return run_of_timelines([each.timeline for each in timelines_in((path,), device)])
     from gpuadvise.advisor.profiles.ncu_file import read_profiles
 
-    return run_of_profiles((profile for profile, _ in read_profiles(path)), device)
+    damage: list[Damage] = []
+    profiles = [profile for profile, _ in read_profiles(path, damage)]
+    if damage and not profiles:
+        raise unreadable(quoted_path(path), damage)
+    return run_of_profiles(profiles, device, [each.message for each in damage])
 
 
 def _name(change: RunChange) -> str:

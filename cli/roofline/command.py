@@ -10,6 +10,7 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Heading
 from gpuadvise.cli.calibration import chosen_calibration
+from gpuadvise.cli.damage import damage_notes
 from gpuadvise.cli.devices import device_block, other_gpu_note
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit, fails_under
@@ -67,12 +68,14 @@ def command(
     least = read("fail_under", fail_under)
     given = roofs(peak, bandwidth, tensor=tensor)
     notes: tuple[str, ...] = ()
+    damaged = False
     if ncu is None:
         workloads = _workloads(describe, flops, moved, dtype, time)
     else:
         _alone(describe, flops, moved, time)
         report = profiled(ncu)
-        workloads, notes = report.workloads, _left_out(report)
+        workloads, notes = report.workloads, (*_left_out(report), *damage_notes(report.damage))
+        damaged = bool(report.damage)
         if (gpu, cc, device, snapshot) == (None, None, None, None):
             gpu = known_name(report.device)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
@@ -100,7 +103,7 @@ def command(
         blocks=lambda: _blocks(choice.device, kernels, show=show),
         notes=(*choice.notes, *reached.notes, *notes),
         failed=below,
-        exit=code,
+        exit=Exit.UNAVAILABLE if damaged and code is Exit.RAN else code,
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))
 

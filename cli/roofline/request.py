@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.peaks import UnitPeak, arithmetic, other_peaks, peak
-from gpuadvise.advisor.prose import inert, quoted
+from gpuadvise.advisor.prose import inert, quoted, quoted_path
 from gpuadvise.advisor.roofline import Move, Roofline, fused, narrowed, roofline
+from gpuadvise.cli.damage import unreadable
 from gpuadvise.cli.options import read
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.binaries.model import Damage
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timing import Work
     from gpuadvise.advisor.memory.number_types import NumberType
@@ -39,6 +41,7 @@ class Profiled:
     workloads: list[Workload]
     device: str | None
     left_out: int
+    damage: tuple[Damage, ...] = ()  # what of the file could not be read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +109,10 @@ def profiled(path: str) -> Profiled:
     """Return the kernels of the Nsight Compute report *path*; raises BadInput if none computes."""
     from gpuadvise.advisor.profiles.ncu_file import read_profiles
 
-    launches = [profile for profile, _ in read_profiles(path)]
+    damage: list[Damage] = []
+    launches = [profile for profile, _ in read_profiles(path, damage)]
+    if damage and not launches:
+        raise unreadable(quoted_path(path), damage)
     found = [_workload(launch.kernel, launch.work) for launch in launches if launch.work]
     if not found and any(launch.float_operations and launch.dram_bytes for launch in launches):
         raise BadInput(
@@ -120,7 +126,12 @@ def profiled(path: str) -> Profiled:
             hint="Make it with: ncu --set full -o report ./app, and give report.ncu-rep, or its CSV "
             "of --page raw.",
         )
-    return Profiled(workloads=found, device=launches[0].device, left_out=len(launches) - len(found))
+    return Profiled(
+        workloads=found,
+        device=launches[0].device,
+        left_out=len(launches) - len(found),
+        damage=tuple(damage),
+    )
 
 
 def known_name(name: str | None) -> str | None:
