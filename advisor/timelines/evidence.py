@@ -15,10 +15,10 @@ from gpuadvise.advisor.facts.timeline import WORTH_SAYING, TracedProduct, Traced
 from gpuadvise.advisor.facts.timing import HostMemory, Pipeline, Transfer
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
+from gpuadvise.advisor.timelines.avoidable import least_ns, repeated_allocation_ns
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.staging import STAGED, traced_staging
-from gpuadvise.advisor.timelines.what_if import least_ns, repeated_allocation_ns
 from gpuadvise.advisor.transfers.copies import Direction, latency_share
 from gpuadvise.advisor.transfers.links import default_link_model
 
@@ -84,7 +84,7 @@ def run_facts(timeline: Timeline) -> Facts:
     """Return what the timeline shows of the run as a whole."""
     link = default_link_model(timeline.device)
     run = traced_run(timeline, link)
-    copies = _transfers(timeline, run)
+    copies = traced_transfers(timeline, run)
     has_kernels = timeline.kernel_ns >= WORTH_SAYING * timeline.span_ns
     exposed = _exposed_seconds(timeline, link) if has_kernels and timeline.device else 0.0
     blocking = sum(bool(copy.blocking) for copy in copies if copy.memory is not HostMemory.PAGEABLE)
@@ -97,7 +97,7 @@ def run_facts(timeline: Timeline) -> Facts:
             transfers=copies or None,
             blocking_copies=blocking if has_kernels else 0,
             transfer_seconds=exposed,
-            pipeline=_pipeline(timeline, link),
+            pipeline=traced_pipeline(timeline, link),
             allocations=_allocations(timeline),
             managed=_managed(timeline),
         )
@@ -228,7 +228,7 @@ def _products(timeline: Timeline) -> tuple[TracedProduct, ...]:
     )
 
 
-def _transfers(timeline: Timeline, run: TracedRun) -> tuple[Transfer, ...]:
+def traced_transfers(timeline: Timeline, run: TracedRun) -> tuple[Transfer, ...]:
     """Return the copies over the link that take, with the idle time around them, 2 % or more."""
     found = []
     count = sum(copies.calls for copies in timeline.copies) or 1
@@ -275,7 +275,7 @@ def _exposed_seconds(timeline: Timeline, link: LinkModel) -> float:
     return max(0, max(ways) - timeline.kernel_ns) / _NS
 
 
-def _pipeline(timeline: Timeline, link: LinkModel) -> Pipeline | None:
+def traced_pipeline(timeline: Timeline, link: LinkModel) -> Pipeline | None:
     """Return one pass of copies and kernels; None where nothing worth staging is pinned."""
     staging = traced_staging(timeline, link)
     if staging is None or staging.pageable:

@@ -10,22 +10,28 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.timelines.activities import CopyPath
-from gpuadvise.advisor.timelines.gaps import GapCause
-from gpuadvise.advisor.timelines.staging import STAGED, traced_staging
+from gpuadvise.advisor.facts.timing import HostMemory
+from gpuadvise.advisor.timelines.avoidable import DIRECTIONS, repeated_allocation_ns
+from gpuadvise.advisor.timelines.evidence import traced_pipeline, traced_transfers
 from gpuadvise.advisor.transfers.copies import Direction, copy_rate
 from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_SPREAD
+from gpuadvise.advisor.transfers.savings import (
+    saved_by_pinning,
+    saved_by_staging,
+    worth_pinning,
+    worthwhile_staging,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.facts.timeline import TracedRun
-    from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
+    from gpuadvise.advisor.facts.timing import Transfer
+    from gpuadvise.advisor.timelines.timeline import Timeline
     from gpuadvise.advisor.transfers.links import LinkModel
 
 # Below this share of the span nothing is worth a word.
 WORTH_SAYING = 0.02
-_DIRECTIONS = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}
 
 
 class Change(StrEnum):
@@ -59,7 +65,14 @@ class WhatIf:
 def what_if(timeline: Timeline, model: LinkModel, run: TracedRun) -> tuple[WhatIf, ...]:
     """Return the changes that could save at least 2 % of the span, the largest first."""
     changes = [
-        _bounded(timeline, change, saved, how, subject)
+        _bounded(
+            timeline,
+            change,
+            saved,
+            how,
+            subject,
+            _slower_ns(timeline, model, run) if change is Change.PIN_MEMORY else 0,
+        )
         for change, saved, how, subject in _savings(timeline, model, run)
         if saved > 0 and saved >= WORTH_SAYING * timeline.span_ns
     ]
@@ -68,25 +81,24 @@ def what_if(timeline: Timeline, model: LinkModel, run: TracedRun) -> tuple[WhatI
 
 
 def _bounded(
-    timeline: Timeline, change: Change, saved: int, how: str, subject: str | None
+    timeline: Timeline, change: Change, saved: int, how: str, subject: str | None, slower: int
 ) -> WhatIf:
     span = timeline.span_ns
     left = span - min(saved, span)
-    slower = _slower_ns(timeline) if change is Change.PIN_MEMORY else 0
     if slower:
         how += f", where copies to the host take up to {PAGEABLE_D2H_SPREAD}x as long in other runs"
     bound = (span + slower) / left if left else None
     return WhatIf(change=change, saved_ns=min(saved, span), speedup=bound, how=how, subject=subject)
 
 
-def _slower_ns(timeline: Timeline) -> int:
+def _slower_ns(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
     """Return what copies to pageable memory may take beyond what they took in this run."""
     taken = sum(
-        copies.total_ns
-        for copies in timeline.copies
-        if copies.pageable and copies.kind.path is CopyPath.D2H
+        copies.count * (copies.seconds or 0.0)
+        for copies in _worth_pinning(timeline, model, run)
+        if copies.direction is Direction.D2H
     )
-    return round((PAGEABLE_D2H_SPREAD - 1) * taken)
+    return round((PAGEABLE_D2H_SPREAD - 1) * taken * 1e9)
 
 
 def _savings(
@@ -94,8 +106,8 @@ def _savings(
 ) -> Iterator[tuple[Change, int, str, str | None]]:
     yield (
         Change.PIN_MEMORY,
-        _pinning(timeline, model),
-        "time of pageable copies and idle time in their calls - bytes / link",
+        _pinning(timeline, model, run),
+        "time of pageable copies beyond that of pinned ones, and idle in their calls",
         None,
     )
     yield (
@@ -106,8 +118,8 @@ def _savings(
     )
     yield (
         Change.OVERLAP_COPIES,
-        _overlapping(timeline, model),
-        "time of kernels and copies - the longest of kernels, copies in, copies out",
+        _overlapping(timeline, model, run),
+        "time of kernels and copies beyond the longest of copy in, kernel and copy out",
         None,
     )
     yield (
@@ -145,36 +157,23 @@ def _waiting_changes(run: TracedRun) -> Iterator[WhatIf]:
         )
 
 
-def repeated_allocation_ns(timeline: Timeline) -> int:
-    """Return the idle time in which the host allocated.
-
-    Without one allocation that took most of it: that is the start of CUDA, which no reuse saves.
-    """
-    cause = GapCause.ALLOCATION
-    total = sum(idle.total_ns for idle in timeline.idle if idle.cause is cause)
-    longest = max((gap.length_ns for gap in timeline.gaps if gap.cause is cause), default=0)
-    return total - longest if 2 * longest > total else total
-
-
-def least_ns(copies: TracedCopies, model: LinkModel) -> int | None:
-    """Return what these copies would take from pinned memory alone on the link.
-
-    None for copies that do not cross it.
-    """
-    direction = _DIRECTIONS.get(copies.kind.path)
-    if direction is None:
-        return None
-    seconds = copies.calls * model.copy_latency + copies.bytes / copy_rate(model, direction)
-    return round(seconds * 1e9)
-
-
-def _pinning(timeline: Timeline, model: LinkModel) -> int:
+def _pinning(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
     """Return what pageable copies take beyond pinned ones, on the link and in their calls."""
-    pageable = [copies for copies in timeline.copies if copies.pageable and copies.on_link]
-    if not pageable or timeline.device is None:
+    device = timeline.device
+    if device is None or device.coherent_host_memory or device.integrated:
         return 0
-    saved = sum(max(0, copies.total_ns - (least_ns(copies, model) or 0)) for copies in pageable)
-    return saved + sum(idle.total_ns for idle in timeline.idle if idle.cause is GapCause.COPY)
+    saved = sum(saved_by_pinning(copies, model) for copies in _worth_pinning(timeline, model, run))
+    return round((saved + run.copy_idle_seconds) * 1e9) if saved else 0
+
+
+def _worth_pinning(timeline: Timeline, model: LinkModel, run: TracedRun) -> list[Transfer]:
+    """Return the pageable copies that the rule pageable-transfers advises to pin."""
+    return [
+        copies
+        for copies in traced_transfers(timeline, run)
+        if copies.memory is HostMemory.PAGEABLE
+        and worth_pinning(copies, model, timeline.span_seconds)
+    ]
 
 
 def _merging(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
@@ -183,7 +182,7 @@ def _merging(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
     if timeline.device is None:
         return 0
     for copies in timeline.copies:
-        direction = _DIRECTIONS.get(copies.kind.path)
+        direction = DIRECTIONS.get(copies.kind.path)
         if direction is None or copies.calls < 2 or copies.managed:
             continue
         if copies.median_bytes < model.copy_latency * copy_rate(model, direction):
@@ -193,19 +192,8 @@ def _merging(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
     return round(saved + (run.queueing_idle_seconds + run.copy_idle_seconds) * 1e9)
 
 
-def _overlapping(timeline: Timeline, model: LinkModel) -> int:
-    """Return what is left of kernels and copies beside the longest kind of them."""
-    paths = (CopyPath.H2D, CopyPath.D2H)
-    ways = [
-        sum(copies.total_ns for copies in timeline.copies if copies.kind.path is path)
-        for path in paths
-    ]
-    work = timeline.kernel_ns + timeline.copy_ns - timeline.overlapped_copy_ns
-    staging = traced_staging(timeline, model)
-    if (
-        staging is None
-        or staging.achieved >= STAGED
-        or any(copies.managed for copies in timeline.copies)
-    ):
-        return 0
-    return max(0, work - max(timeline.kernel_ns, *ways))
+def _overlapping(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
+    """Return what staging saves where the rule serial-transfers advises it."""
+    pipeline = traced_pipeline(timeline, model)
+    staged = worthwhile_staging(pipeline, model, run) if pipeline and timeline.device else None
+    return round(saved_by_staging(staged, run) * 1e9) if staged else 0

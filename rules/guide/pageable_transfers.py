@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.timing import HostMemory
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
-from gpuadvise.advisor.transfers.copies import Direction, copy_seconds, latency_share
+from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_SPREAD
+from gpuadvise.advisor.transfers.savings import (
+    NOTICEABLE,
+    SLOW_COPY,
+    pinned_seconds,
+    saved_by_pinning,
+    seconds_now,
+    worth_pinning,
+)
 from gpuadvise.rules.evidence import derived, given, traced
 from gpuadvise.rules.model import (
     PASSED,
@@ -33,12 +41,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Transfer
     from gpuadvise.advisor.transfers.links import LinkModel
 
-SLOW = 0.6
-# Below this share of the run, faster copies change nothing that a user would notice.
-NOTICEABLE = 0.05
-# A copy that is mostly latency says nothing about the memory it comes from.
-_MOSTLY_LATENCY = 0.5
-
 
 def check(
     transfers: tuple[Transfer, ...],
@@ -55,41 +57,20 @@ def check(
     return tuple(
         _advice(copy, link, timeline)
         for copy in transfers
-        if _slow(copy, link) and _saved(copy, link) >= NOTICEABLE * (run_seconds or 0.0)
+        if worth_pinning(copy, link, run_seconds)
     )
-
-
-def _pinned(copy: Transfer, link: LinkModel) -> float:
-    return copy_seconds(copy.bytes, link, copy.direction)
-
-
-def _now(copy: Transfer, link: LinkModel) -> float:
-    return copy.seconds or copy_seconds(copy.bytes, link, copy.direction, pageable=True)
-
-
-def _saved(copy: Transfer, link: LinkModel) -> float:
-    return copy.count * (_now(copy, link) - _pinned(copy, link))
-
-
-def _slow(copy: Transfer, link: LinkModel) -> bool:
-    if not copy.bytes or latency_share(copy.bytes, link, copy.direction) > _MOSTLY_LATENCY:
-        return False
-    late = _pinned(copy, link) < SLOW * _now(copy, link)
-    if copy.memory is HostMemory.PAGEABLE:
-        return copy.seconds is None or _saved(copy, link) > 0
-    return copy.seconds is not None and late and copy.memory in (None, HostMemory.PINNED)
 
 
 def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
     """Return what pinning wins of the copy, of a recorded run what it wins of the span."""
     if timeline is not None:
-        saved = _saved(copy, link) + timeline.copy_idle_seconds
+        saved = saved_by_pinning(copy, link) + timeline.copy_idle_seconds
         how = "the copies' time beyond that of pinned ones, and the idle time in their calls"
         gain = span_gain(timeline, saved, how)
         return _of_any_run(gain, copy, timeline)
     return Gain(
         kind="copy time",
-        upper_bound=max(1.0, _now(copy, link) / _pinned(copy, link)),
+        upper_bound=max(1.0, seconds_now(copy, link) / pinned_seconds(copy, link)),
         how="time now / time at the rate of pinned memory",
     )
 
@@ -108,7 +89,7 @@ def _of_any_run(gain: Gain, copy: Transfer, timeline: TracedRun) -> Gain:
 
 
 def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advice:
-    now, pinned = _now(copy, link), _pinned(copy, link)
+    now, pinned = seconds_now(copy, link), pinned_seconds(copy, link)
     pageable = copy.memory is HostMemory.PAGEABLE
     times = f" {copy.count:,} times" if copy.count > 1 else ""
     verb = "take" if copy.seconds is not None else "take about"
@@ -151,7 +132,7 @@ RULE = Rule(
     thresholds=(
         Threshold(
             name="slow copy",
-            value=SLOW,
+            value=SLOW_COPY,
             unit="share",
             source="pinned copies reach 80 % and more of a link",
         ),

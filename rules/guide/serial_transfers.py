@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds
-from gpuadvise.advisor.transfers.overlap import WORTHWHILE, overlap
-from gpuadvise.advisor.transfers.pipeline import StagedWork as Staged
+from gpuadvise.advisor.transfers.overlap import WORTHWHILE
+from gpuadvise.advisor.transfers.savings import saved_by_staging, worthwhile_staging
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import (
     PASSED,
@@ -34,21 +34,10 @@ if TYPE_CHECKING:
 
 def check(pipeline: Pipeline, link: LinkModel, timeline: TracedRun | None = None) -> Verdict:
     """Advise when staging in streams saves at least 5 % of the sequential time."""
+    staged = worthwhile_staging(pipeline, link, timeline)
+    if staged is None:
+        return PASSED
     copies = pipeline.to_device_seconds + pipeline.to_host_seconds
-    if pipeline.streams > 1 or not pipeline.divisible or not (copies and pipeline.kernel_seconds):
-        return PASSED
-    staged = overlap(
-        Staged(
-            kernel_seconds=pipeline.kernel_seconds,
-            h2d_seconds=pipeline.to_device_seconds,
-            d2h_seconds=pipeline.to_host_seconds,
-        ),
-        link,
-    )
-    if not staged.worthwhile or staged.best.pieces == 1:
-        return PASSED
-    if timeline is not None and timeline.share(_saved(staged, timeline)) < WORTHWHILE:
-        return PASSED
     best, engines = staged.best, link.engines
     return Advice(
         message=(
@@ -83,11 +72,7 @@ def _gain(staged: Overlap, timeline: TracedRun | None) -> Gain:
             how="sequential time / longest of copy in, kernel, copy out",
         )
     how = "the time of kernels and copies beyond the longest of copy in, kernel and copy out"
-    return span_gain(timeline, _saved(staged, timeline), how)
-
-
-def _saved(staged: Overlap, timeline: TracedRun) -> float:
-    return timeline.busy_seconds * (1 - staged.floor / staged.sequential)
+    return span_gain(timeline, saved_by_staging(staged, timeline), how)
 
 
 RULE = Rule(

@@ -10,8 +10,9 @@ import pytest
 import recordings
 
 from gpuadvise.advisor.quantity import show_seconds
+from gpuadvise.advisor.timelines.avoidable import least_ns
 from gpuadvise.advisor.timelines.evidence import KERNEL_RULES, facts_of_timeline, traced_run
-from gpuadvise.advisor.timelines.what_if import Change, least_ns, what_if
+from gpuadvise.advisor.timelines.what_if import Change, what_if
 from gpuadvise.advisor.transfers.links import default_link_model
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
@@ -110,6 +111,9 @@ def test_what_if_says_what_the_rules_say(lines: dict[tuple[str, str], Timeline])
         Change.MERGE_COPIES: "small-transfers",
         Change.WAIT_LESS: "frequent-synchronization",
         Change.SHORTEN_HOST_WORK: "idle-gaps",
+        Change.PIN_MEMORY: "pageable-transfers",
+        Change.REUSE_MEMORY: "repeated-allocations",
+        Change.OVERLAP_COPIES: "serial-transfers",
     }
     seen = set()
     for case, line in lines.items():

@@ -1,0 +1,42 @@
+"""Time of copies and allocations beyond what they need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.timelines.activities import CopyPath
+from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.transfers.copies import Direction, copy_rate
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
+    from gpuadvise.advisor.transfers.links import LinkModel
+
+DIRECTIONS = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}
+
+
+def repeated_allocation_ns(timeline: Timeline) -> int:
+    """Return the idle time in which the host allocated.
+
+    Without one allocation that took most of it: that is the start of CUDA, which no reuse saves.
+    Nothing where memory was allocated once at most.
+    """
+    if sum(call.calls for call in timeline.calls_for(CallKind.ALLOCATION)) < 2:
+        return 0
+    cause = GapCause.ALLOCATION
+    total = sum(idle.total_ns for idle in timeline.idle if idle.cause is cause)
+    longest = max((gap.length_ns for gap in timeline.gaps if gap.cause is cause), default=0)
+    return total - longest if 2 * longest > total else total
+
+
+def least_ns(copies: TracedCopies, model: LinkModel) -> int | None:
+    """Return what these copies would take from pinned memory alone on the link.
+
+    None for copies that do not cross it.
+    """
+    direction = DIRECTIONS.get(copies.kind.path)
+    if direction is None:
+        return None
+    seconds = copies.calls * model.copy_latency + copies.bytes / copy_rate(model, direction)
+    return round(seconds * 1e9)

@@ -1,0 +1,78 @@
+"""What pinned memory and staging would save of a program's copies, and when it is worth doing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.timing import HostMemory
+from gpuadvise.advisor.transfers.copies import copy_seconds, latency_share
+from gpuadvise.advisor.transfers.overlap import WORTHWHILE, overlap
+from gpuadvise.advisor.transfers.pipeline import StagedWork
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timeline import TracedRun
+    from gpuadvise.advisor.facts.timing import Pipeline, Transfer
+    from gpuadvise.advisor.transfers.links import LinkModel
+    from gpuadvise.advisor.transfers.overlap import Overlap
+
+# Of a link's rate: pinned copies reach 80 % and more.
+SLOW_COPY = 0.6
+# Below this share of the run, faster copies change nothing that a user would notice.
+NOTICEABLE = 0.05
+# A copy that is mostly latency says nothing about the memory it comes from.
+_MOSTLY_LATENCY = 0.5
+
+
+def pinned_seconds(copy: Transfer, link: LinkModel) -> float:
+    """Return the time of one such copy from pinned memory."""
+    return copy_seconds(copy.bytes, link, copy.direction)
+
+
+def seconds_now(copy: Transfer, link: LinkModel) -> float:
+    """Return the time of one such copy as it was measured, else as pageable copies take."""
+    return copy.seconds or copy_seconds(copy.bytes, link, copy.direction, pageable=True)
+
+
+def saved_by_pinning(copy: Transfer, link: LinkModel) -> float:
+    """Return the seconds that all such copies take beyond those of pinned ones."""
+    return copy.count * (seconds_now(copy, link) - pinned_seconds(copy, link))
+
+
+def worth_pinning(copy: Transfer, link: LinkModel, run_seconds: float | None) -> bool:
+    """Return whether pinned memory, or a link at its rate, saves what a user would notice."""
+    if not copy.bytes or latency_share(copy.bytes, link, copy.direction) > _MOSTLY_LATENCY:
+        return False
+    saved = saved_by_pinning(copy, link)
+    if saved < NOTICEABLE * (run_seconds or 0.0):
+        return False
+    if copy.memory is HostMemory.PAGEABLE:
+        return copy.seconds is None or saved > 0
+    late = pinned_seconds(copy, link) < SLOW_COPY * seconds_now(copy, link)
+    return copy.seconds is not None and late and copy.memory in (None, HostMemory.PINNED)
+
+
+def worthwhile_staging(
+    pipeline: Pipeline, link: LinkModel, run: TracedRun | None = None
+) -> Overlap | None:
+    """Return what staging *pipeline* wins; None where that is less than 5 %, also of *run*."""
+    copies = pipeline.to_device_seconds + pipeline.to_host_seconds
+    if pipeline.streams > 1 or not pipeline.divisible or not (copies and pipeline.kernel_seconds):
+        return None
+    staged = overlap(
+        StagedWork(
+            kernel_seconds=pipeline.kernel_seconds,
+            h2d_seconds=pipeline.to_device_seconds,
+            d2h_seconds=pipeline.to_host_seconds,
+        ),
+        link,
+    )
+    if not staged.worthwhile or staged.best.pieces == 1:
+        return None
+    if run is not None and run.share(saved_by_staging(staged, run)) < WORTHWHILE:
+        return None
+    return staged
+
+
+def saved_by_staging(staged: Overlap, run: TracedRun) -> float:
+    """Return the seconds that staging saves of *run* at most."""
+    return run.busy_seconds * (1 - staged.floor / staged.sequential)
