@@ -26,6 +26,8 @@ MOST_ACTIVITIES = 20_000_000
 # Kernels by name and launch shape; a program has hundreds.
 MOST_SHAPES = 200_000
 LONGEST_NAME = 2_000
+# Why a recording is refused whose GPU has other multiprocessors.
+OF_AMD = "The trace is of an AMD GPU (ROCm): occupancy and rules here are those of NVIDIA GPUs."
 
 
 class CopyPath(StrEnum):

@@ -16,6 +16,7 @@ from gpuadvise.advisor.timelines.activities import (
     LONGEST_NAME,
     MOST_ACTIVITIES,
     MOST_SHAPES,
+    OF_AMD,
     Activities,
     CopyPath,
     CopyRoute,
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
 _GPU = re.compile(r"/device:GPU:(\d{1,3})")
 _STREAM = re.compile(r"Stream #(\d{1,9})")
-_CALL = re.compile(r"(cuda|cu)[A-Z]\w{2,60}$")
+_CALL = re.compile(r"(cuda|cu|hip)[A-Z]\w{2,60}$")
+# Launches on an AMD GPU: newer versions of XLA name their memory so.
+_AMD_KERNEL = re.compile(r" private_mem:\d+ group_mem:\d+")
 _KERNEL = re.compile(
     r"regs:(\d{1,6}) static_shared:(\d{1,9}) dynamic_shared:(\d{1,9}) "
     r"grid:(\d{1,10}),(\d{1,10}),(\d{1,10}) block:(\d{1,10}),(\d{1,10}),(\d{1,10})"
@@ -62,6 +65,10 @@ def read_jax(trace: ChromeTrace, recording: Recording) -> Recording:
         except (TypeError, ValueError, OverflowError) as error:
             reason = str(error) if isinstance(error, _Unusable) else "its values are of other types"
             recording.skip(number, reason)
+    if any(name.startswith("hip") for name in recording.calls) or any(
+        _AMD_KERNEL.search(words) for _, _, words in shapes
+    ):
+        raise BadInput(OF_AMD)
     if not recording.gpus:
         raise BadInput("The trace holds no work of a GPU.", hint="JAX ran on another device.")
     return recording
@@ -111,7 +118,7 @@ def _add(
     activities = recording.gpu(gpu)
     if isinstance(words := details.get("memcpy_details"), str):
         _add_copy(activities, name, words, stream, start, end)
-    elif isinstance(words := details.get("memset_details"), str):
+    elif isinstance(words := details.get("memset_details", details.get("Memset_details")), str):
         activities.memset_times.add(start, end)
         activities.memset_bytes += _size(dict(_FIELD.findall(words[:LONGEST_NAME])))
     else:
@@ -165,7 +172,7 @@ def _add_copy(
 
 
 def _size(fields: dict[str, str]) -> int:
-    digits = fields.get("size", "")
+    digits = fields.get("size", fields.get("num_bytes", ""))
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 18 else 0
 
 

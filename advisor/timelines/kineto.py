@@ -16,6 +16,7 @@ from gpuadvise.advisor.timelines.activities import (
     LONGEST_NAME,
     MOST_ACTIVITIES,
     MOST_SHAPES,
+    OF_AMD,
     CopyPath,
     CopyRoute,
     KernelRuns,
@@ -246,9 +247,7 @@ def _check_vendor(header: dict[str, Any], recording: Recording) -> None:
         [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else []
     )
     if any(map(_is_amd, amd)) or any(name.startswith("hip") for name in recording.calls):
-        raise BadInput(
-            "The trace is of an AMD GPU (ROCm): occupancy and rules here are those of NVIDIA GPUs."
-        )
+        raise BadInput(OF_AMD)
     if not recording.gpus:
         raise BadInput(
             "The trace holds no work of a GPU.",

@@ -30,6 +30,7 @@ class TracedStaging:
     link: LinkModel
     passes: int
     pageable: bool
+    assumed: tuple[str, ...]  # of the link and the engines, as no GPU is known
     streams: int  # on which the copies were
     kernel_seconds: float  # of all passes, like what follows
     copy_seconds: float
@@ -60,6 +61,7 @@ def traced_staging(timeline: Timeline, link: LinkModel) -> TracedStaging | None:
     crossing = [copies for way in ways.values() for copies in way]
     if not timeline.kernel_ns or not any(copies.bytes for copies in crossing):
         return None
+    rates = {path: _traced_rate(way, link) for path, way in ways.items()}
     passes = max(map(_passes, ways.values()))
     sizes = {path: sum(copies.bytes for copies in way) // passes for path, way in ways.items()}
     return TracedStaging(
@@ -70,10 +72,11 @@ def traced_staging(timeline: Timeline, link: LinkModel) -> TracedStaging | None:
         ),
         link=replace(
             link,
-            h2d_rate=_rate(ways[CopyPath.H2D], link, link.h2d_rate),
-            d2h_rate=_rate(ways[CopyPath.D2H], link, link.d2h_rate),
-            source="the rates of this timeline",
+            h2d_rate=rates[CopyPath.H2D] or link.h2d_rate,
+            d2h_rate=rates[CopyPath.D2H] or link.d2h_rate,
+            source=_source([rates[path] for path, way in ways.items() if way], link),
         ),
+        assumed=_assumed(timeline, [rates[path] for path, way in ways.items() if way], link),
         passes=passes,
         pageable=any(copies.pageable for copies in crossing),
         streams=max(copies.streams for copies in crossing),
@@ -93,13 +96,29 @@ def _passes(way: list[TracedCopies]) -> int:
     return max(1, round(total / largest)) if largest else 1
 
 
-def _rate(way: list[TracedCopies], link: LinkModel, reachable: float) -> float:
-    """Return the rate of pinned copies as traced, *reachable* where there are none."""
+def _traced_rate(way: list[TracedCopies], link: LinkModel) -> float | None:
+    """Return the rate of pinned copies as traced, None where there are none that tell it."""
     pinned = [copies for copies in way if not copies.pageable]
     size = sum(copies.bytes for copies in pinned)
     calls = sum(copies.calls for copies in pinned)
     moving = sum(copies.total_ns for copies in pinned) / _NS - calls * link.copy_latency
     # Copies that are little more than latency tell no rate.
     if not size or moving < calls * link.copy_latency:
-        return reachable
+        return None
     return size / moving
+
+
+def _source(rates: list[float | None], link: LinkModel) -> str:
+    """Return where the *rates* of the directions that were copied come from."""
+    if all(rates):
+        return "the rates of this timeline"
+    return f"the rates of this timeline, else {link.source}" if any(rates) else link.source
+
+
+def _assumed(timeline: Timeline, rates: list[float | None], link: LinkModel) -> tuple[str, ...]:
+    """Return what a prediction takes for granted of a GPU that is not known."""
+    if timeline.device is not None:
+        return ()
+    rate = () if all(rates) else (link.source.removeprefix("assumed: "),)
+    engines = (f"{link.engines} copy engines",) if len(rates) > 1 else ()
+    return (*rate, *engines)

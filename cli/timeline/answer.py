@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
@@ -52,9 +53,16 @@ def _notes(cases: Sequence[TimelineCase]) -> list[str]:
     if skipped:
         first = skipped[0]
         notes.append(f"The first event left out is number {first.event:,}: {first.reason}")
-    if any(case.timeline.device is None for case in cases):
-        notes.append("The file names no GPU, so occupancy is not known: give --gpu NAME.")
+    if unknown := [case.timeline for case in cases if case.timeline.device is None]:
+        notes.append(f"The file names no GPU, so {_unknown(unknown)} not known: give --gpu NAME.")
     return notes
+
+
+def _unknown(lines: Sequence[Timeline]) -> str:
+    """Return what is not known of *lines* without their GPU; JAX records occupancy itself."""
+    if all(line.recorder is Recorder.JAX for line in lines):
+        return "what limits occupancy, and the rate of the link, are"
+    return "occupancy and the rate of the link are"
 
 
 def timeline_record(case: TimelineCase) -> dict[str, Any]:
@@ -166,6 +174,7 @@ def _overlap(case: TimelineCase) -> dict[str, Any] | None:
         "streams": staged.best.streams,
         "passes": staging.passes,
         "pageable": staging.pageable,
+        "assumed": list(staging.assumed),
     }
 
 

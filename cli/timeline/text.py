@@ -33,6 +33,7 @@ from gpuadvise.cli.timeline import lanes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gpuadvise.advisor.timelines.activities import KernelShape
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.timelines.what_if import WhatIf
     from gpuadvise.cli.timeline.request import TimelineCase
@@ -194,8 +195,9 @@ def _overlap(case: TimelineCase) -> Iterator[Fact]:
     possible = staged.best.seconds * staging.passes
     pinned = " from pinned memory" if staging.pageable else ""
     traced = show_seconds(staging.traced_seconds)
+    assumed = f" (assumed: {and_list(staging.assumed)})" if staging.assumed else ""
     if staging.wins_with(staged.best.seconds):
-        remark = f"of what could; copies and kernels took {traced}, staged{pinned} about {show_seconds(possible)}"
+        remark = f"of what could; copies and kernels took {traced}, staged{pinned} about {show_seconds(possible)}{assumed}"
     else:
         remark = "of what could: staging wins nothing more"
     yield Fact("overlapped", Cell(show_share(staging.achieved)), remark)
@@ -231,7 +233,7 @@ def _kernel(kernel: TracedKernel, name: str, line: Timeline) -> tuple[Cell, ...]
         Cell(show_seconds(kernel.seconds)),
         Cell(f"{kernel.calls:,}"),
         Cell(show_seconds(kernel.median_seconds)),
-        _occupancy(resident.occupancy if resident else None),
+        _occupancy(resident.occupancy) if resident else _reported(shape, line),
         Cell(", ".join(_LIMITERS.get(name, name) for name in limiters)),
         Cell(_dims(shape.grid)),
         Cell(_dims(shape.block)),
@@ -240,10 +242,15 @@ def _kernel(kernel: TracedKernel, name: str, line: Timeline) -> tuple[Cell, ...]
     )
 
 
-def _occupancy(share: float | None) -> Cell:
-    if share is None:
-        return Cell("-", Tone.FAINT)
+def _occupancy(share: float) -> Cell:
     return Cell(show_share(share), Tone.POOR if share < _LOW else Tone.GOOD)
+
+
+def _reported(shape: KernelShape, line: Timeline) -> Cell:
+    """Return the recorder's own figure: JAX asks the driver, PyTorch's is wrong for large blocks."""
+    if line.recorder is not Recorder.JAX or shape.reported_occupancy is None:
+        return Cell("-", Tone.FAINT)
+    return Cell(show_share(shape.reported_occupancy), Tone.FAINT)
 
 
 def _dims(dims: tuple[int, int, int] | None) -> str:

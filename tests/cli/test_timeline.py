@@ -532,3 +532,73 @@ def test_files_of_a_folder_keep_their_names(cli, tmp_path: Path) -> None:
     found = json.loads(cli("timeline", str(tmp_path), "--json").out)["result"]
     assert found["file"] == str(tmp_path / "rank1.json")
     assert found["others"][0]["file"] == str(tmp_path / "rank0.json")
+
+
+@pytest.mark.parametrize(
+    ("memories", "named", "said"),
+    [
+        (("Pageable", "Pageable"), True, None),
+        (("Pinned", "Pinned"), False, "(assumed: 2 copy engines)"),
+        (("Pageable", "Pageable"), False, "(assumed: PCIe 4 x16 and 2 copy engines)"),
+        (("Pinned", "Pageable"), False, "(assumed: PCIe 4 x16 and 2 copy engines)"),
+        (("Pageable",), False, "(assumed: PCIe 4 x16)"),
+    ],
+)
+def test_a_prediction_says_what_it_assumes(
+    memories: tuple[str, ...], named: bool, said: str | None, cli, tmp_path: Path
+) -> None:
+    ways = ("HtoD ({} -> Device)", "DtoH (Device -> {})")
+    events = [
+        traces.copy(4000 * at, 800, 16 << 20, f"Memcpy {way.format(memory)}")
+        for at, (way, memory) in enumerate(zip(ways, memories, strict=False))
+    ]
+    path = tmp_path / "trace.json"
+    gpus = {} if named else {"deviceProperties": []}
+    path.write_text(traces.kineto([*events, traces.kernel(900, 3000)], **gpus))
+    text = cli("timeline", str(path)).out
+    assert "staged" in text
+    assert ("assumed" in text) == (said is not None)
+    assert said is None or said in text
+    record = json.loads(cli("timeline", str(path), "--format", "json").out)
+    assert bool(record["result"]["overlap"]["assumed"]) == (said is not None)
+
+
+@pytest.mark.parametrize(
+    ("memories", "source"),
+    [
+        (("Pinned", "Pinned"), "  the rates of this timeline\n"),
+        (("Pinned", "Pageable"), "  the rates of this timeline, else derived: PCIe 5 x16"),
+        (("Pageable", "Pageable"), "  derived: PCIe 5 x16"),
+    ],
+)
+def test_rates_that_were_not_traced_are_not_said_to_be(
+    memories: tuple[str, str], source: str, cli, tmp_path: Path
+) -> None:
+    path = tmp_path / "trace.json"
+    events = [
+        traces.copy(0, 800, 16 << 20, f"Memcpy HtoD ({memories[0]} -> Device)"),
+        traces.kernel(900, 3000),
+        traces.copy(4000, 800, 16 << 20, f"Memcpy DtoH (Device -> {memories[1]})"),
+    ]
+    path.write_text(traces.kineto(events))
+    assert source in cli("overlap", "--from-timeline", str(path)).out
+
+
+def test_jax_says_the_occupancy_that_it_recorded(cli, tmp_path: Path) -> None:
+    details = (
+        "regs:168 static_shared:0 dynamic_shared:213220 grid:2,66,1 block:384,1,1 occ_pct:18.75"
+    )
+    events = [
+        {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "/device:GPU:0"}},
+        {"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "Stream #1"}},
+        {
+            "ph": "X", "name": "gemm", "pid": 1, "tid": 2, "ts": 1, "dur": 5,
+            "args": {"kernel_details": details, "hlo_module": "f"},
+        },
+    ]  # fmt: skip
+    path = tmp_path / "run.trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    ran = cli("timeline", str(path))
+    assert "18.8 %" in ran.out
+    assert "so what limits occupancy, and the rate of the link, are not known" in ran.err
+    assert "shared memory" in cli("timeline", str(path), "--gpu", "h200").out

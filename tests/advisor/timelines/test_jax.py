@@ -41,7 +41,7 @@ EVENTS = [
     ran("gemm", 10.0, 5.5, kernel_details=DETAILS, hlo_module="jit_f"),
     ran("jit_f", 0, 100, tid=22),
     ran("MemcpyH2D", 2, 3, tid=21, memcpy_details=COPY),
-    ran("Memset", 16, 1, memset_details="kind:device size:4 async:1"),
+    ran("Memset 3", 16, 1, Memset_details="kind:device num_bytes:4 async:1"),
     ran("cuLaunchKernel", 1, 2, pid=9, tid=3),
     ran("jit(f)", 1, 2, pid=9, tid=3),
 ]
@@ -55,7 +55,9 @@ def read(path: Path, events: list[dict[str, Any]]) -> Recording:
 
 
 def test_where_the_time_went(tmp_path: Path) -> None:
-    (line,) = timelines_of(read(tmp_path / "trace", EVENTS), device=find("h200-sxm"))
+    recording = read(tmp_path / "trace", EVENTS)
+    assert recording.gpus[0].memset_bytes == 4
+    (line,) = timelines_of(recording, device=find("h200-sxm"))
     assert line.recorder is Recorder.JAX
     assert (line.span_ns, line.kernel_ns, line.copy_ns, line.memset_ns) == (
         15_000,
@@ -89,3 +91,15 @@ def test_an_event_without_times_is_skipped(tmp_path: Path, ts: Any) -> None:
 def test_a_trace_of_processors_gets_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no work of a GPU"):
         read(tmp_path / "trace", [EVENTS[1], EVENTS[-1]])
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ran("k", 30, 1, kernel_details=" grid:1,1,1 block:64,1,1 private_mem:0 group_mem:0"),
+        ran("hipModuleLaunchKernel", 1, 2, pid=9, tid=3),
+    ],
+)
+def test_traces_of_amd_gpus_are_refused(event: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="AMD"):
+        read(tmp_path / "trace", [*EVENTS, event])
