@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 from typer._click import Command as ClickCommand
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from gpuadvise import __version__
 from gpuadvise.advisor.errors import BadInput
@@ -23,7 +24,6 @@ from gpuadvise.cli.spellings import current
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
     from typer._click.shell_completion import CompletionItem
-    from typer.core import TyperOption
 
 
 class CommandRow(NamedTuple):  # made at every start, in an eighth of a dataclass's time
@@ -113,7 +113,17 @@ class _Command(_Helpful, TyperCommand):
             if _asks_for_fields(args) and any(p.name == "get" for p in self.params):
                 _show_fields(self.name or "")
                 ctx.exit()
+            self._note_repeated(ctx, args)
         return super().parse_args(ctx, args)
+
+    def _note_repeated(self, ctx: Context, args: list[str]) -> None:
+        """Say which options stand there twice, for only the last of them counts."""
+        *_, order = self.make_parser(ctx).parse_args(list(args))
+        for parameter, count in Counter(order).items():
+            if not isinstance(parameter, TyperOption) or parameter.multiple or parameter.is_flag:
+                continue
+            if count > 1:
+                note(f"{parameter.opts[0]} is given {count} times: the last counts.")
 
     def get_params(self, ctx: Context) -> list[Parameter]:
         """Return the parameters, and what every command takes."""
@@ -159,8 +169,6 @@ def _show_fields(name: str) -> None:
 
 
 def _color() -> TyperOption:
-    from typer.core import TyperOption
-
     return TyperOption(
         param_decls=["color", "--color"],
         metavar="WHEN",
@@ -244,8 +252,6 @@ def _loaded(entry: CommandRow) -> ClickCommand:
 
 def _json_option() -> TyperOption:
     """Return the option ``--json`` for help and completion; `current` spells it out before."""
-    from typer.core import TyperOption
-
     return TyperOption(
         param_decls=["--json"], is_flag=True, expose_value=False, help="Short for --format json."
     )
@@ -253,8 +259,6 @@ def _json_option() -> TyperOption:
 
 def _sources_option() -> TyperOption:
     """Return the option ``--sources``: of text on a terminal; all other formats have them."""
-    from typer.core import TyperOption
-
     return TyperOption(
         param_decls=["--sources"],
         is_flag=True,

@@ -228,3 +228,21 @@ def test_a_threshold_needs_something_to_compare() -> None:
     assert fails_under("occupancy", 0.4, 0.5)[0] is Exit.THRESHOLD
     with pytest.raises(BadInput):
         fails_under("occupancy", None, 0.5)
+
+
+def test_an_option_that_stands_there_twice_is_said(cli) -> None:
+    call = [
+        "occupancy",
+        "--regs",
+        "32",
+        "--block",
+        "256",
+        "--get",
+        "occupancy",
+        "--get",
+        "occupancy",
+    ]
+    twice = cli(*call, "--gpu", "a100", "--gpu", "l4")
+    assert twice.err == "note: --gpu is given 2 times: the last counts.\n"
+    once = cli(*call, "--gpu", "l4")
+    assert (once.out, once.err) == (twice.out, "")
