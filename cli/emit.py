@@ -13,7 +13,7 @@ from gpuadvise.cli.formats import GITHUB, Format, Output
 from gpuadvise.cli.streams import abandon
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.exits import Exit
@@ -161,7 +161,23 @@ def bare_values(answer: Answer, path: str) -> list[str]:
     start: Any = envelope if first in envelope and first not in answer.result else answer.result
     if start is answer.result and first not in start and answer.rows and first in answer.rows[0]:
         start = list(answer.rows)
-    return list(map(_bare, _values(start, path.split("."), path)))
+    try:
+        return list(map(_bare, _values(start, path.split("."), path)))
+    except BadInput as error:
+        inside = _list_with(answer.result, first)
+        if inside is None or first in start:
+            raise
+        raise BadInput(
+            error.message, hint=f"It is in each of {inside}: --get {inside}.{path}."
+        ) from None
+
+
+def _list_with(result: Mapping[str, Any], field: str) -> str | None:
+    """Return the list of *result* whose entries have *field*; None: none has."""
+    for name, value in result.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict) and field in value[0]:
+            return inert(name)
+    return None
 
 
 def _values(value: Any, parts: list[str], path: str) -> list[Any]:

@@ -496,3 +496,10 @@ def test_scarce_double_precision_is_seen_in_the_code(cli, tmp_path: Path) -> Non
     for gpu, expected in (("rtx4090", True), ("a100", False)):
         out = cli("kernels", path, "--gpu", gpu, "--advise").out
         assert ("[scarce-fp64]" in out) is expected, gpu
+
+
+def test_a_field_of_each_kernel_is_told_where_it_lies(cli, inside: Path) -> None:
+    ran = cli("kernels", "80.cubin", "--get", "registers")
+    assert ran.code == 2
+    assert "hint: It is in each of kernels: --get kernels.registers." in ran.err
+    assert len(cli("kernels", "80.cubin", "--get", "kernels.registers").out.split()) == 2
