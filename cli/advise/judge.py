@@ -73,11 +73,16 @@ def _key(finding: Finding) -> Key:
     return finding.rule.id, place.kernel if place else None, place.file if place else None
 
 
+_SCHEMA = "gpuadvise.advise/"
+
+
 def baseline(path: str) -> dict[Key, BaselineFinding]:
     """Return the findings of the saved answer *path*; raises BadInput naming the option."""
     content = read_small(path, largest=_LARGEST_BASELINE, name=f"--baseline: {quoted(path)}")
     try:
         answer = json.loads(content)
+        if not str(answer.get("schema", _SCHEMA)).startswith(_SCHEMA):
+            raise ValueError("the answer of another command")
         findings_by_key: dict[Key, BaselineFinding] = {}
         for finding in answer["findings"]:
             seen = findings_by_key.setdefault(_saved_key(finding), BaselineFinding())

@@ -337,7 +337,8 @@ def _streamed(
         if gate.set:  # --limit hides rows, not from the gate
             deque(found, maxlen=0)
     failed = _failures(request, choice, gatherer, gate)
-    note(*(choice.notes if choice else ()), *notes(request, choice, gatherer), *failed)
+    said = (*notes(request, choice, gatherer), *gate.notes())
+    note(*(choice.notes if choice else ()), *said, *failed)
     return _exit(gatherer, failed)
 
 
@@ -390,7 +391,7 @@ def _answer(
         blocks=listing.blocks,
         findings=listing.advised.objects() if listing.advised else (),
         not_evaluated=listing.advised.not_evaluated if listing.advised else (),
-        notes=(*(choice.notes if choice else ()), *notes(request, choice, gatherer)),
+        notes=(*(choice.notes if choice else ()), *notes(request, choice, gatherer), *gate.notes()),
         documents={Format.JSON: lambda: _json(answer, name, listing)},
         failed=failed,
         exit=_exit(gatherer, failed),

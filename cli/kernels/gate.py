@@ -41,6 +41,7 @@ class KernelGate:
     spilling: list[str] = field(default_factory=list)
     occupancies: int = 0  # kernels whose occupancy is known
     tell_spills: int = 0  # kernels whose spills are known, or bounded
+    excused: list[str] = field(default_factory=list)  # kernels that were as bad in the baseline
     inputs: Sequence[str] = ()  # files and folders as they were named
     judged: dict[str, bool] = field(default_factory=dict)  # of each input: whether any kernel was
 
@@ -61,12 +62,14 @@ class KernelGate:
         if self.least is not None and share is not None:
             self.occupancies += 1
             before = known.occupancy if known else None
-            if share < self.least and (before is None or share < before):
-                self.low.append(kernel.name)
+            if share < self.least:
+                worse = before is None or share < before
+                (self.low if worse else self.excused).append(kernel.name)
         if self.spills and kernel.spill_stores is not None:
             self.tell_spills += 1
-            if listed.spilled > ((known.spilled or 0) if known else 0):
-                self.spilling.append(kernel.name)
+            if listed.spilled:
+                worse = listed.spilled > ((known.spilled or 0) if known else 0)
+                (self.spilling if worse else self.excused).append(kernel.name)
 
     def _input_of(self, path: str) -> str:
         """Return the file or folder that was named for *path* to be read."""
@@ -79,6 +82,15 @@ class KernelGate:
             return None
         target = kernel.capability.target if kernel.capability else None
         return self.baseline.get(_key(kernel.name, target))
+
+    def notes(self) -> list[str]:
+        """Return which kernels the baseline excuses, in a sentence if there are any."""
+        names = list(dict.fromkeys(self.excused))
+        if not names:
+            return []
+        return [
+            f"{plural(len(names), 'kernel')} excused, no worse than in --baseline: {_some(names)}."
+        ]
 
     def failures(self, nothing: str | None, unlisted: Sequence[str] = ()) -> list[str]:
         """Return why the exit code is 1, in sentences; none: the gate passes.

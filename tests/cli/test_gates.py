@@ -37,7 +37,7 @@ SPILLS = "diff --fail-on-spills"
 ADVISE = "advise --gpu h200 --fail-on medium"
 RUNS = "diff --fail-on-regression"
 LINT = "lint --fail-on high"
-DOCTOR = "doctor --fail-on medium --from"
+DOCTOR = "doctor --from"
 # What each gate is given: {name} is a file below. Codes in the order of the situations.
 GATES: dict[str, tuple[tuple[str, int], ...]] = {
     "compat --fail-on": (
@@ -90,10 +90,10 @@ GATES: dict[str, tuple[tuple[str, int], ...]] = {
     ),
     "doctor --fail-on": (
         (f"{DOCTOR} {{healthy}} --fail-on high", 0),
-        (f"{DOCTOR} {{busy}}", 1),
+        (f"{DOCTOR} {{busy}} --fail-on medium", 1),
         (f"{DOCTOR} {{without_facts}} --fail-on high", 2),
-        (f"{DOCTOR} {{broken}}", 2),
-        (f"{DOCTOR} {{busy_and_healthy}}", 1),
+        (f"{DOCTOR} {{broken}} --fail-on medium", 2),
+        (f"{DOCTOR} {{busy_and_healthy}} --fail-on medium", 1),
     ),
     "advise --fail-on": (
         ("advise --gpu h200 --fail-on low --regs 32 --block 256 --select partial-warp", 0),
@@ -296,7 +296,8 @@ def test_a_baseline_excuses_what_it_has(cli, files: dict[str, Path], tmp_path: P
     saved = tmp_path / "before.json"
     saved.write_text(cli("kernels", str(files["low"]), "--format", "json").out)
     gate = ("--fail-under", "50%", "--baseline", str(saved))
-    assert cli("kernels", str(files["low"]), *gate).code == 0
+    ran = cli("kernels", str(files["low"]), *gate)
+    assert (ran.code, ran.err) == (0, "note: 1 kernel excused, no worse than in --baseline: k.\n")
     worse = tmp_path / "worse.log"
     worse.write_text(log(registers=255))
     assert cli("kernels", str(worse), *gate).code == 1
@@ -325,6 +326,14 @@ def test_gates_of_kernels_that_say_nothing(cli, files, args: list[str], sentence
     ran = cli("kernels", str(files["good"]), *args)
     assert ran.code == 2
     assert sentence in ran.err
+
+
+def test_the_answer_of_another_command_is_no_baseline(cli, files, tmp_path: Path) -> None:
+    saved = tmp_path / "kernels.json"
+    saved.write_text(cli("kernels", str(files["low"]), "--format", "json").out)
+    ran = cli("advise", str(files["bad_toml"]), "--fail-on", "low", "--baseline", str(saved))
+    assert ran.code == 2
+    assert "is not an answer of `gpuadvise advise --format json`" in ran.err
 
 
 def test_what_is_no_answer_is_no_baseline(cli, files: dict[str, Path]) -> None:
