@@ -166,13 +166,15 @@ def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
 
 def _summary(answers: Sequence[Mapping[str, Any]], gpu: str) -> str:
     counts = Counter(each["verdict"] for each in answers)
+    in_part = sum(each["verdict"] == "runs" and not each["complete"] for each in answers)
     phrases = {
-        "fails": "{} not at all",
-        "jit": "{} after compilation by the driver",
-        "runs": "{} as they are",
-        NONE: "{} without device code",
+        "{} not at all": counts["fails"],
+        "{} after compilation by the driver": counts["jit"],
+        "{} in part": in_part,
+        "{} as they are": counts["runs"] - in_part,
+        "{} without device code": counts[NONE],
     }
-    parts = [text.format(f"{counts[v]:,}") for v, text in phrases.items() if counts[v]]
+    parts = [text.format(f"{count:,}") for text, count in phrases.items() if count]
     worst_one = next(each for each in answers if each["verdict"] == worst(counts))
     return f"Of {len(answers):,} files on {gpu}: {and_list(parts)}. {worst_one['summary']}"
 

@@ -549,3 +549,9 @@ def test_a_package_that_runs_may_compile_more_where_it_runs(cli, wheel, fatbin) 
     assert "Code that a package compiles where it runs (Triton, NVRTC, Numba)" in whole
     alone = cli("compat", fatbin("sass:90", "libfoo.so"), "--cc", "9.0").out
     assert "compiles where it runs" not in alone
+
+
+def test_of_several_files_those_that_run_in_part_are_counted_apart(cli, fatbin) -> None:
+    part = fatbin("sass:90 | sass:80", "part.fatbin")
+    ran = cli("compat", fatbin("sass:90", "whole.fatbin"), part, "--cc", "9.0")
+    assert ran.out.startswith("Of 2 files on compute capability 9.0: 1 in part and 1 as they are.")
