@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.scaling import (
     amdahl,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   gpuadvise scaling --parallel 0.75 --processors 1000
   gpuadvise scaling --parallel 95% --processors 132 --target 15
+  gpuadvise scaling --parallel 75% --target 3
   gpuadvise scaling --parallel 3/4 --processors 64 --get amdahl"""
 
 
@@ -51,16 +53,17 @@ class ScalingRequest:
 
 def command(
     parallel: Annotated[str, pick("parallel")],
-    processors: Annotated[str, pick("processors")],
+    processors: Annotated[Text, pick("processors")] = None,
     target: Annotated[Text, pick("target")] = None,
     format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Exit:
     """Print the bounds of Amdahl and Gustafson."""
+    share, speed_up = read("parallel", parallel), read("target", target)
     asked = ScalingRequest(
-        parallel=read("parallel", parallel),
-        processors=read("processors", processors),
-        target=read("target", target),
+        parallel=share,
+        processors=read("processors", processors) or _needed(share, speed_up),
+        target=speed_up,
     )
     answer = Answer(
         command="scaling",
@@ -71,6 +74,23 @@ def command(
         blocks=lambda: blocks(asked),
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))
+
+
+def _needed(parallel: float, target: float | None) -> int:
+    """Return the processors that reach *target*; raises BadInput where none is given or none do."""
+    if target is None:
+        raise BadInput(
+            "--processors is missing.",
+            hint="Give how many there are, or the speed-up to reach: --target 3.",
+        )
+    count = needed_processors(target, parallel)
+    if count is None:
+        raise BadInput(
+            f"--target: no number of processors reaches {_times(target)} with "
+            f"{_close(parallel)} in parallel; {_times(amdahl_limit(parallel))} is the limit.",
+            hint="Give --processors to see what a number of them wins.",
+        )
+    return count
 
 
 def result(request: ScalingRequest) -> dict[str, Any]:

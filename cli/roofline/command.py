@@ -38,7 +38,7 @@ EXAMPLES = """\
   gpuadvise roofline --flops 1 --bytes 12 --peak 80TFLOP/s --bandwidth 8TB/s
   gpuadvise roofline --describe kernel.toml --plot roofline.svg
   gpuadvise roofline --ncu report.csv --show
-  gpuadvise roofline --flops 1 --bytes 12 --dtype bf16 --calibration rates.json"""
+  gpuadvise roofline --flops 1 --bytes 12 --dtype bf16 --calibration own.json"""
 
 
 def command(

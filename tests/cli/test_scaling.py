@@ -54,6 +54,17 @@ def test_words_of_the_target(cli) -> None:
     assert "With 0.9999999 in parallel it takes" in said("0.9999999", "10", "1000000")
 
 
+def test_a_target_tells_the_processors_that_reach_it(cli) -> None:
+    ran = cli("scaling", "--parallel", "75%", "--target", "3")
+    assert ran.out.startswith("3x with 9 processors, at most 4x with any number.\n")
+    never = cli("scaling", "--parallel", "75%", "--target", "5")
+    assert (never.code, never.out) == (2, "")
+    assert "no number of processors reaches 5x with 0.75 in parallel; 4x is the limit" in never.err
+    neither = cli("scaling", "--parallel", "75%")
+    assert (neither.code, neither.out) == (2, "")
+    assert neither.err.startswith("error: --processors is missing.\nhint: ")
+
+
 @pytest.mark.parametrize(
     ("parallel", "processors", "target"),
     [
