@@ -232,12 +232,24 @@ def _cut(name: str | None) -> str:
     return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
 
 
+# Facts that tell nothing of a kernel.
+_OF_MACHINE = frozenset(
+    (
+        "device", "sm_count", "memory_bandwidth", "persisting_l2", "fp64_ratio", "link", "driver",
+        "arithmetic_latency", "telemetry", "topology", "nvlinks_fitted", "sibling_nvlinks", "mig",
+        "devices", "environment", "sanitized",
+    )
+)  # fmt: skip
+
+
 def _headline(advised: AdviceReports) -> str:
     counts = [f"{count} {word}" for word, count in advised.counts.items() if count]
     verdict = and_list(counts) if counts else _nothing(advised)
     runs = sum("timeline" in report.known for report in advised.reports)
     if len(advised.reports) == 1:
         report = advised.reports[0]
+        if report.device and report.known <= _OF_MACHINE:
+            return f"The machine with {device_line(report.device)}: {verdict}"
         on = f" on {device_line(report.device)}" if report.device else ""
         subject = "This run" if runs else report.kernel or "This kernel"
         return f"{subject}{on}: {verdict}"

@@ -65,7 +65,10 @@ RULE = Rule(
     priority=Priority.HIGH,
     kinds=(Kind.NVML,),
     why="Everything on the GPU runs slower in proportion, and unevenly.",
-    when="Under load NVML names heat, the power brake or a hardware slowdown as the reason for lower clocks.",
+    when=(
+        "Under load NVML names heat, the power brake or a hardware slowdown as the reason for lower clocks. "
+        "Clocks at the power limit are none: so runs a GPU that is fully used."
+    ),
     citations=guide("18.1.1", "16.1.1"),
     check=check,
     examples=Examples(

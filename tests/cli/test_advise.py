@@ -554,6 +554,13 @@ def test_a_threshold_that_nothing_was_held_against_does_not_pass(
     assert "no rule of that priority had its evidence." in ran.err
 
 
+def test_a_machine_alone_is_no_kernel(cli) -> None:
+    box = str(Path(__file__).parent / "boxes" / "h200-busy.json")
+    assert cli("advise", "--from", box).out.startswith("The machine with NVIDIA H200 ")
+    ran = cli("advise", "--from", box, "--regs", "32", "--block", "256")
+    assert ran.out.startswith("This kernel on NVIDIA H200 ")
+
+
 def test_a_box_without_a_gpu_says_so(cli, tmp_path: Path) -> None:
     box = tmp_path / "box.json"
     box.write_text('{"schema": "gpuadvise.device/1", "result": {"devices": []}}')
