@@ -554,6 +554,35 @@ def test_a_threshold_that_nothing_was_held_against_does_not_pass(
     assert "no rule of that priority had its evidence." in ran.err
 
 
+def test_advice_about_process_fails_no_gate(cli) -> None:
+    call = ["advise", "--regs", "32", "--block", "256", "--grid", "10000", "--gpu", "a100"]
+    ran = cli(*call, "--fail-on", "high")
+    assert (ran.code, ran.err) == (0, "")
+    assert "Note: Profile before optimising  [unprofiled-workload]" in ran.out
+    log = cli(*call, "--fail-on", "high", "--format", "github").out
+    assert log.startswith("::notice title=Profile before optimising (unprofiled-workload)::")
+    assert "::error" not in log
+
+
+@pytest.mark.parametrize(("block", "grid"), [("1", "1"), ("256", "4")])
+def test_a_grid_smaller_than_the_gpu_needs_no_registers_to_be_seen(cli, block, grid) -> None:
+    ran = cli("advise", "--block", block, "--grid", grid, "--gpu", "b200")
+    assert "1. HIGH  Launch enough blocks to fill the GPU  [underfilled-device]" in ran.out
+
+
+def test_the_stack_of_a_slow_path_is_low(cli) -> None:
+    call = ["--regs", "28", "--block", "256", "--gpu", "h100", "--stack", "40"]
+    ran = cli("advise", *call, "--spill-stores", "0", "--spill-loads", "0")
+    assert "LOW  Keep values in registers  [register-spills]" in ran.out
+
+
+def test_code_that_only_the_driver_is_too_old_for_needs_no_new_build(cli) -> None:
+    ran = cli("advise", "--code", "sm_80", "--driver", "11.4", "--gpu", "l4")
+    assert "[outdated-driver]" in ran.out
+    assert "[missing-device-code]" not in ran.out
+    assert "[missing-device-code]" in cli("advise", "--code", "sm_90", "--gpu", "l4").out
+
+
 def test_a_machine_alone_is_no_kernel(cli) -> None:
     box = str(Path(__file__).parent / "boxes" / "h200-busy.json")
     assert cli("advise", "--from", box).out.startswith("The machine with NVIDIA H200 ")
