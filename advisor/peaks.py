@@ -17,6 +17,13 @@ TENSOR = "_tensor"
 # ones are of use on tensor cores only.
 _ORDINARY = (NumberType.FP64, NumberType.FP32)
 
+# The first capability whose tensor cores take a type that ordinary units do not: PTX ISA, mma.
+_FIRST_WITH = {
+    NumberType.TF32: (8, 0),
+    NumberType.FP8: (8, 9),
+    NumberType.FP4: (10, 0),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitPeak:
@@ -43,10 +50,14 @@ def peak(device: Device, number_type: NumberType, *, tensor: bool | None = None)
             return _unit(device, key)
     unit = " on tensor cores" if tensor else ""
     known = and_list(sorted(device.peaks)) if device.peaks else "none"
-    raise BadInput(
-        f"No {number_type} peak{unit} is known of {device.name}.",
-        hint=f"Known peaks: {known}. --peak gives one.",
-    )
+    first = _FIRST_WITH.get(number_type)
+    message = f"No {number_type} peak{unit} is known of {device.name}."
+    if first is not None and (device.capability.major, device.capability.minor) < first:
+        message = (
+            f"{device.name} has no {number_type} units: they begin with compute capability "
+            f"{first[0]}.{first[1]}."
+        )
+    raise BadInput(message, hint=f"Known peaks: {known}. --peak gives one.")
 
 
 def arithmetic(text: str) -> tuple[NumberType, bool | None]:

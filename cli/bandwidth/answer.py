@@ -10,6 +10,7 @@ from gpuadvise.advisor.memory.bandwidth import Band, band, is_gddr
 from gpuadvise.advisor.quantity import (
     show_binary_rate,
     show_bytes,
+    show_number,
     show_rate,
     show_seconds,
     show_share,
@@ -163,11 +164,17 @@ def blocks(case: BandwidthCase) -> list[Block]:
     return found
 
 
+# From here on a ratio is told in times: nobody reads 490,426,867.5 %.
+_TIMES = 10
+
+
 def _verdict(case: BandwidthCase) -> Line:
     """Return the answer in a sentence: how good the bandwidth is, or what there is at most."""
     if case.ratio is None or case.band is None:
         return Line(f"At most {show_rate(case.peak.theoretical)}.", Tone.STRONG)
     share = f"{show_share(case.ratio)} of the theoretical bandwidth"
+    if case.ratio > _TIMES:
+        share = f"{show_number(case.ratio)} times the theoretical bandwidth"
     if case.band is Band.IMPOSSIBLE:
         return Line(
             f"Impossible: {share}. The bytes, the time or the GPU are not those.", Tone.STRONG

@@ -108,3 +108,10 @@ def test_mistakes(cli, args: list[str], said: str) -> None:
     ran = cli("bandwidth", *args)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
+
+
+def test_what_is_far_beyond_the_peak_is_told_in_times(cli) -> None:
+    ran = cli("bandwidth", "--gpu", "a100", "--read", "10TB", "--time", "1ms")
+    assert ran.out.startswith("Impossible: 4,904 times the theoretical bandwidth. The bytes, ")
+    near = cli("bandwidth", "--gpu", "a100", "--read", "10GB", "--time", "1ms")
+    assert near.out.startswith("Impossible: 490.4 % of the theoretical bandwidth. ")

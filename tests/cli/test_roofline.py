@@ -241,7 +241,7 @@ def test_a_threshold(cli) -> None:
         (["--flops", "0", "--bytes", "1"], "--flops"),
         (["--flops", "1", "--bytes", "0"], "--bytes"),
         (["--flops", "1", "--bytes", "1", "--dtype", "x"], "--dtype"),
-        (["--flops", "1", "--bytes", "1", "--dtype", "fp4"], "No fp4 peak"),
+        (["--flops", "1", "--bytes", "1", "--dtype", "fp4"], "has no fp4 units"),
         (["--flops", "1", "--bytes", "1", "--tensor"], "on tensor cores"),
         (["--flops", "1", "--bytes", "1", "--peak", "9"], "--peak"),
         (["--flops", "1", "--bytes", "1", "--bandwidth", "9"], "--bandwidth"),
@@ -350,3 +350,11 @@ def test_a_profile_of_a_gpu_that_nobody_knows(cli, tmp_path: Path) -> None:
     ran = cli("roofline", "--ncu", str(report))
     assert ran.code == 0
     assert "answered for" in ran.err
+
+
+def test_a_gpu_from_before_a_type_has_no_units_for_it(cli) -> None:
+    work = ["roofline", "--flops", "1G", "--bytes", "1GB", "--dtype", "fp8", "--gpu"]
+    ran = cli(*work, "a100-sxm-80gb")
+    assert (ran.code, ran.out) == (2, "")
+    assert "has no fp8 units: they begin with compute capability 8.9." in ran.err
+    assert cli(*work, "l4").code == 0
