@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _WIDEST, _HEIGHT = 120, 20
 _LABEL_SPACING = 3.0  # two labels closer than this factor may fall on one line
+_RATE_LABELS = 12  # columns beside the chart
+_BETWEEN = 3  # columns between two labels
 _LONGEST_NAME = 48  # in a legend
 _MOST_NAMED = 10  # colours before they repeat
 _STYLES = ("-", "--", ":", "-.")  # of the roofs
@@ -53,7 +55,8 @@ def characters(kernels: Sequence[Placed], title: str, columns: int) -> str:
     xs, ys = _points(kernels)
     plotext.scatter(xs, ys, marker="x")
     corners = [_roof(kernels, peak) for peak in _peaks(kernels)]
-    intensities = _decades([x for places, _ in corners for x in places])
+    places = [x for places, _ in corners for x in places]
+    intensities = _spaced(places, min(columns, _WIDEST) - _RATE_LABELS)
     plotext.xticks(intensities, [show_number(x) for x in intensities])
     heights = [*ys, *(y for _, rates in corners for y in rates)]
     rates = _with_room([*reversed(_peaks(kernels)), *_decades(heights)])
@@ -106,6 +109,17 @@ def _decades(values: Sequence[float]) -> list[float]:
     """Return the powers of ten within *values*."""
     first, last = math.ceil(math.log10(min(values))), math.floor(math.log10(max(values)))
     return [10.0**power for power in range(first, last + 1)]
+
+
+def _spaced(places: Sequence[float], columns: int) -> list[float]:
+    """Return powers of ten within *places* whose labels stand clear of each other in *columns*.
+
+    Where labels meet, plotext shifts them in an order that changes from run to run.
+    """
+    marks = _decades(places)
+    widest = max((len(show_number(mark)) for mark in marks), default=0) + _BETWEEN
+    room = columns / max(1.0, math.log10(max(places) / min(places)))
+    return marks[:: max(1, math.ceil(widest / max(1.0, room)))]
 
 
 def _with_room(rates: Sequence[float]) -> list[float]:

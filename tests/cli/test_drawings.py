@@ -106,3 +106,10 @@ def test_sources_are_shown_on_a_terminal_when_they_are_asked_for(
     assert hidden.endswith("--sources says where the numbers come from.\n")
     assert source in cli(*line.split(), "--sources").out
     assert source not in cli(*line.split()).out
+
+
+@pytest.mark.parametrize("moved", ["1B", "1kB", "1MB", "100GB"])
+def test_a_roofline_is_drawn_the_same_by_every_process(process, moved: str) -> None:
+    line = ["roofline", "--gpu", "h200", "--flops", "1G", "--bytes", moved, "--show"]
+    drawn = {process(*line, PYTHONHASHSEED=seed).out for seed in ("1", "2", "3")}
+    assert len(drawn) == 1
