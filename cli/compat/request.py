@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpuadvise.advisor.backends.installed_package import installed_package
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
@@ -95,6 +94,8 @@ def held_by(path: str, *, alone: bool = True) -> Held:
 
 def _package(name: str) -> InstalledPackage | None:
     """Return the installed package *name*; None: it is no name of one. Raises BadInput."""
+    from gpuadvise.advisor.backends.installed_package import installed_package  # files need none
+
     package = installed_package(name)
     if package is None and name.replace("-", "").replace("_", "").isalnum():
         raise BadInput(
