@@ -69,3 +69,7 @@ class Limits:
     local_memory_per_thread: int
     constant_memory: int
     constant_cache_per_sm: int
+
+    def __hash__(self) -> int:
+        """Return the hash of what tells capabilities apart: all fields take ten times as long."""
+        return hash((self.registers_per_sm, self.max_warps_per_sm, self.shared_memory_per_sm))

@@ -7,7 +7,7 @@ out, gains are bounded by what the limit leaves, and findings of one fact become
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import known_facts
@@ -269,6 +269,9 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
     undecided: list[tuple[Rule, tuple[Missing, ...]]] = []
     for rule in able:
         for outcome in _outcomes(rule, known):
+            if outcome is PASSED:
+                silent.append(_passed(rule))
+                continue
             if isinstance(outcome, Skipped):
                 undecided.append((rule, outcome.missing))
                 continue
@@ -326,19 +329,23 @@ def _seconds(facts: Facts) -> float | None:
     return next((each.seconds for each in timed if each and each.seconds), None)
 
 
+_ALL_CLEAR = (PASSED,)
+
+
 def _outcomes(rule: Rule, known: Mapping[str, Any]) -> Sequence[Outcome]:
     try:
         verdict = rule.check(*map(known.get, rule.parameters))
     except (Exception, SystemExit) as error:  # a broken rule must not silence the others
         return (Failed(error=f"{type(error).__name__}: {error}"),)
-    if isinstance(verdict, Passed) or verdict == ():
-        return (PASSED,)
+    if verdict is PASSED or verdict == () or isinstance(verdict, Passed):
+        return _ALL_CLEAR
+    if isinstance(verdict, Advice):
+        return (_placed(verdict, known.get("kernel")),)
     if isinstance(verdict, Undecided):
         return (Skipped(missing=undecided_values(verdict)),)
-    found = (verdict,) if isinstance(verdict, Advice) else verdict
-    if not _is_valid_answer(found):
+    if not _is_valid_answer(verdict):
         return (Failed(error="check() answered neither Advice, a tuple of them nor PASSED"),)
-    return [_placed(advice, known.get("kernel")) for advice in found]
+    return [_placed(advice, known.get("kernel")) for advice in verdict]
 
 
 def _is_valid_answer(answer: object) -> bool:
@@ -349,4 +356,9 @@ def _is_valid_answer(answer: object) -> bool:
 def _placed(advice: Advice, kernel: str | None) -> Advice:
     if kernel is None or advice.location is not None:
         return advice
-    return replace(advice, location=Location(kernel=kernel))
+    return advice.at(_place(kernel))
+
+
+@lru_cache(maxsize=8)
+def _place(kernel: str) -> Location:
+    return Location(kernel=kernel)

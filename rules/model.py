@@ -133,6 +133,20 @@ class Advice:
     also: tuple[str, ...] = ()
     broken: bool = False  # without it the program fails
 
+    def at(self, location: Location) -> Advice:
+        """Return the same advice at *location*: a third of the time that `replace` takes."""
+        return Advice(
+            message=self.message,
+            action=self.action,
+            evidence=self.evidence,
+            gain=self.gain,
+            location=location,
+            priority=self.priority,
+            relief=self.relief,
+            also=self.also,
+            broken=self.broken,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Passed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -173,7 +173,7 @@ def wider(occupancy: Occupancy, wanted: int | None = None) -> Wider | None:
     while blocks:
         registers = register_budget(hardware, threads, blocks) or 0
         if registers >= enough:
-            after = model(hardware, replace(launch, registers=min(registers, most)))
+            after = model(hardware, launch.but(registers=min(registers, most)))
             return Wider(registers=min(registers, most), threads=threads, after=after)
         blocks -= 1
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy import allocation
@@ -90,12 +91,16 @@ def sizes(limits: Limits, launch: Launch) -> Iterator[Occupancy]:
         yield occupancy(limits, launch.with_threads(size))
 
 
-def whole_warps(limits: Limits, launch: Launch) -> Iterator[int]:
-    """Yield the block sizes of whole warps that the kernel can be launched with, largest first."""
-    warp = limits.warp_size
+def whole_warps(limits: Limits, launch: Launch) -> tuple[int, ...]:
+    """Return the block sizes of whole warps that the kernel can be launched with, largest first."""
     largest = min(limits.max_threads_per_block, launch.max_threads or limits.max_threads_per_block)
-    for aligned in range(-(-largest // warp) * warp, 0, -warp):
-        yield min(largest, aligned)
+    return _down_from(largest, limits.warp_size)
+
+
+@lru_cache(maxsize=64)
+def _down_from(largest: int, warp: int) -> tuple[int, ...]:
+    aligned = range(-(-largest // warp) * warp, 0, -warp)
+    return tuple(min(largest, size) for size in aligned)
 
 
 def blocks_at(result: Occupancy, threads: int) -> int:

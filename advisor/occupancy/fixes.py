@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from bisect import bisect_left
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.occupancy import allocation
@@ -33,15 +34,15 @@ def repairs(limits: Limits, launch: Launch, fault: LaunchFault) -> list[Launch]:
         case Cause.BLOCK_DIMENSION:
             return [_with_block(launch, _clipped(launch.block_dim, limits.max_block_dim))]
         case Cause.GRID_DIMENSION:
-            return [replace(launch, grid_dim=_clipped(launch.grid_dim, limits.max_grid_dim))]
+            return [launch.but(grid_dim=_clipped(launch.grid_dim, limits.max_grid_dim))]
         case Cause.LAUNCH_BOUNDS:
-            return [replace(launch, max_threads=launch.threads), _with_threads(launch, most)]
+            return [launch.but(max_threads=launch.threads), _with_threads(launch, most)]
         case Cause.REGISTERS_PER_THREAD:
-            return [replace(launch, registers=most)]
+            return [launch.but(registers=most)]
         case Cause.REGISTERS_PER_BLOCK:
             return [_fewer_registers(limits, launch), _smaller_block(limits, launch)]
         case Cause.GLOBAL_CACHING:
-            return [replace(launch, caching=GlobalCaching.ON)]
+            return [launch.but(caching=GlobalCaching.ON)]
         case Cause.STATIC_SHARED_MEMORY:
             return _less_static(limits, launch, most)
         case Cause.DYNAMIC_SHARED_MEMORY:
@@ -49,11 +50,11 @@ def repairs(limits: Limits, launch: Launch, fault: LaunchFault) -> list[Launch]:
         case Cause.MAX_DYNAMIC_SHARED_MEMORY:
             return _raised_attribute(limits, launch, most)
         case Cause.BARRIERS:
-            return [replace(launch, barriers=most)]
+            return [launch.but(barriers=most)]
         case Cause.CLUSTER:
             return _smaller_cluster(limits, launch, most)
         case Cause.CLUSTER_GRID:
-            return [replace(launch, grid_dim=_whole_clusters(limits, launch))]
+            return [launch.but(grid_dim=_whole_clusters(limits, launch))]
         case other:
             assert_never(other)
 
@@ -66,7 +67,7 @@ def _with_threads(launch: Launch, most: int) -> Launch:
 
 
 def _with_block(launch: Launch, block: Dimensions) -> Launch:
-    return replace(launch.with_threads(math.prod(block)), block_dim=block)
+    return launch.with_threads(math.prod(block)).but(block_dim=block)
 
 
 def _cut(dimensions: Dimensions, most: int) -> Dimensions:
@@ -85,33 +86,36 @@ def _clipped(dimensions: Dimensions | None, most: Dimensions) -> Dimensions:
 
 
 def _fewer_registers(limits: Limits, launch: Launch) -> Launch:
-    return replace(launch, registers=register_budget(limits, launch.threads, 1))
+    return launch.but(registers=register_budget(limits, launch.threads, 1))
 
 
 def _smaller_block(limits: Limits, launch: Launch) -> Launch:
     """Return the largest block, in whole warps, whose registers fit; one warp always does."""
     warps, count = -(-launch.threads // limits.warp_size), launch.registers or 1
-    fitting = (n for n in range(warps - 1, 0, -1) if allocation.blocks(limits, n, count))
-    return _with_threads(launch, next(fitting, 1) * limits.warp_size)
+    # Larger blocks never fit where a smaller one does not: the sizes that fit come first.
+    largest = bisect_left(
+        range(1, warps), True, key=lambda n: not allocation.blocks(limits, n, count)
+    )
+    return _with_threads(launch, max(1, largest) * limits.warp_size)
 
 
 def _less_static(limits: Limits, launch: Launch, most: int) -> list[Launch]:
     """Return the excess moved to dynamic memory where that can hold it, and cut off."""
     dynamic = launch.dynamic_shared + launch.static_shared - most
-    cut = replace(launch, static_shared=most)
+    cut = launch.but(static_shared=most)
     if not launch.optin or most + dynamic > limits.shared_memory_per_block_optin:
         return [cut]
     attribute = launch.max_dynamic_shared
     if attribute is not None:
         attribute = max(attribute, dynamic)
-    return [replace(cut, dynamic_shared=dynamic, max_dynamic_shared=attribute), cut]
+    return [cut.but(dynamic_shared=dynamic, max_dynamic_shared=attribute), cut]
 
 
 def _less_dynamic(limits: Limits, launch: Launch) -> list[Launch]:
     room = allocation.allowance(limits, launch) - launch.static_shared
-    ways = [replace(launch, dynamic_shared=room)]
+    ways = [launch.but(dynamic_shared=room)]
     if not launch.optin and launch.shared_memory <= limits.shared_memory_per_block_optin:
-        ways.insert(0, replace(launch, optin=True))
+        ways.insert(0, launch.but(optin=True))
     if launch.dynamic_per_thread:
         too_many = -(-(launch.dynamic_shared - room) // launch.dynamic_per_thread)
         fewer = (launch.threads - too_many) // limits.warp_size * limits.warp_size
@@ -121,16 +125,16 @@ def _less_dynamic(limits: Limits, launch: Launch) -> list[Launch]:
 
 
 def _raised_attribute(limits: Limits, launch: Launch, most: int) -> list[Launch]:
-    cut = replace(launch, dynamic_shared=most)
+    cut = launch.but(dynamic_shared=most)
     if launch.shared_memory <= limits.shared_memory_per_block_optin:
-        return [replace(launch, max_dynamic_shared=launch.dynamic_shared), cut]
+        return [launch.but(max_dynamic_shared=launch.dynamic_shared), cut]
     return [cut]
 
 
 def _smaller_cluster(limits: Limits, launch: Launch, most: int) -> list[Launch]:
-    cut = replace(launch, cluster_dim=_cut(launch.cluster_dim, most))
+    cut = launch.but(cluster_dim=_cut(launch.cluster_dim, most))
     if launch.cluster_size <= (limits.max_cluster_size_nonportable or 0):
-        return [replace(launch, nonportable_cluster=True), cut]
+        return [launch.but(nonportable_cluster=True), cut]
     return [cut]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from operator import attrgetter
+from typing import Any
 
 from gpuadvise.advisor.errors import BadInput
 
@@ -91,10 +93,18 @@ class Launch:
             shape = "x".join(map(str, self.block_dim))
             raise BadInput(f"A block of {shape} does not have {self.threads} threads.")
 
+    def __hash__(self) -> int:
+        """Return the hash of what mostly differs: caches ask for it kernel after kernel."""
+        return hash((self.threads, self.registers, self.static_shared, self.dynamic_shared))
+
+    def but(self, **changed: Any) -> Launch:
+        """Return this launch with fields *changed*, as `replace` does in twice the time."""
+        return Launch(**(dict(zip(_FIELDS, _VALUES(self), strict=True)) | changed))
+
     def with_threads(self, threads: int) -> Launch:
         """Return this launch with blocks of *threads*, whose dynamic memory follows their size."""
         grown = self.dynamic_shared + self.dynamic_per_thread * (threads - self.threads)
-        return replace(self, threads=threads, block_dim=None, dynamic_shared=max(0, grown))
+        return self.but(threads=threads, block_dim=None, dynamic_shared=max(0, grown))
 
     @property
     def shared_memory(self) -> int:
@@ -110,3 +120,7 @@ class Launch:
 def _within(what: str, value: int, least: int, most: int, unit: str = "") -> None:
     if not least <= value <= most:
         raise BadInput(f"{what} must be from {least} to {most}{unit}, not {value}.")
+
+
+_FIELDS = tuple(item.name for item in fields(Launch))
+_VALUES = attrgetter(*_FIELDS)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.limits import RegisterAllocation, SharedMode
@@ -104,17 +105,20 @@ def block_size(result: Occupancy) -> Iterator[ResourceChange]:
 def _fullest(result: Occupancy) -> tuple[int, int]:
     """Return the block size with most resident warps, and these; the nearest of several."""
     now, warp = result.launch.threads, result.hardware.warp_size
-    nearest = sorted(
-        whole_warps(result.hardware, result.launch), key=lambda size: (abs(size - now), size)
-    )
     threads, best, most = now, 0, _most_warps(result)
-    for size in nearest:
+    for size in _nearest_first(whole_warps(result.hardware, result.launch), now):
         resident = blocks_at(result, size) * -(-size // warp)
         if resident > best:
             threads, best = size, resident
             if best >= most:
                 break
     return threads, best
+
+
+@lru_cache(maxsize=64)
+def _nearest_first(sizes: tuple[int, ...], now: int) -> list[int]:
+    """Return *sizes* in the order of their distance from *now*, of two the smaller first."""
+    return sorted(sizes, key=lambda size: (abs(size - now), size))
 
 
 def _most_warps(result: Occupancy) -> int:
@@ -141,7 +145,7 @@ def _fewer_registers(result: Occupancy) -> Iterator[ResourceChange]:
             to=count,
             how=f"Compile the kernel with {capped(result.launch, blocks, count)}; unlikely to pay: "
             "compile and look whether it spills.",
-            apply=lambda launch: replace(launch, registers=count),
+            apply=lambda launch: launch.but(registers=count),
         )
 
 
@@ -172,7 +176,7 @@ def _register_limit(result: Occupancy, count: int) -> int:
     """Return the blocks that the register file holds at *count* registers per thread."""
     if result.launch.caching is GlobalCaching.OFF:
         return allocation.blocks(result.hardware, result.warps_per_block, count)
-    trial = occupancy(result.hardware, replace(result.launch, registers=count))
+    trial = occupancy(result.hardware, result.launch.but(registers=count))
     return trial.limits[Resource.REGISTERS] or 0
 
 
@@ -196,7 +200,7 @@ def _less_shared_memory(result: Occupancy) -> Iterator[ResourceChange]:
 def with_shared_memory(launch: Launch, room: int) -> Launch:
     """Return *launch* cut down to *room* bytes, dynamic memory first."""
     static = min(launch.static_shared, room)
-    return replace(launch, static_shared=static, dynamic_shared=room - static)
+    return launch.but(static_shared=static, dynamic_shared=room - static)
 
 
 def _larger_carveout(result: Occupancy) -> Iterator[ResourceChange]:
@@ -223,7 +227,7 @@ def _switch(limits: Limits, size: int) -> tuple[str, Callable[[Launch], Launch]]
         return (
             f"Raise the carveout: cudaFuncSetAttribute(kernel, "
             f"cudaFuncAttributePreferredSharedMemoryCarveout, {percent})",
-            lambda launch: replace(launch, carveout=percent),
+            lambda launch: launch.but(carveout=percent),
         )
     cache = (
         CachePreference.SHARED if size == limits.shared_memory_configs[0] else CachePreference.EQUAL
@@ -231,7 +235,7 @@ def _switch(limits: Limits, size: int) -> tuple[str, Callable[[Launch], Launch]]
     name = {"shared": "Shared", "equal": "Equal"}[cache.value]
     return (
         f"cudaFuncSetCacheConfig(kernel, cudaFuncCachePrefer{name})",
-        lambda launch: replace(launch, cache=cache),
+        lambda launch: launch.but(cache=cache),
     )
 
 
@@ -245,7 +249,7 @@ def _fewer_barriers(result: Occupancy) -> Iterator[ResourceChange]:
             start=result.launch.barriers,
             to=barriers,
             how=f"Use at most {barriers} named barriers per block.",
-            apply=lambda launch: replace(launch, barriers=barriers),
+            apply=lambda launch: launch.but(barriers=barriers),
         )
 
 
@@ -354,4 +358,4 @@ def _blocks(result: Occupancy, count: int) -> int:
     """Return the blocks that stay with *count* registers, as far as registers decide it."""
     if result.launch.caching is GlobalCaching.OFF:
         return allocation.blocks(result.hardware, result.warps_per_block, count)
-    return occupancy(result.hardware, replace(result.launch, registers=count)).blocks_per_sm
+    return occupancy(result.hardware, result.launch.but(registers=count)).blocks_per_sm

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
@@ -47,6 +48,7 @@ class Link:
     formula: str
 
 
+@lru_cache(maxsize=64)
 def pcie(generation: int, lanes: int = 16) -> Link:
     """Return the PCI Express link of *generation* (1 to 6) with *lanes*; raises BadInput."""
     if generation not in _PCIE or lanes not in LANES:

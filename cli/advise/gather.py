@@ -63,7 +63,8 @@ class GatheredEvidence:
             else:
                 self.notes.extend(note for note in kernel.notes if note not in self.notes)
                 kernel = _joined(kernel, shares)
-                yield replace(kernel, facts=self._surrounded(kernel.facts, remind=first))
+                facts = self._surrounded(kernel.facts, remind=first)
+                yield kernel if facts is kernel.facts else replace(kernel, facts=facts)
                 first = False
 
     @cached_property
