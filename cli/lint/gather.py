@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 import warnings
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import quoted_path
+from gpuadvise.advisor.prose import inert, quoted_path
 from gpuadvise.advisor.source.lint import LintedFile, lint_cuda
 from gpuadvise.advisor.source.observations import SUFFIXES
 from gpuadvise.advisor.source.python.lint import lint_python
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 STDIN = "<stdin>"
+_OF_PYTHON = re.compile(
+    rb"\s*(?:import[ \t]+[\w.]+[ \t]*(?:,|as\b|#|$)|from[ \t]+[\w.]+[ \t]+import\b"
+    rb"|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[^;{]*:[ \t]*$|if[ \t]+__name__\b|@\w)"
+)
+_OF_C = re.compile(
+    rb"\s*(?:/[/*]|#[ \t]*(?:include|define|pragma|ifn?def)\b|using\b|namespace\b|template\b|extern\b"
+    rb"|__\w+__\b)|.*[;{}]\s*$"
+)
 # Folders that hold no sources of the project itself.
 _SKIPPED = frozenset((".git", ".hg", "__pycache__", "node_modules", ".venv", "venv", "build"))
 
@@ -53,7 +62,10 @@ def sources(
     for name in files:
         if name == "-":
             data = sys.stdin.buffer.read(LARGEST + 1)
-            yield _parsed(STDIN, data, select, notes, python=_is_python(data))
+            python = _is_python(data)
+            source = _parsed(STDIN, data, select, notes, python=python)
+            fault = _syntax_error(data) if python and not source.linted.unparsed else None
+            yield _unparsed(STDIN, data, fault, notes) if fault else source
         elif Path(name).is_dir():
             for path in _below(name, exclude):
                 try:
@@ -115,7 +127,8 @@ def _unparsed(path: str, data: bytes, fault: _SyntaxFault, notes: list[str]) -> 
     """Return the Python file *path* as one stretch that was not parsed, and say why in *notes*."""
     text = source_text(data.removeprefix(b"\xef\xbb\xbf"), path)
     place = f", line {fault.line}" if fault.line else ""
-    notes.append(f"{quoted_path(path)}{place}: this is not Python that can be parsed.")
+    reason = f" Python says: {fault.reason}." if fault.reason else ""
+    notes.append(f"{quoted_path(path)}{place}: this is not Python that can be parsed.{reason}")
     whole = text.where(0, len(text.content))
     linted = LintedFile(file=path, diagnostics=(), unparsed=(whole,))
     return SourceFile(path=path, data=data, linted=linted, python=True)
@@ -123,9 +136,10 @@ def _unparsed(path: str, data: bytes, fault: _SyntaxFault, notes: list[str]) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SyntaxFault:
-    """Where Python stopped; None where it does not say."""
+    """Where Python stopped, and why; None where it does not say."""
 
     line: int | None
+    reason: str | None
 
 
 def _syntax_error(data: bytes) -> _SyntaxFault | None:
@@ -133,7 +147,10 @@ def _syntax_error(data: bytes) -> _SyntaxFault | None:
     try:
         _syntax_tree(data)
     except (SyntaxError, ValueError) as error:
-        return _SyntaxFault(line=getattr(error, "lineno", None))
+        reason = getattr(error, "msg", None)
+        return _SyntaxFault(
+            line=getattr(error, "lineno", None), reason=reason and inert(reason.rstrip("."))
+        )
     except (RecursionError, MemoryError):
         return None
     return None
@@ -142,16 +159,29 @@ def _syntax_error(data: bytes) -> _SyntaxFault | None:
 def _is_python(data: bytes) -> bool:
     """Whether *data*, whose name nobody knows, is Python: it parses, and imports or defines something.
 
-    Lines of includes alone are comments to Python, and so no reason to take them for it.
+    Lines of includes alone are comments to Python, and so no reason to take them for it. What does not
+    parse is Python when its first line of code is.
     """
     try:
         tree = _syntax_tree(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (RecursionError, MemoryError):
         return False
+    except (SyntaxError, ValueError):
+        return _begins_as_python(data)
     return any(
         isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
         for node in tree.body
     )
+
+
+def _begins_as_python(data: bytes) -> bool:
+    """Whether the first line of *data* that only Python or only C could hold is one of Python."""
+    for line in data.removeprefix(b"\xef\xbb\xbf").splitlines():
+        if _OF_C.match(line):
+            return False
+        if _OF_PYTHON.match(line):
+            return True
+    return False
 
 
 def _syntax_tree(data: bytes) -> ast.Module:

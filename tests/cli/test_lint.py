@@ -272,3 +272,45 @@ def test_a_long_line_is_shown_around_its_fault(
     marks = lines[shown + 1]
     assert max(len(lines[shown]), len(marks)) <= columns
     assert lines[shown][marks.index("^") : marks.rindex("~") + 1] == "0.1"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (BROKEN, 2),
+        (f'"""What this does."""\nimport torch\n{BROKEN}', 4),
+        ("# A comment.\nfrom torch import nn\nx = (1,\n", 3),
+        ("def f(:\n    pass\n", 1),
+        ("@torch.compile\nclass Net(nn.Module)\n    pass\n", 2),
+    ],
+)
+def test_broken_python_on_standard_input_is_said(
+    text: str, line: int, monkeypatch: pytest.MonkeyPatch, cli
+) -> None:
+    piped(monkeypatch, text.encode())
+    ran = cli("lint", "-", "--format", "json")
+    assert ran.code == 0
+    assert f"line {line}: this is not Python that can be parsed. Python says: " in ran.err
+    document = json.loads(ran.out)
+    assert [stretch["file"] for stretch in document["result"]["unparsed"]] == ["<stdin>"]
+    piped(monkeypatch, text.encode())
+    assert cli("lint", "-", "--fail-on", "low").code == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#pragma once\n",
+        "namespace a {\n",
+        "// import torch\n",
+        "using T = float;\n",
+        "static int import = 3;\n",
+        "class A : public B {};\n",
+    ],
+)
+def test_cuda_on_standard_input_is_not_taken_for_python(
+    text: str, monkeypatch: pytest.MonkeyPatch, cli
+) -> None:
+    piped(monkeypatch, (text + KERNEL).encode())
+    document = json.loads(cli("lint", "-", "--format", "json").out)
+    assert len(document["findings"]) == 2
