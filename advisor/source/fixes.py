@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
 
+_MARK = b"\xef\xbb\xbf"
+# Keyword arguments that edits of Python add.
+_ADDED = ("non_blocking",)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mended:
@@ -29,7 +33,8 @@ def mended(data: bytes, diagnostics: Iterable[Diagnostic], *, python: bool = Fal
     """Return *data* with the edits of *diagnostics*, from the first to the last.
 
     Edits that overlap an earlier one are left for the next run. When the result has syntax that
-    the parser does not know and the original had none there, nothing is changed at all.
+    the parser does not know and the original had none there, or when Python has come to mean
+    something else, nothing is changed at all.
     """
     with_edits = sorted(
         (d for d in diagnostics if d.edits), key=lambda d: min(e.start for e in d.edits)
@@ -44,7 +49,9 @@ def mended(data: bytes, diagnostics: Iterable[Diagnostic], *, python: bool = Fal
         (fixed if apart else left).append(diagnostic)
         if apart:
             end = max(e.end for e in diagnostic.edits)
-    after = _edited(data, fixed)
+    # Python is linted without its byte order mark: offsets count from behind it.
+    mark = _MARK if python and data.startswith(_MARK) else b""
+    after = mark + _edited(data.removeprefix(mark), fixed)
     if not _reads_as_well(data, after, python=python):
         return Mended(data=data, fixed=(), left=tuple(with_edits))
     return Mended(data=after, fixed=tuple(fixed), left=tuple(left))
@@ -61,12 +68,20 @@ def _edited(data: bytes, diagnostics: list[Diagnostic]) -> bytes:
 
 def _reads_as_well(before: bytes, after: bytes, *, python: bool) -> bool:
     if python:
-        try:
-            ast.parse(after)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-        return True
+        return _meaning(after) == _meaning(before)
     return _unparsed(after) <= _unparsed(before)
+
+
+def _meaning(data: bytes) -> str | None:
+    """Return the tree of Python, but for the keywords that edits add; None where it has none."""
+    try:
+        tree = ast.parse(data)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                node.keywords = [k for k in node.keywords if k.arg not in _ADDED]
+        return ast.dump(tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _unparsed(data: bytes) -> int:

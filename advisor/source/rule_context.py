@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.source.variance import Variances
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
@@ -31,6 +31,8 @@ _REACHING = frozenset(
         "array_declarator",
     )
 )
+# What an edit must not take away.
+_MORE = re.compile(rb"//|/\*|\\\r?\n|\n[ \t]*#")
 _MOST_LOOPS = 1000  # whose assignments are remembered
 # Longest piece of source that a diagnostic repeats.
 _SHOWN = 160
@@ -145,9 +147,13 @@ class RuleContext:
             message=message,
             action=action,
             kernel=self.function.name,
-            edits=edits,
+            edits=() if any(self._holds_more(edit) for edit in edits) else edits,
             detail=detail,
         )
+
+    def _holds_more(self, edit: TextEdit) -> bool:
+        """Whether *edit* would take away more than code: a comment, a directive, a joined line."""
+        return _MORE.search(self.file.text.content, edit.start, edit.end) is not None
 
 
 def replaced(node: Node, text: str) -> tuple[TextEdit, ...]:

@@ -138,7 +138,8 @@ def _power_of_base(
     function = ("exp2" if words.startswith("2") else "exp10") + ("" if kind == "double" else "f")
     inner = context.at(exponent)
     exact = name == "powf" or (kind == "double" and context.type_of(exponent) == "double")
-    edits = replaced(call, f"{function}({inner})") if exact else ()
+    free = _is_free(context, function)
+    edits = replaced(call, f"{function}({inner})") if exact and free else ()
     action = f"Write {function}({inner})."
     if context.type_of(exponent) in INTEGERS and words.startswith("2"):
         action = f"Write ldexp{'f' if function.endswith('f') else ''}(1, {inner}), which is exact, or {function}({inner})."
@@ -186,7 +187,28 @@ def _product(
     if bare(base).kind != "identifier" or context.type_of(base) != kind:
         return ()
     name = context.at(bare(base))
+    if _is_volatile(context, bare(base)):
+        return ()
     return replaced(call, "(" + " * ".join([name] * int(whole)) + ")")
+
+
+def _is_free(context: RuleContext, name: str) -> bool:
+    """Whether *name* means the function of the C library, and nothing that this file declares."""
+    file = context.file
+    declared = (
+        file.names.returns, file.names.variables, context.function.variables, file.preprocessed.macros,
+        file.preprocessed.function_macros,
+    )  # fmt: skip
+    return not any(name in names for names in declared)
+
+
+def _is_volatile(context: RuleContext, name: Node) -> bool:
+    """Whether each look at the variable *name* counts."""
+    variable = context.file.variable(context.at(name), name, context.function)
+    if variable is None:
+        return True
+    around = variable.node if variable.parameter else variable.node.parent
+    return around is not None and "volatile" in context.at(around)
 
 
 def _multiple_of_pi(context: RuleContext, call: Node, name: str) -> Iterator[Diagnostic]:
@@ -242,7 +264,8 @@ def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
         yield context.diagnostic(
             _RULE, node, "A division by a square root.",
             f"Write {written} (error up to {'2 ulp' if kind == 'float' else '1 ulp'}).",
-            edits=replaced(node, written) if exact else (), replacement=written,
+            edits=replaced(node, written) if exact and _is_free(context, special) else (),
+            replacement=written,
         )  # fmt: skip
 
 

@@ -146,6 +146,10 @@ def _keyword(module: PythonModule, call: ast.Call, words: str) -> tuple[TextEdit
     if last:
         after = max(last, key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0))
         at = module.offset(after.end_lineno or 0, after.end_col_offset or 0)
+        end = module.offset(call.end_lineno or 0, call.end_col_offset or 0) - 1
+        if module.text[at:end].replace(")", "").strip() == "":
+            # Brackets around the argument belong to it.
+            at += len(module.text.content[at:end].rstrip())
         return (TextEdit(start=at, end=at, text=f", {words}"),)
     at = module.offset(call.end_lineno or 0, (call.end_col_offset or 0) - 1)
     return (TextEdit(start=at, end=at, text=words),)
