@@ -100,3 +100,23 @@ __global__ void every_other_half_warp(float *a) {
     other(a);
   }
 }
+__global__ void even_lanes_of_a_warp(float *a, int n) {
+  const int lane = threadIdx.x % kWarp;
+  if (threadIdx.x % 2 == 0) {  // expect: divergent-branches
+    for (int k = 0; k < n; ++k) a[lane] += a[k];
+  }
+}
+__global__ void sum_by_halving_pairs(int *s) {
+  for (int step = 1; step < blockDim.x; step *= 2) {
+    if (threadIdx.x % (step * 2) == 0) s[threadIdx.x] += s[threadIdx.x + step];  // expect: divergent-branches
+    __syncthreads();
+  }
+}
+__global__ void red_and_black(float *a, int sweeps) {
+  const int x = threadIdx.x;
+  if ((x & 1) != 0) {  // expect: divergent-branches
+    for (int k = 0; k < sweeps; ++k) a[x] = 0.5f * (a[x - 1] + a[x + 1]);
+  } else {
+    work(a);
+  }
+}

@@ -13,3 +13,13 @@ void two_dimensions(float *a, int w, int h) {
   const dim3 block(16, 16), grid((w + 15) / 16, (h + 15) / 16);
   bounded<<<grid, block>>>(a);
 }
+namespace detail {
+__launch_bounds__(64) __global__ void narrow(float *a) { a[0] = 1; }
+}
+void of_a_namespace(float *a) {
+  detail::narrow<<<8, 128>>>(a);  // expect: exceeded-launch-bounds
+}
+void checked(float *a, cudaStream_t s) {
+  const int threads = 1024;
+  for (int i = 0; i < 4; ++i) bounded<<<8, threads, 0, s>>>(a);  // expect: exceeded-launch-bounds
+}

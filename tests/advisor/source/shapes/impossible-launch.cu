@@ -18,3 +18,14 @@ void chosen_at_run_time(float *a, bool large) {
   int threads = large ? 1024 : 256;
   kernel<<<16, threads>>>(a);
 }
+#define TILE_WIDTH 48
+void by_macro(float *a) {
+  kernel<<<16, dim3(TILE_WIDTH, TILE_WIDTH, 1)>>>(a);  // expect: impossible-launch
+}
+template <typename T> void in_a_template(T *a, cudaStream_t s) {
+  kernel<<<16, 1536, 0, s>>>(a);  // expect: impossible-launch
+}
+void every_element_its_thread(float *a) {
+  const int n = 1 << 12;
+  kernel<<<1, n>>>(a);  // expect: impossible-launch
+}

@@ -26,3 +26,16 @@ __device__ int chosen_by_version(int v) { return __shfl_down_sync(0xffffffffu, v
 __device__ int chosen_by_version(int v) { return __shfl_down(v, 1); }
 #endif
 __device__ int matched(int v) { return __match_any_sync(__activemask(), v); }
+__device__ int scan_of_a_warp(int x) {
+  const int lane = threadIdx.x & 31;
+#pragma unroll
+  for (int d = 1; d < 32; d <<= 1) {
+    int y = __shfl_up(x, d);  // expect: legacy-warp-intrinsics
+    if (lane >= d) x += y;
+  }
+  return x;
+}
+__device__ int broadcast_of_the_leader(int value) {
+  return __shfl(value, __ffs(__ballot(value != 0)) - 1);  // expect: legacy-warp-intrinsics  // expect: legacy-warp-intrinsics
+}
+__device__ bool first_of_equals(int v) { return __any(v == 0) ? threadIdx.x == 0 : false; }  // expect: legacy-warp-intrinsics

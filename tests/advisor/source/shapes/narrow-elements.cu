@@ -26,3 +26,15 @@ __global__ void grey(uint8_t *out, const uchar3 *in, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = (in[i].x + in[i].y + in[i].z) / 3;
 }
+__global__ void mixed_masks(bool *out, const bool *a, const bool *b, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = a[i] && b[i];  // expect: narrow-elements
+}
+__global__ void samples(int16_t *__restrict__ out, const int16_t *__restrict__ in, int gain, int n) {
+  const int i = threadIdx.x + blockIdx.x * blockDim.x;
+  if (i < n) out[i] = (in[i] * gain) >> 8;  // expect: narrow-elements
+}
+__global__ void ciphered(unsigned char *text, const unsigned char *key, size_t n) {
+  size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) text[i] = text[i] ^ key[i];
+}

@@ -16,3 +16,11 @@ __global__ void __launch_bounds__(1024, 1) one_large_block(float *a) { a[0] = 1;
 __global__ void __launch_bounds__(384, 2) for_one_architecture(float *a) { a[0] = 1; }
 #endif
 __device__ __noinline__ float helper(float x) { return x; }
+__global__ void __launch_bounds__(2 * 384, 3) by_product(float *a) {  // expect: overstated-launch-bounds
+  a[0] = 1;
+}
+namespace detail {
+template <int N> __launch_bounds__(640, 4) __global__ void nested(float *a) {  // expect: overstated-launch-bounds
+  a[N] = 1;
+}
+}

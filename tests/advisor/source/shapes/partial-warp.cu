@@ -19,3 +19,21 @@ void fewer_when_small(float *a, int n) {
   kernel<<<1, threads>>>(a);
 }
 void one_warp(float *a) { kernel<<<1, 32>>>(a); }
+#define BLOCK_X 20
+void by_macros(float *a, int n) {
+  kernel<<<(n + BLOCK_X - 1) / BLOCK_X, dim3(BLOCK_X, BLOCK_X)>>>(a);  // expect: partial-warp
+}
+void braces(float *a) {
+  dim3 threads{12, 12, 1};
+  of_type<<<64, threads>>>(a);  // expect: partial-warp
+}
+void constant_of_the_function(float *a, int n) {
+  constexpr int threads = 500;
+  for (int i = 0; i < n; ++i) kernel<<<64, threads>>>(a);  // expect: partial-warp
+}
+void sides_set_one_by_one(float *a) {
+  dim3 block;
+  block.x = 10;
+  block.y = 10;
+  kernel<<<64, block>>>(a);
+}

@@ -26,3 +26,19 @@ void one_per_device(std::vector<float *> &d, size_t bytes) {
     cudaMalloc(&d[g], bytes);
   }
 }
+template <typename T> void scratch_per_step(T *state, int steps, size_t bytes) {
+  for (int step = 0; step < steps; ++step) {
+    T *scratch;
+    cudaMalloc(reinterpret_cast<void **>(&scratch), bytes);  // expect: repeated-allocations
+    kernel<<<64, 256>>>(reinterpret_cast<float *>(scratch));
+    cudaMemcpy(state, scratch, bytes, cudaMemcpyDeviceToDevice);
+    cudaFree(scratch);
+  }
+}
+void pinned_per_message(int messages, size_t bytes) {
+  for (int m = 0; m < messages; ++m) {
+    void *h = nullptr;
+    if (cudaHostAlloc(&h, bytes, cudaHostAllocDefault) != cudaSuccess) break;  // expect: repeated-allocations
+    cudaFreeHost(h);
+  }
+}

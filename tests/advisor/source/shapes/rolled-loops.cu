@@ -28,3 +28,24 @@ __global__ void halved(float *s) {
 __global__ void block_stride(float *out) {
   for (int k = threadIdx.x; k < 1024; k += 256) out[k] = 0;
 }
+__global__ void three_channels(float *rgb, const float *weights) {
+  for (int c = 0; c < 3; ++c) rgb[3 * threadIdx.x + c] *= weights[c];  // expect: rolled-loops
+}
+template <typename T> __global__ void rows_of_a_fragment(T *out, const T *in) {
+  T acc[8];
+  for (int i = 0; i < 8; i++) acc[i] = in[i];  // expect: rolled-loops
+  for (int i = 0; i < 8; i += 2) out[i] = acc[i];  // expect: rolled-loops
+}
+__global__ void with_an_unsigned(float *out) {
+  for (unsigned k = 0; k < 4u; ++k) out[k] += 1.0f;  // expect: rolled-loops
+}
+__global__ void by_enumerator(float *out) {
+  enum { kCount = 6 };
+  for (int k = 0; k < 2 * kTaps; k++) out[k + kCount] += 1.0f;  // expect: rolled-loops
+}
+__global__ void under_a_guard(float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    for (int k = 1; k <= 4; ++k) out[i] += k;  // expect: rolled-loops
+  }
+}

@@ -24,3 +24,18 @@ __global__ void gate(__nv_bfloat16 *out, const __nv_bfloat16 *x, const __nv_bflo
   if (i >= n) return;
   out[i] = __hmul(x[i], g[i]);  // expect: scalar-half-arithmetic
 }
+__global__ void scaled_sum(half *__restrict__ y, const half *__restrict__ x, half a, int n) {
+  int i = threadIdx.x + blockIdx.x * blockDim.x;
+  if (i < n) y[i] = __hfma(a, x[i], y[i]);  // expect: scalar-half-arithmetic
+}
+__global__ void nested_product(__half *out, const __half *a, const __half *b, const __half *c, int n) {
+  const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    out[i] = a[i] * b[i] + c[i];  // expect: scalar-half-arithmetic
+  }
+}
+using element = __nv_bfloat16;
+__global__ void through_an_alias(element *out, const element *a, const element *b, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = __hsub(a[i], b[i]);  // expect: scalar-half-arithmetic
+}

@@ -74,3 +74,32 @@ __global__ void warps_alone(float *out, const float *in, int n) {
     out[k] = s[31 - threadIdx.x];
   }
 }
+__global__ void two_dimensional(float *out, const float *in, int pitch, int tiles) {
+  __shared__ float tile[32][33];
+  for (int t = 0; t < tiles; ++t) {
+    tile[threadIdx.y][threadIdx.x] = in[(t * 32 + threadIdx.y) * pitch + threadIdx.x];  // expect: synchronous-staging
+    __syncthreads();
+    out[(t * 32 + threadIdx.y) * pitch + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+    __syncthreads();
+  }
+}
+__global__ void several_rows_each(float *out, const float *in, int n) {
+  __shared__ float tile[1024];
+  for (int base = 0; base < n; base += 1024) {
+    for (int k = threadIdx.x; k < 1024; k += blockDim.x) tile[k] = in[base + k];
+    __syncthreads();
+    out[base + threadIdx.x] = tile[1023 - threadIdx.x];
+    __syncthreads();
+  }
+}
+__global__ void unsigned_keys(unsigned *out, const unsigned *keys, int n) {
+  __shared__ unsigned cache[128];
+  int base = 0;
+  do {
+    cache[threadIdx.x] = keys[base + threadIdx.x];  // expect: synchronous-staging
+    __syncthreads();
+    out[base] = cache[127];
+    __syncthreads();
+    base += 128;
+  } while (base < n);
+}

@@ -41,3 +41,32 @@ void one_of_three_forgotten(float *d, float *h, size_t bytes) {
 void stream_made_and_forgotten(cudaStream_t *s) {
   for (int i = 0; i < 4; ++i) cudaStreamCreate(&s[i]);  // expect: unchecked-errors
 }
+class Solver {
+ public:
+  void upload(const float *h, size_t bytes);
+  float *data = nullptr;
+};
+void Solver::upload(const float *h, size_t bytes) {
+  cudaMemcpy(data, h, bytes, cudaMemcpyHostToDevice);  // expect: unchecked-errors
+}
+void waited_without_a_look(cudaStream_t s) {
+  cudaStreamSynchronize(s);  // expect: unchecked-errors
+}
+template <typename T> void filled(T *d, size_t n) {
+  if (n == 0) return;
+  cudaMemset(d, 0, n * sizeof(T));  // expect: unchecked-errors
+}
+void device_of_the_rank(int rank) {
+  int devices = 0;
+  cudaGetDeviceCount(&devices);
+  cudaSetDevice(rank % devices);  // expect: unchecked-errors
+}
+void symbol(const float *h) {
+#ifdef USE_SYMBOL
+  cudaMemcpy(nullptr, h, 4, cudaMemcpyDefault);  // expect: unchecked-errors
+#endif
+}
+void kept_and_looked_at(float **d, size_t bytes) {
+  const auto status = cudaMalloc(d, bytes);
+  if (status) std::exit(EXIT_FAILURE);
+}

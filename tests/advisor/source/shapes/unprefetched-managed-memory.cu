@@ -24,3 +24,8 @@ void host_only(size_t n) {
   counts[0] = 1;
   cudaFree(counts);
 }
+struct Field { float *values; };
+void member(Field &f, size_t n) {
+  cudaMallocManaged(&f.values, n * sizeof(float));  // expect: unprefetched-managed-memory
+  add<<<1, 256>>>(1, f.values, f.values);
+}

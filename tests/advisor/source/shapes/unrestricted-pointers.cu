@@ -53,3 +53,23 @@ __global__ void volatile_flag(volatile int *flag, const int *in, int n) {
   }
   for (int i = 0; i < n; ++i) flag[i] = 0;
 }
+__global__ void scan_rows(int *out, const int *in, int width) {  // expect: unrestricted-pointers
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  int sum = 0;
+  for (int k = 0; k < width; ++k) {
+    sum += in[row * width + k];
+    out[row * width + k] = sum;
+  }
+}
+__global__ void leapfrog(double *x, double *v, const double *f, double dt) {  // expect: unrestricted-pointers
+  int i = threadIdx.x;
+  x[i] = x[i] + v[i] * dt;
+  v[i] = v[i] + f[i] * dt;
+}
+__global__ void masked(float *y, const float *x, const int *mask, int n) {  // expect: unrestricted-pointers
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  while (i < n) {
+    if (mask[i]) y[i] = x[i];
+    i += blockDim.x * gridDim.x;
+  }
+}

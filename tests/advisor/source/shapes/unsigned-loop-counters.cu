@@ -32,3 +32,16 @@ __global__ void pointer_walk(float *out, const float *in, unsigned n) {
   const float *p = in;
   for (unsigned i = 0; i < n; ++i) out[threadIdx.x] += *p++;
 }
+__device__ float dot(const float *a, const float *b, unsigned n, unsigned stride) {
+  float sum = 0;
+  for (unsigned k = 0; k < n; k++) {  // expect: unsigned-loop-counters
+    sum += a[k * stride] * b[k * stride];
+  }
+  return sum;
+}
+__global__ void from_the_thread(float *out, const float *in, const unsigned n, const unsigned offset) {
+  for (unsigned i = threadIdx.x; i < n; i += blockDim.x) out[i] = in[i + offset];  // expect: unsigned-loop-counters
+}
+template <typename T> __global__ void down_a_column(T *m, uint32_t height, uint32_t width) {
+  for (uint32_t y = 1; y < height; ++y) m[y * width] += m[(y - 1) * width];  // expect: unsigned-loop-counters
+}
