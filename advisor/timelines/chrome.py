@@ -28,7 +28,7 @@ _MOST_IN_VAIN = 64 << 20
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LINED = re.compile(rb"\s*?\r?\n([ \t]{0,16})\{[ \t]*\r?\n")
 _RESYNC = re.compile(r"\}\s*,\s*(?=\{)")
-_END = re.compile(r"[\s,]*\]")
+_CLOSED = re.compile(rb"[\s,]*\]")
 _GAP = re.compile(r"[\s,]*")
 # Control characters in strings are no JSON, but occur (kernel names, user annotations).
 _DECODER = json.JSONDecoder(strict=False)
@@ -48,6 +48,7 @@ class ChromeTrace:
     header: dict[str, Any] = field(default_factory=dict)
     truncated: bool = False
     _buffer: bytes = b""
+    _bare: bool = False  # a list of events without the object around it
     _close: bytes = b""
     _open: bytes = b""
 
@@ -60,6 +61,7 @@ class ChromeTrace:
             if not bare.startswith(b"["):
                 raise BadInput("There are no trace events in it.")
             self._buffer = bare[1:]
+            self._bare = True
         else:
             self.header = _header(head[: match.start()])
             self._buffer = head[match.end() :]
@@ -103,6 +105,10 @@ class ChromeTrace:
             yield from self._in_block(block, wanted, before)
             before += block.count(self._open)
             if not piece:
+                # Behind the last event the list is closed, unless it was bare: then it need not be.
+                behind = max(block.rfind(self._close), 0) + len(self._close)
+                ended = self._bare or _CLOSED.match(block, behind)
+                self.truncated = self.truncated or not ended
                 return
 
     def _in_block(

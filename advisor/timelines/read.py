@@ -276,6 +276,10 @@ def _read_trace(file: _Readable, name: str, progress: Callable[[int], None] | No
     """Read a Chrome trace, compressed or not."""
     counted = _Counted(file, progress)
     head = counted.read(2)
+    if not head:
+        raise BadInput(
+            f"{quoted_path(name)} is empty.", hint="Did the program end before it wrote?"
+        )
     stream: _Readable = counted
     inflated = None
     if head == _GZIP:
@@ -287,7 +291,15 @@ def _read_trace(file: _Readable, name: str, progress: Callable[[int], None] | No
         trace.start()
     except BadInput:
         raise BadInput(f"{quoted_path(name)} is not a timeline.", hint=_hint(name)) from None
-    _interpret(trace, recording, name)
+    try:
+        _interpret(trace, recording, name)
+    except BadInput:
+        if recording.gpus or not (trace.truncated or (inflated and inflated.broken)):
+            raise
+        raise BadInput(
+            f"{quoted_path(name)} ends early, and up to there it holds no work of a GPU.",
+            hint="Is the copy or download complete?",
+        ) from None
     if trace.truncated or (inflated and inflated.broken):
         recording.notes.append("The file ends early: what it holds up to there was read.")
     if recording.skipped_count:

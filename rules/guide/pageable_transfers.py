@@ -41,6 +41,14 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Transfer
     from gpuadvise.advisor.transfers.links import LinkModel
 
+_IN_PYTORCH = {
+    Direction.H2D: "DataLoader(pin_memory=True), or x.pin_memory().to('cuda', non_blocking=True)",
+    Direction.D2H: (
+        "y = torch.empty(x.shape, dtype=x.dtype, pin_memory=True) once, then y.copy_(x, "
+        "non_blocking=True), and torch.cuda.synchronize() before y is read"
+    ),
+}
+
 
 def check(
     transfers: tuple[Transfer, ...],
@@ -105,7 +113,7 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
         action=(
             "Allocate the host buffer with cudaHostAlloc, or pin an existing one once with "
             "cudaHostRegister, and reuse it: pinning takes longer than one copy. In PyTorch: "
-            "DataLoader(pin_memory=True), or x.pin_memory().to('cuda', non_blocking=True)."
+            f"{_IN_PYTORCH[copy.direction]}."
             + ("" if pageable else " If it is pinned already, check the link (degraded-link).")
         ),
         evidence=(

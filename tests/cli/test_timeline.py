@@ -183,7 +183,7 @@ def test_the_gpu_may_be_named_where_the_file_does_not(cli, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is not a timeline"),
+        ("", "is empty"),
         ("{}", "is not a timeline"),
         ('{"schemaVersion": 1, "traceEvents": []}', "no work of a GPU"),
     ],

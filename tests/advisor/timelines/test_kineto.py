@@ -205,6 +205,23 @@ def test_a_truncated_file_is_read_to_its_end(tmp_path: Path) -> None:
     assert timeline(tmp_path / "trace.gz", packed[:-20]).notes
 
 
+@pytest.mark.parametrize("share", [0.2, 0.4, 0.41, 0.42, 0.9, 0.99])
+def test_an_end_between_or_within_events_is_said(share: float, tmp_path: Path) -> None:
+    work = [traces.kernel(10 * i, 5) for i in range(50)]
+    others = [traces.event("cpu_op", "aten::add", 1, 2, {"Input Dims": [[4], [4]]})] * 200
+    text = traces.kineto([*work, *others])
+    line = timeline(tmp_path / "trace", text[: int(len(text) * share)])
+    assert any("ends early" in note for note in line.notes)
+    assert not timeline(tmp_path / "whole", text).notes
+    with pytest.raises(BadInput, match="ends early, and up to there"):
+        timeline(tmp_path / "other", traces.kineto(others)[: int(len(text) * share * 0.5)])
+
+
+def test_a_list_of_events_alone_need_not_be_closed(tmp_path: Path) -> None:
+    events = ",\n".join(traces.lined(traces.kernel(10 * i, 5)) for i in range(5))
+    assert not timeline(tmp_path / "trace", "[\n" + events + "\n").notes
+
+
 def test_a_bomb_is_refused(tmp_path: Path) -> None:
     import zlib
 
@@ -218,7 +235,7 @@ def test_a_bomb_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not a timeline"),
+        ("", "is empty"),
         ("hello", "not a timeline"),
         ("[]", "neither"),
         ('{"traceEvents": []}', "neither"),
