@@ -8,6 +8,7 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.advisor.telemetry import ProcessKind
 from gpuadvise.rules.evidence import measured, unread
+from gpuadvise.rules.guide.competing_contexts import MPS_SERVER
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -30,6 +31,8 @@ FULL = 0.9
 def check(telemetry: Telemetry) -> Verdict:
     """Advise when other processes compute on the GPU, or its memory is nearly full."""
     others = [p for p in telemetry.processes or () if p.kind is ProcessKind.COMPUTE]
+    if any(MPS_SERVER in (process.name or "") for process in others):
+        others = []  # its clients may be the program itself, which shares the GPU on purpose
     share = _filled(telemetry)
     if not others and (share is None or share < FULL):
         if telemetry.processes is None or share is None:

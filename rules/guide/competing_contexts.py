@@ -22,7 +22,7 @@ from gpuadvise.rules.sources import guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.telemetry import Telemetry
 
-_MPS = "nvidia-cuda-mps-server"
+MPS_SERVER = "nvidia-cuda-mps-server"
 
 
 def check(telemetry: Telemetry) -> Verdict:
@@ -30,7 +30,7 @@ def check(telemetry: Telemetry) -> Verdict:
     if telemetry.processes is None:
         return unread(telemetry, "processes")
     computing = [p for p in telemetry.processes if p.kind is ProcessKind.COMPUTE]
-    if len(computing) < 2 or any(_MPS in (p.name or "") for p in computing):
+    if len(computing) < 2 or any(MPS_SERVER in (p.name or "") for p in computing):
         return PASSED
     return Advice(
         message=f"{len(computing)} processes compute on this GPU, in turns.",

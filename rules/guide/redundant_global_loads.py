@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AtRoof, LatencyBound
@@ -61,6 +60,7 @@ def check(
         return _profiled(profile, limiter) if profile else PASSED
     if reuse.staged or reuse.factor <= TWICE:
         return PASSED
+    then = _with_tile(reuse, occupancy)
     total = reuse.total_bytes
     traffic = (
         f": {show_bytes(total)} now, {show_bytes(int(total / reuse.factor))} if each is read once"
@@ -71,13 +71,14 @@ def check(
         message=f"A block reads the same global bytes {reuse.factor:g} times{traffic}.",
         action=(
             f"Load a tile of {show_bytes(reuse.tile_bytes)} into shared memory with coalesced "
-            f"reads, __syncthreads(), and read it there{_price(reuse, occupancy)}."
+            f"reads, __syncthreads(), and read it there{_price(occupancy, then)}."
         ),
         evidence=(
             given("reads per byte", reuse.factor, "reads"),
             given("tile", reuse.tile_bytes, "bytes"),
         ),
         gain=Gain(kind="global memory traffic", upper_bound=reuse.factor, how="reads per byte / 1"),
+        priority=Priority.LOW if _too_dear(reuse, occupancy, then) else None,
     )
 
 
@@ -158,12 +159,25 @@ def _loads(profile: KernelProfile) -> float | None:
     return None if loads is None or not profile.instructions else loads / profile.instructions
 
 
-def _price(reuse: Reuse, occupancy: Occupancy | None) -> str:
+def _with_tile(reuse: Reuse, occupancy: Occupancy | None) -> Occupancy | None:
+    """Return the occupancy with the tile in shared memory beside what is there."""
     if occupancy is None or not occupancy.launchable:
-        return ""
+        return None
     launch = occupancy.launch
-    more = replace(launch, dynamic_shared=launch.dynamic_shared + reuse.tile_bytes)
-    then = model(occupancy.hardware, more)
+    more = launch.but(dynamic_shared=launch.dynamic_shared + reuse.tile_bytes)
+    return model(occupancy.hardware, more)
+
+
+def _too_dear(reuse: Reuse, occupancy: Occupancy | None, then: Occupancy | None) -> bool:
+    """Return whether the tile costs more warps than it saves reads."""
+    if occupancy is None or then is None:
+        return False
+    return then.occupancy * reuse.factor < occupancy.occupancy
+
+
+def _price(occupancy: Occupancy | None, then: Occupancy | None) -> str:
+    if occupancy is None or then is None:
+        return ""
     return f"; {occupancy_change(occupancy, then)}"
 
 

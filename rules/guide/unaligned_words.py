@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.access import coalesced, pattern_of
 from gpuadvise.advisor.memory.remedies import padded_element
 from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     Advice,
@@ -44,7 +45,8 @@ def _advice(access: Access, device: Device) -> Advice | None:
     change = (
         f"Declare the type with __align__({align})"
         if slot == size
-        else f"Pad the element to {slot} bytes and declare it __align__({align})"
+        else f"Pad the element to {slot} bytes and declare it __align__({align}), which moves "
+        f"{show_share(slot / size - 1)} more bytes"
     )
     return Advice(
         message=(

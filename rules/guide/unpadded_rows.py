@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access
 
 
+# As for accesses that do not coalesce: neighbouring warps share most of what is left.
+USED = 0.8
+
+
 def check(row_accesses: tuple[Access, ...]) -> Verdict:
     """Advise for rows whose width is no multiple of a sector."""
     return tuple(_advice(access) for access in row_accesses if (access.row_bytes or 0) % SECTOR)
@@ -47,6 +51,7 @@ def _advice(access: Access) -> Advice:
             given("row width", row, "bytes"),
             derived("sectors per warp, average", now, "sectors"),
         ),
+        priority=Priority.LOW if then >= USED * now else None,
         gain=Gain(
             kind="global memory traffic",
             upper_bound=max(1.0, now / then),
@@ -63,7 +68,15 @@ RULE = Rule(
     kinds=(Kind.PATTERN,),
     why="Rows that start in the middle of a sector make every warp touch one sector more.",
     when="The width of a row is not a multiple of 32 bytes.",
-    thresholds=(Threshold(name="sector", value=SECTOR, unit="bytes", source="guide 10.2.1"),),
+    thresholds=(
+        Threshold(name="sector", value=SECTOR, unit="bytes", source="guide 10.2.1"),
+        Threshold(
+            name="bytes used",
+            value=USED,
+            unit="share",
+            source="as uncoalesced-access: from there on the finding is low",
+        ),
+    ),
     citations=(programming_guide("Two-Dimensional Arrays"), *guide("10.2.1")),
     check=check,
     examples=Examples(

@@ -35,6 +35,9 @@ def check(device: Device, hot_region: HotRegion, persisting_l2: int) -> Verdict:
         return PASSED
     if hot_region.bytes > LARGEST_WINDOW:
         return PASSED  # no window covers it, and next to nothing of it would stay
+    streamed, l2 = hot_region.streamed_bytes, device.l2_bytes
+    if streamed is not None and l2 is not None and hot_region.bytes + streamed <= l2:
+        return PASSED  # nothing pushes it out
     ratio = min(1.0, persisting_l2 / hot_region.bytes)
     return Advice(
         message=(
