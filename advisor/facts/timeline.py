@@ -106,7 +106,9 @@ class TracedRun:
         by_launch = self.kernels >= _FEWEST_KERNELS and self.launches >= self.kernels / 2
         short = self.median_kernel_seconds < SHORT_KERNEL
         idle = self.share(self.launch_idle_seconds) >= LAUNCH_BOUND_IDLE
-        starved = by_launch and short and idle
+        bound = self.bound_without_profiler(self.launch_idle_seconds)
+        wins = bound is None or bound >= 1 / (1 - WORTH_SAYING)  # more than the profiler's own part
+        starved = by_launch and short and idle and wins
         return (
             starved and self.share(self.busy_seconds) < LAUNCH_BOUND_BUSY and not self.waits_often
         )

@@ -30,7 +30,8 @@ class CallKind(StrEnum):
 _QUEUEING = (CallKind.LAUNCH, CallKind.GRAPH_LAUNCH, CallKind.MEMSET, CallKind.OTHER)
 _KINDS = (
     (re.compile(r"GraphLaunch"), CallKind.GRAPH_LAUNCH),
-    (re.compile(r"(Ext|Module|)Launch(Cooperative)?(Kernel|Grid)?"), CallKind.LAUNCH),
+    # A function of the host that a stream calls is no kernel.
+    (re.compile(r"(Ext|Module|)Launch(?!HostFunc)(Cooperative)?(Kernel|Grid)?"), CallKind.LAUNCH),
     (re.compile(r"\w*Synchronize"), CallKind.SYNCHRONIZATION),
     (re.compile(r"Memcpy"), CallKind.COPY),
     (re.compile(r"Memset"), CallKind.MEMSET),

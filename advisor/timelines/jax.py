@@ -41,6 +41,7 @@ _KERNEL = re.compile(
     r"grid:(\d{1,10}),(\d{1,10}),(\d{1,10}) block:(\d{1,10}),(\d{1,10}),(\d{1,10})"
     r"(?: occ_pct:([\d.]{1,12}))?"
 )
+_LAUNCH = "cuLaunchKernel"  # what XLA calls by the name of the kernel
 _FIELD = re.compile(r"(\w+):(\w+)")
 _MOST_THREADS = 100_000
 _PATHS = {"h2d": CopyPath.H2D, "d2h": CopyPath.D2H, "d2d": CopyPath.D2D, "p2p": CopyPath.P2P}
@@ -108,6 +109,8 @@ def _add(
     if gpu is None:
         if _CALL.match(name):
             recording.call(name).add(*_interval(event))
+        elif _is_launch(event.get("args")):
+            recording.call(_LAUNCH).add(*_interval(event))
         return
     stream = streams.get((pid, event.get("tid")))
     if stream is None:
@@ -131,6 +134,13 @@ def _add(
         activities.kernel_times.add(start, end)
         runs.streams.add(stream)
         runs.in_graphs += "cuda_graph_id" in details or "graph_id" in details
+
+
+def _is_launch(arguments: object) -> bool:
+    """Return whether an event of the host is the launch of a kernel, whose name it then has."""
+    if not isinstance(arguments, dict) or not {"correlation_id", "context_id"} <= arguments.keys():
+        return False
+    return not any(name.lower().endswith("_details") for name in arguments)
 
 
 def _new_shape(activities: Activities, key: tuple[int, str, str], shapes: int) -> KernelRuns:

@@ -41,7 +41,7 @@ def check(timeline: TracedRun) -> Verdict:
         action=(
             "Keep results on the GPU and look at them once, or every hundredth step. In PyTorch: "
             "add the loss up as a tensor and call .item() after the loop, no .cpu(), print() or "
-            "if on a tensor inside it; in CUDA: cudaEventRecord() and cudaStreamWaitEvent() "
+            "if on a tensor inside it; in JAX: no float() or print() of an array inside it; in CUDA: cudaEventRecord() and cudaStreamWaitEvent() "
             "instead of cudaStreamSynchronize(). Expect less than the bound: the launches remain, "
             "and one loop measured without its .item() ran 1.25 times as fast."
         ),

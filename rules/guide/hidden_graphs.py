@@ -19,8 +19,8 @@ def check(timeline: TracedRun) -> Verdict:
         return PASSED
     return Advice(
         message=(
-            f"{plural(timeline.graph_launches, 'launch', 'launches')} of graphs stand as one row "
-            "each: the kernels inside, and the gaps between them, are not in the recording."
+            f"{plural(timeline.graph_launches, 'launch', 'launches')} of graphs, one row for each "
+            "launch: the kernels inside, and the gaps between them, are not in the recording."
         ),
         action=(
             "Record with `nsys profile --cuda-graph-trace=node`; that slows each node down by a "

@@ -34,7 +34,7 @@ def check(timeline: TracedRun) -> Verdict:
         return PASSED
     return Advice(
         message=(
-            f"{plural(gaps, 'gap')} of {show_seconds(idle / gaps)} on average, "
+            f"{plural(gaps, 'gap')} of {show_seconds(idle / gaps)}{' on average' if gaps > 1 else ''}, "
             f"{show_share(timeline.share(idle))} of the span: the host works on its own meanwhile, "
             "in no call of CUDA."
         ),

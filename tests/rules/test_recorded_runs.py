@@ -68,6 +68,7 @@ LOUD = {
         "gemm_fp32": {"unused-tensor-cores"},
         "host_gaps": {"idle-gaps"},
         "item_each_step": {"frequent-synchronization"},
+        "item_once": {"launch-bound"},
         "large_copy": {"idle-gaps"},
         "small_copies": {"small-transfers"},
         "tiny_launches": {"launch-bound"},

@@ -12,6 +12,7 @@ import pytest
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
+from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.timeline import timelines_of
 
@@ -103,3 +104,21 @@ def test_a_trace_of_processors_gets_a_sentence(tmp_path: Path) -> None:
 def test_traces_of_amd_gpus_are_refused(event: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="AMD"):
         read(tmp_path / "trace", [*EVENTS, event])
+
+
+def test_launches_bear_the_names_of_kernels_and_host_functions_are_none(tmp_path: Path) -> None:
+    joined = {"context_id": "$$1", "correlation_id": "2", "device_id": "0"}
+    host = [
+        ran("gemm", 1, 2, pid=9, tid=3, **joined),
+        ran("MemcpyH2D", 3, 2, pid=9, tid=3, memcpy_details=COPY, **joined),
+        ran("Memset", 5, 2, pid=9, tid=3, Memset_details="num_bytes:4", **joined),
+        ran("cuLaunchHostFunc", 7, 2, pid=9, tid=3),
+        ran("H2D Dispatch", 9, 2, pid=9, tid=3, _src="a.cc"),
+    ]
+    events = [event for event in EVENTS if event["name"] != "cuLaunchKernel"]
+    (line,) = timelines_of(read(tmp_path / "trace", [*events, *host]))
+    assert line.launches.kernel_launches == 1
+    assert {call.name: call.kind for call in line.calls} == {
+        "cuLaunchKernel": CallKind.LAUNCH,
+        "cuLaunchHostFunc": CallKind.OTHER,
+    }
