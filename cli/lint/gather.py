@@ -127,7 +127,7 @@ def _unparsed(path: str, data: bytes, fault: _SyntaxFault, notes: list[str]) -> 
     """Return the Python file *path* as one stretch that was not parsed, and say why in *notes*."""
     text = source_text(data.removeprefix(b"\xef\xbb\xbf"), path)
     place = f", line {fault.line}" if fault.line else ""
-    reason = f" Python says: {fault.reason}." if fault.reason else ""
+    reason = f" Python says: {fault.reason}" if fault.reason else ""
     notes.append(f"{quoted_path(path)}{place}: this is not Python that can be parsed.{reason}")
     whole = text.where(0, len(text.content))
     linted = LintedFile(file=path, diagnostics=(), unparsed=(whole,))
@@ -149,11 +149,15 @@ def _syntax_error(data: bytes) -> _SyntaxFault | None:
     except (SyntaxError, ValueError) as error:
         reason = getattr(error, "msg", None)
         return _SyntaxFault(
-            line=getattr(error, "lineno", None), reason=reason and inert(reason.rstrip("."))
+            line=getattr(error, "lineno", None), reason=reason and _sentence(inert(reason))
         )
     except (RecursionError, MemoryError):
         return None
     return None
+
+
+def _sentence(words: str) -> str:
+    return words if words.endswith((".", "?", "!")) else f"{words}."
 
 
 def _is_python(data: bytes) -> bool:

@@ -291,6 +291,7 @@ def test_broken_python_on_standard_input_is_said(
     ran = cli("lint", "-", "--format", "json")
     assert ran.code == 0
     assert f"line {line}: this is not Python that can be parsed. Python says: " in ran.err
+    assert "?." not in ran.err
     document = json.loads(ran.out)
     assert [stretch["file"] for stretch in document["result"]["unparsed"]] == ["<stdin>"]
     piped(monkeypatch, text.encode())
