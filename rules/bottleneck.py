@@ -112,6 +112,66 @@ def relieved(profile: KernelProfile, factor: float, *units: str) -> dict[str, fl
     return {unit: shares[unit] / factor for unit in units if unit in shares}
 
 
+# What starts and ends a launch is most of a shorter one: on an H100 launches that hardly touch memory
+# take 3.5 to 4 us.
+STARTING = 5e-6
+# L2 takes about one atomic sector per cycle for one address. Measured are 0.22 to 0.84 on an H100 and an
+# H200 where atomics queue (one counter, a histogram of few bins), 1.6 to 26 where addresses are spread.
+QUEUED = 1.0
+# With fewer the kernel waits for something else.
+_FEWEST_QUEUED = 0.2
+# Loads keep warps in this wait as well, so that only a queue near its limit explains it.
+_FEWEST_BESIDE_LOADS = 0.5
+# Of all instructions; with fewer, atomics are not what the kernel does.
+_FREQUENT = 0.02
+_IDLE = 0.3
+_LANES = 32
+
+
+def atomics_in_queue(profile: KernelProfile) -> float | None:
+    """Return the atomics that memory takes per cycle where they wait for few addresses, else None.
+
+    Sectors are counted where the page has them: a warp whose lanes share an address, or whose
+    compiler adds up first, sends one. Without them a request is as many as a warp has lanes.
+    """
+    kinds = (profile.global_reductions, profile.global_atomics)
+    requests = sum(kind.requests or 0.0 for kind in kinds)
+    few = requests < _FREQUENT * (profile.instructions or 0.0)
+    if not requests or few or not profile.elapsed_cycles:
+        return None
+    sectors = sum(kind.sectors or 0.0 for kind in kinds)
+    rate = (sectors or requests * _LANES) / profile.elapsed_cycles
+    waits = profile.top_stall
+    beside_loads = waits is not None and waits[0] == "long_scoreboard"
+    least = _FEWEST_BESIDE_LOADS if beside_loads else _FEWEST_QUEUED
+    busiest = max(unit_shares(profile).values(), default=0.0)
+    return rate if least <= rate <= QUEUED and busiest < _IDLE else None
+
+
+# Cycles that a warp waits per instruction. Measured are 370 to 35,000 where atomics queue, with every unit
+# below 12 %; loads that take as long keep a unit 29 % busy or more.
+_LONG_WAIT = 300.0
+_STILL = 0.15
+_MEMORY_WAITS = ("long_scoreboard", "lg_throttle", "drain")
+
+
+def waits_for_atomics(profile: KernelProfile) -> bool:
+    """Return whether atomics queue for few addresses, by their number or by what the wait looks like.
+
+    A page that does not count them shows waits that are too long for loads that leave memory idle.
+    """
+    counts = (profile.global_reductions.requests, profile.global_atomics.requests)
+    if counts != (None, None):
+        return atomics_in_queue(profile) is not None
+    waits, busiest = profile.top_stall, max(unit_shares(profile).values(), default=1.0)
+    return (
+        waits is not None
+        and waits[0] in _MEMORY_WAITS
+        and (profile.warp_latency or 0.0) * waits[1] >= _LONG_WAIT
+        and busiest < _STILL
+    )
+
+
 def shared_memory_share(profile: KernelProfile, passes: float | None = None) -> float | None:
     """Return the share of the time that *passes* of shared memory (default: all) take L1.
 

@@ -49,10 +49,13 @@ def too_few_in_flight(occupancy: Occupancy, independent: float | None) -> bool:
 def filled_by_grid(
     occupancy: Occupancy, grid: tuple[int, int, int] | None, sm_count: int | None
 ) -> bool:
-    """Return whether the grid has more blocks than fit at once: without them nothing is won."""
+    """Return whether the grid has all blocks that fit at once: with fewer nothing is won.
+
+    A grid of exactly that many was made to measure, and grows with what fits.
+    """
     if grid is None or not sm_count:
         return True
-    return math.prod(grid) > sm_count * occupancy.blocks_per_sm
+    return math.prod(grid) >= sm_count * occupancy.blocks_per_sm
 
 
 def wants_warps(limiter: Limiter | None) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter, unit_shares
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
-from gpuadvise.rules.bottleneck import relieved
+from gpuadvise.rules.bottleneck import QUEUED, atomics_in_queue, relieved, waits_for_atomics
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -28,15 +28,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
-LANES = 32
-# L2 makes about one atomic operation per cycle and address: measured on an H200 are 0.33 (32
-# lanes on one float) to 0.84 (a histogram of few bins), and 11 where addresses are spread.
-SERIAL = 2.0
-# Below it the kernel has few of them, and waits for something else.
-LEAST = 0.2
-IDLE = 0.3
-# Of all instructions.
-FREQUENT = 0.02
 # With nothing else to store, only atomics keep warps in these waits while memory stands still.
 STILL = 0.05
 _WAITS = ("drain", "lg_throttle")
@@ -59,20 +50,18 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
     if not profile.elapsed_cycles or not shares:
         missing = "compute_throughput" if profile.elapsed_cycles else "elapsed_cycles"
         return undecided(f"profile.{missing}")
-    if requests < FREQUENT * (profile.instructions or 0.0):
-        return PASSED
-    rate = requests * LANES / profile.elapsed_cycles
-    if not LEAST <= rate <= SERIAL or max(shares.values()) >= IDLE:
+    rate = atomics_in_queue(profile)
+    if rate is None:
         return PASSED
     return Advice(
         message=(
-            f"{plural(round(requests), 'request')} for atomics, up to {LANES} each, retire at "
-            f"{show_number(rate)} per cycle while no unit is busy: they queue for few addresses."
+            f"{plural(round(requests), 'request')} for atomics in global memory: {show_number(rate)} "
+            "retire per cycle while no unit is busy, so that they queue for few addresses."
         ),
         action=_ACTION,
         evidence=(
             profiled("requests for atomics", requests, "requests"),
-            derived("atomic operations per cycle, at most", rate, "operations"),
+            derived("atomics that retire per cycle", rate, "operations"),
         ),
         relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
     )
@@ -91,8 +80,7 @@ def _unseen(profile: KernelProfile, limiter: Limiter | None) -> bool:
         profile.global_reductions.requests is None
         and profile.global_atomics.requests is None
         and isinstance(limiter, LatencyBound)
-        and limiter.stall in _WAITS
-        and limiter.busy < STILL
+        and ((limiter.stall in _WAITS and limiter.busy < STILL) or waits_for_atomics(profile))
     )
 
 
@@ -122,17 +110,16 @@ RULE = Rule(
     family=Family.ATOMICS,
     why="Atomics on one address run one after the other, whatever the number of threads.",
     when=(
-        "A profile shows 0.2 to 2 atomic operations per cycle in global memory, counted as 32 per "
-        "request, while every unit is below 30 %."
+        "At least 2 % of the instructions are atomics in global memory, and 0.2 to 1 of them retires per "
+        "cycle (sectors, or 32 per request) while every unit is below 30 %; from 0.5 where warps wait for loads."
     ),
     thresholds=(
         Threshold(
-            name="serial",
-            value=SERIAL,
+            name="in a queue",
+            value=QUEUED,
             unit="operations per cycle",
-            source="measured on an H200: 0.3 to 0.8 on few addresses, 11 on many",
+            source="measured on an H100 and an H200: 0.2 to 0.8 on few addresses, 1.6 to 26 on many",
         ),
-        Threshold(name="idle", value=IDLE, unit="share", source="our judgement"),
     ),
     citations=(programming_guide("Atomic Functions"),),
     check=check,
@@ -156,14 +143,14 @@ RULE = Rule(
                 "profile": {
                     "elapsed_cycles": 1_000_000,
                     "dram_throughput": 0.29,
-                    "reductions": {"requests": 62_500},
+                    "reductions": {"requests": 31_250},
                 }
             },
             {
                 "profile": {
                     "elapsed_cycles": 1_000_000,
                     "dram_throughput": 0.29,
-                    "reductions": {"requests": 62_600},
+                    "reductions": {"requests": 31_260},
                 }
             },
         ),

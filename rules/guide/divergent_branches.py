@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.limiter import LatencyBound
 from gpuadvise.advisor.quantity import show_number
 from gpuadvise.rules.bottleneck import relieved, sm_units
 from gpuadvise.rules.evidence import profiled
@@ -25,10 +26,15 @@ from gpuadvise.rules.sources import guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.occupancy.launch import Launch
 
 FEW = 24
 WARP = 32
+# Measured on an H100: of two kernels that wait for memory with 16 to 19 lanes at work, one gained by
+# full warps at 0.44, and one did not at 0.30.
+ISSUING = 0.35
+MEMORY_WAITS = ("long_scoreboard", "lg_throttle", "drain")
 
 
 def check(
@@ -36,13 +42,23 @@ def check(
     active_threads: float | None = None,
     launch: Launch | None = None,
     profile: KernelProfile | None = None,
+    limiter: Limiter | None = None,
 ) -> Verdict:
-    """Advise at each marked condition, and when a profile shows too few active lanes."""
-    found = advised(observations or (), RULE.id, _words)
+    """Advise at each marked condition, and when a profile shows too few active lanes.
+
+    Where warps wait for memory and leave most issue slots empty, idle lanes cost no time.
+    """
+    conditions = advised(observations or (), RULE.id, _words)
     lanes = _lanes(launch)
-    if active_threads is not None and active_threads < FEW / WARP * lanes:
-        found += (_profiled(active_threads, lanes, profile),)
-    return found
+    few = active_threads is not None and active_threads < FEW / WARP * lanes
+    if active_threads is None or not few or (profile and _waits_for_memory(profile, limiter)):
+        return conditions
+    return (*conditions, _profiled(active_threads, lanes, profile))
+
+
+def _waits_for_memory(profile: KernelProfile, limiter: Limiter | None) -> bool:
+    waits = isinstance(limiter, LatencyBound) and limiter.stall in MEMORY_WAITS
+    return waits and profile.issue_busy is not None and profile.issue_busy < ISSUING
 
 
 def _lanes(launch: Launch | None) -> float:
@@ -91,7 +107,7 @@ RULE = Rule(
     why="A warp executes every path that one of its lanes takes, with the other lanes idle.",
     when=(
         "A condition depends on the thread inside a warp, or a profile shows fewer than 24 of 32 "
-        "active threads per instruction."
+        "active threads per instruction, unless warps wait for memory and issue slots are below 35 %."
     ),
     thresholds=(
         Threshold(
@@ -99,6 +115,12 @@ RULE = Rule(
             value=FEW,
             unit="threads",
             source="our judgement of the guide's 13.1: a quarter of the lanes idle",
+        ),
+        Threshold(
+            name="issue slots",
+            value=ISSUING,
+            unit="share",
+            source="measured on an H100: a kernel that waits for memory gained at 44 %, none at 30 %",
         ),
     ),
     citations=guide("13.1", "12.1"),

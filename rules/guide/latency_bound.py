@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter, unit_shares
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.bottleneck import relieved, sm_units, stall_words, unit_words
+from gpuadvise.rules.bottleneck import (
+    relieved,
+    sm_units,
+    stall_words,
+    unit_words,
+    waits_for_atomics,
+)
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -88,7 +94,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     """Advise for the wait that takes most of a warp's time when no unit is at its roof."""
     if isinstance(limiter, UnknownLimiter):
         return undecided("profile.compute_throughput")
-    if not isinstance(limiter, LatencyBound):
+    if not isinstance(limiter, LatencyBound) or waits_for_atomics(profile):
         return PASSED
     if limiter.stall is None:
         return undecided("profile.stalls")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AtRoof, LatencyBound, UnknownLimiter, unit_shares
 from gpuadvise.advisor.quantity import show_number, show_share
-from gpuadvise.rules.bottleneck import relieved
+from gpuadvise.rules.bottleneck import relieved, waits_for_atomics
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # Whole sectors are used, so that only their number per request is in question.
 COALESCED = 24.0  # a misaligned warp uses 25.6
 WORD = 4.0
+HALF_WORD = 2.0
 WIDEST = 16.0
 # From here on memory is as busy as 4-byte words make it anyway.
 MEMORY_BUSY = 0.71
@@ -38,7 +39,7 @@ MEMORY_BUSY = 0.71
 INSTRUCTIONS = 0.5
 # Requests to global memory per instruction, and shared requests per global one: a kernel that
 # moves data has many of the first and none of the second.
-STREAMING = 0.03
+STREAMING = 0.02
 STAGED = 0.1
 # L2 is 1.1 to 1.5 times as busy as DRAM when data stream through it, and more when they stay.
 FROM_DRAM = 1.8
@@ -48,6 +49,7 @@ ENOUGH_WARPS = 0.4
 WAITING = 0.7
 LEAST_BUSY = 0.1
 LANES = 32
+SECTOR = 32
 _ACTION = (
     f"Let each thread load {WIDEST:g} bytes at once: read through float4, uint4 or a struct with "
     "__align__(16), from addresses that are multiples of 16, and give it the elements to match."
@@ -64,11 +66,13 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         return undecided("profile.stalls")
     if not _may_help(limiter) or (profile.achieved_occupancy or 1.0) < ENOUGH_WARPS:
         return PASSED
+    if waits_for_atomics(profile):
+        return PASSED
     if sectors is None:
         return _without_counts(profile)
     if loads.used_bytes is None:
         return undecided("profile.loads.used_bytes")
-    if loads.used_bytes < COALESCED:
+    if _used_bytes(profile) < COALESCED:
         return PASSED
     width = sectors * loads.used_bytes / LANES
     if width > WORD * 1.1 or not _streams(profile):
@@ -88,6 +92,15 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         relief=_relief(profile, WIDEST / width),
         priority=_priority(profile),
     )
+
+
+def _used_bytes(profile: KernelProfile) -> float:
+    """Return how much of a sector is used in the end: what a byte leaves, the next finds in L1."""
+    loads, hits = profile.global_loads, profile.l1_load_hit_rate or 0.0
+    used = loads.used_bytes or 0.0
+    whole_warps = (profile.active_threads or LANES) >= LANES - 1
+    bytewise = whole_warps and used * (loads.sectors_per_request or 0.0) <= HALF_WORD * LANES
+    return min(SECTOR, used / (1.0 - hits)) if bytewise and hits < 1.0 else used
 
 
 def _without_counts(profile: KernelProfile) -> Verdict:

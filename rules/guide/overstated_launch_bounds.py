@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.occupancy.bounds import launch_bounds as judged
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.occupancy_words import wants_warps
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.code import LaunchBounds
+    from gpuadvise.advisor.facts.limiter import Limiter
 
 
-def check(device: Device, launch_bounds: LaunchBounds) -> Verdict:
-    """Advise when the compiler drops the minimum of blocks."""
+def check(device: Device, launch_bounds: LaunchBounds, limiter: Limiter | None = None) -> Verdict:
+    """Advise when the compiler drops the minimum of blocks; low where more warps would not help."""
     bounds = judged(device.limits, launch_bounds.threads, launch_bounds.blocks)
     if bounds.ignored is None:
         return PASSED
@@ -35,6 +37,7 @@ def check(device: Device, launch_bounds: LaunchBounds) -> Verdict:
             given("launch bounds, blocks", launch_bounds.blocks or 0, "blocks"),
             derived("most blocks per SM", most, "blocks"),
         ),
+        priority=None if wants_warps(limiter) else Priority.LOW,
     )
 
 
@@ -45,7 +48,10 @@ RULE = Rule(
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH, Kind.SOURCE, Kind.BINARY),
     why="A minimum that no SM can meet is dropped, so only its number of threads limits the registers.",
-    when="Launch bounds ask for more threads or blocks than an SM can hold.",
+    when=(
+        "Launch bounds ask for more threads or blocks than an SM can hold; low where a profile shows that more "
+        "warps would not help."
+    ),
     citations=(*guide("11.1"), programming_guide("Launch Bounds")),
     check=check,
     examples=Examples(

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.launch import Launch
 
+# A sector has 32 bytes: eight words, of which a lane alone uses one.
+WORDS_OF_SECTOR = 8.0
+
 
 def check(launch: Launch, profile: KernelProfile | None = None) -> Verdict:
     """Advise when the last warp of each block is not full."""
@@ -51,7 +54,14 @@ def check(launch: Launch, profile: KernelProfile | None = None) -> Verdict:
             upper_bound=lanes / launch.threads,
             how=f"lanes / threads = {lanes} / {launch.threads}",
         ),
-        relief=relieved(profile, lanes / launch.threads, *sm_units(profile)) if profile else None,
+        relief=_relief(profile, lanes / launch.threads) if profile else None,
+    )
+
+
+def _relief(profile: KernelProfile, factor: float) -> dict[str, float]:
+    """Return what whole warps leave of each unit: fewer instructions, and whole sectors instead of words."""
+    return relieved(profile, factor, *sm_units(profile)) | relieved(
+        profile, min(factor, WORDS_OF_SECTOR), "l2", "dram", "memory"
     )
 
 

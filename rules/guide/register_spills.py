@@ -155,7 +155,7 @@ def _measured(advice: Advice, profile: KernelProfile | None, share: float | None
     if profile is None or share is None:
         return advice
     relief = relieved(profile, 1e6, "dram", "l2", "l1/shared", "lsu", "memory", "adu")
-    relief |= relieved(profile, 1 / max(1 - share, 0.05), "issue")
+    relief |= relieved(profile, 1 / max(1 - share, 0.05), "issue", "alu")
     return replace(advice, relief=relief, priority=Priority.LOW if share < HEAVY else None)
 
 

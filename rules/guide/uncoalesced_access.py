@@ -9,7 +9,7 @@ from gpuadvise.advisor.facts.limiter import AtRoof, unit_shares
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
-from gpuadvise.rules.bottleneck import relieved, shared_memory_share
+from gpuadvise.rules.bottleneck import STARTING, relieved, shared_memory_share, waits_for_atomics
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
     Advice,
@@ -114,8 +114,9 @@ def _profiled(
         if ways
         else (1 / least, f"sectors moved / sectors needed = 1 / {show_number(least)}")
     )
-    if factor < 1 / USED:
+    if factor < 1 / USED or (profile and waits_for_atomics(profile)):
         return None
+    short = profile is not None and (profile.seconds or STARTING) < STARTING
     return Advice(
         message=(
             f"The profile counts {show_number(1 / efficiency)} sectors moved for each sector that global "
@@ -131,6 +132,7 @@ def _profiled(
         evidence=(profiled("sectors needed / sectors moved", efficiency, "share"),),
         gain=Gain(kind="global memory traffic", upper_bound=factor, how=how),
         relief=_relief(profile, factor, efficiency) if profile else None,
+        priority=Priority.LOW if short else None,
     )
 
 
@@ -180,6 +182,9 @@ def _moved_beyond_l1(
         hit = 0.0 if at_l1 or way == "stores" or profile is None else _hit(profile)
         factor = SECTOR / used
         how = f"{way} move {SECTOR} bytes for {show_number(used)} used"
+        lines = asked.sectors_per_request or 0.0
+        if at_l1 and lines > factor:  # L1 looks a request's lines up one after the other
+            factor, how = lines, f"{way} touch up to {show_number(lines)} lines per request / 1"
         if used <= SECTOR / 8 and hit < 1 / 2 and not at_l1:
             factor *= FAR_APART
             how += f", times {show_number(FAR_APART)} for lanes far apart in DRAM"
@@ -212,7 +217,7 @@ def _relief(profile: KernelProfile, factor: float, efficiency: float) -> dict[st
     if "l1/shared" in shares:
         shared = shared_memory_share(profile) or 0.0
         others = max(0.0, shares["l1/shared"] - shared)
-        left["l1/shared"] = shared + others * max(efficiency, 1 / factor)
+        left["l1/shared"] = shared + others / factor
     return left
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound, LatencyBound
+from gpuadvise.advisor.facts.limiter import AtRoof, Imbalance, IssueBound, LatencyBound
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given, of_device, profiled
@@ -36,7 +36,7 @@ SHORTEST = 30e-6
 # Of the blocks that fit at once: a grid of fewer leaves most of each SM empty.
 FEW = 0.25
 # Of a warp's time spent on memory, which more warps would share.
-WAITING = 0.7
+WAITING = 0.6
 # From here on memory is as busy as more warps would make it.
 MEMORY_BUSY = 0.7
 
@@ -86,7 +86,7 @@ def _few_warps(profile: KernelProfile, limiter: Limiter | None) -> bool:
     wait = profile.top_stall
     busy = max(profile.dram_busy or 0.0, profile.l1_busy or 0.0, profile.sm_busy or 0.0)
     return (
-        isinstance(limiter, LatencyBound | AtRoof)
+        isinstance(limiter, LatencyBound | AtRoof | Imbalance)
         and profile.waves is not None
         and 0 < profile.waves <= FEW
         and wait is not None

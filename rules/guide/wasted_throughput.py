@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_rate, show_share
-from gpuadvise.rules.bottleneck import relieved
+from gpuadvise.rules.bottleneck import STARTING, relieved
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -57,6 +57,7 @@ def check(
         relief=relieved(
             profile, 1 / max(sector_efficiency, 1 / 32), "dram", "l2", "l1/shared", "lsu"
         ),
+        priority=Priority.LOW if (profile.seconds or STARTING) < STARTING else None,
     )
 
 

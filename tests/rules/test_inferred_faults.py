@@ -126,7 +126,7 @@ def test_what_a_page_shows_is_found(
         (replace(FEW, waves=0.26), "underfilled-device"),
         (replace(FEW, dram_busy=0.71), "underfilled-device"),
         (replace(FEW, seconds=19e-6), "underfilled-device"),
-        (replace(FEW, stalls={"long_scoreboard": 0.69}), "underfilled-device"),
+        (replace(FEW, stalls={"long_scoreboard": 0.59}), "underfilled-device"),
     ],
 )
 def test_what_a_page_does_not_show_is_not_said(profile: KernelProfile, rule: str) -> None:

@@ -1,0 +1,190 @@
+"""What rules read off counts of a raw page: figures of launches measured on an H100."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gpuadvise.advisor.catalogue.lookup import find
+from gpuadvise.advisor.facts.code import LaunchBounds
+from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests, WarpRequests
+from gpuadvise.advisor.profiles.launch_facts import profiled_facts
+from gpuadvise.rules.engine import run
+from gpuadvise.rules.guide import RULES
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.bag import Facts
+
+# The largest of 33 million numbers by atomicMax() on one word: the compiler sends one per warp.
+LARGEST = KernelProfile(
+    kernel="largest_by_atomic(const unsigned int *, unsigned int *, int)",
+    sm_count=132,
+    grid=(32768, 1, 1),
+    block=(256, 1, 1),
+    registers=16,
+    static_shared=0,
+    dynamic_shared=0,
+    waves=31.0,
+    seconds=201e-6,
+    elapsed_cycles=397_000.0,
+    achieved_occupancy=0.8,
+    instructions=5.5e6,
+    warp_latency=462.0,
+    stalls={"long_scoreboard": 0.97},
+    active_threads=32.0,
+    sm_busy=0.05,
+    issue_busy=0.03,
+    dram_busy=0.06,
+    l2_busy=0.06,
+    l1_busy=0.03,
+    global_loads=WarpRequests(requests=262_144.0, sectors=1_048_576.0, used_bytes=32.0),
+    global_reductions=WarpRequests(requests=262_144.0, sectors=262_144.0),
+    global_atomics=WarpRequests(requests=0.0, sectors=0.0),
+    shared_loads=SharedRequests(requests=0.0),
+    shared_stores=SharedRequests(requests=0.0),
+)
+# Its details page, which counts no requests.
+UNCOUNTED = replace(
+    LARGEST,
+    global_loads=WarpRequests(),
+    global_reductions=WarpRequests(),
+    global_atomics=WarpRequests(),
+)
+# Options priced by paths in double precision, from float arguments.
+DOUBLES = replace(
+    LARGEST,
+    kernel="asian_option(float *, float, float)",
+    stalls={"not_selected": 0.42, "wait": 0.18},
+    warp_latency=9.0,
+    sm_busy=0.74,
+    issue_busy=0.74,
+    pipes={"fp64": 0.51, "xu": 0.38, "fma": 0.13},
+    dram_busy=0.0,
+    l2_busy=0.02,
+    global_reductions=WarpRequests(requests=0.0),
+)
+# Rows of a sparse matrix by whole warps: few lanes work, and memory is waited for.
+SPARSE = replace(
+    LARGEST,
+    kernel="csr_warp_per_row(const int *, const float *, float *)",
+    stalls={"long_scoreboard": 0.83},
+    warp_latency=40.0,
+    active_threads=19.1,
+    sm_busy=0.3,
+    issue_busy=0.3,
+    dram_busy=0.5,
+    l2_busy=0.58,
+    seconds=35e-6,
+    global_reductions=WarpRequests(requests=0.0),
+)
+# A product of matrices by tiles of 16 x 16, one result per thread.
+TILES = replace(
+    LARGEST,
+    kernel="by_tiles(const float *, const float *, float *, int)",
+    block=(16, 16, 1),
+    static_shared=2048,
+    stalls={"mio_throttle": 0.5},
+    warp_latency=30.0,
+    instructions=1e8,
+    sm_busy=0.34,
+    issue_busy=0.34,
+    l1_busy=0.92,
+    lsu_wavefronts_busy=0.92,
+    dram_busy=0.01,
+    l2_busy=0.1,
+    float_instructions={"ffma": 0.36 * 32 * 1e8},
+    pipes={"fma": 0.14},
+    shared_loads=SharedRequests(requests=0.45e8),
+    global_reductions=WarpRequests(requests=0.0),
+)
+# Three colours of a picture, a byte at a time: what one load leaves of a sector the next finds in L1.
+BYTES = replace(
+    LARGEST,
+    kernel="grey(const unsigned char *, unsigned char *, int)",
+    stalls={"long_scoreboard": 0.84},
+    warp_latency=60.0,
+    instructions=2.3e6,
+    sm_busy=0.28,
+    issue_busy=0.28,
+    dram_busy=0.41,
+    l2_busy=0.46,
+    l1_busy=0.24,
+    l1_load_hit_rate=0.667,
+    global_loads=WarpRequests(requests=262_144.0, sectors=786_432.0, used_bytes=10.667),
+    global_reductions=WarpRequests(requests=0.0),
+)
+
+
+def priorities(profile: KernelProfile) -> dict[str, str]:
+    report = run(RULES, profiled_facts(profile, device=find("h100-sxm")))
+    return {finding.rule.id: str(finding.priority) for finding in report.findings}
+
+
+def priority(facts: Facts, rule: str) -> str:
+    return next(str(f.priority) for f in run(RULES, facts).findings if f.rule.id == rule)
+
+
+@pytest.mark.parametrize(
+    ("profile", "rule", "priority"),
+    [
+        (LARGEST, "atomic-contention", "medium"),
+        (UNCOUNTED, "atomic-contention", "medium"),
+        (DOUBLES, "implicit-double", "medium"),
+        # The page that names only the busiest pipe.
+        (replace(DOUBLES, pipes={"fp64": 0.51}), "implicit-double", "medium"),
+        (replace(SPARSE, issue_busy=0.44), "divergent-branches", "high"),
+        (TILES, "library-available", "medium"),
+        (BYTES, "narrow-loads", "medium"),
+    ],
+)
+def test_what_counts_show_is_found(profile: KernelProfile, rule: str, priority: str) -> None:
+    assert priorities(profile).get(rule) == priority
+
+
+SPREAD = WarpRequests(requests=262_144.0, sectors=8 * 262_144.0)
+
+
+@pytest.mark.parametrize(
+    ("profile", "rule"),
+    [
+        # Atomics that go to many addresses, that are few, or that leave memory busy.
+        (replace(LARGEST, global_reductions=SPREAD), "atomic-contention"),
+        (replace(LARGEST, instructions=2e7), "atomic-contention"),
+        (replace(LARGEST, dram_busy=0.5), "atomic-contention"),
+        (replace(UNCOUNTED, warp_latency=250.0), "atomic-contention"),
+        (replace(UNCOUNTED, l2_busy=0.29), "atomic-contention"),
+        # Where atomics queue, wider loads and shorter waits win nothing.
+        (LARGEST, "narrow-loads"),
+        (LARGEST, "latency-bound"),
+        (UNCOUNTED, "latency-bound"),
+        (replace(DOUBLES, kernel="solve(double *, float)"), "implicit-double"),
+        (replace(DOUBLES, pipes={"fp64": 0.51, "xu": 0.1}), "implicit-double"),
+        (SPARSE, "divergent-branches"),
+        (replace(TILES, shared_loads=SharedRequests(requests=0.06e8)), "library-available"),
+        (replace(TILES, l1_busy=0.55, lsu_wavefronts_busy=0.55), "library-available"),
+        # Words beside bytes, and lanes without work.
+        (replace(BYTES, l1_load_hit_rate=0.2), "narrow-loads"),
+        (replace(BYTES, active_threads=20.0), "narrow-loads"),
+    ],
+)
+def test_what_counts_rule_out_is_not_said(profile: KernelProfile, rule: str) -> None:
+    assert rule not in priorities(profile)
+
+
+def test_a_short_launch_is_no_loud_waste_of_memory() -> None:
+    short = replace(
+        BYTES, seconds=4e-6, l1_load_hit_rate=0.0, global_sectors=8e5, global_sectors_ideal=2e5
+    )
+    assert priorities(short)["uncoalesced-access"] == "low"
+    assert priorities(replace(short, seconds=91e-6))["uncoalesced-access"] == "high"
+
+
+def test_dropped_launch_bounds_are_low_where_warps_would_not_help() -> None:
+    device = find("h100-sxm")
+    bounds = LaunchBounds(threads=256, blocks=16)
+    busy = replace(profiled_facts(TILES, device=device), launch_bounds=bounds)
+    waits = replace(profiled_facts(SPARSE, device=device), launch_bounds=bounds)
+    assert priority(busy, "overstated-launch-bounds") == "low"
+    assert priority(waits, "overstated-launch-bounds") == "medium"
