@@ -5,6 +5,7 @@ Field meanings: System V ABI, "Dynamic Section".
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,10 +21,22 @@ _ENTRY = struct.Struct("<QQ")
 _MAX_BYTES = 1 << 20
 _MAX_NAMES = 1 << 26
 _LONGEST = 4096
+# What stands for a path of the machine that linked the file: it may name its users and folders.
+ABSOLUTE, RELATIVE = "an absolute path", "a relative path"
+_BESIDE_THE_FILE = re.compile(r"\$(ORIGIN|\{ORIGIN\})(/.*)?")
+# Folders that are alike on every Linux machine: the loader's own, and those of CUDA's packages.
+_OF_THE_SYSTEM = re.compile(
+    r"(/usr(/local)?)?/lib(32|64|x32)?(/[a-z0-9_]+-linux-[a-z0-9]+)?/*"
+    r"|/usr/local/cuda(-\d+(\.\d+)*)?(/targets/[a-z0-9_]+-linux|/extras/CUPTI|/nvvm)?"
+    r"/(lib(64)?(/stubs)?|compat)/*"
+)
 
 
 class DynamicSection(NamedTuple):
-    """*needed* by name, in the loader's order; *search* paths, which ``$ORIGIN`` may start."""
+    """*needed* by name, in the loader's order; *search*: where, from ``$ORIGIN`` or in the system.
+
+    Any other folder is ``ABSOLUTE`` or ``RELATIVE``, once for each.
+    """
 
     needed: tuple[str, ...] = ()
     search: tuple[str, ...] = ()
@@ -51,9 +64,16 @@ def read_dynamic(span: Span) -> DynamicSection:
             found[tag].append(elf.text_at(names, value, _LONGEST))
     paths = found[_RUNPATH] or found[_RPATH]  # the older is not looked at beside the newer
     return DynamicSection(
-        needed=tuple(found[_NEEDED]),
-        search=tuple(path for each in paths for path in each.split(":") if path),
+        needed=tuple(name.rpartition("/")[2] for name in found[_NEEDED]),
+        search=tuple(_public(path) for each in paths for path in each.split(":") if path),
     )
+
+
+def _public(path: str) -> str:
+    """Return *path* where it says nothing of the machine that linked the file, else its kind."""
+    if _BESIDE_THE_FILE.fullmatch(path) or _OF_THE_SYSTEM.fullmatch(path):
+        return path
+    return ABSOLUTE if path.startswith("/") else RELATIVE
 
 
 _HEAD = 64

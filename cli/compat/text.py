@@ -6,7 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.binaries.dynamic_section import ABSOLUTE, RELATIVE
+from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.cli.blocks import (
     Block,
@@ -102,10 +103,21 @@ def _libraries(libraries: Sequence[Mapping[str, Any]]) -> list[Block]:
         return []
     rest = [f"{len(names) - _MOST_LIBRARIES:,} more"] if len(names) > _MOST_LIBRARIES else []
     paths = {tuple(each["search"]) for each in asking}
-    only = ":".join(paths.pop()) if len(paths) == 1 else ""
+    only = _places(paths.pop()) if len(paths) == 1 else ""
     # A line of its own: as a fact it would make the column of values as wide as all these names.
     asked = and_list([*names[:_MOST_LIBRARIES], *rest])
     return [Line(f"Asks for {asked}{f', to be found in {only}' if only else ''}.", Tone.FAINT)]
+
+
+def _places(search: Sequence[str]) -> str:
+    """Return the folders of *search* that are named, and the number of those that are not."""
+    named = [path for path in search if path not in (ABSOLUTE, RELATIVE)]
+    hidden = [
+        kind if search.count(kind) == 1 else plural(search.count(kind), kind.partition(" ")[2])
+        for kind in (ABSOLUTE, RELATIVE)
+        if kind in search
+    ]
+    return and_list([*([":".join(named)] if named else []), *hidden])
 
 
 def _driver_hint(driver: Mapping[str, Any] | None) -> str:

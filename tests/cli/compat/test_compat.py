@@ -428,22 +428,50 @@ def test_what_a_library_asks_the_loader_for(cli, tmp_path: Path) -> None:
         subprocess.run(command, check=True)
     path = tmp_path / "libasks.so"
     needs = [tmp_path / "libcudart.so.13", tmp_path / "libnvidia-none.so.1"]
-    flags = ["-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN/../nvidia/lib:/opt/x"]
+    flags = ["-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN/../nvidia/lib:/usr/local/cuda/lib64"]
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", path, source, *flags, *needs], check=True)
     path.write_bytes(path.read_bytes() + bytes(-path.stat().st_size % 8) + made("sass:90=12.6"))
     (library,) = answer(cli, str(path), "--cc", "9.0", "--driver", "12.4")["libraries"]
     assert library["needed"][:2] == ["libcudart.so.13", "libnvidia-none.so.1"]
-    assert library["search"] == ["$ORIGIN/../nvidia/lib", "/opt/x"]
+    assert library["search"] == ["$ORIGIN/../nvidia/lib", "/usr/local/cuda/lib64"]
     assert library["needed_driver"] == {"cuda": "13.0", "branch": 580}
     assert library["driver_is_enough"] is False
     ran = cli("compat", str(path), "--cc", "9.0", "--driver", "12.4")
-    asked = "libcudart.so.13 and libnvidia-none.so.1, to be found in $ORIGIN/../nvidia/lib:/opt/x"
-    assert (
-        f"\nAsks for {asked}.\n" in ran.out
-    )  # no row of the facts: the names would widen them all
+    asked = "libcudart.so.13 and libnvidia-none.so.1"
+    places = "$ORIGIN/../nvidia/lib:/usr/local/cuda/lib64"
+    # no row of the facts: the names would widen them all
+    assert f"\nAsks for {asked}, to be found in {places}.\n" in ran.out
     assert ran.out.count("Asks for") == 1
     assert "needs CUDA 13.0 (driver 580 or later): the program would not start." in ran.err
     assert cli("compat", str(path), "--cc", "9.0", "--driver", "13.0").err == ""
+
+
+@pytest.mark.parametrize("formatted", ["text", "json", "csv", "ndjson", "markdown", "github"])
+def test_paths_of_the_machine_that_linked_a_library_are_not_shown(
+    cli, tmp_path: Path, formatted: str
+) -> None:
+    source = tmp_path / "a.c"
+    source.write_text("int f(void) { return 1; }\n")
+    nameless = tmp_path / "libcudart-of-jane.so"  # without a name of its own, its path is needed
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", nameless, source], check=True)
+    path = tmp_path / "libasks.so"
+    places = (
+        "/home/jane/lib:$ORIGIN:/usr/local/cuda/../../../srv/jane:../jane:/usr/lib/jane:/usr/lib64"
+    )
+    flags = ["-Wl,--no-as-needed", f"-Wl,-rpath,{places}"]
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", path, source, *flags, nameless], check=True)
+    path.write_bytes(path.read_bytes() + bytes(-path.stat().st_size % 8) + made("sass:90=12.6"))
+    ran = cli("compat", str(path), "--cc", "9.0", "--format", formatted)
+    assert "/jane" not in ran.out + ran.err
+    assert str(tmp_path) not in ran.out.replace(str(path), "")
+    if formatted == "text":
+        counted = "$ORIGIN:/usr/lib64, 3 absolute paths and a relative path"
+        assert f"Asks for libcudart-of-jane.so, to be found in {counted}.\n" in ran.out
+    if formatted == "json":
+        (library,) = json.loads(ran.out)["result"]["libraries"]
+        hidden = ["an absolute path", "$ORIGIN", "an absolute path", "a relative path"]
+        assert library["search"] == [*hidden, "an absolute path", "/usr/lib64"]
+        assert library["needed"][0] == "libcudart-of-jane.so"
 
 
 def installed(tmp_path: Path, monkeypatch, files: dict[str, bytes]) -> None:
