@@ -55,6 +55,12 @@ def test_a_compiled_program_says_the_same(ptx_source: str) -> None:
         + function("k", "{\n.reg .b32 t;\n}\n.shared .b8 late[64];\n{\nret;\n}")
         + function("l", "ret;"),
         HEAD + function("k", "ret;") + b".section .debug_str\n{\n.b8 1\n}\n.shared .b8 z[4];\n",
+        # A name that is a part of other words, seldom and more often than is searched for.
+        HEAD + b".shared .b8 a[8];\n" + function("k", "\tmov.u32 %ra, ba;\n\tmov.u32 %r1, a;"),
+        HEAD
+        + b".shared .b8 a[8];\n"
+        + function("k", "\tadd.s32 %ra, ba;\n" * 2000 + "\tmov.u32 %r1, a;"),
+        HEAD + b".shared .b8 a[8];\n" + function("k", "\tadd.s32 %ra, ba;\n" * 2000),
         b"",
         HEAD,
     ],
