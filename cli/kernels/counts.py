@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.model import Kernel, Source
-from gpuadvise.cli.kernels.text import LOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.kernel_table import Resources
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.cli.kernels.order import ListedKernel
+
+LOW = 0.5  # guide, "Occupancy": below this, latency is hard to hide
 
 
 @dataclass(slots=True)

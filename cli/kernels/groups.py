@@ -13,6 +13,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+from gpuadvise.cli.kernels.counts import LOW
 from gpuadvise.cli.render.row_encoder import RowEncoder, same
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.cli.kernels.order import ListedKernel
 
-_LOW = 0.5  # as in the list of kernels
 _WORDS = 3  # of a name without namespaces
 # The template arguments or parameters of a demangled name begin here.
 _ARGUMENTS = re.compile(r"[<(]")
@@ -53,7 +53,7 @@ class KernelGroup:
         if share is not None:
             lowest = self.lowest_occupancy
             self.lowest_occupancy = share if lowest is None else min(lowest, share)
-            self.below_half += share < _LOW
+            self.below_half += share < LOW
 
 
 GROUP = RowEncoder(*same("", *KernelGroup.__slots__))
@@ -165,7 +165,7 @@ def _row(group: KernelGroup, name: str) -> tuple[Cell, ...]:
         Cell("-" if group.most_registers is None else f"{group.most_registers:,}"),
         Cell("-", Tone.FAINT)
         if lowest is None
-        else Cell(show_share(lowest), Tone.POOR if lowest < _LOW else Tone.GOOD),
+        else Cell(show_share(lowest), Tone.POOR if lowest < LOW else Tone.GOOD),
         Cell(f"{group.below_half:,}"),
         Cell(name),
     )

@@ -16,6 +16,7 @@ from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.formats import Format
+from gpuadvise.cli.kernels.counts import LOW
 from gpuadvise.cli.render.kernel_names import shown
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 _MOST_TARGETS = 12
-LOW = 0.5  # guide, "Occupancy": below this, latency is hard to hide
 _MOST_PARTS = 20  # of a path
 _KERNEL_COLUMNS = (
     Column("occupancy", right=True),
