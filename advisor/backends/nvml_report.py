@@ -122,9 +122,13 @@ _QUERIES: Mapping[str, Query] = {
     ),
     "page_retirement_pending": lambda n, g: n.nvmlDeviceGetRetiredPagesPendingStatus(g) == 1,
     "clock_limit_seconds": lambda n, g: _clock_limits(n, g),
-    "recovery_action": lambda n, g: _RECOVERIES[_field(n, g, _RECOVERY_ACTION)],
+    "recovery_action": lambda n, g: _word(
+        "recovery action", _RECOVERIES, _field(n, g, _RECOVERY_ACTION)
+    ),
     "persistence_mode": lambda n, g: n.nvmlDeviceGetPersistenceMode(g) == 1,
-    "compute_mode": lambda n, g: _compute_mode(n.nvmlDeviceGetComputeMode(g)),
+    "compute_mode": lambda n, g: _word(
+        "compute mode", _COMPUTE_MODES, n.nvmlDeviceGetComputeMode(g)
+    ),
     "processes": lambda n, g: _processes(n, g),
 }
 # Version 2 tells the driver's own share apart; version 1 counts it as used.
@@ -172,11 +176,11 @@ def _field(nvml: Any, handle: Any, number: int) -> int:
     return int(value.value.uiVal)
 
 
-def _compute_mode(number: int) -> str:
-    """Return the name of a compute mode; raises ValueError for one that came later."""
-    if not 0 <= number < len(_COMPUTE_MODES):
-        raise ValueError(f"compute mode {number} is not known here")
-    return _COMPUTE_MODES[number]
+def _word(what: str, by_number: Sequence[str], number: int) -> str:
+    """Return the word for *number*; raises ValueError for one that came later."""
+    if not 0 <= number < len(by_number):
+        raise ValueError(f"{what} {number} is not known here")
+    return by_number[number]
 
 
 def _state(number: int) -> int | None:

@@ -226,7 +226,7 @@ int nvmlDeviceGetFieldValues(intptr_t gpu, int count, Field *fields) {
     for (int n = 0; n < count; n++) {
         fields[n].code = modest();
         if (fields[n].field == 82) fields[n].value.ui = 38;
-        else if (fields[n].field == 230) fields[n].value.ui = mood("sick") ? 2 : 0;
+        else if (fields[n].field == 230) fields[n].value.ui = mood("future") ? 12 : mood("sick") ? 2 : 0;
         else if (fields[n].field == 164) fields[n].value.ui = 26562;
         else if (fields[n].field >= 161 && fields[n].field <= 163 && !mood("counted")) {
             fields[n].type = 3;

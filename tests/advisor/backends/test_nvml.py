@@ -217,6 +217,7 @@ def test_a_number_without_a_word_is_no_crash(moods) -> None:
     assert now is not None
     assert now.compute_mode is None
     assert now.reasons["compute_mode"].endswith("compute mode 9 is not known here")
+    assert now.reasons["recovery_action"].endswith("recovery action 12 is not known here")
     assert "administrator" in now.reasons["ecc_corrected"]
 
 
