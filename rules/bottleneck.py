@@ -152,7 +152,7 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
 # below 12 %; loads that take as long keep a unit 29 % busy or more.
 _LONG_WAIT = 300.0
 _STILL = 0.15
-_MEMORY_WAITS = ("long_scoreboard", "lg_throttle", "drain")
+MEMORY_WAITS = ("long_scoreboard", "lg_throttle", "drain")
 
 
 def waits_for_atomics(profile: KernelProfile) -> bool:
@@ -166,7 +166,7 @@ def waits_for_atomics(profile: KernelProfile) -> bool:
     waits, busiest = profile.top_stall, max(unit_shares(profile).values(), default=1.0)
     return (
         waits is not None
-        and waits[0] in _MEMORY_WAITS
+        and waits[0] in MEMORY_WAITS
         and (profile.warp_latency or 0.0) * waits[1] >= _LONG_WAIT
         and busiest < _STILL
     )

@@ -16,7 +16,7 @@ _LAST = 2**63
 
 
 @dataclass(slots=True)
-class CopyKind:
+class UnjoinedCopies:
     """Copies of one GPU and route, before it is known whether their calls blocked."""
 
     gpu: int
@@ -30,17 +30,17 @@ class CopyCalls:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self.kinds: list[CopyKind] = []
+        self.kinds: list[UnjoinedCopies] = []
         self._copies = SortedRuns(width=5)  # correlation, kind, number, duration, bytes
         self._calls = SortedRuns(width=3)  # correlation, number, whether asynchronous
 
-    def kind(self, gpu: int, route: CopyRoute) -> CopyKind:
+    def kind(self, gpu: int, route: CopyRoute) -> UnjoinedCopies:
         """Return a new kind of copies."""
-        self.kinds.append(CopyKind(gpu, route, len(self.kinds)))
+        self.kinds.append(UnjoinedCopies(gpu, route, len(self.kinds)))
         return self.kinds[-1]
 
     def add_copy(
-        self, kind: CopyKind, start: int, end: int, size: int, correlation: int | None
+        self, kind: UnjoinedCopies, start: int, end: int, size: int, correlation: int | None
     ) -> None:
         """Add one copy of *size* bytes, and by what its call is found."""
         self.recording.gpu(kind.gpu).copy_times.add(start, end)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpuadvise.advisor.timelines.chrome import ChromeTrace, Event
-    from gpuadvise.advisor.timelines.copy_calls import CopyKind
+    from gpuadvise.advisor.timelines.copy_calls import UnjoinedCopies
 
 _WANTED = re.compile(
     rb'"cat"\s*:\s*"(?:[Kk]ernel"|gpu_mem|Mem(?:cpy|set)"|cuda_[rd]|Runtime")'
@@ -111,7 +111,7 @@ class _Reader:
 
     recording: Recording
     _shapes: dict[tuple[Any, ...], KernelRuns] = field(default_factory=dict)
-    _copies: dict[tuple[int, str], CopyKind] = field(default_factory=dict)
+    _copies: dict[tuple[int, str], UnjoinedCopies] = field(default_factory=dict)
     _copy_calls: CopyCalls = field(init=False)
 
     def __post_init__(self) -> None:

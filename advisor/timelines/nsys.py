@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from gpuadvise.advisor.timelines.copy_calls import CopyKind
+    from gpuadvise.advisor.timelines.copy_calls import UnjoinedCopies
 
     _Gathered = TypeVar("_Gathered", bound="_Rows")
     _Times = tuple[list[int], list[int], list[int]]  # durations, starts and ends
@@ -312,7 +312,7 @@ class _Export:
         memories = self.texts("ENUM_CUDA_MEM_KIND", "id", "name") or _MEMORY_KINDS
         copies = CopyCalls(recording)
         self._add_copy_calls(copies)
-        kinds: dict[tuple[Any, ...], CopyKind] = {}
+        kinds: dict[tuple[Any, ...], UnjoinedCopies] = {}
         wanted = (
             "bytes",
             "correlationId",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.timeline import WORTH_SAYING
 from gpuadvise.advisor.facts.timing import HostMemory
 from gpuadvise.advisor.timelines.avoidable import DIRECTIONS, repeated_allocation_ns
 from gpuadvise.advisor.timelines.evidence import traced_pipeline, traced_transfers
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Transfer
     from gpuadvise.advisor.timelines.timeline import Timeline
     from gpuadvise.advisor.transfers.links import LinkModel
-
-# Below this share of the span nothing is worth a word.
-WORTH_SAYING = 0.02
 
 
 class Change(StrEnum):

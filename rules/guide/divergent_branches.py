@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound
 from gpuadvise.advisor.quantity import show_number
-from gpuadvise.rules.bottleneck import relieved, sm_units
+from gpuadvise.rules.bottleneck import MEMORY_WAITS, relieved, sm_units
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
     Advice,
@@ -34,7 +34,6 @@ WARP = 32
 # Measured on an H100: of two kernels that wait for memory with 16 to 19 lanes at work, one gained by
 # full warps at 0.44, and one did not at 0.30.
 ISSUING = 0.35
-MEMORY_WAITS = ("long_scoreboard", "lg_throttle", "drain")
 
 
 def check(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AtRoof, LatencyBound, UnknownLimiter, unit_shares
+from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.bottleneck import relieved, waits_for_atomics
 from gpuadvise.rules.evidence import derived, profiled
@@ -49,7 +50,6 @@ ENOUGH_WARPS = 0.4
 WAITING = 0.7
 LEAST_BUSY = 0.1
 LANES = 32
-SECTOR = 32
 _ACTION = (
     f"Let each thread load {WIDEST:g} bytes at once: read through float4, uint4 or a struct with "
     "__align__(16), from addresses that are multiples of 16, and give it the elements to match."
