@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import in_words, pattern_of
-from gpuadvise.advisor.facts.limiter import AtRoof, unit_shares
+from gpuadvise.advisor.facts.limiter import SHORT, AtRoof, unit_shares
 from gpuadvise.advisor.memory.banks import Conflicts, bank_conflicts
 from gpuadvise.advisor.memory.layouts import smallest_stride_padding
 from gpuadvise.advisor.prose import plural
@@ -36,8 +36,6 @@ FREE = 1
 EFFICIENT = 0.8
 # Of the time of an SM: what conflicts add, where warps wait for several things.
 COSTLY = 0.2
-# What a launch takes to start and to end: what is shorter spends its time on other things as well.
-SHORTEST = 20e-6
 
 
 def check(
@@ -121,7 +119,7 @@ def _priority(
     profile: KernelProfile | None, efficiency: float, limiter: Limiter | None
 ) -> Priority | None:
     """Return low where the passes that conflicts add take little of the time, or the launch is brief."""
-    if profile is not None and (profile.seconds or SHORTEST) < SHORTEST:
+    if profile is not None and (profile.seconds or SHORT) < SHORT:
         return Priority.LOW
     shared = shared_memory_share(profile) if profile else None
     if shared is None or isinstance(limiter, AtRoof):
@@ -149,7 +147,7 @@ RULE = Rule(
     why="Lanes that need different words of one bank are served one after the other.",
     when=(
         "A warp's access needs a bank more than once (reading the same word is no conflict), or "
-        "a profile shows that less than 80 % of the passes are needed."
+        "a profile shows that less than 80 % of the passes are needed; low for launches below 20 us."
     ),
     thresholds=(
         Threshold(name="conflict degree", value=FREE, unit="ways", source="guide 10.2.3.1"),

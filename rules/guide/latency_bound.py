@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter, unit_shares
+from gpuadvise.advisor.facts.limiter import SHORT, LatencyBound, UnknownLimiter, unit_shares
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import (
     relieved,
@@ -39,8 +39,6 @@ WAITING = 0.4
 AT_BARRIERS = 0.25
 # A unit as busy as this leaves less than a factor of two.
 HALF = 0.5
-# What starts and ends a launch is most of a shorter one.
-SHORTEST = 20e-6
 
 _ACTIONS = {
     "long_scoreboard": (
@@ -104,7 +102,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         return PASSED
     relief = _relief(profile, limiter.stall)
     after = {unit: relief.get(unit, share) for unit, share in unit_shares(profile).items()}
-    minor = (profile.seconds or SHORTEST) < SHORTEST or max(after.values()) > HALF
+    minor = (profile.seconds or SHORT) < SHORT or max(after.values()) > HALF
     return Advice(
         message=(
             f"Warps spend {show_share(limiter.share)} of their time waiting for "

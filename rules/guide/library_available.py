@@ -236,7 +236,8 @@ RULE = Rule(
     why="Libraries are tuned for each GPU, and faster than most first versions.",
     when=(
         "A profiled kernel, no library's own, neither tiny nor at the roof of memory or of its arithmetic, "
-        "adds up in shared memory with half of its lanes off; or is named after a product, sort, scan, histogram, "
+        "adds up in shared memory with half of its lanes off; multiplies and adds small tiles at the roof of shared "
+        "memory; or is named after a product, sort, scan, histogram, "
         "transform, sum or sparse product and the profile's counts fit: low where only the name says so."
     ),
     thresholds=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import AtRoof, LatencyBound, UnknownLimiter, unit_shares
+from gpuadvise.advisor.facts.limiter import SHORT, AtRoof, LatencyBound, UnknownLimiter, unit_shares
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.bottleneck import relieved, waits_for_atomics
@@ -44,7 +44,6 @@ STREAMING = 0.02
 STAGED = 0.1
 # L2 is 1.1 to 1.5 times as busy as DRAM when data stream through it, and more when they stay.
 FROM_DRAM = 1.8
-SHORTEST = 20e-6
 # With fewer, more loads per thread come before wider ones.
 ENOUGH_WARPS = 0.4
 WAITING = 0.7
@@ -208,7 +207,7 @@ def _from_dram(profile: KernelProfile) -> bool:
     return (
         dram < MEMORY_BUSY
         and (profile.l2_busy or 0.0) <= FROM_DRAM * (dram or 1.0)
-        and (profile.seconds or SHORTEST) >= SHORTEST
+        and (profile.seconds or SHORT) >= SHORT
     )
 
 

@@ -169,7 +169,7 @@ RULE = Rule(
     when=(
         "The grid has fewer blocks than the device has multiprocessors, nothing runs beside the "
         "kernel, and no unit is known to be at its roof; or a profile shows at most a quarter of the "
-        "blocks that fit at once, and warps that wait for loads 70 % of their time."
+        "blocks that fit at once, and warps that wait for loads 60 % of their time; low below 30 us."
     ),
     thresholds=(
         Threshold(

@@ -75,7 +75,7 @@ RULE = Rule(
     kinds=(Kind.PROFILE,),
     family=Family.COALESCING,
     why="The difference between requested and actual throughput is bandwidth thrown away.",
-    when="A profile shows that less than 80 % of the moved sectors are needed.",
+    when="A profile shows that less than 80 % of the moved sectors are needed; low for launches below 5 us.",
     thresholds=(
         Threshold(
             name="efficiency",
