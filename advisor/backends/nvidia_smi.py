@@ -30,6 +30,7 @@ _EVENTS = {
     "hw_power_brake_slowdown": "the power supply asked for less (power brake)",
     "display_clocks_setting": "a display setting limits the clock",
 }
+_FIRST_TAG, _LAST_TAG = b"<nvidia_smi_log", b"</nvidia_smi_log>"
 _MOST_GPUS = 1024
 _MOST_SLICES = 64
 _MIB, _MHZ = 1 << 20, 1_000_000
@@ -58,8 +59,8 @@ def machine_from_xml(content: bytes) -> Machine:
         raise BadInput(f"It is not XML: {error}.") from None
     if root.tag != "nvidia_smi_log":
         raise BadInput("It is XML, but not of nvidia-smi.", hint="Save: nvidia-smi -q -x")
-    found = enumerate(root.findall("gpu")[:_MOST_GPUS])
-    gpus = tuple(each for index, gpu in found for each in _gpus(index, gpu))
+    listed = enumerate(root.findall("gpu")[:_MOST_GPUS])
+    gpus = tuple(each for index, gpu in listed for each in _gpus(index, gpu))
     report = NvmlReport(driver_version=_text(root, "driver_version"), gpus=gpus)
     machine = merged(report, None, {})
     return replace(
@@ -71,11 +72,8 @@ def machine_from_xml(content: bytes) -> Machine:
 
 def _document(content: bytes) -> bytes:
     """Return the XML in *content*: nvidia-smi writes warnings before and behind it."""
-    begin, end = content.find(b"<nvidia_smi_log"), content.rfind(_LAST_TAG)
+    begin, end = content.find(_FIRST_TAG), content.rfind(_LAST_TAG)
     return content[begin : end + len(_LAST_TAG)] if 0 <= begin < end else content
-
-
-_LAST_TAG = b"</nvidia_smi_log>"
 
 
 def _gpus(index: int, gpu: Element) -> Iterator[NvmlGpu]:

@@ -101,7 +101,7 @@ _Ended = tuple[NvLink, str | None]
 
 def _links(nvml: Any, handle: Any, *, errors: bool) -> list[_Ended]:
     """Return the links of a GPU; raises NVML's error where it has none."""
-    found = []
+    links = []
     for number in range(_MOST_LINKS):
         try:
             state = nvml.nvmlDeviceGetNvLinkState(handle, number)
@@ -111,8 +111,8 @@ def _links(nvml: Any, handle: Any, *, errors: bool) -> list[_Ended]:
             if error.value == _NO_SUCH_LINK:
                 break
             continue  # a link of the chip that this GPU lacks
-        found.append(_link(nvml, handle, number, state, errors=errors))
-    return found
+        links.append(_link(nvml, handle, number, state, errors=errors))
+    return links
 
 
 def _link(nvml: Any, handle: Any, number: int, state: int, *, errors: bool) -> _Ended:
@@ -138,12 +138,12 @@ def _link(nvml: Any, handle: Any, number: int, state: int, *, errors: bool) -> _
 def _link_fields(nvml: Any, handle: Any, number: int, *, errors: bool) -> dict[int, int]:
     """Return the fields of a link that NVML tells, by their number."""
     counters = [field for fields in _ERROR_FIELDS.values() for field in fields] if errors else []
-    asked: list[Any] = [(field, number) for field in (_SPEED, *counters)]
+    questions: list[Any] = [(field, number) for field in (_SPEED, *counters)]
     if number < len(_OLD_SPEEDS):
-        asked.append(_OLD_SPEEDS[number])
+        questions.append(_OLD_SPEEDS[number])
     return {
         value.fieldId: value.value.ullVal if value.valueType in _WIDE else value.value.uiVal
-        for value in nvml.nvmlDeviceGetFieldValues(handle, asked)
+        for value in nvml.nvmlDeviceGetFieldValues(handle, questions)
         if value.nvmlReturn == 0
     }
 

@@ -70,6 +70,7 @@ def read_small(path: str, *, largest: int, name: str | None = None) -> bytes:
 
 # A full measurement with all its rows is some 100 KB, a snapshot with telemetry about 8 KB.
 _LARGEST_BYTES = 8 << 20
+_TITLE_BYTES = 400  # in which nvidia-smi says its name
 
 
 def read_calibration(path: str) -> LinkModel:
@@ -157,9 +158,6 @@ def _instead(content: bytes) -> str:
     if b"NVIDIA-SMI" in start or b"NVSMI LOG" in start:
         return "a page of nvidia-smi for people"
     return "not JSON"
-
-
-_TITLE_BYTES = 400
 
 
 def _utf8(content: bytes) -> bytes:

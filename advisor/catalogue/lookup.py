@@ -85,12 +85,12 @@ def _find_named(named: NamedGpu) -> Device:
     name = named.name
     if slice := _SLICE.search(name):
         return _find_slice(name, slice)
-    found = described_by(named)
-    if len(found) == 1:
-        return found[0].device
-    if found:
-        some = and_list([each.id for each in found[:6]], "or")
-        more = ", among others" if len(found) > 6 else ""
+    matches = described_by(named)
+    if len(matches) == 1:
+        return matches[0].device
+    if matches:
+        some = and_list([each.id for each in matches[:6]], "or")
+        more = ", among others" if len(matches) > 6 else ""
         raise BadInput(f"{_shown(name)} can be {some}{more}.", hint="Name one of them.")
     capability = _as_capability(name)
     if capability is None:
@@ -122,13 +122,13 @@ def described_by(named: NamedGpu) -> tuple[CatalogueEntry, ...]:
 
     Raises BadInput where the facts contradict every GPU of that name.
     """
-    found = candidates(named.name)
+    matches = candidates(named.name)
     if named.sm_count or named.memory_bytes:
         same = _of_driver(named.name)
-        found += tuple(each for each in same if each not in found)
-    fitting = tuple(each for each in found if _allows(named, each.device))
-    if found and not fitting:
-        raise _contradiction(named, found)
+        matches += tuple(each for each in same if each not in matches)
+    fitting = tuple(each for each in matches if _allows(named, each.device))
+    if matches and not fitting:
+        raise _contradiction(named, matches)
     return fitting
 
 
@@ -139,11 +139,11 @@ def _allows(named: NamedGpu, device: Device) -> bool:
     return _fits(device, named.sm_count, named.memory_bytes)
 
 
-def _contradiction(named: NamedGpu, found: tuple[CatalogueEntry, ...]) -> BadInput:
+def _contradiction(named: NamedGpu, matches: tuple[CatalogueEntry, ...]) -> BadInput:
     facts = [f"the chip {named.chip}"] if named.chip else []
     facts += [plural(named.sm_count, "SM")] if named.sm_count else []
     facts += [f"{named.memory_bytes >> 20:,} MiB"] if named.memory_bytes else []
-    some = and_list([f"{each.id} ({each.device.chip})" for each in found[:4]], "and")
+    some = and_list([f"{each.id} ({each.device.chip})" for each in matches[:4]], "and")
     slices = "" if named.chip else " A MIG slice is named after its GPU, as h100 1g.10gb."
     return BadInput(
         f"The catalogue has no {_shown(named.name)} with {and_list(facts)}.",
@@ -174,8 +174,8 @@ def candidates(name: str) -> tuple[CatalogueEntry, ...]:
 def _mobile_or_max_q(wanted: tuple[str, ...]) -> tuple[CatalogueEntry, ...]:
     """Return the GPUs of lspci's "Mobile / Max-Q", which is two products up to Turing."""
     laptop, max_q = (
-        candidates(" ".join(word for word in wanted if word != other))
-        for other in ("maxq", "laptop")
+        candidates(" ".join(word for word in wanted if word != dropped))
+        for dropped in ("maxq", "laptop")
     )
     return (*laptop, *max_q) if laptop else ()
 

@@ -103,7 +103,7 @@ def gpus_in(text: str) -> tuple[NamedGpu, ...]:
     """
     if len(text) > _LONGEST:
         return (NamedGpu(text),)
-    found: list[NamedGpu] = []
+    gpus: list[NamedGpu] = []
     columns: _Columns | None = None
     screen = _is_screen(text)
     sliced = False
@@ -111,16 +111,16 @@ def gpus_in(text: str) -> tuple[NamedGpu, ...]:
         if len(line) > _LONGEST_LINE:
             return (NamedGpu(text),)
         if slice := _SLICE.match(line):
-            whole = found[-1] if sliced else found.pop() if found else NamedGpu("")
-            found.append(NamedGpu(f"{_whole_name(whole.name)} MIG {slice['profile']}".strip()))
+            whole = gpus[-1] if sliced else gpus.pop() if gpus else NamedGpu("")
+            gpus.append(NamedGpu(f"{_whole_name(whole.name)} MIG {slice['profile']}".strip()))
             sliced = True
             continue
         sliced = False
         if header := _header(line):
             columns = header
         elif not (screen and _is_furniture(line.strip())):
-            found += _in_line(line.strip(), columns)
-    return tuple(found) or (NamedGpu(text),)
+            gpus += _in_line(line.strip(), columns)
+    return tuple(gpus) or (NamedGpu(text),)
 
 
 def _is_screen(text: str) -> bool:

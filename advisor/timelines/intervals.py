@@ -114,10 +114,10 @@ class Cover:
         begun = list(islice(starts, 1))
         while following := list(islice(starts, _BLOCK)):
             ended = list(islice(ends, len(following)))
-            apart = list(map(gt, following, ended))
-            begun += compress(following, apart)
+            separate = list(map(gt, following, ended))
+            begun += compress(following, separate)
             if len(begun) > 1:
-                yield Intervals(begun[:-1], compress(ended, apart))
+                yield Intervals(begun[:-1], compress(ended, separate))
                 begun = begun[-1:]
         if begun:
             yield Intervals(begun, ends)

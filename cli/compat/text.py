@@ -105,8 +105,8 @@ def _libraries(libraries: Sequence[Mapping[str, Any]]) -> list[Block]:
     paths = {tuple(each["search"]) for each in asking}
     only = _places(paths.pop()) if len(paths) == 1 else ""
     # A line of its own: as a fact it would make the column of values as wide as all these names.
-    asked = and_list([*names[:_MOST_LIBRARIES], *rest])
-    return [Line(f"Asks for {asked}{f', to be found in {only}' if only else ''}.", Tone.FAINT)]
+    listed = and_list([*names[:_MOST_LIBRARIES], *rest])
+    return [Line(f"Asks for {listed}{f', to be found in {only}' if only else ''}.", Tone.FAINT)]
 
 
 def _places(search: Sequence[str]) -> str:

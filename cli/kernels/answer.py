@@ -201,16 +201,16 @@ def kernel_listing(
     limit = _SCREEN if screen and request.limit is None else request.limit
     if screen and limit and not (gate.set or _wants_all(request)):
         return _screen(request, choice, gatherer, limit)
-    found = in_order(list(gathered), request.sort)
-    listed = found[: limit or None]
-    advice = _advised(found, choice) if request.advise else None
-    check = _checked(request, found, choice) if request.driver_check else None
+    kernels = in_order(list(gathered), request.sort)
+    listed = kernels[: limit or None]
+    advice = _advised(kernels, choice) if request.advise else None
+    check = _checked(request, kernels, choice) if request.driver_check else None
 
     def blocks() -> Sequence[Block]:
         from gpuadvise.cli.kernels.counts import counts_of
 
         more = [block for part in (advice, check) if part for block in part.blocks()]
-        return [*_page(request, choice, gatherer, counts_of(found), listed), *more]
+        return [*_page(request, choice, gatherer, counts_of(kernels), listed), *more]
 
     return Listing(KERNEL, listed, blocks, advice, check)
 

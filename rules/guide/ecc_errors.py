@@ -23,10 +23,10 @@ _TELLING = ("ecc_uncorrected", "row_remap_failed", "page_retirement_pending")
 
 def check(telemetry: Telemetry) -> Verdict:
     """Advise for uncorrected errors, pending or failed repairs, and a pending mode change."""
-    found = (_errors(telemetry), _rows(telemetry), _pages(telemetry), _pending(telemetry))
-    if not any(found) and all(getattr(telemetry, name) is None for name in _TELLING):
+    faults = (_errors(telemetry), _rows(telemetry), _pages(telemetry), _pending(telemetry))
+    if not any(faults) and all(getattr(telemetry, name) is None for name in _TELLING):
         return unread(telemetry, *_TELLING)
-    return tuple(advice for advice in found if advice)
+    return tuple(advice for advice in faults if advice)
 
 
 def shows_memory_errors(telemetry: Telemetry) -> bool:

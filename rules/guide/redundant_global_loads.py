@@ -133,12 +133,12 @@ def _from_l2(profile: KernelProfile, hit: float, limiter: Limiter | None) -> boo
 
 
 def _read_again(profile: KernelProfile) -> Advice:
-    found, dram = profile.l2_hit_rate or 0.0, profile.dram_busy or 0.0
-    times = 1 / (1 - min(found, 0.999))
+    hit_rate, dram = profile.l2_hit_rate or 0.0, profile.dram_busy or 0.0
+    times = 1 / (1 - min(hit_rate, 0.999))
     relief = relieved(profile, 1e6, "l1/shared", "lsu", "memory", "l2", "adu")
     return Advice(
         message=(
-            f"L2 has {show_share(found)} of what blocks load, and device memory is {show_share(dram)} "
+            f"L2 has {show_share(hit_rate)} of what blocks load, and device memory is {show_share(dram)} "
             f"busy: each sector is read about {show_number(times)} times from L2, while warps wait for it."
         ),
         action=(
@@ -146,7 +146,7 @@ def _read_again(profile: KernelProfile) -> Advice:
             "warps), so that what it loads once serves more results; in Triton, raise BLOCK_M and BLOCK_N."
         ),
         evidence=(
-            profiled("L2 hit rate", found, "share"),
+            profiled("L2 hit rate", hit_rate, "share"),
             profiled("L2 busy", profile.l2_busy or 0.0, "share"),
             profiled("device memory busy", dram, "share"),
         ),
