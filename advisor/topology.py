@@ -80,6 +80,11 @@ def link_errors(topology: Topology) -> tuple[NvLink, ...]:
     return tuple(link for link in links_up(topology) if link.replays or link.recoveries)
 
 
+def counts_errors(link: NvLink) -> bool:
+    """Return whether NVML tells how often *link* sent packets again or was trained anew."""
+    return link.replays is not None or link.recoveries is not None
+
+
 def nvlinks_fitted(product_bandwidth: float, bytes_per_second: float) -> int:
     """Return how many NVLinks a product of *product_bandwidth* (both ways) has at that rate each.
 

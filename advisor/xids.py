@@ -27,6 +27,9 @@ class XidKind(StrEnum):
     UNKNOWN = "unknown"
 
 
+_HARMLESS = (
+    14, 37, 38, 44, 66, 67, 92, 93, 106, 107, 108, 121, 137, 141, 152, 153, 154, 157, 160, 161,
+)  # fmt: skip
 _MEANINGS: Mapping[XidKind, Mapping[int, str]] = {
     XidKind.MEMORY: {
         48: "a memory error that could not be corrected",
@@ -63,31 +66,7 @@ _MEANINGS: Mapping[XidKind, Mapping[int, str]] = {
         45: "a program's work was cleared away, as after an error or when it was ended",
         69: "a program's commands were invalid",
     },
-    XidKind.HARMLESS: dict.fromkeys(
-        (
-            14,
-            37,
-            38,
-            44,
-            66,
-            67,
-            92,
-            93,
-            106,
-            107,
-            108,
-            121,
-            137,
-            141,
-            152,
-            153,
-            154,
-            157,
-            160,
-            161,
-        ),
-        "a note of the driver",
-    ),
+    XidKind.HARMLESS: dict.fromkeys(_HARMLESS, "a note of the driver"),
 }
 _KINDS = {code: kind for kind, codes in _MEANINGS.items() for code in codes}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class Resources(NamedTuple):
 # What Resources._make does, without its Python frame.
 as_resources = partial(tuple.__new__, Resources)
 
+_ENTRY = attrgetter("entry")
+
 
 @dataclass(frozen=True, slots=True)
 class KernelTable:
@@ -42,3 +45,8 @@ class KernelTable:
 
     resources: list[Resources]
     kernels: Callable[[Sequence[int]], list[Kernel]]
+
+    @property
+    def entries(self) -> int:
+        """How many of them the host can launch."""
+        return sum(map(_ENTRY, self.resources))

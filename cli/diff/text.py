@@ -61,7 +61,8 @@ def summary(
     alone = counts[Status.NEW] + counts[Status.REMOVED]
     compared = sum(counts.values()) - alone
     total = f"{plural(compared, 'kernel')}{' in both builds' if alone else ''}"
-    lead = f"{f'{worse:,}' if worse else 'None'} of {total} lost occupancy{' for nothing' * bool(paid)}"
+    for_nothing = " for nothing" if paid else ""
+    lead = f"{f'{worse:,}' if worse else 'None'} of {total} lost occupancy{for_nothing}"
     if not compared:
         gone = counts[Status.REMOVED] and not counts[Status.NEW]
         lead = "The new build has no kernel" if gone else "No kernel is in both builds"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.telemetry import IDLE_REASON, link_is_idle
+from gpuadvise.advisor.topology import counts_errors
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.model import Advice, Failed, Kind, Skipped
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.gpu import Gpu, Machine
     from gpuadvise.advisor.telemetry import Telemetry
-    from gpuadvise.advisor.topology import NvLink
     from gpuadvise.rules.model import Rule
     from gpuadvise.rules.report import Finding
 
@@ -162,13 +162,9 @@ def _unread_links(rule: Rule, gpu: Gpu) -> str:
         return why if "NVLink" in why else f"NVLinks: {why}"
     if not any(link.up for link in links):
         return "NVLinks: none is up"
-    if rule.id == "nvlink-errors" and not any(_counts(link) for link in links):
+    if rule.id == "nvlink-errors" and not any(map(counts_errors, links)):
         return "NVLinks: their errors were not counted"
     return ""
-
-
-def _counts(link: NvLink) -> bool:
-    return link.replays is not None or link.recoveries is not None
 
 
 def is_idle(telemetry: Telemetry) -> bool:

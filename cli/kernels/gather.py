@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from io import BytesIO
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.compiler_options import SUFFIXES
@@ -76,7 +75,7 @@ class GatheredItems:
             self.code += item.entry
         else:
             self.kernels += len(item.resources)
-            self.code += sum(map(itemgetter(0), item.resources))
+            self.code += item.entries
 
 
 @dataclass(slots=True)
@@ -110,8 +109,8 @@ class Gatherer:
 
         for item in self._items(self._options()._replace(tables=True)):
             if isinstance(item, KernelTable):
-                entries = sum(map(itemgetter(0), item.resources))
-                self.gathered.listed += len(item.resources) if self.request.functions else entries
+                listed = len(item.resources) if self.request.functions else item.entries
+                self.gathered.listed += listed
                 yield item
             elif isinstance(item, Kernel) and self._wanted(item):
                 self.gathered.listed += 1

@@ -39,7 +39,7 @@ def check(
     if topology.nvlinks is None:
         return undecided("topology.nvlinks", why=topology.reasons.get("nvlinks", ""))
     up, down = links_up(topology), links_down(topology)
-    count = len(topology.nvlinks or ())
+    count = len(topology.nvlinks)
     fitted = min(count, nvlinks_fitted or count)
     missing = min(len(down), fitted - len(up))
     if not up or missing <= NONE or topology.nvlink_bandwidth_mode not in (None, _ALL):

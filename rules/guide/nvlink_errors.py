@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.advisor.topology import link_errors, links_up
+from gpuadvise.advisor.topology import counts_errors, link_errors, links_up
 from gpuadvise.advisor.xids import XidKind, counted, of_kind
 from gpuadvise.rules.evidence import logged, measured
 from gpuadvise.rules.model import (
@@ -36,8 +36,11 @@ def check(topology: Topology, telemetry: Telemetry | None = None) -> Verdict:
     faulty = link_errors(topology)
     if not faulty:
         up = links_up(topology)
-        counts = any((link.replays, link.recoveries) != (None, None) for link in up)
-        return PASSED if counts or not up else undecided("topology.nvlinks.replays")
+        return (
+            PASSED
+            if not up or any(map(counts_errors, up))
+            else undecided("topology.nvlinks.replays")
+        )
     replays = sum(link.replays or 0 for link in faulty)
     recoveries = sum(link.recoveries or 0 for link in faulty)
     damaged = sum(link.crc_errors or 0 for link in faulty)
