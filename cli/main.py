@@ -126,6 +126,8 @@ def _refused(error: ClickException, args: list[str]) -> tuple[str, str]:
             return _shortened(error.message), f"The option is {name} here: {said}"
     if "extra argument" in message and "--gpu" in options:
         message = f"{message}; each value stands behind an option, as in --gpu h200"
+    elif "extra argument" in message and "--from" in options:
+        message = f"{message}; a saved answer stands behind --from, as in --from box.json"
     return f"{message.rstrip('.')}.", f"{PROGRAM} {context.info_name} --help shows the options."
 
 

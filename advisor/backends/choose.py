@@ -269,7 +269,10 @@ def select(gpus: Sequence[Gpu], text: str) -> Gpu:
     numbered = any(gpu.identity.index is not None for gpu in gpus)
     found = [gpu for gpu in gpus if _names(wanted, gpu, numbered)]
     if len(found) > 1:
-        raise BadInput(f"--device: {quoted(wanted)} names {len(found)} GPUs here.")
+        raise BadInput(
+            f"--device: {quoted(wanted)} names {len(found)} GPUs here.",
+            hint="Write more of it, or the number of one; gpuadvise device --all lists them.",
+        )
     if not found:
         raise Unavailable(f"No GPU here is {quoted(wanted)}.", hint=_what_is_there(gpus))
     return found[0]

@@ -136,6 +136,8 @@ def read_snapshot(path: str) -> Machine:
     from gpuadvise.advisor.snapshot import read_machine
 
     content = read_small(path, largest=_LARGEST_BYTES, name=f"--from: {quoted(path)}")
+    if not content.strip():
+        raise BadInput(f"--from: {quoted(path)} is empty.", hint="Did what writes it fail?")
     try:
         content = _utf8(content)
         if b"<nvidia_smi_log" in content or content.lstrip().startswith(b"<?xml"):

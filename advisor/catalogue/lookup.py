@@ -307,7 +307,7 @@ _NO_NAMES = (
     (
         r".*\b\d+g\.\d+gb(?:\+me\S*)?",
         "{} is a slice of a GPU.",
-        '--gpu takes it: gpuadvise device --gpu "h100 1g.10gb".',
+        "--gpu takes it: gpuadvise device --gpu {}.",
     ),
     (
         r".*\b(?:amd|ati|advanced micro devices|radeon|instinct|mi\d{2,3}[axp]?|gfx\d+|intel|arc|iris|gaudi\d?|apple|adreno"
@@ -323,7 +323,7 @@ def refusal(name: str, verb: str = "is") -> tuple[str, str]:
     if len(name) <= LONGEST:
         for pattern, message, hint in _NO_NAMES:
             if re.fullmatch(pattern, name.strip(), re.IGNORECASE | re.DOTALL):
-                return message.format(_shown(name)), hint
+                return message.format(_shown(name)), hint.format(_shown(name))
     return f"{_shown(name)} {verb} no GPU of the catalogue.", nearest(name)
 
 

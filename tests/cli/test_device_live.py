@@ -204,3 +204,13 @@ def test_what_a_file_does_not_tell_is_not_called_hidden(cli) -> None:
     out = cli("device", "--all", "--from", str(recorded / "nvidia-smi-h200-x2.xml")).out
     assert "hidden" not in out
     assert "From GPU to GPU" not in out
+
+
+def test_a_short_uuid_of_two_gpus_and_an_empty_answer_say_what_to_do(cli, tmp_path: Path) -> None:
+    ran = cli("device", "--from", X2, "--device", "GPU-1111")
+    assert ran.code == 2
+    assert '"GPU-1111" names 2 GPUs here.\nhint: Write more of it, or the number of one' in ran.err
+    (tmp_path / "box.json").write_text("\n")
+    ran = cli("device", "--from", str(tmp_path / "box.json"))
+    assert ran.code == 2
+    assert ' is empty.\nhint: Did what writes it fail?' in ran.err

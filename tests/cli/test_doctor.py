@@ -247,6 +247,7 @@ def test_a_report_holds_all_checks_and_no_identity(cli) -> None:
         (("--fail-on", "urgent"), '--fail-on: "urgent" is not a priority.'),
         (("--watch", "0"), '--watch: "0" is not a time.'),
         (("--load",), "--load needs this machine's GPUs"),
+        ((IDLE,), "; a saved answer stands behind --from, as in --from box.json."),
     ],
 )
 def test_what_cannot_be_is_a_sentence(cli, options: tuple[str, ...], said: str) -> None:

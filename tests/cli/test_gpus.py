@@ -115,6 +115,7 @@ def test_a_pasted_uuid_is_never_shown(command: list[str], form: str, cli) -> Non
         ("zz9 h100", '"zz9 h100" describes no GPU of the catalogue.'),
         ("h100,zz9", '"zz9" describes no GPU of the catalogue.'),
         ("h100 1g.10gb", '"h100 1g.10gb" is a slice of a GPU.'),
+        ("a100 3g.20gb", 'gpuadvise device --gpu "a100 3g.20gb".'),
         ("CudaDevice(id=0)", '"CudaDevice(id=0)" says which GPU of a machine it is'),
         ("NVIDIA H100 80GB HBM3, 4096 MiB", 'no "NVIDIA H100 80GB HBM3" with 4,096 MiB'),
     ],
