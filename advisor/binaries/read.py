@@ -94,7 +94,15 @@ def ptx_texts(path: str) -> list[bytes]:
 
 
 def _read(file: BinaryIO, span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
-    form = file_type_of(span.read(0, min(_SNIFFED, span.size)))
+    head = span.read(0, min(_SNIFFED, span.size))
+    form = file_type_of(head)
+    if place.member is None and _is_wheel(place.path) and not head.startswith(b"PK"):
+        yield Damage(
+            place=place,
+            message="It is no zip archive, as wheels are: perhaps a page that a server sent "
+            "instead, or a pointer of Git LFS.",
+        )
+        return
     try:
         match form:
             case FileType.ZIP:
@@ -213,6 +221,11 @@ def _zip(file: BinaryIO, place: Place, options: ReadOptions) -> Iterator[Item]:
             yield from _read(unpacked, span, within, options)
         except BadInput:
             continue  # a member may be any text
+
+
+def _is_wheel(path: str) -> bool:
+    """Return whether *path* is named as a wheel, which is a zip archive and nothing else."""
+    return path.lower().endswith(".whl")
 
 
 def _joined(outer: str | None, inner: str) -> str:

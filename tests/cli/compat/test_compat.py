@@ -583,3 +583,17 @@ def test_of_several_files_those_that_run_in_part_are_counted_apart(cli, fatbin) 
     part = fatbin("sass:90 | sass:80", "part.fatbin")
     ran = cli("compat", fatbin("sass:90", "whole.fatbin"), part, "--cc", "9.0")
     assert ran.out.startswith("Of 2 files on compute capability 9.0: 1 in part and 1 as they are.")
+
+
+@pytest.mark.parametrize("content", [b"<html>404 Not Found</html>", bytes(range(256)) * 9])
+def test_a_download_that_is_no_wheel_is_not_one_without_code(
+    cli, fatbin, tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "saved.whl"
+    path.write_bytes(content)
+    ran = cli("compat", str(path), "--cc", "9.0")
+    assert (ran.code, ran.out) == (2, "")
+    assert "It is no zip archive, as wheels are" in ran.err
+    beside = cli("compat", str(path), fatbin("sass:90"), "--cc", "9.0", "--fail-on", "fails")
+    assert beside.code == 3
+    assert "saved.whl: It is no zip archive" in beside.err
