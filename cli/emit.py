@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import SHOWN, and_list, inert, plural, quoted
@@ -153,8 +153,8 @@ def bare_values(answer: Answer, path: str) -> list[str]:
     """Return the field that the dotted *path* names: a line, or one for each entry of a list.
 
     A path starts in ``result``; where nothing there has the name, in the whole envelope, else in
-    each row that CSV lists. A list on the way stands for its entries. ``null`` is a known absence.
-    Raises BadInput for a path that leads nowhere.
+    each row that CSV lists. A list on the way stands for its entries. ``null`` is a known absence,
+    also of every field that the schema has inside it. Raises BadInput for a path that leads nowhere.
     """
     first = path.partition(".")[0]
     envelope = answer.envelope()
@@ -162,7 +162,7 @@ def bare_values(answer: Answer, path: str) -> list[str]:
     if start is answer.result and first not in start and answer.rows and first in answer.rows[0]:
         start = list(answer.rows)
     try:
-        return list(map(_bare, _values(start, path.split("."), path)))
+        return list(map(_bare, _values(start, path.split("."), Wanted(answer.command, path))))
     except BadInput as error:
         inside = _list_with(answer.result, first)
         if inside is None or first in start:
@@ -180,29 +180,45 @@ def _list_with(result: Mapping[str, Any], field: str) -> str | None:
     return None
 
 
-def _values(value: Any, parts: list[str], path: str) -> list[Any]:
+class Wanted(NamedTuple):
+    """A field that --get names, as a dotted *path* into the answer of *command*."""
+
+    command: str
+    path: str
+
+    def is_published(self) -> bool:
+        """Return whether the schema has the field, so that it may be missing from an answer."""
+        from gpuadvise.cli.schemas import fields_of
+
+        names = ".".join(part for part in self.path.split(".") if not part.isdecimal())
+        return names in dict(fields_of(self.command))
+
+
+def _values(value: Any, parts: list[str], wanted: Wanted) -> list[Any]:
     """Return what *parts* lead to from *value*; raises BadInput."""
-    if not parts:
+    if not parts or (value is None and wanted.is_published()):
         return [value]
     part, *rest = parts
     if isinstance(value, dict) and part in value:
-        return _values(value[part], rest, path)
+        return _values(value[part], rest, wanted)
     if isinstance(value, (list, tuple)):
         if part in map(str, range(len(value))):
-            return _values(value[int(part)], rest, path)
+            return _values(value[int(part)], rest, wanted)
         if not part.isdecimal() and all(isinstance(entry, dict) for entry in value):
-            return _of_each(value, parts, path)
-    raise BadInput(f"--get {quoted(path)}: there is no such field.", hint=_there(value, part))
+            return _of_each(value, parts, wanted)
+    raise BadInput(
+        f"--get {quoted(wanted.path)}: there is no such field.", hint=_there(value, part)
+    )
 
 
-def _of_each(entries: Sequence[dict[str, Any]], parts: list[str], path: str) -> list[Any]:
+def _of_each(entries: Sequence[dict[str, Any]], parts: list[str], wanted: Wanted) -> list[Any]:
     """Return the values that *parts* lead to in each entry; None where only others have it."""
     part = parts[0]
     if entries and not any(part in entry for entry in entries):
         raise BadInput(
-            f"--get {quoted(path)}: there is no such field.", hint=_there(entries[0], part)
+            f"--get {quoted(wanted.path)}: there is no such field.", hint=_there(entries[0], part)
         )
-    found = [_values(entry, parts, path) if part in entry else [None] for entry in entries]
+    found = [_values(entry, parts, wanted) if part in entry else [None] for entry in entries]
     return [value for values in found for value in values]
 
 

@@ -597,3 +597,13 @@ def test_a_download_that_is_no_wheel_is_not_one_without_code(
     beside = cli("compat", str(path), fatbin("sass:90"), "--cc", "9.0", "--fail-on", "fails")
     assert beside.code == 3
     assert "saved.whl: It is no zip archive" in beside.err
+
+
+def test_a_field_of_what_is_not_known_is_null(cli, tmp_path: Path) -> None:
+    path = tmp_path / "pure.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.py", "")
+    asked = ("compat", str(path), "--cc", "9.0", "--get")
+    assert cli(*asked, "needed_driver.cuda").out == "null\n"
+    wrong = cli(*asked, "needed_driver.cudo")
+    assert (wrong.code, wrong.out) == (2, "")
