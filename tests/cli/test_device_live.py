@@ -213,4 +213,4 @@ def test_a_short_uuid_of_two_gpus_and_an_empty_answer_say_what_to_do(cli, tmp_pa
     (tmp_path / "box.json").write_text("\n")
     ran = cli("device", "--from", str(tmp_path / "box.json"))
     assert ran.code == 2
-    assert ' is empty.\nhint: Did what writes it fail?' in ran.err
+    assert " is empty.\nhint: Did what writes it fail?" in ran.err
