@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -169,6 +170,15 @@ def test_conflicting_advice_is_one_finding(conflict: object) -> None:
 def test_one_side_of_a_conflict_alone_stays_as_it_is() -> None:
     [finding] = run([rule(CONFLICTS[0].first, advice())], KNOWN).findings
     assert finding.advice == advice(location=Location(kernel="blur"))
+
+
+def test_placed_advice_differs_in_its_place_alone() -> None:
+    whole = advice(
+        2, priority=Priority.LOW, relief={"dram": 0.1}, also=("low-occupancy",), broken=True
+    )
+    assert all(getattr(whole, field.name) for field in fields(Advice) if field.name != "location")
+    place = Location(kernel="blur")
+    assert whole.at(place) == replace(whole, location=place)
 
 
 def test_the_json_form_is_the_contract() -> None:
