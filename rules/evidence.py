@@ -50,7 +50,10 @@ def of_device(
 
 
 def unread(telemetry: Telemetry, *names: str) -> Undecided:
-    """Return that a rule cannot decide, for those of *names* that NVML did not tell."""
-    unknown = [name for name in names if getattr(telemetry, name) is None]
+    """Return that a rule cannot decide, for those of *names* that NVML did not tell.
+
+    All of them where it told each, but nothing that can be (no memory at all).
+    """
+    unknown = [name for name in names if getattr(telemetry, name) is None] or names
     why = next((telemetry.reasons[name] for name in unknown if name in telemetry.reasons), "")
     return Undecided(tuple(f"telemetry.{name}" for name in unknown), why)

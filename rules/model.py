@@ -190,9 +190,9 @@ class Failed:
 PASSED = Passed()
 
 
-def undecided(*values: str, why: str = "") -> Undecided:
-    """Return the verdict of a rule that cannot decide without *values*."""
-    return Undecided(values, why)
+def undecided(value: str, *more: str, why: str = "") -> Undecided:
+    """Return the verdict of a rule that cannot decide without *value*, and without *more*."""
+    return Undecided((value, *more), why)
 
 
 Verdict: TypeAlias = Advice | tuple[Advice, ...] | Passed | Undecided

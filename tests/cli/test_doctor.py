@@ -84,6 +84,13 @@ def test_what_nvml_does_not_offer_is_not_called_healthy(cli, tmp_path: Path) -> 
     assert (check["status"], check["reason"]) == ("not available", "not supported")
 
 
+def test_a_gpu_that_tells_of_no_memory_at_all_is_not_called_idle(cli, tmp_path: Path) -> None:
+    box = altered(tmp_path, BUSY, memory_total_bytes=0, processes=[])
+    answer = document(cli("doctor", "--from", box, "--format", "json"))["result"]
+    check = next(check for check in answer["checks"] if check["check"] == "busy-device")
+    assert (check["status"], check["reason"]) == ("not available", "NVML does not say")
+
+
 def test_a_fault_that_another_finding_says_is_not_called_unavailable(cli, moods) -> None:
     moods("busy")
     answer = document(cli("doctor", "--format", "json"))
