@@ -314,8 +314,9 @@ class CudaFile:
             except ValueError:
                 return None
             return Fraction(-value if match[1] == "-" else value)
-        # A template argument that is a name is read as a type, whatever it names.
-        if node.kind in ("identifier", "type_descriptor"):
+        # A template argument that is a name is read as a type, whatever it names, and so are the
+        # sides of a dim3 that are names.
+        if node.kind in ("identifier", "type_descriptor", "type_identifier"):
             return self._named_number(node, function, depth)
         if node.kind in ("parenthesized_expression", "initializer_list", "argument_list"):
             return (

@@ -125,6 +125,8 @@ def block_sides(file: CudaFile, function: SourceFunction, block: Node) -> tuple[
         return None
     if variable.type == "dim3" and inner.kind in ("argument_list", "initializer_list"):
         return _sides(file, function, inner.children)
+    if variable.type == "dim3" and inner.kind == "parameter_list":
+        return _sides(file, function, [parameter.children[0] for parameter in inner.children])
     if inner.kind == "call_expression" and file.callee(inner) == "dim3":
         return _sides(file, function, file.arguments(inner))
     number = file.constant(inner, function)
@@ -139,7 +141,7 @@ def _sides(file: CudaFile, function: SourceFunction, nodes: list[Node]) -> tuple
 
 def _side(file: CudaFile, function: SourceFunction, node: Node) -> int | None:
     value = file.constant(node, function)
-    if value is None and node.kind == "identifier":
+    if value is None and node.kind in ("identifier", "type_identifier"):
         variable = file.variable(file.at(node), node, function)
         if variable is None or variable.value is None or variable.parameter:
             return None

@@ -363,7 +363,9 @@ def _variable(
         node = node.children[0]
     while node.kind in _DECLARATORS:
         if node.kind == "function_declarator":
-            return None
+            value = _sides_in_names(node) if base == "dim3" else None
+            if value is None:
+                return None
         if node.kind in ("pointer_declarator", "array_declarator"):
             shape += "*"
         if node.kind == "array_declarator":
@@ -388,6 +390,18 @@ def _variable(
         value=value,
         dimensions=tuple(reversed(dimensions)),
     )
+
+
+def _sides_in_names(declarator: Node) -> Node | None:
+    """Return the list in ``dim3 block(WIDTH, HEIGHT)``, which reads as a function of two types."""
+    names = declarator.child("parameter_list")
+    if names is None or not names.children:
+        return None
+    plain = all(
+        [child.kind for child in parameter.children] == ["type_identifier"]
+        for parameter in names.children
+    )
+    return names if plain else None
 
 
 def _type(node: Node, text: SourceText, names: Names) -> str:
