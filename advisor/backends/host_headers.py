@@ -48,6 +48,10 @@ _MATH = b"""#ifndef M_PI
 #define NAN __int_as_float(0x7fffffff)
 #endif
 """
+# The C++ library has these of mixed arguments too.
+_POWERS = b"""__device__ inline double pow(float x, double y) { return pow((double)x, y); }
+__device__ inline double pow(double x, float y) { return pow(x, (double)y); }
+"""
 _NARROW_FLOATS = b"#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
 _EMPTY = (
     "algorithm", "any", "array", "atomic", "cassert", "cctype", "cerrno", "chrono", "complex",
@@ -67,7 +71,7 @@ _EMPTY = (
 # Headers of the host that NVRTC has none of: what kernels use of them, or nothing. NVRTC knows
 # the runtime's own declarations without a header.
 HOST_HEADERS: dict[str, bytes] = {
-    PRELUDE: _STDINT + _LIMITS + _FLOAT + _MATH,
+    PRELUDE: _STDINT + _LIMITS + _FLOAT + _MATH + _POWERS,
     "cublas_v2.h": _NARROW_FLOATS, "cublasLt.h": _NARROW_FLOATS, "cudnn.h": _NARROW_FLOATS,
     **dict.fromkeys(_EMPTY, b""),
     "stdint.h": _STDINT, "cstdint": _STDINT, "inttypes.h": _STDINT, "cinttypes": _STDINT,
