@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
+from gpuadvise.advisor.binaries.kernel_occupancy import BlockFrom, Residencies
 from gpuadvise.advisor.catalogue import by_capability
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.occupancy.block_sizes import GUIDE_RANGE, best_block
+from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.profiles.launch_facts import of_code
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Heading, Line, Tone
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.kernel_occupancy import Residency
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.limits import Limits
+    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.kernels.order import ListedKernel
     from gpuadvise.rules.report import Finding, Report
@@ -87,10 +92,23 @@ def kernel_facts(
     if resident.occupancy is None:
         return None
     launch = resident.occupancy.launch
+    if resident.block_from is BlockFrom.BEST:
+        launch = _usual_block(target.limits, resident.occupancy)
     if kernel.triton and resident.occupancy.needs_optin:  # Triton sets it before it launches
         launch = replace(launch, max_dynamic_shared=launch.dynamic_shared)
     facts = Facts(kernel=_name(kernel), device=target, launch=launch)
     return completed(of_code(facts, kernel))
+
+
+def _usual_block(limits: Limits, best: Occupancy) -> Launch:
+    """Return the launch of *best* with a block of the guide's range that is as good, if there is one.
+
+    Nobody chose the block of *best*: there is nothing to advise on its size.
+    """
+    usual = occupancy(limits, best.launch.with_threads(GUIDE_RANGE[-1]))
+    if usual.warps_per_sm >= best.warps_per_sm:
+        return usual.launch
+    return best.launch.with_threads(best_block(limits, best.launch))
 
 
 def _name(kernel: Kernel) -> str:
