@@ -24,6 +24,7 @@ from gpuadvise.rules.model import (
     Topic,
     Undecided,
 )
+from gpuadvise.rules.observed import seen_in_source, takes_observations
 from gpuadvise.rules.report import (
     Report,
     RuleLine,
@@ -147,6 +148,7 @@ EXPLAINED = {
     "low-occupancy": ("register-spills",),
     "load-imbalance": ("tail-effect", "underfilled-device", "launch-bound"),
     "divergent-branches": ("partial-warp",),
+    "far-from-roof": ("underfilled-device", "launch-bound", "scarce-fp64", "register-spills"),
 }
 
 
@@ -160,7 +162,7 @@ def reconciled(lines: Sequence[RuleLine]) -> list[RuleLine]:
     for family in FAMILIES:
         if len(advised.intersection(family)) > 1:
             result = _folded(result, family)
-    loud = {line.rule.id for line in result if _loud(line)}
+    loud = {line.rule.id for line in result if _loud(line) and not _of_a_place(line)}
     return [
         line for line in result
         if not (isinstance(line.outcome, Advice) and loud.intersection(EXPLAINED.get(line.rule.id, ())))
@@ -171,14 +173,26 @@ def _after_failures(lines: Sequence[RuleLine]) -> list[RuleLine]:
     """Return *lines* without advice on how to tune a launch that fails."""
     fails = any(
         isinstance(line.outcome, Advice)
+        and not _of_a_place(line)
         and (line.outcome.broken or (line.rule.broken and line.rule.topic is Topic.EXECUTION))
         for line in lines
     )
     return [
         line
         for line in lines
-        if not (fails and line.rule.family in (Family.RESIDENCY, Family.GRID) and _tunes(line))
+        if not (
+            fails
+            and line.rule.family in (Family.RESIDENCY, Family.GRID)
+            and _tunes(line)
+            and not _of_a_place(line)
+        )
     ]
+
+
+def _of_a_place(line: RuleLine) -> bool:
+    """Return whether *line* speaks of one place of a source, which may be another launch's."""
+    where = line.outcome.location if isinstance(line.outcome, Advice) else None
+    return where is not None and where.line is not None and not takes_observations(line.rule)
 
 
 def _loud(line: RuleLine) -> bool:
@@ -196,7 +210,9 @@ def _folded(lines: list[RuleLine], family: tuple[str, ...]) -> list[RuleLine]:
 
     What the first rule says of other places, or other copies, stays.
     """
-    members = [line for line in lines if line.rule.id in family and _tunes(line)]
+    members = [
+        line for line in lines if line.rule.id in family and _tunes(line) and not _of_a_place(line)
+    ]
     members.sort(key=lambda line: (not _loud(line), family.index(line.rule.id)))
     head = members[0] if members else None
     others = [line for line in members if head and line.rule is not head.rule]
@@ -263,8 +279,11 @@ def _joined(line: RuleLine, second: RuleLine, decide: str) -> RuleLine:
 def run(rules: Iterable[Rule], facts: Facts) -> Report:
     """Return what *rules* say about *facts*: findings in order, and what was not evaluated."""
     known = known_facts(facts)
-    able, skipped = able_and_lacking(tuple(rules), frozenset(known))
-    advised: list[RuleLine] = []
+    rules = tuple(rules)
+    able, skipped = able_and_lacking(rules, frozenset(known))
+    advised = _seen_in_source(rules, facts)
+    seen = {line.rule.id for line in advised}
+    skipped = tuple(rule for rule in skipped if rule.id not in seen) if seen else skipped
     silent: list[RuleLine] = []
     undecided: list[tuple[Rule, tuple[Missing, ...]]] = []
     for rule in able:
@@ -294,6 +313,17 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
         run_seconds=facts.run_seconds,
         undecided=tuple(undecided),
     )
+
+
+def _seen_in_source(rules: Sequence[Rule], facts: Facts) -> list[RuleLine]:
+    """Return a line for each place where a source shows the fault of a rule on other facts."""
+    if not facts.observations:
+        return []
+    return [
+        RuleLine(rule=rule, outcome=_placed(advice, facts.kernel))
+        for rule in rules
+        for advice in seen_in_source(rule, facts.observations)
+    ]
 
 
 @cache  # the commonest line of all

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from gpuadvise.advisor.facts.code import Observation
+    from gpuadvise.rules.model import Rule
 
     # From an observation to what is said of it and what to do.
     Words: TypeAlias = Callable[[Observation], tuple[str, str]]
@@ -25,6 +26,21 @@ def advised(
     *words* gives message and action; the message is preceded by the place.
     """
     return tuple(_advice(seen, words, extra) for seen in _of(observations, fault))
+
+
+def seen_in_source(rule: Rule, observations: Iterable[Observation]) -> tuple[Advice, ...]:
+    """Return the advice of a *rule* on other facts at the places where a source shows its fault.
+
+    Rules that take observations judge them themselves: for them there is none here.
+    """
+    if takes_observations(rule):
+        return ()
+    return advised(observations, rule.id, lambda _: (f"{rule.why} {rule.when}", f"{rule.title}."))
+
+
+def takes_observations(rule: Rule) -> bool:
+    """Return whether *rule* itself looks at what a reader of sources saw."""
+    return "observations" in rule.parameters
 
 
 def _of(observations: Iterable[Observation], fault: str) -> Iterator[Observation]:

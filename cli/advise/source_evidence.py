@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Compilations that ask whether the compiler unrolled a loop by itself.
 _MOST_LOOPS = 8
 _ROLLED = "rolled-loops"
+# What the launch of a compiled kernel is judged by anyway, with its registers.
+_OF_THE_BLOCK = frozenset(("partial-warp", "impossible-launch"))
 
 
 @dataclass(slots=True)
@@ -32,6 +34,7 @@ class SourceEvidence:
 
     kernels: dict[str, KernelEvidence] = field(default_factory=dict)
     rest: list[Observation] = field(default_factory=list)
+    _launched: set[str] = field(default_factory=set)
 
     def add(self, text: SourceText) -> None:
         """Take in what *text* shows."""
@@ -44,6 +47,7 @@ class SourceEvidence:
         known = self.kernels.get(name)
         if known is None or known.block is None or kernel.launched_block is not None:
             return kernel
+        self._launched.add(name)
         return kernel._replace(launched_block=known.block)
 
     def joined(self, facts: Facts, name: str) -> Facts:
@@ -66,7 +70,14 @@ class SourceEvidence:
     def left(self) -> tuple[Observation, ...]:
         """Return what was not joined to any kernel; rolled loops need compiled code."""
         seen = [o for kernel in self.kernels.values() for o in kernel.observations]
-        return tuple(o for o in (*self.rest, *seen) if o.fault != _ROLLED)
+        return tuple(
+            o for o in (*self.rest, *seen) if o.fault != _ROLLED and not self._is_judged(o)
+        )
+
+    def _is_judged(self, seen: Observation) -> bool:
+        """Return whether *seen* is of a launch whose block is among the facts of its kernel."""
+        kernel = seen.seen.partition("<<<")[0].partition("<")[0].rpartition("::")[2].strip()
+        return seen.fault in _OF_THE_BLOCK and kernel in self._launched
 
 
 def compiled_kernels(

@@ -104,3 +104,61 @@ def test_what_does_not_compile_is_judged_by_its_text(source: Path, cli) -> None:
     assert "implicit-double" in ran.out
     assert "rolled-loops" not in ran.out.split("Not evaluated")[0]
     assert '"k.cu" was not compiled, so only its text was judged' in ran.out + ran.err
+
+
+PLACES = """\
+constexpr int WIDTH = 32, HEIGHT = 8;
+__global__ void odd(const float *__restrict__ in, float *__restrict__ out) { out[threadIdx.x] = in[threadIdx.x]; }
+__global__ void tile(const float *__restrict__ in, float *__restrict__ out) { out[threadIdx.x] = in[threadIdx.x]; }
+__global__ void unlaunched(const float *__restrict__ in, float *__restrict__ out) { out[threadIdx.x] = 2 * in[threadIdx.x]; }
+__global__ void power(const float *__restrict__ in, float *__restrict__ out) { out[threadIdx.x] = pow(in[threadIdx.x], 2.5); }
+void run(float *a, float *b, int n) {
+  dim3 block(WIDTH, HEIGHT), grid(64, 64);
+  tile<<<grid, block>>>(a, b);
+  for (int k = 0; k < n; ++k) {
+    float *c;
+    cudaMalloc(&c, 4096);
+    odd<<<n, 100>>>(a, c);
+    cudaFree(c);
+  }
+  odd<<<n, BLOCK>>>(a, b);
+}
+"""
+
+
+def test_every_fault_that_lint_sees_is_advised(source: Path, cli) -> None:
+    source.write_text(PLACES.replace("BLOCK", "2048"))
+    linted = json.loads(cli("lint", "k.cu", "--format", "json").out)
+    seen = {(d["rule"], d["location"]["line"]) for d in linted["findings"]}
+    assert {("repeated-allocations", 11), ("partial-warp", 12), ("impossible-launch", 15)} <= seen
+    advised = findings(cli, "k.cu", "--gpu", "h200")
+    assert seen <= {(f["rule"], (f["location"] or {}).get("line")) for f in advised}
+
+
+def test_a_block_of_compiled_code_is_not_advised_twice(source: Path, cli) -> None:
+    source.write_text(PLACES.replace("BLOCK", "100"))
+    advised = [f for f in findings(cli, "k.cu", "--gpu", "h200") if f["rule"] == "partial-warp"]
+    assert len(advised) == 1
+    assert advised[0]["gain"]["upper_bound"] == pytest.approx(1.28)
+
+
+def test_the_sides_of_a_block_may_be_names() -> None:
+    kernels, _ = evidence_in(source_text(PLACES.encode(), "k.cu"))
+    assert {k.name: k.block for k in kernels}["tile"] == (32, 8, 1)
+
+
+def test_a_block_that_nobody_chose_is_not_advised_on(source: Path, cli) -> None:
+    source.write_text(PLACES.replace("BLOCK", "100"))
+    sized = {
+        f["location"]["kernel"].partition("(")[0]
+        for f in findings(cli, "k.cu", "--gpu", "h200")
+        if f["rule"] == "unusual-block-size"
+    }
+    assert sized == {"odd"}
+
+
+def test_powers_of_mixed_types_compile(source: Path, cli) -> None:
+    source.write_text(PLACES.replace("BLOCK", "100"))
+    ran = cli("kernels", "k.cu", "--gpu", "h200")
+    assert ran.code == 0, ran.err
+    assert "power(float const*, float*)" in ran.out

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpuadvise.advisor.catalogue.lookup import find
+from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.code import Observation
-from gpuadvise.rules.guide import implicit_double, register_spills, scarce_fp64
+from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.facts.timing import Work
+from gpuadvise.rules.engine import run
+from gpuadvise.rules.guide import RULES, implicit_double, register_spills, scarce_fp64
+from gpuadvise.rules.model import Priority
 
 LITERAL = Observation(fault="implicit-double", file="k.cu", line=5, column=9, seen="0.1")
 
@@ -31,3 +38,37 @@ def test_a_stack_frame_names_the_arrays_of_the_source() -> None:
     unknown = register_spills.check(stack_bytes=256, local_arrays=arrays)
     assert "taps[64]" in unknown.message
     assert "declares" not in register_spills.check(spill_bytes=0, stack_bytes=256).message
+
+
+def test_a_rule_on_other_facts_advises_where_the_source_shows_its_fault() -> None:
+    seen = Observation(
+        fault="partial-warp", file="k.cu", line=5, column=3, seen="k<<<n, 100>>>(a)", kernel="main"
+    )
+    report = run(RULES, Facts(observations=(seen,)))
+    (finding,) = (f for f in report.findings if f.rule.id == "partial-warp")
+    assert finding.advice.location is not None
+    assert (finding.advice.location.file, finding.advice.location.line) == ("k.cu", 5)
+    assert "k<<<n, 100>>>(a)" in finding.advice.message
+    assert "partial-warp" not in {rule.id for rule in report.skipped}
+
+
+def test_a_launch_that_fails_says_nothing_of_another_place() -> None:
+    fails = Observation(
+        fault="impossible-launch", file="k.cu", line=9, column=3, seen="k<<<n, 2048>>>(a)"
+    )
+    idle = replace(fails, fault="partial-warp", line=5, seen="k<<<n, 100>>>(a)")
+    branch = replace(fails, fault="divergent-branches", line=2, seen="if (threadIdx.x % 2)")
+    report = run(RULES, Facts(observations=(fails, idle, branch)))
+    rules = [f.rule.id for f in report.findings if f.priority is not Priority.LOW]
+    assert rules == ["impossible-launch", "divergent-branches", "partial-warp"]
+
+
+def test_a_cause_that_is_known_is_not_looked_for() -> None:
+    device = find("rtx4090")
+    slow = Work(flops=1e12, bytes=1e8, dtype="fp32", seconds=0.06)
+    unknown = run(RULES, completed(Facts(device=device, work=slow)))
+    assert "far-from-roof" in {f.rule.id for f in unknown.findings}
+    doubles = completed(Facts(device=device, work=slow, fp64_share=0.25))
+    rules = {f.rule.id for f in run(RULES, doubles).findings}
+    assert "scarce-fp64" in rules
+    assert "far-from-roof" not in rules
