@@ -294,7 +294,7 @@ def test_a_baseline_is_named_where_it_hides_findings(somewhere: Path, cli) -> No
     assert ran.code == 0
     assert "catalogue): nothing new, 4 findings in the baseline\n" in ran.out
     more = cli("advise", *FIRST, "--launch-bounds", "512,9", "--baseline", "old.json")
-    assert "1. MEDIUM" in more.out
+    assert "1. LOW" in more.out
     assert "4 findings of the baseline left out.\n" in more.out
 
 
