@@ -38,6 +38,15 @@ _NUMBER = re.compile(r"\s*(-?[0-9]+(?:\.[0-9]+)?)")
 _ABSENT = "nvidia-smi did not list it"
 _LINKS = "nvidia-smi -q does not list NVLinks; nvidia-smi nvlink -s does"
 _UNREAD = "nvidia-smi could not read it; nvidia-smi and the kernel's log on that machine say why"
+# What nvidia-smi writes, at times in brackets, instead of a reading of a GPU that is out of order.
+_OUT_OF_ORDER = {
+    "GPU requires reset": "nvidia-smi says that it requires a reset: drain it, then nvidia-smi -r "
+    "or a reboot",
+    "GPU is lost": "nvidia-smi says that it is lost: it fell off the bus; reboot, and see whether "
+    "the kernel's log has Xid 79",
+}
+_NO_READING = ("", "N/A", "Not Active", "Unknown Error", *_OUT_OF_ORDER)
+_OPPOSITE = {"Enabled": "Disabled", "Yes": "No"}
 _LOGGED = "nvidia-smi does not list Xid errors; the machine's kernel log has them: dmesg | grep Xid"
 
 
@@ -78,13 +87,21 @@ def _document(content: bytes) -> bytes:
 
 def _gpus(index: int, gpu: Element) -> Iterator[NvmlGpu]:
     """Yield a GPU and its MIG slices."""
-    if _text(gpu, "product_name") is None:
-        yield NvmlGpu(source="nvidia-smi", index=index, problem=_UNREAD)
+    out_of_order = _why_out_of_order(gpu)
+    if out_of_order or _text(gpu, "product_name") is None:
+        yield NvmlGpu(source="nvidia-smi", index=index, problem=out_of_order or _UNREAD)
         return
     whole = _gpu(index, gpu)
     yield whole
     for number, part in enumerate(gpu.findall("mig_devices/mig_device")[:_MOST_SLICES]):
         yield _slice(whole, number, part)
+
+
+def _why_out_of_order(gpu: Element) -> str | None:
+    """Return why a GPU must be reset before it can be used, or None."""
+    readings = (element for element in gpu.iter() if element.tag != "process_name")
+    said = {(element.text or "").strip(" []\n\t") for element in readings}
+    return next((why for words, why in _OUT_OF_ORDER.items() if words in said), None)
 
 
 def _slice(whole: NvmlGpu, number: int, part: Element) -> NvmlGpu:
@@ -144,7 +161,7 @@ def _telemetry(gpu: Element) -> Telemetry:
 
 def _text(element: Element, path: str) -> str | None:
     text = (element.findtext(path) or "").strip()
-    return None if text in ("", "N/A", "[N/A]", "Not Active", "Unknown Error") else text
+    return None if text.strip("[]") in _NO_READING else text
 
 
 def _number(element: Element, *paths: str) -> float | None:
@@ -199,8 +216,9 @@ def _limit(threshold: str, margin: str) -> Callable[[Element], int | None]:
 
 
 def _is(gpu: Element, path: str, word: str) -> bool | None:
+    """Return whether *word* is said, False for its opposite, and None for anything else."""
     text = _text(gpu, path)
-    return None if text is None else text == word
+    return text == word if text in (word, _OPPOSITE[word]) else None
 
 
 def _flag(path: str, word: str) -> Callable[[Element], bool | None]:

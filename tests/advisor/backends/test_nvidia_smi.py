@@ -232,3 +232,18 @@ def test_two_gpus_are_what_nvml_said_of_them() -> None:
             if name not in MOVING:
                 same = getattr(listed.telemetry, name), getattr(live.telemetry, name)
                 assert same[0] == same[1], name
+
+
+@pytest.mark.parametrize("words", ["GPU requires reset", "[GPU requires reset]", "GPU is lost"])
+def test_a_gpu_that_must_be_reset_does_not_answer(words: str) -> None:
+    machine = machine_from_xml(XML.replace(b"<gpu_temp>61 C<", f"<gpu_temp>{words}<".encode()))
+    assert machine.gpus == ()
+    assert machine.problems[0].startswith("GPU 0 does not answer: nvidia-smi says that it ")
+
+
+@pytest.mark.parametrize("words", [b"Unknown Error", b"[Unknown Error]", b"Timeout", b"N/A"])
+def test_a_switch_that_could_not_be_read_is_not_off(words: bytes) -> None:
+    xml = XML.replace(b"<persistence_mode>Disabled<", b"<persistence_mode>" + words + b"<")
+    (gpu,) = machine_from_xml(xml).gpus
+    assert gpu.telemetry is not None
+    assert gpu.telemetry.persistence_mode is None
