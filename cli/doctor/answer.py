@@ -79,7 +79,7 @@ def answer(
         findings=[finding_object(finding) for finding in findings],
         blocks=lambda: blocks(machine, software, checks, full=full),
         documents={"github": lambda: workflow_commands(machine, checks)},
-        failed=_failed(checks, findings, limit),
+        failed=_failed(checks, findings, limit) if machine.gpus else [],
         exit=_exit(machine, findings, limit),
     )
 

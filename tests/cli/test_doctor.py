@@ -239,6 +239,17 @@ def test_a_machine_without_a_driver_is_broken(cli) -> None:
     assert answer["result"]["software"]["python"]
 
 
+@pytest.mark.parametrize("gate", [(), ("--fail-on", "medium")])
+def test_a_saved_machine_without_a_gpu_ends_3_whatever_its_gate(
+    cli, tmp_path: Path, gate: tuple[str, ...]
+) -> None:
+    path = tmp_path / "none.xml"
+    path.write_text("<nvidia_smi_log><driver_version>580.1</driver_version></nvidia_smi_log>")
+    ran = cli("doctor", "--from", str(path), *gate)
+    assert ran.code == 3
+    assert "it shows no GPU" in ran.out
+
+
 def test_a_report_holds_all_checks_and_no_identity(cli) -> None:
     text = cli("doctor", "--from", BUSY, "--report", "markdown").out
     assert "throttled-clocks" in text
