@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def unreadable(error: OSError | ValueError, name: str) -> BadInput:
     """Return the error that says why *name* (quoted, perhaps with its option) cannot be read."""
     if isinstance(error, FileNotFoundError):
-        return BadInput(f"{name} cannot be read: there is no such file.")
+        hint = "Addresses are not opened: download it first." if "://" in name else None
+        return BadInput(f"{name} cannot be read: there is no such file.", hint=hint)
     if isinstance(error, PermissionError):
         return BadInput(f"{name} cannot be read: this user may not.")
     if isinstance(error, OSError):
