@@ -17,8 +17,9 @@ TENSOR = "_tensor"
 # ones are of use on tensor cores only.
 _ORDINARY = (NumberType.FP64, NumberType.FP32)
 
-# The first capability whose tensor cores take a type that ordinary units do not: PTX ISA, mma.
+# The first capability with units for a type: PTX ISA, mma, and fma for bf16.
 _FIRST_WITH = {
+    NumberType.BF16: (8, 0),
     NumberType.TF32: (8, 0),
     NumberType.FP8: (8, 9),
     NumberType.FP4: (10, 0),

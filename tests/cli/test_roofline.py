@@ -352,9 +352,15 @@ def test_a_profile_of_a_gpu_that_nobody_knows(cli, tmp_path: Path) -> None:
     assert "answered for" in ran.err
 
 
-def test_a_gpu_from_before_a_type_has_no_units_for_it(cli) -> None:
-    work = ["roofline", "--flops", "1G", "--bytes", "1GB", "--dtype", "fp8", "--gpu"]
-    ran = cli(*work, "a100-sxm-80gb")
+@pytest.mark.parametrize(
+    ("number_type", "before", "first", "version"),
+    [("fp8", "a100-sxm-80gb", "l4", "8.9"), ("bf16", "t4", "a100-sxm-80gb", "8.0")],
+)
+def test_a_gpu_from_before_a_type_has_no_units_for_it(
+    cli, number_type: str, before: str, first: str, version: str
+) -> None:
+    work = ["roofline", "--flops", "1G", "--bytes", "1GB", "--dtype", number_type, "--gpu"]
+    ran = cli(*work, before)
     assert (ran.code, ran.out) == (2, "")
-    assert "has no fp8 units: they begin with compute capability 8.9." in ran.err
-    assert cli(*work, "l4").code == 0
+    assert f"has no {number_type} units: they begin with compute capability {version}." in ran.err
+    assert cli(*work, first).code == 0
