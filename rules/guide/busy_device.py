@@ -57,11 +57,25 @@ def _filled(telemetry: Telemetry) -> float | None:
 
 
 def _seen(telemetry: Telemetry, other_processes: int, share: float | None) -> str:
+    if not other_processes:
+        unseen = _why_none_is_named(telemetry)
+        return f"{_used(telemetry)} ({show_share(share or 0)}) of its memory is in use{unseen}."
     processes = f"{plural(other_processes, 'compute process', 'compute processes')} on this GPU"
     if share is None:
         return f"{processes}."
-    used = show_bytes(telemetry.memory_used_bytes or 0)
-    return f"{processes}, and {used} ({show_share(share)}) of its memory in use."
+    return f"{processes}, and {_used(telemetry)} ({show_share(share)}) of its memory in use."
+
+
+def _used(telemetry: Telemetry) -> str:
+    return show_bytes(telemetry.memory_used_bytes or 0)
+
+
+def _why_none_is_named(telemetry: Telemetry) -> str:
+    if telemetry.processes is None:
+        return "; its processes are not known"
+    if any(process.kind is ProcessKind.COMPUTE for process in telemetry.processes):
+        return ""  # the MPS server's
+    return ", yet no compute process is listed: a container does not see those of others"
 
 
 RULE = Rule(

@@ -239,6 +239,27 @@ def test_a_machine_without_a_driver_is_broken(cli) -> None:
     assert answer["result"]["software"]["python"]
 
 
+@pytest.mark.parametrize(
+    ("processes", "said"),
+    [
+        ([], ", yet no compute process is listed: a container does not see those of others."),
+        (None, "of its memory is in use; its processes are not known."),
+    ],
+)
+def test_full_memory_without_a_process_is_not_called_idle_or_counted(
+    cli, tmp_path: Path, processes: list[object] | None, said: str
+) -> None:
+    saved = json.loads(Path(IDLE).read_text())
+    now = saved["result"]["devices"][0]["telemetry"]
+    now.update(processes=processes, memory_used_bytes=now["memory_total_bytes"])
+    path = tmp_path / "full.json"
+    path.write_text(json.dumps(saved))
+    out = cli("doctor", "--from", str(path)).out
+    assert "MEDIUM  busy-device" in out
+    assert said in out
+    assert "0 compute processes" not in out
+
+
 @pytest.mark.parametrize("gate", [(), ("--fail-on", "medium")])
 def test_a_saved_machine_without_a_gpu_ends_3_whatever_its_gate(
     cli, tmp_path: Path, gate: tuple[str, ...]
