@@ -8,7 +8,8 @@ from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.code import Observation
 from gpuadvise.advisor.facts.derive import completed
-from gpuadvise.advisor.facts.timing import Work
+from gpuadvise.advisor.facts.timing import HostMemory, Transfer, Work
+from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES, implicit_double, register_spills, scarce_fp64
 from gpuadvise.rules.model import Priority
@@ -72,3 +73,15 @@ def test_a_cause_that_is_known_is_not_looked_for() -> None:
     rules = {f.rule.id for f in run(RULES, doubles).findings}
     assert "scarce-fp64" in rules
     assert "far-from-roof" not in rules
+
+
+def test_the_time_of_repeated_copies_is_that_of_each() -> None:
+    copy = Transfer(
+        direction=Direction.H2D, bytes=1 << 30, memory=HostMemory.PAGEABLE, seconds=0.11, count=10
+    )
+    facts = completed(Facts(device=find("h200"), transfers=(copy,)))
+    said = next(f for f in run(RULES, facts).findings if f.rule.id == "pageable-transfers")
+    assert "10 times from pageable memory take 110 ms each, 9.76 GB/s" in said.advice.message
+    once = completed(Facts(device=find("h200"), transfers=(replace(copy, count=1),)))
+    said = next(f for f in run(RULES, once).findings if f.rule.id == "pageable-transfers")
+    assert "from pageable memory take 110 ms, 9.76 GB/s" in said.advice.message
