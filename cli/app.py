@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -113,17 +112,17 @@ class _Command(_Helpful, TyperCommand):
             if _asks_for_fields(args) and any(p.name == "get" for p in self.params):
                 _show_fields(self.name or "")
                 ctx.exit()
-            self._note_repeated(ctx, args)
+            self._note_second_gpu(args)
         return super().parse_args(ctx, args)
 
-    def _note_repeated(self, ctx: Context, args: list[str]) -> None:
-        """Say which options stand there twice, for only the last of them counts."""
-        *_, order = self.make_parser(ctx).parse_args(list(args))
-        for parameter, count in Counter(order).items():
-            if not isinstance(parameter, TyperOption) or parameter.multiple or parameter.is_flag:
-                continue
-            if count > 1:
-                note(f"{parameter.opts[0]} is given {count} times: the last counts.")
+    def _note_second_gpu(self, args: list[str]) -> None:
+        """Say that only the last GPU counts, where two answers may be hoped for.
+
+        Other options are given again without a word: that is how scripts override a default.
+        """
+        count = sum(word == "--gpu" or word.startswith("--gpu=") for word in args)
+        if count > 1 and any(p.name == "gpu" and not p.multiple for p in self.params):
+            note(f"--gpu is given {count} times: the last counts.")
 
     def get_params(self, ctx: Context) -> list[Parameter]:
         """Return the parameters, and what every command takes."""
@@ -285,7 +284,7 @@ app = typer.Typer(
     "  gpuadvise occupancy --regs 32 --block 256 --gpu h100\n"
     "  gpuadvise compat dist/*.whl --gpu rtx4090\n"
     "  gpuadvise advise --regs 72 --block 100 --grid 96 --gpu h200\n"
-    "\nExit codes: 0 ran, 1 threshold met, 2 bad input, 3 not available.",
+    "Exit codes: 0 ran, 1 threshold, 2 bad input, 3 not there.",
 )
 
 
