@@ -11,6 +11,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.application import Allocations, Managed
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.facts.matrix_kernels import in_single_precision
 from gpuadvise.advisor.facts.timeline import WORTH_SAYING, TracedProduct, TracedRun
 from gpuadvise.advisor.facts.timing import HostMemory, Pipeline, Transfer
 from gpuadvise.advisor.occupancy.launch import Launch
@@ -55,14 +56,8 @@ _MOST_KERNELS = 50
 _TILE_REGISTERS = 128
 _TILE_OCCUPANCY = 0.25
 _MATRIX = re.compile(r"gemm|nvjet|cutlass|xmma|cublas|wgmma|conv|[dw]grad|winograd", re.IGNORECASE)
-# Matrix kernels of cuBLAS, cuDNN and CUTLASS that multiply FP32 numbers without tensor cores.
-_SINGLE_PRECISION = re.compile(
-    r"f32f32_f32f32_f32|simt_sgemm|(?:^|_)sgemm|scudnn|implicit_convolve_sgemm"
-    r"|(?:[dw]grad|fprop|winograd)\w*<float"
-)
 # Kernels that send data to other GPUs take few blocks on purpose, and wait for the others.
 _COMMUNICATION = re.compile(r"nccl|nvshmem|rccl|deep_ep::", re.IGNORECASE)
-_NOT_SINGLE = re.compile(r"tf32|tensorop|s1688|s16816|wgmma|hmma", re.IGNORECASE)
 # The rules for which a launch's shape and time are evidence enough.
 KERNEL_RULES = (
     "low-occupancy",
@@ -141,11 +136,6 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         ),
         products=_products(timeline),
     )
-
-
-def in_single_precision(name: str) -> bool:
-    """Return whether a kernel's name is that of an FP32 matrix kernel without tensor cores."""
-    return bool(_SINGLE_PRECISION.search(name)) and not _NOT_SINGLE.search(name)
 
 
 def _long_host_gaps(timeline: Timeline) -> tuple[int, int]:

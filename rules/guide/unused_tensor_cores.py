@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.limiter import SHORT
+from gpuadvise.advisor.facts.matrix_kernels import could_use_tf32
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.rules.bottleneck import relieved, sm_units
 from gpuadvise.rules.evidence import profiled, traced
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
+    Evidence,
     Examples,
     Family,
     Gain,
@@ -39,14 +42,24 @@ NARROW = 2.5
 _HALF_POINTER = re.compile(r"\b(__half|__nv_bfloat16|half|bfloat16)\b[^,()]{0,20}\*")
 LANES = 32
 FIRST_TENSOR = 7
+FIRST_TF32 = 8
 # Dense FP16 on tensor cores against FP32 on the ordinary units, at most on any part.
 FASTER = 16.0
+# A part whose TF32 is no faster than that (GeForce) leaves the finding low.
+CLEARLY = 1.5
 
 
 NOTICEABLE = 0.1
 # cuBLAS reached 77 % of the FP32 peak with 4096 x 4096 matrices on a H200: the ratio of peaks
 # alone would be too low a bound.
 _REACHED = 0.75
+_TF32_CALLS = (
+    "Where such precision is enough, ask for TF32 where the product is called: "
+    "torch.backends.cuda.matmul.allow_tf32 = True and torch.backends.cudnn.allow_tf32 = True; "
+    "jax.default_matmul_precision('tensorfloat32'); CUPY_TF32=1 in the environment of CuPy; "
+    "CUBLAS_COMPUTE_32F_FAST_TF32 in cuBLAS, CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION in cuDNN, "
+    "arch::OpClassTensorOp in CUTLASS, input_precision='tf32' of tl.dot in Triton."
+)
 
 
 def check(
@@ -72,6 +85,8 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
     if not reuses:
         return PASSED
     narrow = _narrow(profile)
+    if not narrow and could_use_tf32(profile.kernel):
+        return _in_tf32(device, profile, share)
     return Advice(
         message=(
             f"{show_share(share)} of {'the instructions' if profile.float_instructions else 'the time'} "
@@ -87,15 +102,7 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
                 else " FP32 numbers go through TF32, which keeps 10 bits of their fraction."
             )
         ),
-        evidence=(
-            profiled("multiply-adds / instructions", share, "share"),
-            profiled("tensor pipe", profile.pipes.get("tensor", 0.0), "share"),
-        )
-        if profile.float_instructions
-        else (
-            profiled("FMA pipe", share, "share"),
-            profiled("FP32 peak", profile.fp32_of_peak or 0.0, "share"),
-        ),
+        evidence=_evidence(profile, share),
         gain=Gain(
             kind="arithmetic time",
             upper_bound=FASTER,
@@ -103,6 +110,45 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
         ),
         relief=relieved(profile, FASTER, *sm_units(profile)),
         priority=Priority.MEDIUM if narrow else Priority.LOW,
+    )
+
+
+def _evidence(profile: KernelProfile, share: float) -> tuple[Evidence, ...]:
+    if profile.float_instructions:
+        return (
+            profiled("multiply-adds / instructions", share, "share"),
+            profiled("tensor pipe", profile.pipes.get("tensor", 0.0), "share"),
+        )
+    return (
+        profiled("FMA pipe", share, "share"),
+        profiled("FP32 peak", profile.fp32_of_peak or 0.0, "share"),
+    )
+
+
+def _in_tf32(device: Device, profile: KernelProfile, share: float) -> Verdict:
+    """Return what whoever calls a library's FP32 product can write to have it made in TF32."""
+    factor = _factor(device)
+    faster = factor[0] if factor else FASTER / 2
+    if device.capability.major < FIRST_TF32 or (factor and faster < CLEARLY):
+        return PASSED
+    reached = min(profile.fp32_of_peak or _REACHED, 1.0)
+    most = faster / max(reached, 1e-3)
+    short = (profile.seconds or SHORT) < SHORT
+    return Advice(
+        message=(
+            "A product of FP32 matrices outside of the tensor cores: multiply-adds are "
+            f"{show_share(share)} of {'the instructions' if profile.float_instructions else 'the time'}, "
+            f"{_tensor_words(profile)}. {device.name} computes {show_number(faster)} times as fast in TF32."
+        ),
+        action=f"{_TF32_CALLS} TF32 keeps 10 bits of the fraction instead of 23: check the results.",
+        evidence=_evidence(profile, share),
+        gain=Gain(
+            kind="arithmetic time",
+            upper_bound=most,
+            how=f"TF32 / FP32 peak / share of the FP32 peak = {show_number(faster)} / {show_number(reached)}",
+        ),
+        relief=relieved(profile, most, *sm_units(profile)),
+        priority=Priority.LOW if short else Priority.MEDIUM,
     )
 
 
@@ -200,7 +246,7 @@ RULE = Rule(
     why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
     when=(
         "A profile shows at least 20 % fused multiply-adds and hardly another floating-point instruction, operands in "
-        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits; or matrix kernels in FP32 take 10 % of a recorded run."
+        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32 take 10 % of a recorded run."
     ),
     thresholds=(
         Threshold(name="share of the span", value=NOTICEABLE, unit="share", source="our judgement"),
