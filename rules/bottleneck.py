@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.facts.limiter import (
+    AT_ROOF,
     SEVERAL,
     AtRoof,
     Imbalance,
@@ -43,16 +44,25 @@ _SHARED_WAITS = frozenset({"short_scoreboard", "mio_throttle", "barrier", SEVERA
 _ALWAYS = frozenset({Family.GRID, Family.COPIES, Family.ROOFLINE})
 
 
-def admits(limiter: Limiter, family: Family) -> bool:
+# Loads keep device memory at most 90 % busy. Below this share of it, where warps wait for loads most of
+# their time, more warps bring more loads under way (Little's law): up to 0.9 / 0.75, a fifth more.
+NEARLY_BUSY = 0.75
+FOR_LOADS = 0.6
+
+
+def admits(limiter: Limiter, family: Family, profile: KernelProfile | None = None) -> bool:
     """Return whether a change of *family* can lift *limiter*."""
     if family in _ALWAYS:
+        return True
+    if family is Family.RESIDENCY and profile is not None and near_roof(limiter, profile):
         return True
     match limiter:
         case UnknownLimiter():
             return True
         case TooLittleWork() | LastWave() | Imbalance():
+            # Another unit shortens each block, and so the last or the longest one.
             few = isinstance(limiter, TooLittleWork)
-            return few and family is Family.LATENCY
+            return family is (Family.LATENCY if few else Family.ARITHMETIC)
         case IssueBound():
             return family in (Family.DIVERGENCE, Family.ARITHMETIC, Family.REUSE, Family.SPILLS)
         case AtRoof():
@@ -61,6 +71,16 @@ def admits(limiter: Limiter, family: Family) -> bool:
             return _shortens(limiter.stall, family)
         case other:
             assert_never(other)
+
+
+def near_roof(limiter: Limiter | None, profile: KernelProfile) -> bool:
+    """Return whether device memory is the limit, but would be busier with more loads under way."""
+    if not isinstance(limiter, AtRoof) or limiter.unit != "dram" or limiter.share >= NEARLY_BUSY:
+        return False
+    wait = profile.top_stall
+    others = max((profile.issue_busy or 0.0, profile.sm_busy or 0.0, profile.l1_busy or 0.0))
+    for_loads = wait is not None and wait[0] == "long_scoreboard" and wait[1] >= FOR_LOADS
+    return for_loads and others < AT_ROOF
 
 
 def _lifts_roof(unit: str, family: Family) -> bool:
@@ -170,6 +190,21 @@ def waits_for_atomics(profile: KernelProfile) -> bool:
         and waits[0] in MEMORY_WAITS
         and (profile.warp_latency or 0.0) * waits[1] >= _LONG_WAIT
         and busiest < _STILL
+    )
+
+
+# Sectors that stores fill in part are put together in L2, which is half busy where that costs time: measured
+# on an H100 and an H200, 55 % and 75 % where transposing stores were slow, 45 % where they were not.
+_L2_ROOM = 0.5
+
+
+def waits_for_loads_alone(profile: KernelProfile | None, limiter: Limiter | None) -> bool:
+    """Return whether stores take no time of their own: no warp waits for them, and L2 has room."""
+    return (
+        profile is not None
+        and isinstance(limiter, LatencyBound)
+        and limiter.stall == "long_scoreboard"
+        and (profile.l2_busy or 1.0) < _L2_ROOM
     )
 
 

@@ -130,7 +130,6 @@ EXPLAINED = {
         "divergent-constant-reads",
         "divergent-branches",
         "unused-tensor-cores",
-        "underfilled-device",
         "launch-bound",
         "tail-effect",
         "load-imbalance",
@@ -148,6 +147,7 @@ EXPLAINED = {
     "low-occupancy": ("register-spills",),
     "load-imbalance": ("tail-effect", "underfilled-device", "launch-bound"),
     "divergent-branches": ("partial-warp",),
+    "unused-tensor-cores": ("library-available",),
     "far-from-roof": ("underfilled-device", "launch-bound", "scarce-fp64", "register-spills"),
 }
 
@@ -163,10 +163,31 @@ def reconciled(lines: Sequence[RuleLine]) -> list[RuleLine]:
         if len(advised.intersection(family)) > 1:
             result = _folded(result, family)
     loud = {line.rule.id for line in result if _loud(line) and not _of_a_place(line)}
-    return [
-        line for line in result
-        if not (isinstance(line.outcome, Advice) and loud.intersection(EXPLAINED.get(line.rule.id, ())))
-    ]  # fmt: skip
+    bounds = {line.rule.id: _bound(line) for line in result if line.rule.id in loud}
+    return [line for line in result if not _explained(line, bounds)]
+
+
+# What a louder finding leaves of a kernel's time: from here on it does not explain the whole wait.
+_LEFT = 1.25
+
+
+def _explained(line: RuleLine, bounds: Mapping[str, float | None]) -> bool:
+    """Return whether a loud finding with its bound says all that *line* says.
+
+    A wait that would win clearly more than the loud finding can is a second fault.
+    """
+    if not isinstance(line.outcome, Advice):
+        return False
+    heads = [bounds[rule] for rule in EXPLAINED.get(line.rule.id, ()) if rule in bounds]
+    own = _bound(line)
+    if line.rule.family is not Family.LATENCY or own is None:
+        return bool(heads)
+    return any(bound is None or own < _LEFT * bound for bound in heads)
+
+
+def _bound(line: RuleLine) -> float | None:
+    gain = line.outcome.gain if isinstance(line.outcome, Advice) else None
+    return gain.upper_bound if gain else None
 
 
 def _after_failures(lines: Sequence[RuleLine]) -> list[RuleLine]:
@@ -336,7 +357,7 @@ def _weighed(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
     if rule.broken or outcome.broken or rule.family is None:
         return outcome
     if facts.limiter is not None and facts.profile is not None:
-        if not admits(facts.limiter, rule.family):
+        if not admits(facts.limiter, rule.family, facts.profile):
             return PASSED
         outcome = bounded(outcome, rule, facts.profile)
         if outcome.gain and outcome.gain.upper_bound < NOTABLE:

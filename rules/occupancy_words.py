@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.block_sizes import blocks_at
@@ -16,13 +17,17 @@ from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.occupancy.next_steps import Confidence, next_steps
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.bottleneck import near_roof
 from gpuadvise.rules.model import Gain, Priority
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.code import LaunchBounds
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
+    from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.next_steps import NextStep
@@ -69,6 +74,19 @@ def wants_warps(limiter: Limiter | None) -> bool:
             return False
 
 
+def warps_may_help(
+    limiter: Limiter | None,
+    profile: KernelProfile | None,
+    traffic: Traffic | None,
+    device: Device,
+    work: Work | None,
+) -> bool:
+    """Return whether more warps could win time: no unit is busy, or memory is not as busy as it could be."""
+    if profile is not None and near_roof(limiter, profile):
+        return True
+    return wants_warps(limiter) and not busy(profile, traffic, device, work)
+
+
 def register_tile(occupancy: Occupancy) -> bool:
     """Return whether the launch looks like a tiled product: many registers, few warps."""
     registers = occupancy.launch.registers or 0
@@ -113,11 +131,15 @@ def warps_gain(
     grid: tuple[int, int, int] | None = None,
     sm_count: int | None = None,
 ) -> Gain | None:
-    """Return what *step* can win in resident warps, as far as the grid brings them; None: nothing."""
+    """Return what *step* can win in resident warps, as far as the grid brings them; None: nothing.
+
+    A grid of exactly what fits was made to measure, and grows with it.
+    """
     if step is None:
         return None
     then, now = step.after.warps_per_sm, occupancy.warps_per_sm
-    if grid and sm_count:
+    to_measure = grid and sm_count and math.prod(grid) == sm_count * occupancy.blocks_per_sm
+    if grid and sm_count and not to_measure:
         brought = math.ceil(math.prod(grid) * occupancy.warps_per_block / sm_count)
         then = max(now, min(then, brought))
     return Gain(

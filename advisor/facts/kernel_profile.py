@@ -23,6 +23,13 @@ _PURE = 0.1
 # Of the FMA pipe's share: 0.89 to 1.0 for matrix products on an H200, 0.8 and less for other kernels.
 _PURE_OF_PEAK = 0.85
 _LANES = 32
+# Nsight Compute's rule on additions and products that could be fused.
+_UNFUSED = "FPInstructions"
+# Of these capabilities an SM has 64 FP32 lanes, later ones 128 (programming guide, arithmetic throughput):
+# its 4 schedulers issue 4 warps a cycle, 128 lanes.
+_HALF_FP32 = ((6, 0), (7, 0), (7, 2), (7, 5), (8, 0))
+_HALF_RATE = 0.5
+_SCHEDULERS = 4
 # Operations of one thread's instruction. Half-precision instructions work on pairs.
 _OPERATIONS = {
     "fp64": {"dadd": 1, "dmul": 1, "dfma": 2},
@@ -211,10 +218,32 @@ class KernelProfile:
         counts = self.float_instructions
         if not counts or not self.instructions:
             pipe = self.pipes.get("fma") or 0.0
-            return pipe if pipe and (self.fp32_of_peak or 0.0) >= _PURE_OF_PEAK * pipe else None
+            if pipe and (self.fp32_of_peak or 0.0) >= _PURE_OF_PEAK * pipe:
+                return pipe
+            return self._unspoken_multiply_adds
         fused = counts.get("ffma", 0.0) + counts.get("hfma", 0.0)
         plain = sum(counts.get(name, 0.0) for name in ("fadd", "fmul", "hadd", "hmul"))
         return fused / _LANES / self.instructions if plain <= _PURE * fused else None
+
+    @property
+    def _unspoken_multiply_adds(self) -> float | None:
+        """Fused multiply-adds per instruction by the FP32 peak; None where a rule names other operations.
+
+        The profiler's rule on fusing speaks from about 0.3 other operations per fused one on.
+        """
+        known = self.rules and self.fp32_of_peak and self.issue_busy and self.capability
+        if not known or any(rule.name == _UNFUSED for rule in self.rules):
+            return None
+        half = self.capability and (self.capability.major, self.capability.minor) in _HALF_FP32
+        per_issue = _HALF_RATE if half else 1.0
+        return min(1.0, (self.fp32_of_peak or 0.0) * per_issue / (self.issue_busy or 1.0))
+
+    @property
+    def memory_instructions(self) -> float | None:
+        """Instructions to memory as a share of all, by how busy their pipes are: one per cycle and SM."""
+        if self.memory_pipes_busy is None or not self.issue_busy:
+            return None
+        return min(1.0, self.memory_pipes_busy / (_SCHEDULERS * self.issue_busy))
 
     @property
     def float_operations(self) -> Mapping[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import in_words, pattern_of
-from gpuadvise.advisor.facts.limiter import SHORT, AtRoof, unit_shares
+from gpuadvise.advisor.facts.limiter import AT_ROOF, L2_AT_ROOF, SHORT, AtRoof, unit_shares
 from gpuadvise.advisor.memory.banks import Conflicts, bank_conflicts
 from gpuadvise.advisor.memory.layouts import smallest_stride_padding
 from gpuadvise.advisor.prose import plural
@@ -121,10 +121,19 @@ def _priority(
     """Return low where the passes that conflicts add take little of the time, or the launch is brief."""
     if profile is not None and (profile.seconds or SHORT) < SHORT:
         return Priority.LOW
+    if profile is not None and _next_at_roof(profile, limiter):
+        return Priority.LOW
     shared = shared_memory_share(profile) if profile else None
     if shared is None or isinstance(limiter, AtRoof):
         return None
     return Priority.LOW if shared * (1 - efficiency) < COSTLY else None
+
+
+def _next_at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
+    """Return whether L2 and device memory are at their roofs as well, which no padding lifts."""
+    at_l1 = isinstance(limiter, AtRoof) and limiter.unit not in ("dram", "l2")
+    l2, dram = profile.l2_busy or 0.0, profile.dram_busy or 0.0
+    return at_l1 and l2 >= L2_AT_ROOF and dram >= AT_ROOF
 
 
 def _relief(profile: KernelProfile, efficiency: float) -> dict[str, float]:
@@ -147,7 +156,8 @@ RULE = Rule(
     why="Lanes that need different words of one bank are served one after the other.",
     when=(
         "A warp's access needs a bank more than once (reading the same word is no conflict), or "
-        "a profile shows that less than 80 % of the passes are needed; low for launches below 20 us."
+        "a profile shows that less than 80 % of the passes are needed; low for launches below 20 us, and where L2 and "
+        "device memory are at their roofs too."
     ),
     thresholds=(
         Threshold(name="conflict degree", value=FREE, unit="ways", source="guide 10.2.3.1"),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FEW = 24
 WARP = 32
+WORD = 4.0
 # Measured on an H100: of two kernels that wait for memory with 16 to 19 lanes at work, one gained by
 # full warps at 0.44, and one did not at 0.30.
 ISSUING = 0.35
@@ -52,7 +53,7 @@ def check(
     few = active_threads is not None and active_threads < FEW / WARP * lanes
     if active_threads is None or not few or (profile and _waits_for_memory(profile, limiter)):
         return conditions
-    return (*conditions, _profiled(active_threads, lanes, profile))
+    return (*conditions, _profiled(active_threads, lanes, profile, limiter))
 
 
 def _waits_for_memory(profile: KernelProfile, limiter: Limiter | None) -> bool:
@@ -73,8 +74,23 @@ def _words(seen: Observation) -> tuple[str, str]:
     )
 
 
-def _profiled(active: float, lanes: float, profile: KernelProfile | None) -> Advice:
-    factor = lanes / max(active, 1.0)
+def _lanes_served(profile: KernelProfile | None, limiter: Limiter | None) -> float:
+    """Return the lanes that get a word from an average load, where warps wait for loads; else all."""
+    waits = isinstance(limiter, LatencyBound) and limiter.stall in MEMORY_WAITS
+    loads = profile.global_loads if profile else None
+    if not waits or loads is None:
+        return WARP
+    if not loads.sectors_per_request or not loads.used_bytes:
+        return 1.0  # not counted: a load may serve one lane
+    return min(WARP, loads.sectors_per_request * loads.used_bytes / WORD)
+
+
+def _profiled(
+    active: float, lanes: float, profile: KernelProfile | None, limiter: Limiter | None
+) -> Advice:
+    least = max(1.0, min(active, _lanes_served(profile, limiter)))
+    factor = lanes / least
+    counted = "active threads per instruction" if least == active else "lanes that a load serves"
     return Advice(
         message=(
             f"On average {show_number(active)} of {show_number(lanes)} lanes work when an "
@@ -89,7 +105,7 @@ def _profiled(active: float, lanes: float, profile: KernelProfile | None) -> Adv
         gain=Gain(
             kind="instruction rate",
             upper_bound=factor,
-            how=f"{show_number(lanes)} lanes / {show_number(active)} active threads per instruction",
+            how=f"{show_number(lanes)} lanes / {show_number(least)} {counted}",
         ),
         relief=relieved(profile, factor, *sm_units(profile)) if profile else None,
     )

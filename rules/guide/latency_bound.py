@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.limiter import SHORT, LatencyBound, UnknownLimiter, unit_shares
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import (
+    STARTING,
     relieved,
     sm_units,
     stall_words,
@@ -37,8 +38,12 @@ if TYPE_CHECKING:
 WAITING = 0.4
 # Barriers stop whole blocks, so that less of them counts.
 AT_BARRIERS = 0.25
-# A unit as busy as this leaves less than a factor of two.
+# A unit as busy as this leaves less than a factor of two; where hardly anything but one wait takes a warp's
+# time, up to this much (memory reaches 0.9: a factor of 1.6).
 HALF = 0.5
+MOSTLY, NEAR = 0.7, 0.57
+
+_WIDEST, _WORD, _LANES = 16.0, 4.0, 32
 
 _ACTIONS = {
     "long_scoreboard": (
@@ -100,9 +105,9 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         return PASSED  # several waits, none of them long
     if limiter.share < (AT_BARRIERS if limiter.stall == "barrier" else WAITING):
         return PASSED
-    relief = _relief(profile, limiter.stall)
-    after = {unit: relief.get(unit, share) for unit, share in unit_shares(profile).items()}
-    minor = (profile.seconds or SHORT) < SHORT or max(after.values()) > HALF
+    shares, relief = unit_shares(profile), _relief(profile, limiter.stall)
+    left = max(relief.get(unit, share) for unit, share in shares.items())
+    minor = _saved(profile, left) < STARTING or left > (NEAR if limiter.share >= MOSTLY else HALF)
     return Advice(
         message=(
             f"Warps spend {show_share(limiter.share)} of their time waiting for "
@@ -114,9 +119,14 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
             profiled(f"stall {limiter.stall}", limiter.share, "share"),
             profiled("busiest unit", limiter.busy, "share"),
         ),
-        relief=relief,
+        relief=_with_wide_loads(profile, limiter.stall, relief),
         priority=Priority.LOW if minor else None,
     )
+
+
+def _saved(profile: KernelProfile, left: float) -> float:
+    """Return the seconds that a launch takes longer than its busiest unit needs."""
+    return (profile.seconds or SHORT) * (1 - left)
 
 
 def _relief(profile: KernelProfile, stall: str) -> dict[str, float]:
@@ -129,6 +139,22 @@ def _relief(profile: KernelProfile, stall: str) -> dict[str, float]:
     return {}
 
 
+def _with_wide_loads(
+    profile: KernelProfile, stall: str, relief: dict[str, float]
+) -> dict[str, float]:
+    """Return *relief* with what is left to the SM where 16-byte loads need a quarter of its instructions."""
+    if stall != "long_scoreboard":
+        return relief
+    return relieved(profile, _WIDEST / _width(profile), *sm_units(profile)) | relief
+
+
+def _width(profile: KernelProfile) -> float:
+    """Return the bytes that a lane gets by an average load, 4 to 16; 4 where nobody counted them."""
+    loads = profile.global_loads
+    per_request = (loads.sectors_per_request or 0.0) * (loads.used_bytes or 0.0)
+    return min(_WIDEST, max(_WORD, per_request / _LANES)) if per_request else _WORD
+
+
 RULE = Rule(
     id="latency-bound",
     title="Shorten or overlap the wait",
@@ -139,7 +165,7 @@ RULE = Rule(
     why="A kernel whose units all idle is as fast as its longest chain of waits.",
     when=(
         "A profile shows no unit at 60 % of its peak (tensor cores 40 %, L2 75 %), and one stall takes at "
-        "least 40 % of a warp's time, or barriers 25 %; low for launches below 20 us, and where a unit left over is half busy."
+        "least 40 % of a warp's time, or barriers 25 %; low where that wins less than 5 us, which is what a launch costs, and where a unit left over is half busy (57 % beside a wait of 70 %)."
     ),
     thresholds=(
         Threshold(

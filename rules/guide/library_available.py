@@ -172,12 +172,15 @@ def _value(evidence: Evidence) -> str:
 
 def _tiled_product(profile: KernelProfile, limiter: Limiter | None) -> Advice | None:
     """Return advice on multiply-adds whose operands come one by one from shared memory, at its roof."""
-    share, loads = profile.multiply_adds or 0.0, profile.shared_loads.requests or 0.0
+    share, loads = profile.multiply_adds or 0.0, profile.shared_loads.requests
     if not isinstance(limiter, AtRoof) or limiter.unit not in ("l1/shared", "lsu"):
         return None
     if limiter.share < _SHARED_ROOF or share < _TILED or not profile.instructions:
         return None
-    operands = loads / profile.instructions
+    if loads is None and not (profile.static_shared or profile.dynamic_shared):
+        return None
+    # A page without counts tells instructions to memory, which here go to shared memory.
+    operands = profile.memory_instructions or 0.0 if loads is None else loads / profile.instructions
     if operands < _OPERANDS or profile.pipes.get("tensor", 0.0) >= TENSOR:
         return None
     return Advice(

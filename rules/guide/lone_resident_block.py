@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
@@ -21,7 +20,7 @@ from gpuadvise.rules.model import (
     Verdict,
     undecided,
 )
-from gpuadvise.rules.occupancy_words import WAITING, at_sizes, filled_by_grid, wants_warps
+from gpuadvise.rules.occupancy_words import WAITING, at_sizes, filled_by_grid, warps_may_help
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def check(
     blocks = occupancy.blocks_per_sm
     if not 0 < blocks <= FEW or barriers_used is False:
         return PASSED
-    if busy(profile, traffic, device, work) or not wants_warps(limiter):
+    if not warps_may_help(limiter, profile, traffic, device, work):
         return PASSED
     if not filled_by_grid(occupancy, grid, sm_count):
         return PASSED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.busy import BUSY, busy
+from gpuadvise.advisor.facts.busy import BUSY
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived
@@ -31,8 +31,8 @@ from gpuadvise.rules.occupancy_words import (
     step_list,
     steps_of,
     too_few_in_flight,
-    wants_warps,
     warps_gain,
+    warps_may_help,
 )
 from gpuadvise.rules.sources import guide
 
@@ -58,7 +58,7 @@ def check(
     """Advise when occupancy is below half, the grid could fill more, and no unit is known busy."""
     if not too_few_in_flight(occupancy, independent_instructions):
         return PASSED
-    if busy(profile, traffic, device, work) or not wants_warps(limiter):
+    if not warps_may_help(limiter, profile, traffic, device, work):
         return PASSED
     if not filled_by_grid(occupancy, grid, sm_count):
         return PASSED  # the grid, not a resource, limits what is resident

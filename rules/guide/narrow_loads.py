@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import SHORT, AtRoof, LatencyBound, UnknownLimiter, unit_shares
+from gpuadvise.advisor.facts.limiter import (
+    AT_ROOF,
+    SHORT,
+    AtRoof,
+    LatencyBound,
+    UnknownLimiter,
+    unit_shares,
+)
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_number, show_share
-from gpuadvise.rules.bottleneck import relieved, waits_for_atomics
+from gpuadvise.rules.bottleneck import relieved, shared_memory_share, waits_for_atomics
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -38,10 +45,16 @@ WIDEST = 16.0
 MEMORY_BUSY = 0.71
 # Issue slots that busy leave loads of any width little to win: kernels that gained show 40 % at most.
 INSTRUCTIONS = 0.5
-# Requests to global memory per instruction, and shared requests per global one: a kernel that
-# moves data has many of the first and none of the second.
+# Requests to global memory per instruction, and shared requests per global one: a kernel that moves data
+# has many of the first. What passes through shared memory once (a transposition, another layout, a
+# histogram's atomics) takes one shared request, or two where loads are stored elsewhere; a tile that
+# is used again takes many. A quarter more is for what else a block keeps there.
 STREAMING = 0.02
 STAGED = 0.1
+PASSED_ON = 1.25
+# Transpositions of 4-byte words through shared memory keep an H200's memory 73 % busy at their best: below
+# this share wider accesses still win.
+STAGED_BUSY = 0.65
 # L2 is 1.1 to 1.5 times as busy as DRAM when data stream through it, and more when they stay.
 FROM_DRAM = 1.8
 # With fewer, more loads per thread come before wider ones.
@@ -49,6 +62,8 @@ ENOUGH_WARPS = 0.4
 WAITING = 0.7
 LEAST_BUSY = 0.1
 LANES = 32
+# Bytes of a word that one load after the other takes: 3 of 4 are found.
+_MOST_FOUND = 0.75
 _ACTION = (
     f"Let each thread load {WIDEST:g} bytes at once: read through float4, uint4 or a struct with "
     "__align__(16), from addresses that are multiples of 16, and give it the elements to match."
@@ -149,7 +164,11 @@ def _whole_sectors(profile: KernelProfile) -> bool:
     used, sectors = profile.global_loads.used_bytes, profile.global_sectors
     if used is None:
         return sectors is None or sectors == profile.global_sectors_ideal
-    return used >= COALESCED and sectors is not None
+    found = min(profile.l1_hit_rate or 0.0, _MOST_FOUND)
+    whole = (
+        used / (1 - found) if used <= SECTOR / 2 else used
+    )  # what a byte leaves, the next finds in L1
+    return whole >= COALESCED and sectors is not None
 
 
 def _inferred(profile: KernelProfile) -> Advice:
@@ -193,13 +212,23 @@ def _may_help(limiter: Limiter) -> bool:
 
 def _streams(profile: KernelProfile) -> bool:
     requests = profile.global_loads.requests or 0.0
+    moved = requests + (profile.global_stores.requests or 0.0)
     shared = (profile.shared_loads.requests or 0.0) + (profile.shared_stores.requests or 0.0)
     atomics = profile.shared_atomics or 0.0
+    if shared + atomics > STAGED * requests and not _may_be_wider(profile):
+        return False
     return (
         requests >= STREAMING * (profile.instructions or 0.0)
-        and shared + atomics <= STAGED * requests
+        and shared + atomics <= PASSED_ON * moved
         and _from_dram(profile)
     )
+
+
+def _may_be_wider(profile: KernelProfile) -> bool:
+    """Return whether a kernel that goes through shared memory is not held up by it."""
+    l1 = profile.l1_busy or 0.0
+    passes = shared_memory_share(profile) or 0.0
+    return (profile.dram_busy or 0.0) < STAGED_BUSY and not (l1 >= AT_ROOF and passes > l1 / 2)
 
 
 def _from_dram(profile: KernelProfile) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import AtRoof, LatencyBound
+from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, LatencyBound
 from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.rules.bottleneck import relieved
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 TWICE = 2.0
 # Of loads, found in L1; of instructions, loads from global memory.
 FOUND = 0.7
+# Where a page does not count loads: fields of a structure, each read once, are found 74 % of the time.
+_FOUND_UNCOUNTED = 0.85
 LOADS = 0.2
 # Of a warp's time, in the queue for them.
 WAITING = 0.4
@@ -45,6 +47,13 @@ FOUND_IN_L2 = 0.9
 # L2 at work for it, and device memory nearly idle.
 L2_BUSY = 0.3
 DRAM_IDLE = 0.05
+# Bytes that loads ask for, for each that device memory reads, where L1 or L2 is the limit: profilers empty the
+# caches before a launch, so that each needed byte comes from there once.
+READS = 8.0
+# Sectors of loads, of what L1 takes in all: with fewer, something else keeps it busy.
+_MOSTLY_LOADS = 0.5
+# Of a sector's 32 bytes: with fewer, coalescing comes first.
+_WHOLE = 24.0
 # A tile of 8 x 8 results per thread, or of as many more per block, needs an eighth of the loads.
 _TILE = 8.0
 
@@ -88,12 +97,15 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
         return undecided("profile.l1_hit_rate")
     if _from_l2(profile, hit, limiter):
         return _read_again(profile)
+    if (reads := _reads_per_byte(profile)) is not None and _caches_at_roof(profile, limiter):
+        return _requested_again(profile, reads, share or 0.0) if reads >= READS else PASSED
     if hit < FOUND or not isinstance(limiter, AtRoof | LatencyBound):
         return PASSED
     waits = profile.top_stall
     throttled = waits is not None and waits[0] == "lg_throttle" and waits[1] >= WAITING
-    # Without a count of loads only warps that queue for them tell how many there are.
-    often = share >= LOADS if share is not None else throttled
+    # Without a count of loads, warps that queue for them tell that there are many, or how busy the pipes to
+    # memory are where nothing but loads goes through them.
+    often = share >= LOADS if share is not None else throttled or _only_loads(profile, hit)
     if not often or not (isinstance(limiter, AtRoof) or throttled):
         return PASSED
     relief = relieved(profile, 1e6, "l1/shared", "lsu", "memory", "compute")
@@ -154,6 +166,58 @@ def _read_again(profile: KernelProfile) -> Advice:
     )
 
 
+def _reads_per_byte(profile: KernelProfile) -> float | None:
+    """Return the bytes that coalesced loads use for each that device memory reads; None where unknown."""
+    loads, read = profile.global_loads, profile.dram_read
+    if loads.sectors is None or loads.used_bytes is None or not read:
+        return None
+    return loads.sectors * loads.used_bytes / read
+
+
+def _caches_at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
+    """Return whether L1 or L2 is the limit by what whole-sector loads ask of it, and device memory is not."""
+    if not isinstance(limiter, AtRoof) or limiter.unit not in ("l1/shared", "lsu", "l2"):
+        return False
+    shared = (profile.shared_loads.requests or 0.0) + (profile.shared_stores.requests or 0.0)
+    loads, others = profile.global_loads.requests or 0.0, shared + (profile.shared_atomics or 0.0)
+    return (
+        (_loads(profile) or 0.0) >= LOADS
+        and loads >= _MOSTLY_LOADS * (loads + others)
+        and (profile.global_loads.used_bytes or 0.0) >= _WHOLE
+        and (profile.dram_busy or 0.0) < AT_ROOF
+        and not profile.spill_requests
+    )
+
+
+def _requested_again(profile: KernelProfile, reads: float, share: float) -> Advice:
+    relief = relieved(profile, reads, "l1/shared", "lsu", "memory", "l2", "adu", "compute")
+    # Without the loads, the instructions that work out their addresses go as well: as many again.
+    relief |= relieved(profile, 1 / (1 - min(2 * share, 0.9)), "issue", "fma", "alu")
+    return Advice(
+        message=(
+            f"Loads ask L1 and L2 {show_number(reads)} times for each byte that comes from device memory, "
+            f"and are {show_share(share)} of the instructions: the caches are the limit, with the same bytes."
+        ),
+        action=(
+            "Load a tile with its border once into shared memory, __syncthreads(), and read it there; or let a "
+            "thread compute 4 to 8 neighbouring results and keep in registers what the next one needs too."
+        ),
+        evidence=(
+            profiled("bytes loaded / bytes read from device memory", reads, ""),
+            profiled("loads / instructions", share, "share"),
+        ),
+        relief=relief,
+    )
+
+
+def _only_loads(profile: KernelProfile, hit: float) -> bool:
+    """Return whether instructions to memory are many, and can hardly be anything but global loads."""
+    shared = profile.static_shared or profile.dynamic_shared
+    local = profile.spill_requests or profile.local_loads.used_bytes
+    many = (profile.memory_instructions or 0.0) >= LOADS
+    return many and hit >= _FOUND_UNCOUNTED and not shared and not local
+
+
 def _loads(profile: KernelProfile) -> float | None:
     """Return loads from global memory per instruction."""
     loads = profile.global_loads.requests
@@ -194,7 +258,7 @@ RULE = Rule(
     when=(
         "A block reads the same global bytes more than twice and does not stage them, or a profile shows a fifth of the "
         "instructions loading from global memory, 70 % of it found in L1, as the limit; or L1 or L2 at its roof, with 90 % "
-        "of it found in L2 and device memory idle."
+        "of it found in L2 and device memory idle, or by a fifth of the instructions that load each byte 8 times."
     ),
     thresholds=(
         Threshold(
@@ -202,6 +266,12 @@ RULE = Rule(
             value=TWICE,
             unit="reads",
             source="our judgement of guide 10.2.3.2: caches mostly hide what is read twice",
+        ),
+        Threshold(
+            name="bytes asked of the caches",
+            value=READS,
+            unit="bytes per byte read from device memory",
+            source="our judgement: stencils of 5 or 7 points ask 5 or 7 times, and caches serve them well",
         ),
         Threshold(
             name="found in L2",

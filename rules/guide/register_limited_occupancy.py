@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.next_steps import Knob
 from gpuadvise.advisor.prose import plural
@@ -30,8 +29,8 @@ from gpuadvise.rules.occupancy_words import (
     step_up,
     steps_of,
     too_few_in_flight,
-    wants_warps,
     warps_gain,
+    warps_may_help,
     wider,
 )
 from gpuadvise.rules.sources import guide
@@ -64,7 +63,7 @@ def check(
     if Resource.REGISTERS not in occupancy.limiters:
         return PASSED
     step = next((s for s in steps_of(occupancy) if s.knob is Knob.REGISTERS), None)
-    if step is None or busy(profile, traffic, device, work) or not wants_warps(limiter):
+    if step is None or not warps_may_help(limiter, profile, traffic, device, work):
         return PASSED
     if not filled_by_grid(occupancy, grid, sm_count):
         return PASSED

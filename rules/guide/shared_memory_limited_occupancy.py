@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.next_steps import Knob
 from gpuadvise.advisor.prose import plural
@@ -29,8 +28,8 @@ from gpuadvise.rules.occupancy_words import (
     residency_priority,
     steps_of,
     too_few_in_flight,
-    wants_warps,
     warps_gain,
+    warps_may_help,
 )
 from gpuadvise.rules.sources import guide
 
@@ -62,7 +61,7 @@ def check(
     step = steps.get(Knob.SHARED_MEMORY)
     if Knob.CARVEOUT in steps:
         return PASSED  # shared-memory-carveout: the SM can give more before the kernel takes less
-    if step is None or busy(profile, traffic, device, work) or not wants_warps(limiter):
+    if step is None or not warps_may_help(limiter, profile, traffic, device, work):
         return PASSED
     if not filled_by_grid(occupancy, grid, sm_count):
         return PASSED

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.bottleneck import relieved, sm_units
 from gpuadvise.rules.evidence import given
 from gpuadvise.rules.model import (
     PASSED,
@@ -25,16 +26,20 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.launch import Launch
 
 FEWEST = 64
 BETTER = 128
+_LANES = 32
 # Blocks start one after another, some 1.6 per ns on a H200 whatever their size: a million blocks
 # of one element per thread took 632 us with 32 threads and 160 us with 128.
 _MANY_BLOCKS = 100_000
 
 
-def check(launch: Launch, device: Device | None = None) -> Verdict:
+def check(
+    launch: Launch, device: Device | None = None, profile: KernelProfile | None = None
+) -> Verdict:
     """Advise when a block has fewer than 64 threads."""
     if launch.threads >= FEWEST:
         return PASSED
@@ -46,6 +51,7 @@ def check(launch: Launch, device: Device | None = None) -> Verdict:
         ),
         evidence=(given("threads per block", launch.threads, "threads"),),
         gain=_gain(launch, device),
+        relief=_relief(launch, profile) if profile else None,
     )
 
 
@@ -65,6 +71,12 @@ def _ceiling(launch: Launch, device: Device | None) -> str:
     )
 
 
+def _relief(launch: Launch, profile: KernelProfile) -> dict[str, float]:
+    """Return how busy units stay when neighbouring threads share a block's L1 and full warps."""
+    left = relieved(profile, max(1.0, _LANES / launch.threads), *sm_units(profile))
+    return left | relieved(profile, BETTER / launch.threads, "l2", "l1/shared", "memory")
+
+
 def _gain(launch: Launch, device: Device | None) -> Gain | None:
     """Return what more threads per block win: resident warps, or blocks that need no start."""
     if device is None or _warps(launch, device) >= device.limits.max_warps_per_sm:
@@ -75,6 +87,13 @@ def _gain(launch: Launch, device: Device | None) -> Gain | None:
             kind="block starts",
             upper_bound=BETTER / launch.threads,
             how=f"blocks now / blocks of {BETTER} threads = {BETTER} / {launch.threads}",
+        )
+    if launch.threads < _LANES:  # the lanes that stay empty count as well
+        threads, room = device.limits.max_blocks_per_sm * launch.threads, most * _LANES
+        return Gain(
+            kind="resident threads",
+            upper_bound=room / threads,
+            how=f"all / reachable = {room:,} / {threads:,}",
         )
     return Gain(
         kind="resident warps", upper_bound=most / warps, how=f"all / reachable = {most} / {warps}"

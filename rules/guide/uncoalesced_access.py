@@ -9,7 +9,13 @@ from gpuadvise.advisor.facts.limiter import AtRoof, unit_shares
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
-from gpuadvise.rules.bottleneck import STARTING, relieved, shared_memory_share, waits_for_atomics
+from gpuadvise.rules.bottleneck import (
+    STARTING,
+    relieved,
+    shared_memory_share,
+    waits_for_atomics,
+    waits_for_loads_alone,
+)
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
     Advice,
@@ -40,6 +46,8 @@ NOTABLE_HITS = 0.005  # of loads: less does not show in a figure of three digits
 # Lanes a sector apart touch more DRAM pages and address translations than neighbouring ones do:
 # at stride 32 an H200 reaches 6.5 % of its rate where the sectors alone would allow 12.5 %.
 FAR_APART = 2.0
+_LANES, _WORD = 32.0, 8.0
+_MOST_HITS = 0.95
 # What "neighbouring lanes, neighbouring elements" comes down to in code.
 _HOW = (
     " Let threadIdx.x run along the fastest index, keep one array per field instead of an array "
@@ -143,11 +151,29 @@ def _ways(profile: KernelProfile | None) -> list[tuple[str, WarpRequests]]:
     both = [("loads", profile.global_loads), ("stores", profile.global_stores)]
     known = [(way, asked) for way, asked in both if asked.used_bytes]
     whole = sum(asked.sectors or 0.0 for _, asked in known)
+    stores = _stored_part(profile)
     return [
         (way, asked)
         for way, asked in known
-        if asked.sectors is None or asked.sectors >= NOTABLE_PART * whole
+        if (
+            asked.sectors >= NOTABLE_PART * whole
+            if asked.sectors is not None
+            else stores is None or (stores if way == "stores" else 1 - stores) >= NOTABLE_PART
+        )
     ]
+
+
+def _stored_part(profile: KernelProfile) -> float | None:
+    """Return the part of the sectors that stores move, where a page has no counts; None: not known.
+
+    The sectors in excess are those of both ways: what loads alone explain leaves stores no part.
+    """
+    loads, stores = profile.global_loads.used_bytes, profile.global_stores.used_bytes
+    if not loads or not stores or not profile.global_sectors or loads == stores:
+        return None
+    excess = 1 - (profile.global_sectors_ideal or 0.0) / profile.global_sectors
+    of_loads, of_stores = 1 - loads / SECTOR, 1 - stores / SECTOR
+    return min(1.0, max(0.0, (excess - of_loads) / (of_stores - of_loads)))
 
 
 def _busy_with_shared_memory(profile: KernelProfile | None, share: float) -> bool:
@@ -178,13 +204,20 @@ def _moved_beyond_l1(
             return max(1.0, moved / needed), f"DRAM bytes / needed bytes = {bytes_text}"
     worst = 1.0, "no sector is moved in vain"
     for way, asked in ways:
+        if way == "stores" and waits_for_loads_alone(profile, limiter):
+            continue
         used = asked.used_bytes or SECTOR
         hit = 0.0 if at_l1 or way == "stores" or profile is None else _hit(profile)
         factor = SECTOR / used
         how = f"{way} move {SECTOR} bytes for {show_number(used)} used"
-        lines = asked.sectors_per_request or 0.0
+        lines = asked.sectors_per_request or (_LANES if used <= _WORD else 0.0)
         if at_l1 and lines > factor:  # L1 looks a request's lines up one after the other
             factor, how = lines, f"{way} touch up to {show_number(lines)} lines per request / 1"
+            if way == "loads" and (again := _found_again(profile)) > 1:
+                factor *= again
+                how += (
+                    f", times {show_number(again)} that L1 finds again and a tile need not ask for"
+                )
         if used <= SECTOR / 8 and hit < 1 / 2 and not at_l1:
             factor *= FAR_APART
             how += f", times {show_number(FAR_APART)} for lanes far apart in DRAM"
@@ -194,6 +227,12 @@ def _moved_beyond_l1(
                 how += f", times the {show_share(1 - hit)} that L1 does not hold"
         worst = max(worst, (factor, how))
     return worst
+
+
+def _found_again(profile: KernelProfile | None) -> float:
+    """Return how often L1 has what loads ask for after it came once: a tile asks for it once."""
+    hit = _hit(profile) if profile else 0.0
+    return 1 / (1 - min(hit, _MOST_HITS))
 
 
 def _hit(profile: KernelProfile) -> float:
@@ -212,8 +251,10 @@ def _split(ways: list[tuple[str, WarpRequests]]) -> str:
 
 def _relief(profile: KernelProfile, factor: float, efficiency: float) -> dict[str, float]:
     """Return what is left to the units that carry sectors; L1 carries shared memory as well."""
-    left = relieved(profile, factor, "dram", "l2", "memory", "lsu", "adu", "issue")
+    left = relieved(profile, factor, "dram", "l2", "memory", "lsu", "adu", "issue", "alu", "xu")
     shares = unit_shares(profile)
+    if "fma" in shares:  # it works out addresses too, which whole rows need once
+        left["fma"] = max(profile.fp32_of_peak or 0.0, shares["fma"] / factor)
     if "l1/shared" in shares:
         shared = shared_memory_share(profile) or 0.0
         others = max(0.0, shares["l1/shared"] - shared)

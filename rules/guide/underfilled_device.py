@@ -105,10 +105,7 @@ def _fuller(blocks: int, sm_count: int, occupancy: Occupancy, profile: KernelPro
             f"{plural(blocks, 'block')} where {slots:,} fit at once: warps wait for loads "
             f"{show_share(wait[1])} of their time, and device memory is {show_share(busy)} busy."
         ),
-        action=(
-            f"Launch {slots:,} blocks with less work each (or as many as there is work for), and let "
-            "each thread have 4 to 8 loads under way."
-        ),
+        action=(f"Launch {slots:,} blocks with less work each, or as many as there is work for."),
         evidence=(
             given("blocks in the grid", blocks, "blocks"),
             derived("blocks that fit at once", slots, "blocks"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.latency import hide_arithmetic
 from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.evidence import derived, given, of_device
@@ -22,7 +21,7 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.occupancy_words import filled_by_grid, wants_warps
+from gpuadvise.rules.occupancy_words import filled_by_grid, warps_may_help
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def check(
     resident = occupancy.warps_per_sm
     if needed is None or not resident or resident >= needed.warps:
         return PASSED
-    if busy(profile, traffic, device, work) or not wants_warps(limiter):
+    if not warps_may_help(limiter, profile, traffic, device, work):
         return PASSED
     if not filled_by_grid(occupancy, grid, sm_count):
         return PASSED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_rate, show_share
-from gpuadvise.rules.bottleneck import STARTING, relieved
+from gpuadvise.rules.bottleneck import STARTING, relieved, waits_for_atomics, waits_for_loads_alone
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -24,16 +24,24 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
 
 WASTE = 0.8
 
 
 def check(
-    profile: KernelProfile, sector_efficiency: float, memory_bandwidth: float | None = None
+    profile: KernelProfile,
+    sector_efficiency: float,
+    memory_bandwidth: float | None = None,
+    limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise when less than 80 % of the sectors that loads and stores move are needed."""
     if sector_efficiency >= WASTE or profile.global_loads.used_bytes:
         return PASSED  # loads and stores apart: uncoalesced-access
+    if waits_for_atomics(profile):
+        return PASSED  # atomic-contention
+    if profile.global_stores.used_bytes and waits_for_loads_alone(profile, limiter):
+        return PASSED  # only stores are wasteful, and nothing waits for them
     wasted = 1 - sector_efficiency
     rate = _wasted_rate(profile, wasted, memory_bandwidth)
     return Advice(
