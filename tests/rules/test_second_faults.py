@@ -1,0 +1,342 @@
+"""Faults beside others, near a roof, in libraries' kernels and in what one repair wins: both edges of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gpuadvise.advisor.capability import Capability
+from gpuadvise.advisor.catalogue.lookup import find
+from gpuadvise.advisor.facts.kernel_profile import (
+    CycleSpread,
+    KernelProfile,
+    ProfilerRule,
+    SharedRequests,
+    WarpRequests,
+)
+from gpuadvise.advisor.facts.matrix_kernels import could_use_tf32, in_single_precision
+from gpuadvise.advisor.profiles.launch_facts import profiled_facts
+from gpuadvise.rules.engine import run
+from gpuadvise.rules.guide import RULES
+
+if TYPE_CHECKING:
+    from gpuadvise.rules.report import Finding
+
+NONE = WarpRequests(requests=0.0, sectors=0.0)
+# A kernel that streams: loads wait, memory is half busy, whole sectors of 16 bytes per thread.
+STREAM = KernelProfile(
+    kernel="stream(const float4 *, float4 *, int)",
+    capability=Capability(9, 0),
+    sm_count=132,
+    grid=(32768, 1, 1),
+    block=(256, 1, 1),
+    registers=24,
+    static_shared=0,
+    dynamic_shared=0,
+    waves=31.0,
+    seconds=100e-6,
+    elapsed_cycles=170_000.0,
+    achieved_occupancy=0.8,
+    instructions=5e6,
+    warp_latency=60.0,
+    stalls={"long_scoreboard": 0.8},
+    active_threads=32.0,
+    unpredicated_threads=32.0,
+    sm_busy=0.2,
+    issue_busy=0.2,
+    dram_busy=0.5,
+    l2_busy=0.5,
+    l1_busy=0.2,
+    l1_load_hit_rate=0.0,
+    l1_hit_rate=0.0,
+    l2_hit_rate=0.3,
+    dram_read=60e6,
+    dram_written=60e6,
+    dram_bytes=120e6,
+    global_sectors=4e6,
+    global_sectors_ideal=4e6,
+    global_loads=WarpRequests(requests=131_072.0, sectors=16 * 131_072.0, used_bytes=32.0),
+    global_stores=WarpRequests(requests=131_072.0, sectors=16 * 131_072.0, used_bytes=32.0),
+    local_loads=NONE,
+    local_stores=NONE,
+    global_reductions=NONE,
+    global_atomics=NONE,
+    shared_loads=SharedRequests(requests=0.0, wavefronts=0.0),
+    shared_stores=SharedRequests(requests=0.0, wavefronts=0.0),
+    shared_atomics=0.0,
+)
+BYTE_PAIRS = WarpRequests(requests=524_288.0, sectors=2 * 524_288.0, used_bytes=32.0)
+# Another layout of 2-byte numbers, through shared memory: one store and one load there per element.
+LAYOUT = replace(
+    STREAM,
+    kernel="to_channels_last(const __half *, __half *)",
+    static_shared=2112,
+    dram_busy=0.5,
+    l2_busy=0.7,
+    stalls={"long_scoreboard": 0.5},
+    global_loads=BYTE_PAIRS,
+    global_stores=BYTE_PAIRS,
+    shared_loads=SharedRequests(requests=524_288.0, wavefronts=524_288.0),
+    shared_stores=SharedRequests(requests=524_288.0, wavefronts=524_288.0),
+)
+# A product of a library in FP32 on ordinary units.
+SINGLE = replace(
+    STREAM,
+    kernel="sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3",
+    block=(128, 1, 1),
+    registers=255,
+    dynamic_shared=33_792,
+    waves=2.9,
+    seconds=500e-6,
+    stalls={"short_scoreboard": 0.14},
+    instructions=4e8,
+    sm_busy=0.84,
+    issue_busy=0.84,
+    pipes={"fma": 0.73},
+    float_instructions={"ffma": 0.87 * 32 * 4e8},
+    fp32_of_peak=0.73,
+    dram_busy=0.05,
+    l2_busy=0.3,
+    l1_busy=0.4,
+    shared_loads=SharedRequests(requests=2e7),
+)
+# Shared memory of which 6 blocks fit, where loads are waited for near the roof of device memory.
+NEAR = replace(
+    STREAM, block=(128, 1, 1), registers=32, dynamic_shared=33_280, waves=41.0, grid=(32768, 1, 1),
+    dram_busy=0.64, l2_busy=0.68, stalls={"long_scoreboard": 0.65},
+)  # fmt: skip
+# A table of 96 KiB per block: two blocks fit, and the grid is made to that measure.
+TABLE = replace(
+    STREAM, dynamic_shared=98_304, grid=(264, 1, 1), waves=1.0, dram_busy=0.2, l2_busy=0.3,
+    stalls={"long_scoreboard": 0.9},
+)  # fmt: skip
+# A stencil of 25 points at the roof of L1, which asks for each byte 25 times.
+STENCIL = replace(
+    STREAM,
+    kernel="wave(const float *, float *)",
+    stalls={"long_scoreboard": 0.36, "lg_throttle": 0.2},
+    instructions=36e6,
+    l1_busy=0.66,
+    l2_busy=0.6,
+    dram_busy=0.35,
+    l1_load_hit_rate=0.62,
+    l1_hit_rate=0.6,
+    global_loads=WarpRequests(requests=10.7e6, sectors=43e6, used_bytes=29.0),
+    global_sectors=45e6,
+    global_sectors_ideal=42e6,
+)
+# Stores that fill sectors in part, while warps wait for loads.
+PADDED = replace(
+    STREAM,
+    l2_busy=0.45,
+    dram_busy=0.4,
+    global_sectors=4e6,
+    global_sectors_ideal=2.6e6,
+    global_stores=WarpRequests(requests=131_072.0, sectors=16 * 131_072.0, used_bytes=19.0),
+)
+# A tile whose columns conflict, at the roof of L1.
+TILE = replace(
+    STREAM,
+    static_shared=8192,
+    stalls={"short_scoreboard": 0.3},
+    l1_busy=0.8,
+    l2_busy=0.6,
+    dram_busy=0.55,
+    shared_wavefronts=14e6,
+    shared_wavefronts_ideal=2e6,
+)
+LOCAL = replace(
+    STREAM,
+    kernel="nearest(const float2 *, float *)",
+    memory_pipes_busy=0.2,
+    issue_busy=0.3,
+    sm_busy=0.3,
+    l1_busy=0.3,
+    l1_hit_rate=0.97,
+    spill_requests=0.0,
+    local_loads=WarpRequests(used_bytes=2.0),
+    local_stores=WarpRequests(),
+    global_loads=WarpRequests(),
+    global_stores=WarpRequests(),
+    global_sectors=None,
+)
+
+
+def findings(profile: KernelProfile, gpu: str = "h100-sxm") -> dict[str, Finding]:
+    report = run(RULES, profiled_facts(profile, device=find(gpu)))
+    return {finding.rule.id: finding for finding in report.findings}
+
+
+def priority(profile: KernelProfile, rule: str, gpu: str = "h100-sxm") -> str | None:
+    finding = findings(profile, gpu).get(rule)
+    return None if finding is None else str(finding.priority)
+
+
+@pytest.mark.parametrize(
+    ("profile", "rule", "expected"),
+    [
+        # What passes through shared memory once still streams; a tile that is used again does not.
+        (LAYOUT, "narrow-loads", "medium"),
+        (replace(LAYOUT, shared_loads=SharedRequests(requests=0.8e6)), "narrow-loads", None),
+        (replace(LAYOUT, dram_busy=0.64), "narrow-loads", "medium"),
+        (replace(LAYOUT, dram_busy=0.66, l2_busy=0.7), "narrow-loads", None),
+        (replace(LAYOUT, shared_loads=SharedRequests(), shared_atomics=524_288.0,
+                 shared_stores=SharedRequests()), "narrow-loads", "medium"),
+        # A library's FP32 product, and when TF32 is no answer.
+        (SINGLE, "unused-tensor-cores", "medium"),
+        (replace(SINGLE, seconds=19e-6), "unused-tensor-cores", "low"),
+        (replace(SINGLE, seconds=21e-6), "unused-tensor-cores", "medium"),
+        (replace(SINGLE, kernel="my_product(float *)"), "unused-tensor-cores", "low"),
+        (replace(SINGLE, pipes={"fma": 0.1, "tensor": 0.4}), "unused-tensor-cores", None),
+        # The last wave of such a product: another unit shortens it as well.
+        (replace(SINGLE, waves=1.5, sm_busy=0.5, issue_busy=0.5, pipes={"fma": 0.4},
+                 sm_cycles=CycleSpread(mean=75.0, most=100.0)), "unused-tensor-cores", "medium"),
+        # Warps near the roof of device memory.
+        (NEAR, "low-occupancy", "medium"),
+        (replace(NEAR, dram_busy=0.74), "low-occupancy", "medium"),
+        (replace(NEAR, dram_busy=0.76), "low-occupancy", None),
+        (replace(NEAR, stalls={"long_scoreboard": 0.59}), "low-occupancy", None),
+        (replace(NEAR, issue_busy=0.61), "low-occupancy", None),
+        # A grid made to measure grows with what fits; one of fewer blocks does not.
+        (TABLE, "low-occupancy", "medium"),
+        (replace(TABLE, grid=(263, 1, 1)), "low-occupancy", None),
+        # The wait for loads, weighed by what it can win.
+        (STREAM, "latency-bound", "medium"),
+        (replace(STREAM, seconds=10.1e-6), "latency-bound", "medium"),
+        (replace(STREAM, seconds=9.9e-6), "latency-bound", "low"),
+        (replace(STREAM, dram_busy=0.56), "latency-bound", "medium"),
+        (replace(STREAM, dram_busy=0.58), "latency-bound", "low"),
+        (replace(STREAM, dram_busy=0.51, stalls={"long_scoreboard": 0.69}), "latency-bound", "low"),
+        # Bytes that the caches serve again and again.
+        (STENCIL, "redundant-global-loads", "medium"),
+        (replace(STENCIL, dram_read=160e6), "redundant-global-loads", None),
+        (replace(STENCIL, dram_read=150e6), "redundant-global-loads", "medium"),
+        (replace(STENCIL, instructions=54e6), "redundant-global-loads", None),
+        (replace(STENCIL, l1_busy=0.59), "redundant-global-loads", None),
+        (replace(STENCIL, shared_loads=SharedRequests(requests=12e6)), "redundant-global-loads",
+         None),
+        # Wasteful stores for which nothing waits, and for which L2 has no room.
+        (PADDED, "uncoalesced-access", None),
+        (replace(PADDED, l2_busy=0.51), "uncoalesced-access", "high"),
+        (replace(PADDED, stalls={"lg_throttle": 0.5}), "uncoalesced-access", "high"),
+        # Conflicts beside L2 and device memory at their roofs.
+        (TILE, "bank-conflicts", "medium"),
+        (replace(TILE, l2_busy=0.76, dram_busy=0.61), "bank-conflicts", "low"),
+        (replace(TILE, l2_busy=0.74, dram_busy=0.59), "bank-conflicts", "medium"),
+        # Arrays in local memory, where a page speaks of them and counts spills alone.
+        (LOCAL, "register-spills", "high"),
+        (replace(LOCAL, l1_hit_rate=0.89), "register-spills", None),
+        (replace(LOCAL, l1_busy=0.24), "register-spills", None),
+        (replace(LOCAL, static_shared=1024), "register-spills", None),
+        (replace(LOCAL, local_loads=WarpRequests()), "register-spills", None),
+    ],
+)  # fmt: skip
+def test_edges(profile: KernelProfile, rule: str, expected: str | None) -> None:
+    assert priority(profile, rule) == expected
+
+
+def test_tf32_is_offered_where_it_is_faster() -> None:
+    assert priority(SINGLE, "unused-tensor-cores", "a100-sxm4-80gb") == "medium"
+    assert priority(SINGLE, "unused-tensor-cores", "rtx-4090") is None
+    assert priority(SINGLE, "unused-tensor-cores", "v100-sxm2-32gb") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "single", "tf32"),
+    [
+        ("ampere_sgemm_128x64_nn", True, True),
+        (
+            "void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>(T1::Params)",
+            True,
+            True,
+        ),
+        ("sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw", True, True),
+        ("sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x16", False, False),
+        ("cutlass_80_tensorop_s1688gemm_128x128", False, False),
+        ("void implicit_convolve_sgemm<float, float, 128>(int)", True, False),
+        ("my_sgemm(float *)", True, False),
+        ("matmul_kernel", False, True),
+        ("matmul(float *)", False, False),
+    ],
+)
+def test_names_of_single_precision(name: str, single: bool, tf32: bool) -> None:
+    assert in_single_precision(name) == single
+    assert could_use_tf32(name) == tf32
+
+
+def test_a_wait_that_wins_more_than_the_louder_fault_stays() -> None:
+    lanes = replace(
+        STREAM, active_threads=15.0, unpredicated_threads=15.0, issue_busy=0.36, sm_busy=0.36
+    )
+    both = findings(replace(lanes, dram_busy=0.2, l2_busy=0.2))
+    assert {"divergent-branches", "latency-bound"} <= set(both)
+    assert both["latency-bound"].bound >= 1.25 * both["divergent-branches"].bound
+    alone = findings(replace(lanes, dram_busy=0.45, l2_busy=0.5))
+    assert "divergent-branches" in alone
+    assert "latency-bound" not in alone
+
+
+COLUMNS = replace(
+    STREAM,
+    stalls={"lg_throttle": 0.8},
+    l1_busy=0.95,
+    dram_busy=0.01,
+    l2_busy=0.2,
+    l1_load_hit_rate=0.9,
+    global_sectors=40e6,
+    global_sectors_ideal=4e6,
+    global_loads=WarpRequests(requests=2e6, sectors=32e6, used_bytes=4.0),
+)
+
+
+def test_a_bound_counts_all_that_one_repair_saves() -> None:
+    # 16 lines per request, each found again 9 times of 10: a tile saves both.
+    assert findings(COLUMNS)["uncoalesced-access"].bound > 100
+    uncounted = replace(
+        COLUMNS, global_loads=WarpRequests(used_bytes=4.0), global_stores=WarpRequests()
+    )
+    assert findings(uncounted)["uncoalesced-access"].bound > 32
+    # An array that is indexed by a variable costs its addresses and loops too.
+    counted = replace(
+        LOCAL, stalls={"long_scoreboard": 0.6}, dram_busy=0.01, l2_busy=0.6, issue_busy=0.36,
+        local_loads=WarpRequests(requests=0.5e6), local_stores=WarpRequests(requests=0.3e6),
+    )  # fmt: skip
+    arrays = findings(counted)["register-spills"].bound
+    spills = findings(replace(counted, spill_requests=0.8e6))["register-spills"].bound
+    assert arrays > spills > 2.7
+    # Blocks of half a warp: full warps need half of the instructions, and share what L1 has.
+    halves = replace(STREAM, block=(16, 1, 1), dram_busy=0.06, l2_busy=0.45, l1_busy=0.44)
+    assert findings(halves)["tiny-blocks"].bound == pytest.approx(4.0)
+    many = replace(halves, grid=(200_000, 1, 1))
+    assert findings(many)["tiny-blocks"].bound == pytest.approx(8.0)
+
+
+def test_a_page_without_counts_tells_multiply_adds_by_the_peak() -> None:
+    said = (ProfilerRule(name="SOLFPRoofline", kind="INF", message=""),)
+    page = replace(
+        SINGLE, float_instructions={}, pipes={}, rules=said, fp32_of_peak=0.36, issue_busy=0.8
+    )
+    assert page.multiply_adds == pytest.approx(0.45)
+    assert replace(page, capability=Capability(8, 0)).multiply_adds == pytest.approx(0.225)
+    assert replace(page, rules=()).multiply_adds is None
+    other = ProfilerRule(name="FPInstructions", kind="OPT", message="")
+    assert replace(page, rules=(*said, other)).multiply_adds is None
+    assert replace(page, memory_pipes_busy=0.8).memory_instructions == pytest.approx(0.25)
+    assert page.memory_instructions is None
+
+
+def test_stores_have_no_part_in_sectors_that_loads_explain() -> None:
+    page = replace(
+        STREAM,
+        stalls={"lg_throttle": 0.5},
+        l1_hit_rate=0.6,
+        l1_load_hit_rate=None,
+        global_loads=WarpRequests(used_bytes=18.0),
+        global_stores=WarpRequests(used_bytes=4.0),
+        global_sectors=5.4e6,
+        global_sectors_ideal=3.1e6,
+    )
+    assert "uncoalesced-access" not in findings(page)
+    assert "uncoalesced-access" in findings(replace(page, global_sectors_ideal=2.7e6))
