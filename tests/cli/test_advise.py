@@ -406,7 +406,9 @@ def test_library_gemms_at_low_occupancy_are_left_alone(page: str, cli) -> None:
         if "gemm" in finding["location"]["kernel"] or "nvjet" in finding["location"]["kernel"]
     ]
     loud = {finding["rule"] for finding in gemms if finding["priority"] != "low"}
-    assert loud <= {"unused-tensor-cores"}  # FP32 products, which whoever calls them can have in TF32
+    assert loud <= {
+        "unused-tensor-cores"
+    }  # FP32 products, which whoever calls them can have in TF32
 
 
 def test_the_profilers_rules_are_data_as_well(cli, valid) -> None:
