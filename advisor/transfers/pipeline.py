@@ -71,20 +71,18 @@ def simulate(pieces: Sequence[Piece], streams: int, model: LinkModel) -> tuple[E
     Piece i goes into stream ``i mod streams``. Copies share an engine when ``model.engines``
     is 1; with 0 they share it with the kernels, so that nothing overlaps.
     """
-    operations = _operations(pieces, streams, model)
-    resources = _resources(operations, model.engines)
-    running: dict[int, _Operation] = {}
-    now = 0.0
-    while running or any(any(queues) for queues in resources):
-        _start(resources, running, now)
-        now = _advance(resources, running, now, model)
+    operations = issue(pieces, streams, model)
+    if _keeps_order(operations, model):
+        run_in_order(operations, model.engines)
+    else:
+        run_by_events(operations, model)
     spans = [
         EngineSpan(engine=o.engine, piece=o.piece, start=o.start, end=o.end) for o in operations
     ]
     return tuple(sorted(spans, key=lambda span: (span.start, span.end)))
 
 
-def _operations(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list[_Operation]:
+def issue(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list[_Operation]:
     """Return the operations in the order of issue: piece by piece, in, kernel, out."""
     found: list[_Operation] = []
     last: dict[int, _Operation] = {}
@@ -114,6 +112,33 @@ def _operations(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list
     return found
 
 
+def _keeps_order(operations: list[_Operation], model: LinkModel) -> bool:
+    """Return whether every engine takes its operations as issued, and none slows another down."""
+    ways = {o.engine for o in operations if o.engine is not Engine.KERNEL}
+    undisturbed = model.duplex_slowdown == 1 and not model.duplex_latency
+    return len(ways) < 2 or model.engines == 0 or (model.engines > 1 and undisturbed)
+
+
+def run_in_order(operations: list[_Operation], engines: int) -> None:
+    """Set when each operation runs: once its stream, the host and its engine have come so far."""
+    free: dict[Engine | None, float] = {}
+    for operation in operations:
+        engine = operation.engine if engines else None
+        operation.start = max(operation.ready(), free.get(engine, 0.0))
+        free[engine] = operation.start + operation.fixed + operation.moving
+        operation.end = free[engine] + operation.drain
+
+
+def run_by_events(operations: list[_Operation], model: LinkModel) -> None:
+    """Set when each operation runs, from event to event: copies of both ways meet."""
+    resources = _resources(operations, model.engines)
+    running: dict[int, _Operation] = {}
+    now = 0.0
+    while running or any(any(queues) for queues in resources):
+        ready = _start(resources, running, now)
+        now = _advance(running, now, ready, model)
+
+
 def _resources(operations: list[_Operation], engines: int) -> list[_Queues]:
     """Return what can work at the same time, each with its queues."""
     h2d, kernel, d2h = (deque(o for o in operations if o.engine is engine) for engine in Engine)
@@ -124,25 +149,32 @@ def _resources(operations: list[_Operation], engines: int) -> list[_Queues]:
     return [[h2d], [kernel], [d2h]]
 
 
-def _start(resources: list[_Queues], running: dict[int, _Operation], now: float) -> None:
-    """Start on each idle resource the operation that was issued first of those ready."""
+def _start(resources: list[_Queues], running: dict[int, _Operation], now: float) -> float:
+    """Start on each idle resource the operation that was issued first of those ready.
+
+    Returns when the first operation of a resource that stays idle becomes ready.
+    """
+    later = inf
     for number, queues in enumerate(resources):
-        ready = [queue for queue in queues if queue and queue[0].ready() <= now]
-        if ready and number not in running:
+        if number in running:
+            continue
+        heads = [(queue[0].ready(), queue) for queue in queues if queue]
+        ready = [queue for time, queue in heads if time <= now]
+        if ready:
             operation = min(ready, key=lambda queue: queue[0].issued).popleft()
             operation.start = now
             running[number] = operation
+        else:
+            later = min([later, *(time for time, _ in heads)])
+    return later
 
 
-def _advance(
-    resources: list[_Queues], running: dict[int, _Operation], now: float, model: LinkModel
-) -> float:
-    """Let time pass until something ends or becomes ready; return the new time."""
+def _advance(running: dict[int, _Operation], now: float, ready: float, model: LinkModel) -> float:
+    """Let time pass until something ends, or becomes *ready* on an idle resource; return the new time."""
     duplex = sum(o.engine is not Engine.KERNEL for o in running.values()) > 1
     paces = {n: _pace(o, model) if duplex else 1.0 for n, o in running.items()}
     ends = {n: now + (o.fixed or o.moving) * paces[n] for n, o in running.items()}
-    heads = (queue[0].ready() for queues in resources for queue in queues if queue)
-    then = min(*ends.values(), *(time for time in heads if time > now), inf, inf)
+    then = min([ready, *ends.values()])
     for number, end in ends.items():
         operation = running[number]
         _progress(operation, (then - now) / paces[number], end <= then)

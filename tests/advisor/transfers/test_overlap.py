@@ -15,7 +15,15 @@ from gpuadvise.advisor.transfers.overlap import (
     sequential_seconds,
     stage,
 )
-from gpuadvise.advisor.transfers.pipeline import Engine, StagedWork, shares
+from gpuadvise.advisor.transfers.pipeline import (
+    Engine,
+    StagedWork,
+    cut,
+    issue,
+    run_by_events,
+    run_in_order,
+    shares,
+)
 
 IDEAL = LinkModel(h2d_rate=1e9, d2h_rate=1e9, pageable_h2d_rate=1e9, pageable_d2h_rate=1e9)
 
@@ -38,6 +46,34 @@ def test_copying_back_alone_is_the_mirror_image(
     work = StagedWork(kernel_seconds=kernel, d2h_seconds=transfer)
     expected = guide_estimate(transfer, kernel, streams)
     assert stage(work, IDEAL, streams).seconds == pytest.approx(expected, rel=1e-12)
+
+
+@given(
+    st.sampled_from(["in", "out", "both"]),
+    seconds,
+    seconds,
+    counts,
+    st.integers(1, 8),
+    st.sampled_from([0.0, 4e-6, 1e-3]),
+)
+def test_the_order_of_issue_and_the_events_tell_the_same_times(
+    copies: str, copy: float, kernel: float, pieces: int, streams: int, cost: float
+) -> None:
+    work = StagedWork(
+        kernel_seconds=kernel,
+        h2d_seconds=0.0 if copies == "out" else copy,
+        d2h_seconds=0.0 if copies == "in" else copy,
+    )
+    model = replace(
+        IDEAL, copy_latency=cost, kernel_latency=2 * cost, copy_cost=cost, launch_cost=cost
+    )
+    staged = cut(work, model, shares(pieces))
+    by_order, by_events = (issue(staged, streams, model) for _ in range(2))
+    run_in_order(by_order, model.engines)
+    run_by_events(by_events, model)
+    for first, second in zip(by_order, by_events, strict=True):
+        assert first.start == pytest.approx(second.start, rel=1e-9, abs=1e-12)
+        assert first.end == pytest.approx(second.end, rel=1e-9, abs=1e-12)
 
 
 def test_three_equal_stages() -> None:
