@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.device import Device, Origin
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.features import Features
-from gpuadvise.advisor.gpu import Gpu, Identity, Machine, MigSlice
+from gpuadvise.advisor.gpu import Gpu, Identity, Machine
 from gpuadvise.advisor.json_records import plain, rebuilt
-from gpuadvise.advisor.limits import Limits, RegisterAllocation, SharedMode
-from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
-from gpuadvise.advisor.topology import NvLink, Peer, Topology
+from gpuadvise.advisor.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,15 +46,10 @@ def _numbers(record: Device | Limits) -> Iterator[tuple[str, float]]:
 
 # Longest list of GPUs that is read; the largest machines hold 16 GPUs of 7 slices.
 _MOST_GPUS = 1024
-_TYPES = {
-    kind.__name__: kind
-    for kind in (
-        Capability, Device, Features, Gpu, Identity, Limits, Machine, MigSlice, NvLink, Origin, Peer,
-        Process, ProcessKind, RegisterAllocation, SharedMode, Telemetry, Topology,
-    )
-}  # fmt: skip
+# What annotations name that their own modules import for type checkers only.
+_TYPES = {"Capability": Capability, "Limits": Limits}
 # What a GPU has of its own objects in JSON; older files lack some.
-_PARTS = {"features": Features, "topology": Topology, "telemetry": Telemetry}
+_PARTS = ("features", "topology", "telemetry")
 # Names in JSON where they say more than the field's.
 _RENAMED = {"id": "catalogue_id", "capability": "compute_capability"}
 _UNDOCUMENTED = "no document that was found tells it"
@@ -125,7 +117,7 @@ def read_gpu(record: Any, where: str = "device") -> Gpu:
     return Gpu(
         device=device,
         identity=rebuilt(Identity, record, _TYPES, where),
-        **{name: _part(record, name, kind, where) for name, kind in _PARTS.items()},
+        **{name: _part(record, name, where) for name in _PARTS},
     )
 
 
@@ -172,9 +164,18 @@ def _capability(record: dict[str, Any], where: str) -> Capability:
         raise BadInput(f"{where}.compute_capability: {error.message}") from None
 
 
-def _part(record: dict[str, Any], name: str, kind: type, where: str) -> Any:
+def _part(record: dict[str, Any], name: str, where: str) -> Any:
     data = record.get(name)
-    return None if data is None else rebuilt(kind, data, _TYPES, f"{where}.{name}")
+    return None if data is None else rebuilt(_kind_of(name), data, _TYPES, f"{where}.{name}")
+
+
+def _kind_of(part: str) -> type[Any]:
+    """Return the class of a GPU's *part*; GPUs of the catalogue have none of them."""
+    from gpuadvise.advisor.features import Features
+    from gpuadvise.advisor.telemetry import Telemetry
+    from gpuadvise.advisor.topology import Topology
+
+    return {"features": Features, "topology": Topology, "telemetry": Telemetry}[part]
 
 
 def _limits_source(device: Device) -> str:
