@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from inspect import get_annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -15,9 +16,7 @@ from gpuadvise import __version__
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import SHOWN, and_list, quoted
 from gpuadvise.cli.colour import Colour, choose_colour
-from gpuadvise.cli.completion import words
 from gpuadvise.cli.emit import note, stream
-from gpuadvise.cli.options import OPTIONS, OUTPUT, TOPICS
 from gpuadvise.cli.spellings import current
 
 if TYPE_CHECKING:
@@ -131,6 +130,8 @@ class _Command(_Helpful, TyperCommand):
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the arguments, then the options by what they are about."""
+        from gpuadvise.cli.options import OUTPUT, TOPICS
+
         topics: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -168,13 +169,18 @@ def _show_fields(name: str) -> None:
 
 
 def _color() -> TyperOption:
+    def offered(_ctx: Context, _args: list[str], begun: str) -> list[str]:
+        from gpuadvise.cli.completion import words
+
+        return list(words(*Colour)(begun))
+
     return TyperOption(
         param_decls=["color", "--color"],
         metavar="WHEN",
         help="Colour: auto, always or never.",
         expose_value=False,
         callback=lambda _ctx, _param, word: choose_colour(word),
-        autocompletion=lambda _ctx, _args, begun: list(words(*Colour)(begun)),
+        autocompletion=offered,
     )
 
 
@@ -232,6 +238,8 @@ def _unknown(name: str) -> BadInput:
 
 def _loaded(entry: CommandRow) -> ClickCommand:
     module = import_module(f"gpuadvise.cli.{entry.module or entry.name + '.command'}")
+    # Evaluated here once: Typer would evaluate postponed annotations four times.
+    module.command.__annotations__ = get_annotations(module.command, eval_str=True)
     lone = typer.Typer(add_completion=False, rich_markup_mode=None)
     examples = getattr(module, "EXAMPLES", "")
     lone.command(
@@ -258,6 +266,8 @@ def _json_option() -> TyperOption:
 
 def _sources_option() -> TyperOption:
     """Return the option ``--sources``: of text on a terminal; all other formats have them."""
+    from gpuadvise.cli.options import OPTIONS, OUTPUT
+
     return TyperOption(
         param_decls=["--sources"],
         is_flag=True,
