@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 
-_FORM = re.compile(
-    r"((?:sm|compute|cc)[_-]?)?\s*(\d{1,2})(?:\.(\d)|(\d))([af]?)", re.IGNORECASE | re.ASCII
-)
+# Compiled on first use: a GPU of the catalogue has its capability in plain digits.
+_FORM = r"((?:sm|compute|cc)[_-]?)?\s*(\d{1,2})(?:\.(\d)|(\d))([af]?)"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,7 +36,7 @@ def parse_capability(text: str) -> Capability:
     Raises BadInput for anything else, and for ``12``: 1.2 is what compilers mean by it, 12.0
     what people do.
     """
-    match = _FORM.fullmatch(text.strip())
+    match = re.fullmatch(_FORM, text.strip(), re.IGNORECASE | re.ASCII)
     if not match:
         raise BadInput(
             f"{quoted(text)} is not a compute capability.",

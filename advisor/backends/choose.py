@@ -241,17 +241,20 @@ def _hidden(report: NvmlReport, environ: Mapping[str, str]) -> str:
     return f"{MASK}={quoted(environ.get(MASK, ''))} hides every GPU of this machine."
 
 
-_INDEX = re.compile(r"\d{1,4}", re.ASCII)
-_UUID = re.compile(r"(GPU|MIG)-[0-9a-f-]+(/\d+/\d+)?", re.ASCII | re.IGNORECASE)
-_PCI = re.compile(
-    r"([0-9a-f]{1,8}:)?[0-9a-f]{1,2}:[0-9a-f]{1,2}(\.[0-7])?", re.ASCII | re.IGNORECASE
-)
+# Compiled on first use: most runs name no GPU of this machine.
+_INDEX = r"\d{1,4}"
+_UUID = r"(GPU|MIG)-[0-9a-f-]+(/\d+/\d+)?"
+_PCI = r"([0-9a-f]{1,8}:)?[0-9a-f]{1,2}:[0-9a-f]{1,2}(\.[0-7])?"
+
+
+def _has_form(text: str, form: str) -> bool:
+    return bool(re.fullmatch(form, text, re.ASCII | re.IGNORECASE))
 
 
 def check_selector(text: str) -> str:
     """Return *text* without blanks around it if it can name a device; raises BadInput."""
     clean = text.strip()
-    if len(clean) <= 64 and any(form.fullmatch(clean) for form in (_INDEX, _UUID, _PCI)):
+    if len(clean) <= 64 and any(_has_form(clean, form) for form in (_INDEX, _UUID, _PCI)):
         return clean
     raise BadInput(
         f"--device: {quoted(text)} is not an index, a UUID or a PCI id.",
@@ -281,10 +284,10 @@ def select(gpus: Sequence[Gpu], text: str) -> Gpu:
 def _names(wanted: str, gpu: Gpu, numbered: bool) -> bool:
     """Return whether *wanted* is *gpu*; *numbered*: NVML numbers GPUs here, so CUDA's do not count."""
     own = gpu.identity
-    if _INDEX.fullmatch(wanted):
+    if _has_form(wanted, _INDEX):
         index = own.index if numbered else own.cuda_index
         return own.mig is None and index == int(wanted)
-    if _UUID.fullmatch(wanted):
+    if _has_form(wanted, _UUID):
         return (own.uuid or "").lower().startswith(wanted.lower())
     return own.mig is None and own.pci_bus_id is not None and _pci(wanted) == _pci(own.pci_bus_id)
 

@@ -51,13 +51,13 @@ def architecture_of(capability: Capability) -> str:
 
 def nearest_documented(capability: Capability) -> Capability:
     """Return *capability* itself, or the older one whose limits stand for it; raises BadInput."""
-    return _parsed(_stand_in(capability))
+    return known_capability(_stand_in(capability))
 
 
 def known_capabilities() -> tuple[Capability, ...]:
     """Return every capability of the catalogue that is not another's old name, oldest first."""
     rows = _table("limits.json")["rows"]
-    return tuple(_parsed(cc) for cc, row in rows.items() if row[0] != "superseded")
+    return tuple(known_capability(cc) for cc, row in rows.items() if row[0] != "superseded")
 
 
 def _stand_in(capability: Capability) -> str:
@@ -66,7 +66,7 @@ def _stand_in(capability: Capability) -> str:
         return str(capability)
     if capability.major <= _CLOSED_MAJOR:
         raise BadInput(_never(capability), hint="See gpuadvise occupancy --all-cc for the list.")
-    documented = (_parsed(cc) for cc, row in rows.items() if row[0] == "documented")
+    documented = (known_capability(cc) for cc, row in rows.items() if row[0] == "documented")
     return str(max(known for known in documented if known < capability))
 
 
@@ -79,7 +79,8 @@ def _never(capability: Capability) -> str:
     return f"No GPU has compute capability {capability}{rest}"
 
 
-def _parsed(cc: str) -> Capability:
+def known_capability(cc: str) -> Capability:
+    """Return the capability that the catalogue writes as *cc*: ``9.0``."""
     major, minor = cc.split(".")
     return Capability(int(major), int(minor))
 

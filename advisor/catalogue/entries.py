@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpuadvise.advisor.capability import Capability, parse_capability
-from gpuadvise.advisor.catalogue.capabilities import architecture_of, limits_of
+from gpuadvise.advisor.catalogue.capabilities import architecture_of, known_capability, limits_of
 from gpuadvise.advisor.catalogue.files import line_of, text_of
 from gpuadvise.advisor.device import Device, Origin
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, quoted
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.capability import Capability
 
 _FILE = "gpus.json"
 _SLICED = ("sm_count", "memory_bytes", "memory_bandwidth", "l2_bytes", "async_engines")
@@ -120,7 +122,7 @@ def names_of(each: CatalogueEntry) -> tuple[str, ...]:
 
 def _entry(id: str, record: dict[str, Any]) -> CatalogueEntry:
     names = {key: tuple(record.pop(key)) for key in ("aliases", "driver_names")}
-    capability = parse_capability(record.pop("capability"))
+    capability = known_capability(record.pop("capability"))
     sources = record.pop("sources").items()
     device = Device(
         id=id,

@@ -41,14 +41,13 @@ LONGEST = 80
 # A driver shows up to a sixteenth less than the nominal size with ECC on GDDR, and firmware
 # takes some more.
 _MEMORY_SLACK = 0.12
+# Compiled on first use: the names that most people type stand in the table as they are.
 # The slice in "NVIDIA H100 80GB HBM3 MIG 1g.10gb"; +me differs in media engines only.
-_SLICE = re.compile(
-    r"[\s_-]*(?:\bmig[\s_-]*)?(?<![a-z\d])(\d+c\.)?(\d+g\.\d+gb)(?:\+me\S*)?\s*$", re.IGNORECASE
-)
+_SLICE = r"[\s_-]*(?:\bmig[\s_-]*)?(?<![a-z\d])(\d+c\.)?(\d+g\.\d+gb)(?:\+me\S*)?\s*$"
 # lspci's: GL is a workstation's chip, M a laptop's.
-_CHIP_SUFFIX = re.compile(r"(?:GLM|GL|BM|M)$")
+_CHIP_SUFFIX = r"(?:GLM|GL|BM|M)$"
 # What counts the GPUs of a machine.
-_COUNTED = re.compile(r"\s*(?:gpu|device|cuda)[\s:#-]*\d+\s*", re.IGNORECASE)
+_COUNTED = r"\s*(?:gpu|device|cuda)[\s:#-]*\d+\s*"
 # nvidia-smi's table cuts names short, and with them what tells products apart.
 _CUT = ("...", "…")
 
@@ -74,7 +73,7 @@ def find(name: str) -> Device:
 
 def named_gpus(text: str) -> tuple[NamedGpu, ...]:
     """Return the GPUs that *text* names: a name, what tools print of GPUs, or a list of names."""
-    if len(text) <= LONGEST and line_of("names.json", key(text)):
+    if len(text) <= LONGEST and (_entered(text) or line_of("names.json", key(text))):
         return (NamedGpu(text.strip(" \t\r\n'\"")),)
     from gpuadvise.advisor.catalogue.tool_output import gpus_in  # few names are pasted lines
 
@@ -83,7 +82,7 @@ def named_gpus(text: str) -> tuple[NamedGpu, ...]:
 
 def _find_named(named: NamedGpu) -> Device:
     name = named.name
-    if slice := _SLICE.search(name):
+    if slice := _slice_in(name):
         return _find_slice(name, slice)
     matches = described_by(named)
     if len(matches) == 1:
@@ -97,6 +96,10 @@ def _find_named(named: NamedGpu) -> Device:
         message, hint = refusal(name)
         raise BadInput(message, hint=hint)
     return capability
+
+
+def _slice_in(name: str) -> re.Match[str] | None:
+    return re.search(_SLICE, name, re.IGNORECASE) if "g." in name.lower() else None
 
 
 def _shown(name: str) -> str:
@@ -133,8 +136,7 @@ def described_by(named: NamedGpu) -> tuple[CatalogueEntry, ...]:
 
 
 def _allows(named: NamedGpu, device: Device) -> bool:
-    chip = _CHIP_SUFFIX.sub("", (named.chip or "").upper())
-    if chip and device.chip and chip != device.chip:
+    if named.chip and device.chip and re.sub(_CHIP_SUFFIX, "", named.chip.upper()) != device.chip:
         return False
     return _fits(device, named.sm_count, named.memory_bytes)
 
@@ -153,6 +155,8 @@ def _contradiction(named: NamedGpu, matches: tuple[CatalogueEntry, ...]) -> BadI
 
 def candidates(name: str) -> tuple[CatalogueEntry, ...]:
     """Return the GPUs that *name* may mean: one, several, or none."""
+    if ids := _entered(name):
+        return tuple(entry(id) for id in ids)
     if len(name) > LONGEST or name.rstrip().endswith(_CUT) or not (wanted := words(name)):
         return ()
     if ids := line_of("names.json", f"={name.strip()}"):
@@ -169,6 +173,14 @@ def candidates(name: str) -> tuple[CatalogueEntry, ...]:
     if {"laptop", "maxq"} <= set(wanted):
         return _mobile_or_max_q(wanted)
     return _with_memory(name, wanted) or _of_words(set(wanted))
+
+
+def _entered(name: str) -> list[str] | None:
+    """Return the ids of the GPUs that the table has under just *name*: ``h100`` or ``h100-sxm``."""
+    if name.isalnum():
+        ids: list[str] | None = line_of("names.json", name)
+        return ids
+    return [name] if line_of("gpus.json", name) else None
 
 
 def _mobile_or_max_q(wanted: tuple[str, ...]) -> tuple[CatalogueEntry, ...]:
@@ -274,7 +286,7 @@ def _as_capability(name: str) -> Device | None:
 
 
 def _is_bare(name: str) -> bool:
-    return name.strip(" -").isdigit() or _COUNTED.fullmatch(name) is not None
+    return name.strip(" -").isdigit() or bool(re.fullmatch(_COUNTED, name, re.IGNORECASE))
 
 
 # What people paste that names no GPU of the catalogue, and what to tell them.

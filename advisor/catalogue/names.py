@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import NamedTuple
 
 # Words that every product of a vendor carries, or that drivers and shops add at will.
@@ -12,16 +11,17 @@ VENDOR = frozenset(
 )
 _NOISE = VENDOR | {"geforce", "tesla", "tensor", "core", "founders", "edition", "fe"}
 _SAME = {"mobile": "laptop", "notebook": "laptop"}
-_SIZE = re.compile(r"\b(\d+) ?(?:gib|gb|g)\b")  # 80GB, 80 GB, 144G: the number alone
-_PREFIX = re.compile(r"\b(rtx|gtx|gt)(\d)")  # rtx4090 -> rtx 4090
-_SUFFIX = re.compile(r"(\d)(tis?|super|laptop)\b")  # 4070ti -> 4070 ti
-_SUPER = re.compile(r"\b(\d{4}|\d{4} ti)s\b")  # 4080s -> 4080 super
-_LAPTOP = re.compile(r"\b(\d{4})m\b")  # 4090m -> 4090 laptop
-_FORM = re.compile(r"\bsxm (\d)\b")  # sxm 4 -> sxm4
-_WORD = re.compile(r"[^\W_]+")
+# Compiled on first use: the names that most people type stand in the table as they are.
+_SIZE = r"\b(\d+) ?(?:gib|gb|g)\b"  # 80GB, 80 GB, 144G: the number alone
+_PREFIX = r"\b(rtx|gtx|gt)(\d)"  # rtx4090 -> rtx 4090
+_SUFFIX = r"(\d)(tis?|super|laptop)\b"  # 4070ti -> 4070 ti
+_SUPER = r"\b(\d{4}|\d{4} ti)s\b"  # 4080s -> 4080 super
+_LAPTOP = r"\b(\d{4})m\b"  # 4090m -> 4090 laptop
+_FORM = r"\bsxm (\d)\b"  # sxm 4 -> sxm4
+_WORD = r"[^\W_]+"
 _BRANDS = ("quadro", "jetson", "rtx", "gtx", "gt")
-_MARK = re.compile(r"[®™©]|\((?:r|tm|c)\)", re.IGNORECASE)
-_UUID = re.compile(r"\b((?:GPU|MIG)-|uuid=)[0-9a-f][0-9a-f-]{5,}", re.IGNORECASE)
+_MARK = r"[®™©]|\((?:r|tm|c)\)"
+_UUID = r"\b((?:GPU|MIG)-|uuid=)[0-9a-f][0-9a-f-]{5,}"
 
 
 class NamedGpu(NamedTuple):
@@ -35,7 +35,9 @@ class NamedGpu(NamedTuple):
 
 def without_uuids(text: str) -> str:
     """Return *text* with stars for each UUID in it, which says which card it is, and of whom."""
-    return _UUID.sub(r"\1***", text)
+    if "-" not in text and "=" not in text:
+        return text
+    return re.sub(_UUID, r"\1***", text, flags=re.IGNORECASE)
 
 
 def plain(text: str) -> str:
@@ -43,15 +45,18 @@ def plain(text: str) -> str:
 
     Full-width letters and other compatibility forms become the usual ones; trade marks go.
     """
-    usual = unicodedata.normalize("NFKC", _MARK.sub(" ", text)).lower()
-    spelt = _PREFIX.sub(r"\1 \2", " ".join(_WORD.findall(usual)))
-    spelt = _SUPER.sub(r"\1 super", _SUFFIX.sub(r"\1 \2", spelt)).replace(" tis", " ti super")
-    return _LAPTOP.sub(r"\1 laptop", _FORM.sub(r"sxm\1", spelt)).replace("max q", "maxq")
+    import unicodedata  # most runs compare no name
+
+    usual = unicodedata.normalize("NFKC", re.sub(_MARK, " ", text, flags=re.IGNORECASE)).lower()
+    spelt = re.sub(_PREFIX, r"\1 \2", " ".join(re.findall(_WORD, usual)))
+    spelt = re.sub(_SUPER, r"\1 super", re.sub(_SUFFIX, r"\1 \2", spelt))
+    spelt = re.sub(_FORM, r"sxm\1", spelt.replace(" tis", " ti super"))
+    return re.sub(_LAPTOP, r"\1 laptop", spelt).replace("max q", "maxq")
 
 
 def all_words(text: str) -> tuple[str, ...]:
     """Return every word of *text*, a size of memory as its number, in their order."""
-    return tuple(_SAME.get(word, word) for word in _SIZE.sub(r"\1", plain(text)).split())
+    return tuple(_SAME.get(word, word) for word in re.sub(_SIZE, r"\1", plain(text)).split())
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -61,7 +66,7 @@ def words(text: str) -> tuple[str, ...]:
 
 def sizes(text: str) -> set[str]:
     """Return the numbers that *text* calls a size of memory: ``80`` of ``H100 80GB``."""
-    return set(_SIZE.findall(plain(text)))
+    return set(re.findall(_SIZE, plain(text)))
 
 
 def key(text: str) -> str:

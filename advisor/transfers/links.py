@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
 
 
-_SLOT = re.compile(r"\s*(?:gen)?\s*([0-9])(?:\.0)?\s*(?:x\s*([0-9]{1,2}))?\s*", re.IGNORECASE)
+_SLOT = r"\s*(?:gen)?\s*([0-9])(?:\.0)?\s*(?:x\s*([0-9]{1,2}))?\s*"
 LANES = (1, 2, 4, 8, 12, 16)
 # PCI Express base specifications: transfers per second and lane, and the share left by the
 # line code (8b/10b, 128b/130b; from 6.0 on 242 of the 256 bytes of a flit, less CRC and FEC).
@@ -68,7 +68,7 @@ def pcie(generation: int, lanes: int = 16) -> Link:
 
 def parse_pcie(text: str) -> Link:
     """Return the link that ``4x8``, ``gen4 x8`` or ``5`` (16 lanes) names; raises BadInput."""
-    match = _SLOT.fullmatch(text)
+    match = re.fullmatch(_SLOT, text, re.IGNORECASE)
     if not match:
         raise BadInput(
             f"{quoted(text)} is no PCIe link.", hint="Write generation and lanes as 4x8 or 5x16."

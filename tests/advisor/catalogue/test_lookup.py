@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from gpuadvise.advisor.catalogue import (
     with_capability,
 )
 from gpuadvise.advisor.catalogue.entries import names_of
+from gpuadvise.advisor.catalogue.files import line_of, text_of
 from gpuadvise.advisor.catalogue.generate import name_index
 from gpuadvise.advisor.catalogue.lookup import nearest, search
 from gpuadvise.advisor.catalogue.names import key, words
@@ -182,6 +184,13 @@ def test_a_newer_capability_is_extrapolated() -> None:
 
 def test_the_default_is_in_the_catalogue() -> None:
     assert find(DEFAULT_GPU).id == DEFAULT_GPU
+
+
+def test_a_name_that_stands_in_the_table_is_its_own_key() -> None:
+    names = [name for name in json.loads(text_of("names.json")) if not name.startswith("=")]
+    assert all(name.isalnum() and key(name) == name for name in names)
+    ids = [each.id for each in entries()]
+    assert all(line_of("names.json", key(id)) == [id] for id in ids)
 
 
 @pytest.mark.parametrize("each", entries(), ids=lambda each: each.id)
