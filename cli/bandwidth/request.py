@@ -13,8 +13,6 @@ from gpuadvise.advisor.memory.bandwidth import (
     effective_bandwidth,
     theoretical_bandwidth,
 )
-from gpuadvise.advisor.memory.number_types import storage_bytes
-from gpuadvise.advisor.peaks import arithmetic
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.quantity import (
     LARGEST_BYTES,
@@ -141,6 +139,9 @@ def traffic(
 
 def _matrix(matrix: str, dtype: str, copies: str) -> tuple[int, int]:
     """Return the bytes read and written: half of the passes each, the odd one read."""
+    from gpuadvise.advisor.memory.number_types import storage_bytes
+    from gpuadvise.advisor.peaks import arithmetic
+
     rows, columns = options.read("matrix", matrix)
     number_type, _ = arithmetic(options.read("dtype", dtype))
     size = storage_bytes(rows * columns, number_type)
