@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain, compress, count
+from itertools import chain
 from operator import itemgetter, sub
 from typing import TYPE_CHECKING
 
@@ -138,15 +138,17 @@ class _Sums:
     def add(self, gaps: Intervals, causes: dict[int, GapCause], waited: set[int]) -> None:
         """Add the gaps of a block; *causes* are those that calls tell, by the gap's place."""
         lengths = list(map(sub, gaps.ends, gaps.starts))
-        long = list(filter(PROMPT_NS.__lt__, lengths))
+        long = [length for length in lengths if length > PROMPT_NS]
         self._move(None, GapCause.HOST_WORK, len(long), sum(long))
         short, total = len(lengths) - len(long), sum(lengths) - sum(long)
         self._move(None, GapCause.LAUNCH, short, total)
         for at, cause in causes.items():
-            self._move(_unless_told(lengths[at]), cause, 1, lengths[at])
+            self._move(_without_calls(lengths[at]), cause, 1, lengths[at])
         least = self.longest[-1][0] if len(self.longest) == KEPT_GAPS else 0
-        for at in compress(count(), map(least.__lt__, lengths)):
-            cause = causes.get(at, _unless_told(lengths[at]))
+        if max(lengths) <= least:
+            return
+        for at in [place for place, length in enumerate(lengths) if length > least]:
+            cause = causes.get(at, _without_calls(lengths[at]))
             self.longest.append((lengths[at], -gaps.starts[at], cause, at in waited))
         self.longest.sort(key=itemgetter(0, 1), reverse=True)
         del self.longest[KEPT_GAPS:]
@@ -166,7 +168,7 @@ class _Sums:
         )
 
 
-def _unless_told(length_ns: int) -> GapCause:
+def _without_calls(length_ns: int) -> GapCause:
     return GapCause.HOST_WORK if length_ns > PROMPT_NS else GapCause.LAUNCH
 
 
@@ -186,7 +188,7 @@ def _causes(
                     spent[cause] = spent.get(cause, 0) + inside
     causes: dict[int, GapCause] = {}
     for at, spent in times.items():
-        cause = max(spent, key=lambda one: spent[one])
+        cause = max(spent, key=lambda cause: spent[cause])
         if 2 * spent[cause] >= gaps.ends[at] - gaps.starts[at]:
             causes[at] = cause
     for at in waited:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import contextmanager, suppress
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuadvise.advisor.errors import BadInput
@@ -19,11 +20,8 @@ from gpuadvise.advisor.timelines.activities import (
     LONGEST_NAME,
     MOST_ACTIVITIES,
     MOST_SHAPES,
-    Activities,
-    CallRuns,
     CopyPath,
     CopyRoute,
-    KernelRuns,
     KernelShape,
     MemoryKind,
     Recorder,
@@ -32,7 +30,11 @@ from gpuadvise.advisor.timelines.activities import (
 from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind, plain_name
 from gpuadvise.advisor.timelines.copy_calls import CopyCalls
 from gpuadvise.advisor.timelines.gpus import traced_device
-from gpuadvise.advisor.timelines.sorted_runs import RUN
+from gpuadvise.advisor.timelines.nsys_rows import (
+    LaunchShape,
+    gathered_calls,
+    gathered_kernels,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,9 +42,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.timelines.copy_calls import UnjoinedCopies
 
-    _Gathered = TypeVar("_Gathered", bound="_Rows")
-    _Times = tuple[list[int], list[int], list[int]]  # durations, starts and ends
-    _CallTimes = tuple[list[int], int, list[int], list[int]]  # times only of longer durations
+    _Gathered = TypeVar("_Gathered")
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
@@ -66,7 +66,6 @@ _USABLE = (
     f"AND start > {-LATEST} AND end < {LATEST} AND end >= start"
 )
 _LARGEST_VALUE = 1 << 20
-_BATCH = 1 << 11  # rows fetched together
 _SHAPE = (
     "registersPerThread",
     "staticSharedMemory",
@@ -185,27 +184,22 @@ class _Export:
         have = self.columns[table]
         return ", ".join(name if name.split(" ")[0] in have else "NULL" for name in wanted)
 
-    def gather(
+    def gathered(
         self,
         recording: Recording,
         table: str,
         wanted: tuple[str, ...],
-        made: Callable[[bool], _Gathered],
+        gather: Callable[[Iterator[Any]], _Gathered],
     ) -> _Gathered:
-        """Return the usable rows (start, end, *wanted*) of *table*, gathered; count the others.
+        """Return what *gather* makes of the usable rows (start, end, *wanted*); count the others.
 
         Nearly always all are usable: looking at them together costs less than a condition of each.
-        *made* makes what gathers them, and is told whether the rows are unchecked.
         """
         columns = ("start", "end", *wanted)
         with suppress(TypeError, OverflowError):  # some row is not usable
-            gathered = made(True)
-            gathered.read(self.rows(table, columns))
-            return gathered
-        gathered = made(False)
-        gathered.read(self.rows(table, columns, _USABLE))
-        self.skip_others(recording, table, gathered.count)
-        return gathered
+            return gather(self.rows(table, columns))
+        self.skip_unusable(recording, table)
+        return gather(self.rows(table, columns, _USABLE))
 
     def timed(
         self, recording: Recording, table: str, wanted: tuple[str, ...]
@@ -217,13 +211,12 @@ class _Export:
         for row in self.rows(table, ("start", "end", *wanted), _USABLE):
             count += 1
             yield row
-        self.skip_others(recording, table, count)
+        ((rows,),) = self.database.execute(f"SELECT count(*) FROM {table}")
+        if rows > count:
+            self.skip_unusable(recording, table)
 
-    def skip_others(self, recording: Recording, table: str, count: int) -> None:
-        """Count the rows of *table* that are not usable, where it has more than *count*."""
-        ((every,),) = self.database.execute(f"SELECT count(*) FROM {table}")
-        if every == count:
-            return
+    def skip_unusable(self, recording: Recording, table: str) -> None:
+        """Count the rows of *table* whose times are not usable."""
         for (row,) in self.database.execute(f"SELECT rowid FROM {table} WHERE NOT ({_USABLE})"):
             recording.skip(row, f"the times of this row of {table} are not usable")
 
@@ -281,18 +274,19 @@ class _Export:
         )
         if not {"start", "end"} <= self.columns.get(KERNELS, set()):
             return
-        wanted = ("streamId", "graphNodeId IS NOT NULL", "deviceId", column, *_SHAPE)
-        shapes = self.distinct(KERNELS, wanted)
-        names = self.names(shape[wanted.index(column)] for shape in shapes)
-        telling = _telling(shapes)
-        shape_of = {tuple([shape[at] for at in telling]): shape for shape in shapes}
-        gathered = self.gather(
-            recording,
-            KERNELS,
-            tuple([wanted[at] for at in telling]),
-            lambda _: _KernelRows(names, shape_of),
+        # The name first: it differs soonest where the database compares rows.
+        wanted = (column, "streamId", "graphNodeId IS NOT NULL", "deviceId", *_SHAPE)
+        rows = self.distinct(KERNELS, wanted)
+        names = self.names(row[0] for row in rows)
+        telling = _telling(rows)
+        pick = itemgetter(*telling) if telling else None
+        shapes = {pick(row): _launch_shape(names, row) for row in rows if pick}
+        columns = tuple(wanted[place] for place in telling)
+        recording.gpus.update(
+            self.gathered(
+                recording, KERNELS, columns, lambda kernels: gathered_kernels(kernels, shapes)
+            )
         )
-        recording.gpus.update(gathered.gpus)
 
     def distinct(self, table: str, wanted: tuple[str, ...]) -> list[tuple[Any, ...]]:
         """Return the different values that some columns have together."""
@@ -381,147 +375,12 @@ class _Export:
         """Add every call of the host."""
         if not {"start", "end"} <= self.columns.get(CALLS, set()):
             return
-        names = self.call_names()
-        recording.calls = self.gather(
-            recording, CALLS, ("nameId",), lambda unchecked: _CallRows(names, unchecked=unchecked)
-        ).calls
-
-
-class _Rows(dict[Any, Any]):
-    """Rows by the columns that follow their times: what takes the times of each key."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-
-    def read(self, rows: sqlite3.Cursor) -> None:
-        """Add *rows* of (start, end, *key*).
-
-        Raises TypeError or OverflowError for times that are no whole numbers or out of range.
-        """
-        gathered = 0
-        while batch := rows.fetchmany(_BATCH):
-            self.add(batch)
-            gathered += len(batch)
-            if gathered >= max(RUN, len(self)):
-                self.hand_on()
-                self.count += gathered
-                gathered = 0
-        self.hand_on()
-        self.count += gathered
-
-    def add(self, batch: list[tuple[Any, ...]]) -> None:
-        """Add some rows."""
-        raise NotImplementedError
-
-    def hand_on(self) -> None:
-        """Give the times that were gathered to where they are kept."""
-        raise NotImplementedError
-
-
-class _KernelRows(_Rows):
-    """Kernels by the columns that tell their launch shapes apart."""
-
-    def __init__(self, names: dict[int, str], shape_of: dict[Any, tuple[Any, ...]]) -> None:
-        super().__init__()
-        self.gpus: dict[int, Activities] = {}
-        self._names = names
-        self._shape_of = shape_of
-        self._times: dict[int, tuple[list[int], list[int]]] = {}
-        self._durations: list[tuple[list[int], KernelRuns, bool]] = []
-
-    def __missing__(self, key: Any) -> _Times:
-        stream, node, device, *shape = self._shape_of[key if isinstance(key, tuple) else (key,)]
-        gpu = _number(device)
-        runs = self.gpus.setdefault(gpu, Activities()).kernels.setdefault(
-            _kernel_shape(self._names, shape), KernelRuns()
+        numbers = [number for (number,) in self.distinct(CALLS, ("nameId",))]
+        known = self.names(numbers)
+        names = {number: plain_name(known.get(number, "unknown call")) for number in numbers}
+        recording.calls = self.gathered(
+            recording, CALLS, ("nameId",), lambda calls: gathered_calls(calls, names)
         )
-        runs.streams.add(_number(stream))
-        durations: list[int] = []
-        self._durations.append((durations, runs, bool(node)))
-        self[key] = times = (durations, *self._times.setdefault(gpu, ([], [])))
-        return times
-
-    def add(self, batch: list[tuple[Any, ...]]) -> None:
-        """Add the kernels of some rows."""
-        if len(batch[0]) == 3:  # a key alone needs no tuple
-            for start, end, key in batch:
-                durations, starts, ends = self[key]
-                durations.append(end - start)
-                starts.append(start)
-                ends.append(end)
-        else:
-            for row in batch:
-                durations, starts, ends = self[row[2:]]
-                start, end = row[0], row[1]
-                durations.append(end - start)
-                starts.append(start)
-                ends.append(end)
-
-    def hand_on(self) -> None:
-        """Give the times that were gathered to the activities."""
-        for gpu, (starts, ends) in self._times.items():
-            if starts:
-                _check(min(starts) > -LATEST and max(ends) < LATEST)
-                self.gpus[gpu].kernel_times.extend(starts, ends)
-                starts.clear()
-                ends.clear()
-        for durations, runs, in_graph in self._durations:
-            if durations:
-                _check(min(durations) >= 0)
-                runs.durations.extend(durations)
-                runs.in_graphs += len(durations) if in_graph else 0
-                durations.clear()
-
-
-class _CallRows(_Rows):
-    """Calls by the numbers of their names."""
-
-    def __init__(self, names: dict[int, str], *, unchecked: bool) -> None:
-        super().__init__()
-        self._unchecked = unchecked
-        self.calls: dict[str, CallRuns] = {}
-        self._names = names
-        self._gathered: list[tuple[CallRuns, list[int], list[int], list[int]]] = []
-
-    def __missing__(self, number: Any) -> _CallTimes:
-        name = plain_name(self._names.get(number, "unknown call"))
-        runs = self.calls.setdefault(name, CallRuns(name))
-        durations: list[int] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        self._gathered.append((runs, durations, starts, ends))
-        self[number] = times = (durations, runs.prompt_ns, starts, ends)
-        return times
-
-    def add(self, batch: list[tuple[Any, ...]]) -> None:
-        """Add the calls of some rows."""
-        if self._unchecked:  # of short calls only how long they took is kept
-            _check(min(batch)[0] > -LATEST and max(batch)[0] < LATEST // 2)
-        for start, end, number in batch:
-            durations, prompt_ns, starts, ends = self[number]
-            duration = end - start
-            durations.append(duration)
-            if duration > prompt_ns:
-                starts.append(start)
-                ends.append(end)
-
-    def hand_on(self) -> None:
-        """Give the times that were gathered to the calls."""
-        for runs, durations, starts, ends in self._gathered:
-            if durations:
-                _check(min(durations) >= 0)
-                runs.durations.extend(durations)
-                runs.add_times(starts, ends)
-                durations.clear()
-                starts.clear()
-                ends.clear()
-
-
-def _check(usable: bool) -> None:
-    """Raise OverflowError unless *usable*."""
-    if not usable:
-        raise OverflowError
 
 
 def _telling(shapes: list[tuple[Any, ...]]) -> list[int]:
@@ -531,26 +390,31 @@ def _telling(shapes: list[tuple[Any, ...]]) -> list[int]:
     kinds = [len(set(column)) for column in zip(*shapes, strict=True)]
     telling: list[int] = []
     for at in sorted(range(len(kinds)), key=lambda place: -kinds[place]):
-        told = {tuple([shape[place] for place in telling]) for shape in shapes}
-        if telling and len(told) == len(shapes):
+        different = {tuple([shape[place] for place in telling]) for shape in shapes}
+        if telling and len(different) == len(shapes):
             break
         telling.append(at)
     return telling
 
 
-def _kernel_shape(names: dict[int, str], columns: list[Any]) -> KernelShape:
-    """Return the shape that *columns* tell; unusable values are not known."""
-    name, registers, static, dynamic, *sizes = columns
+def _launch_shape(names: dict[int, str], row: tuple[Any, ...]) -> LaunchShape:
+    """Return the launch shape that *row* tells; unusable values are not known."""
+    name, stream, node, gpu, registers, static, dynamic, *sizes, local = row
     grid, block, cluster = (_dimensions(sizes[at : at + 3]) for at in (0, 3, 6))
-    return KernelShape(
-        name=names.get(name, "unknown kernel"),
-        grid=grid,
-        block=block,
-        cluster=cluster or (1, 1, 1),
-        registers=_number(registers) or None,
-        static_shared=_number(static),
-        dynamic_shared=_number(dynamic) if dynamic is not None else None,
-        local_memory=_number(sizes[9]) if sizes[9] is not None else None,
+    return LaunchShape(
+        gpu=_number(gpu),
+        stream=_number(stream),
+        in_graph=bool(node),
+        kernel=KernelShape(
+            name=names.get(name, "unknown kernel"),
+            grid=grid,
+            block=block,
+            cluster=cluster or (1, 1, 1),
+            registers=_number(registers) or None,
+            static_shared=_number(static),
+            dynamic_shared=_number(dynamic) if dynamic is not None else None,
+            local_memory=_number(local) if local is not None else None,
+        ),
     )
 
 
