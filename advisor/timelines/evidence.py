@@ -220,7 +220,7 @@ def _products(timeline: Timeline) -> tuple[TracedProduct, ...]:
 
 def traced_transfers(timeline: Timeline, run: TracedRun) -> tuple[Transfer, ...]:
     """Return the copies over the link that take, with the idle time around them, 2 % or more."""
-    found = []
+    transfers = []
     count = sum(copies.calls for copies in timeline.copies) or 1
     for copies in timeline.copies:
         direction = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}.get(copies.kind.path)
@@ -231,7 +231,7 @@ def traced_transfers(timeline: Timeline, run: TracedRun) -> tuple[Transfer, ...]
         around = (run.queueing_idle_seconds + run.copy_idle_seconds) * copies.calls / count
         if run.share(copies.seconds + around) < WORTH_SAYING:
             continue
-        found.append(
+        transfers.append(
             Transfer(
                 direction=direction,
                 bytes=max(1, round(copies.bytes / copies.calls)),
@@ -241,7 +241,7 @@ def traced_transfers(timeline: Timeline, run: TracedRun) -> tuple[Transfer, ...]
                 blocking=None if copies.kind.asynchronous is None else not copies.kind.asynchronous,
             )
         )
-    return tuple(found)
+    return tuple(transfers)
 
 
 def _memory(copies: TracedCopies) -> HostMemory | None:

@@ -101,7 +101,7 @@ class Cover:
         if self._clip is None:
             return blocks
         inside = Intervals(self._clip[:1], self._clip[1:])
-        return (block for each in blocks if len(block := common(each, inside)))
+        return (clipped for block in blocks if len(clipped := common(block, inside)))
 
     def _unclipped(self) -> Iterator[Intervals]:
         """Yield the whole cover.

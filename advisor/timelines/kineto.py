@@ -216,15 +216,15 @@ class _Reader:
 def _read_header(header: dict[str, Any], recording: Recording) -> None:
     """Take the GPUs, the rank and the version from what stands before the events."""
     properties = header.get("deviceProperties")
-    for one in properties if isinstance(properties, list) else ():
-        if isinstance(one, dict) and not _is_amd(one):
-            number = _count(one.get("id"))
+    for gpu in properties if isinstance(properties, list) else ():
+        if isinstance(gpu, dict) and not _is_amd(gpu):
+            number = _count(gpu.get("id"))
             device = traced_device(
-                name=one.get("name"),
-                major=one.get("computeMajor"),
-                minor=one.get("computeMinor"),
-                sm_count=one.get("numSms"),
-                memory_bytes=one.get("totalGlobalMem"),
+                name=gpu.get("name"),
+                major=gpu.get("computeMajor"),
+                minor=gpu.get("computeMinor"),
+                sm_count=gpu.get("numSms"),
+                memory_bytes=gpu.get("totalGlobalMem"),
             )
             if device is not None and number is not None and len(recording.devices) < 64:
                 recording.devices[number] = device
@@ -243,10 +243,10 @@ def _is_amd(properties: dict[str, Any]) -> bool:
 def _check_vendor(header: dict[str, Any], recording: Recording) -> None:
     """Refuse traces of other makers' GPUs and of processors alone."""
     properties = header.get("deviceProperties")
-    amd = (
-        [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else []
+    gpus = (
+        [gpu for gpu in properties if isinstance(gpu, dict)] if isinstance(properties, list) else []
     )
-    if any(map(_is_amd, amd)) or any(name.startswith("hip") for name in recording.calls):
+    if any(map(_is_amd, gpus)) or any(name.startswith("hip") for name in recording.calls):
         raise BadInput(OF_AMD)
     if not recording.gpus:
         raise BadInput(
@@ -324,9 +324,9 @@ def _product(name: str, args: dict[str, Any]) -> MatrixProduct | None:
     if at is None or not isinstance(dims, list) or not isinstance(types, list):
         return None
     factors = [
-        [count for size in one if (count := _count(size))]
-        for one in dims[at : at + 2]
-        if isinstance(one, list)
+        [count for size in shape if (count := _count(size))]
+        for shape in dims[at : at + 2]
+        if isinstance(shape, list)
     ]
     dtype = types[at] if len(types) > at else None
     if len(factors) != 2 or not isinstance(dtype, str):

@@ -79,9 +79,9 @@ class SortedRuns:
         return chain.from_iterable(self.blocks())
 
 
-def merged(several: Iterable[SortedRuns]) -> Iterator[list[Any]]:
-    """Yield the rows of all of *several* in ascending order, some thousand at a time."""
-    waiting = deque(sorted((run for each in several for run in each.runs()), key=_LEAST))
+def merged(logs: Iterable[SortedRuns]) -> Iterator[list[Any]]:
+    """Yield the rows of all *logs* in ascending order, some thousand at a time."""
+    waiting = deque(sorted((run for log in logs for run in log.runs()), key=_LEAST))
     readers: list[_Reader] = []
     while waiting or readers:
         if not readers:

@@ -49,7 +49,7 @@ def answer(request: TimelineRequest, timelines: Sequence[TimelineCase]) -> Answe
 
 def _notes(cases: Sequence[TimelineCase]) -> list[str]:
     notes = list(dict.fromkeys(note for case in cases for note in case.timeline.notes))
-    skipped = [each for case in cases for each in case.timeline.skipped]
+    skipped = [event for case in cases for event in case.timeline.skipped]
     if skipped:
         first = skipped[0]
         notes.append(f"The first event left out is number {first.event:,}: {first.reason}")

@@ -54,11 +54,11 @@ def command(
         top=read("top", top),
         show=show,
     )
-    found = list(timelines_in(request.files, chosen_device(request.device)))
+    cases = list(timelines_in(request.files, chosen_device(request.device)))
     if plot is not None:
         from gpuadvise.cli.render.picture import save
         from gpuadvise.cli.timeline.lanes import draw, title
 
-        longest = max((each.timeline for each in found), key=lambda line: line.span_ns)
+        longest = max((case.timeline for case in cases), key=lambda line: line.span_ns)
         save(plot, title(longest), lambda axes: draw(axes, longest))
-    return emit(answer(request, found), Output(format=format, fields=tuple(get or ())))
+    return emit(answer(request, cases), Output(format=format, fields=tuple(get or ())))

@@ -81,32 +81,32 @@ def blocks(cases: Sequence[TimelineCase], *, top: int, show: bool) -> list[Block
     """Return the screen: the first of *cases* in full, below a table where there are several."""
     case = cases[0]
     line = case.timeline
-    found: list[Block] = []
+    screen: list[Block] = []
     if len(cases) > 1:
-        found += [Line(f"{plural(len(cases), 'timeline')}; the longest span first", Tone.STRONG)]
-        found += [_gpus(cases[:_MOST_GPUS]), Line("")]
-    found += [Line(_title(line), Tone.STRONG), LabelledFacts(tuple(_facts(case)))]
+        screen += [Line(f"{plural(len(cases), 'timeline')}; the longest span first", Tone.STRONG)]
+        screen += [_gpus(cases[:_MOST_GPUS]), Line("")]
+    screen += [Line(_title(line), Tone.STRONG), LabelledFacts(tuple(_facts(case)))]
     if show:
-        found += [Heading("Lanes"), lanes.drawn(line), Line(lanes.KEY, Tone.FAINT)]
+        screen += [Heading("Lanes"), lanes.drawn(line), Line(lanes.KEY, Tone.FAINT)]
     if line.kernels:
         listed = line.kernels[: top or None]
-        found += [Heading("Kernels by time"), _kernels(listed, line)]
-        found += _hidden(len(line.kernels) - len(listed), "kernel", "--top 0 lists all")
+        screen += [Heading("Kernels by time"), _kernels(listed, line)]
+        screen += _hidden(len(line.kernels) - len(listed), "kernel", "--top 0 lists all")
     if line.copies:
         listed_copies = line.copies[:_MOST_COPIES]
-        found += [Heading("Copies"), _copies(listed_copies, case)]
-        found += _hidden(
+        screen += [Heading("Copies"), _copies(listed_copies, case)]
+        screen += _hidden(
             len(line.copies) - len(listed_copies), "kind of copies", "--format json has all"
         )
     if case.changes:
-        found += [Heading("What could be won at most"), _changes(case.changes[:_MOST_CHANGES])]
-        found += [
+        screen += [Heading("What could be won at most"), _changes(case.changes[:_MOST_CHANGES])]
+        screen += [
             Line(
                 "One change at a time; gpuadvise advise FILE says how, and judges the kernels.",
                 Tone.FAINT,
             )
         ]
-    return found
+    return screen
 
 
 def _hidden(count: int, noun: str, how: str) -> list[Block]:
