@@ -83,7 +83,8 @@ def judged(candidates: Sequence[CappedKernel]) -> tuple[CappedKernel, ...]:
     """Return *candidates* with the reason why each is dropped; the compiler's choices stay.
 
     A candidate is dropped when it cannot be launched, spills more than the compiler's own choice
-    of its block size, is the same code, or has fewer registers without a warp more for it.
+    of its block size, is the same code, has a cap that this choice keeps to anyway, or has fewer
+    registers without a warp more for it.
     """
     own = {c.threads: c for c in candidates if c.cap is None}
     result: list[CappedKernel] = []
@@ -105,6 +106,8 @@ def _reason(
         return f"spills {candidate.spilled - own.spilled:,} bytes more"
     if _same_code(candidate, own):
         return "same code as the compiler's choice"
+    if _fits_already(candidate, own):
+        return "the compiler's choice fits in it"
     for rival in rivals:
         if rival.spilled > candidate.spilled or not rival.occupancy.launchable:
             continue
@@ -114,6 +117,16 @@ def _reason(
         if fewer and candidate.occupancy.warps_per_sm <= rival.occupancy.warps_per_sm:
             return "fewer registers, and no more warps"
     return None
+
+
+def _fits_already(candidate: CappedKernel, own: CappedKernel) -> bool:
+    """Return whether a cap that *own* keeps to anyway wins neither registers, spills nor warps."""
+    return (
+        candidate.cap is not None
+        and candidate.cap >= own.registers >= candidate.registers
+        and candidate.spilled == own.spilled
+        and candidate.occupancy.warps_per_sm == own.occupancy.warps_per_sm
+    )
 
 
 def _same_code(first: CappedKernel, second: CappedKernel) -> bool:

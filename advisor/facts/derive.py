@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.access import Space
 from gpuadvise.advisor.facts.bag import Facts, known_facts
 from gpuadvise.advisor.facts.busy import peak_of
-from gpuadvise.advisor.facts.limiter import limiter_of
+from gpuadvise.advisor.facts.limiter import UnknownLimiter, limiter_of
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.roofline import roofline
@@ -58,6 +58,9 @@ def _limiter(known: Mapping[str, Any]) -> Limiter | None:
     wave = None
     if occupancy is not None and sm_count and grid:
         wave = waves(occupancy, sm_count, math.prod(grid))
+    measured = any(name in known for name in ("profile", "work", "traffic"))
+    if occupancy is not None and not occupancy.launchable and not measured:
+        return UnknownLimiter(wanted="a launch that the device can run, for this one fails")
     return limiter_of(
         profile=known.get("profile"),
         work=known.get("work"),

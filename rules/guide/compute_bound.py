@@ -48,7 +48,9 @@ def check(
         return PASSED
     if share is not None and not FAR_FROM_ROOF <= share <= 1:
         return PASSED
-    ordinary = work.arithmetic[0] in (NumberType.FP32, NumberType.FP64) and not work.arithmetic[1]
+    number_type, tensor = work.arithmetic
+    # FP16 is on tensor cores unless somebody says that it is not.
+    ordinary = tensor is False or (number_type in (NumberType.FP32, NumberType.FP64) and not tensor)
     if share is not None and share >= AT_ROOF and not ordinary:
         return PASSED
     faster = _faster(device, work, roofline)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.occupancy.block_sizes import blocks_at
 from gpuadvise.advisor.occupancy.next_steps import free_registers
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
@@ -46,7 +47,7 @@ def check(occupancy: Occupancy, registers: int, profile: KernelProfile | None = 
     return Advice(
         message=(
             f"Occupancy is {show_share(share)}: {occupancy.warps_per_sm} of "
-            f"{occupancy.hardware.max_warps_per_sm} warps per SM."
+            f"{occupancy.hardware.max_warps_per_sm} warps per SM.{_one_block(occupancy)}"
         ),
         action=use,
         evidence=(
@@ -54,6 +55,21 @@ def check(occupancy: Occupancy, registers: int, profile: KernelProfile | None = 
             given("registers per thread", registers, "registers"),
             derived("registers free of charge", free - registers, "registers"),
         ),
+    )
+
+
+def _one_block(occupancy: Occupancy) -> str:
+    """Return what one block per SM costs, where blocks of half its threads hold as many warps or more."""
+    half = occupancy.launch.threads // 2
+    if occupancy.blocks_per_sm != 1 or half % occupancy.hardware.warp_size:
+        return ""
+    blocks = blocks_at(occupancy, half)
+    if blocks < 2:
+        return ""
+    warps = blocks * half // occupancy.hardware.warp_size
+    return (
+        " They are all of 1 block: while it starts, ends or waits at a barrier, nothing else runs there. "
+        f"{blocks} blocks of {half} threads hold {warps} warps."
     )
 
 
