@@ -195,7 +195,7 @@ def waits_for_atomics(profile: KernelProfile) -> bool:
 
 # Sectors that stores fill in part are put together in L2, which is half busy where that costs time: measured
 # on an H100 and an H200, 55 % and 75 % where transposing stores were slow, 45 % where they were not.
-_L2_ROOM = 0.5
+L2_ROOM = 0.5
 
 
 def waits_for_loads_alone(profile: KernelProfile | None, limiter: Limiter | None) -> bool:
@@ -204,7 +204,7 @@ def waits_for_loads_alone(profile: KernelProfile | None, limiter: Limiter | None
         profile is not None
         and isinstance(limiter, LatencyBound)
         and limiter.stall == "long_scoreboard"
-        and (profile.l2_busy or 1.0) < _L2_ROOM
+        and (profile.l2_busy or 1.0) < L2_ROOM
     )
 
 

@@ -100,10 +100,7 @@ def _profiled(efficiency: float, profile: KernelProfile | None, limiter: Limiter
             f"The profile counts {show_number(1 / max(efficiency, 1e-3))} shared-memory passes for each "
             f"one that the accesses need ({show_share(efficiency)})."
         ),
-        action=(
-            "Find the access in the profile (ncu --page source, L1 wavefronts shared), then pad "
-            "its rows: `gpuadvise banks --stride N` names the smallest padding."
-        ),
+        action=_profiled_action(profile),
         evidence=(profiled("passes needed / passes taken", efficiency, "share"),),
         gain=Gain(
             kind="shared-memory time",
@@ -112,6 +109,22 @@ def _profiled(efficiency: float, profile: KernelProfile | None, limiter: Limiter
         ),
         relief=_relief(profile, efficiency) if profile else None,
         priority=_priority(profile, efficiency, limiter),
+    )
+
+
+def _profiled_action(profile: KernelProfile | None) -> str:
+    """Return what to do: atomics on one word are served in turn, whatever the padding."""
+    if profile is not None:
+        others = (profile.shared_loads.requests or 0.0) + (profile.shared_stores.requests or 0.0)
+        if (profile.shared_atomics or 0.0) > others:
+            return (
+                "Most of the accesses are atomics, and those of one warp on one word are served in turn: give "
+                "each warp its own copy of the counters, or add up equal keys first (__match_any_sync(), "
+                "__reduce_add_sync())."
+            )
+    return (
+        "Find the access in the profile (ncu --page source, L1 wavefronts shared), then pad "
+        "its rows: `gpuadvise banks --stride N` names the smallest padding."
     )
 
 

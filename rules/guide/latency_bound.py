@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 WAITING = 0.4
 # Barriers stop whole blocks, so that less of them counts.
 AT_BARRIERS = 0.25
+# Code that misses the instruction or the constant cache stops every warp that comes there; kernels of libraries
+# lose a tenth of their time to it at most. The profiler's own rule speaks from here on.
+AT_CACHES = 0.3
+_CACHES = ("no_instruction", "imc_miss")
 # A unit as busy as this leaves less than a factor of two; where hardly anything but one wait takes a warp's
 # time, up to this much (memory reaches 0.9: a factor of 1.6).
 HALF = 0.5
@@ -103,7 +107,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         return undecided("profile.stalls")
     if limiter.share is None:
         return PASSED  # several waits, none of them long
-    if limiter.share < (AT_BARRIERS if limiter.stall == "barrier" else WAITING):
+    if limiter.share < _enough(limiter.stall):
         return PASSED
     shares, relief = unit_shares(profile), _relief(profile, limiter.stall)
     left = max(relief.get(unit, share) for unit, share in shares.items())
@@ -122,6 +126,13 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         relief=_with_wide_loads(profile, limiter.stall, relief),
         priority=Priority.LOW if minor else None,
     )
+
+
+def _enough(stall: str) -> float:
+    """Return the share of a warp's time from which *stall* is the one to shorten."""
+    if stall == "barrier":
+        return AT_BARRIERS
+    return AT_CACHES if stall in _CACHES else WAITING
 
 
 def _saved(profile: KernelProfile, left: float) -> float:
@@ -165,7 +176,7 @@ RULE = Rule(
     why="A kernel whose units all idle is as fast as its longest chain of waits.",
     when=(
         "A profile shows no unit at 60 % of its peak (tensor cores 40 %, L2 75 %), and one stall takes at "
-        "least 40 % of a warp's time, or barriers 25 %; low where that wins less than 5 us, which is what a launch costs, and where a unit left over is half busy (57 % beside a wait of 70 %)."
+        "least 40 % of a warp's time, or barriers 25 %, or the instruction or constant cache 30 %; low where that wins less than 5 us, which is what a launch costs, and where a unit left over is half busy (57 % beside a wait of 70 %)."
     ),
     thresholds=(
         Threshold(
@@ -173,6 +184,24 @@ RULE = Rule(
             value=WAITING,
             unit="share of a warp's time",
             source="our judgement of profiles on an H200",
+        ),
+        Threshold(
+            name="at the instruction or constant cache",
+            value=AT_CACHES,
+            unit="share of a warp's time",
+            source="Nsight Compute's own level for a stall",
+        ),
+        Threshold(
+            name="won at least",
+            value=STARTING,
+            unit="s",
+            source="what a launch takes to start and to end on an H100",
+        ),
+        Threshold(
+            name="unit left over, beside one wait of 70 %",
+            value=NEAR,
+            unit="share",
+            source="memory reaches 90 % at its best: a factor of 1.6 is left",
         ),
         Threshold(
             name="at barriers",

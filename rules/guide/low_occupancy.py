@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.busy import BUSY
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.bottleneck import NEARLY_BUSY
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import (
     PASSED,
@@ -106,11 +107,18 @@ RULE = Rule(
     ),
     when=(
         "Theoretical occupancy, times the independent instructions per thread where they are "
-        "known, is below 50 %, the grid has more blocks than fit at once, and neither a profile nor times show a unit at "
-        "60 % of its peak or more."
+        "known, is below 50 %, the grid has as many blocks as fit at once, and neither a profile nor times show a unit at "
+        "60 % of its peak or more; or a profile shows device memory at 60 % to 75 %, nothing else at 60 %, and warps that "
+        "wait for loads 60 % of their time."
     ),
     thresholds=(
         Threshold(name="low occupancy", value=LOW, unit="share", source="guide 11.1, 11.3"),
+        Threshold(
+            name="device memory nearly busy",
+            value=NEARLY_BUSY,
+            unit="share",
+            source="memory reaches 90 % at its best: a fifth is left, by Little's law for more loads",
+        ),
         Threshold(name="busy unit", value=BUSY, unit="share", source="Nsight Compute's own level"),
     ),
     citations=guide("11.1", "10.1"),

@@ -261,7 +261,8 @@ RULE = Rule(
     ),
     when=(
         "A profile shows coalesced loads of at most 4 bytes per thread in a kernel that only moves data, "
-        "and device memory below 71 % of its bandwidth."
+        "and device memory below 71 % of its bandwidth; below 65 % where data pass through shared memory on their way, "
+        "once."
     ),
     thresholds=(
         Threshold(name="word", value=WORD, unit="bytes per thread", source="measured on an H200"),
@@ -270,6 +271,18 @@ RULE = Rule(
             value=MEMORY_BUSY,
             unit="share",
             source="measured: 4-byte words reach 55 % to 75 % on an H200",
+        ),
+        Threshold(
+            name="memory busy, through shared memory",
+            value=STAGED_BUSY,
+            unit="share",
+            source="transpositions of 4-byte words reach 73 % on an H200",
+        ),
+        Threshold(
+            name="shared requests",
+            value=PASSED_ON,
+            unit="per global load or store",
+            source="1 where each element is stored there and loaded once; a quarter more for the rest",
         ),
     ),
     citations=(programming_guide("Device Memory Accesses"),),

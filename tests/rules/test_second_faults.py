@@ -340,3 +340,18 @@ def test_stores_have_no_part_in_sectors_that_loads_explain() -> None:
     )
     assert "uncoalesced-access" not in findings(page)
     assert "uncoalesced-access" in findings(replace(page, global_sectors_ideal=2.7e6))
+
+
+def test_the_caches_of_code_and_constants_are_said_earlier() -> None:
+    code = replace(STREAM, stalls={"no_instruction": 0.31}, dram_busy=0.1, l2_busy=0.1)
+    assert priority(code, "latency-bound") == "medium"
+    assert priority(replace(code, stalls={"imc_miss": 0.31}), "latency-bound") == "medium"
+    assert priority(replace(code, stalls={"no_instruction": 0.29}), "latency-bound") is None
+    assert priority(replace(code, stalls={"wait": 0.39}), "latency-bound") is None
+
+
+def test_conflicts_of_atomics_are_not_padded() -> None:
+    counters = replace(TILE, shared_atomics=5e5)
+    assert "copy of the counters" in findings(counters)["bank-conflicts"].advice.action
+    loads = replace(counters, shared_loads=SharedRequests(requests=6e5, wavefronts=6e5))
+    assert "pad" in findings(loads)["bank-conflicts"].advice.action
