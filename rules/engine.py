@@ -163,8 +163,16 @@ def reconciled(lines: Sequence[RuleLine]) -> list[RuleLine]:
         if len(advised.intersection(family)) > 1:
             result = _folded(result, family)
     loud = {line.rule.id for line in result if _loud(line) and not _of_a_place(line)}
+    if not loud:
+        return result
     bounds = {line.rule.id: _bound(line) for line in result if line.rule.id in loud}
-    return [line for line in result if not _explained(line, bounds)]
+    return [
+        line
+        for line in result
+        if line.rule.id not in EXPLAINED
+        or loud.isdisjoint(EXPLAINED[line.rule.id])
+        or not _explained(line, bounds)
+    ]
 
 
 # What a louder finding leaves of a kernel's time: from here on it does not explain the whole wait.

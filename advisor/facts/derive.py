@@ -53,13 +53,16 @@ def completed(facts: Facts) -> Facts:
     return Facts(**known)
 
 
+# Facts of a launch that ran.
+_MEASURED = frozenset({"profile", "work", "traffic"})
+
+
 def _limiter(known: Mapping[str, Any]) -> Limiter | None:
     occupancy, sm_count, grid = map(known.get, ("occupancy", "sm_count", "grid"))
     wave = None
     if occupancy is not None and sm_count and grid:
         wave = waves(occupancy, sm_count, math.prod(grid))
-    measured = any(name in known for name in ("profile", "work", "traffic"))
-    if occupancy is not None and not occupancy.launchable and not measured:
+    if occupancy is not None and not occupancy.launchable and not known.keys() & _MEASURED:
         return UnknownLimiter(wanted="a launch that the device can run, for this one fails")
     return limiter_of(
         profile=known.get("profile"),
