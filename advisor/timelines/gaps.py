@@ -42,6 +42,7 @@ class GapCause(StrEnum):
 _CAUSES = {
     CallKind.LAUNCH: GapCause.LAUNCH,
     CallKind.GRAPH_LAUNCH: GapCause.LAUNCH,
+    CallKind.SYNCHRONIZATION: GapCause.SYNCHRONIZATION,  # while another GPU works
     CallKind.MEMSET: GapCause.LAUNCH,
     CallKind.COPY: GapCause.COPY,
     CallKind.ALLOCATION: GapCause.ALLOCATION,
@@ -95,7 +96,7 @@ def idleness(busy: Cover, recording: Recording) -> Idleness:
     """Return the gaps in *busy*, the cover of a GPU's work, and their causes.
 
     A short gap is the launch of what follows, a long one the host's own work, unless a call took
-    more of it or the host had waited until it began. Raises BadInput where nothing was busy.
+    more of it, a wait for another GPU too, or the host had waited until it began. Raises BadInput where nothing was busy.
     """
     calls, waits = _readers(recording), _Waits(recording)
     sums = _Sums()
@@ -188,6 +189,11 @@ def _causes(
                     spent[cause] = spent.get(cause, 0) + inside
     causes: dict[int, GapCause] = {}
     for at, spent in times.items():
+        if gaps.ends[at] - gaps.starts[at] <= PROMPT_NS:
+            # The host waits for all that is queued, not for what comes next in the queue.
+            spent.pop(GapCause.SYNCHRONIZATION, None)
+        if not spent:
+            continue
         cause = max(spent, key=lambda cause: spent[cause])
         if 2 * spent[cause] >= gaps.ends[at] - gaps.starts[at]:
             causes[at] = cause

@@ -128,8 +128,9 @@ class TracedLaunches:
     """How work reached the GPU."""
 
     kernels: int  # runs seen on the GPU
-    kernel_launches: int  # calls that launch one kernel
-    graph_launches: int  # calls that launch a graph
+    # Calls that launch one kernel; of several GPUs in a recording the runs outside of graphs.
+    kernel_launches: int
+    graph_launches: int  # calls that launch a graph, on any of the recording's GPUs
     graph_kernels: int  # runs seen as nodes of a graph
     hidden_graphs: bool  # graphs were launched, but their kernels were not recorded
 
@@ -226,10 +227,16 @@ def timelines_of(recording: Recording, *, device: Device | None = None) -> tuple
     anything.
     """
     calls = _calls(recording)
+    worked = sorted(gpu for gpu, activities in recording.gpus.items() if activities.worked)
     lines = tuple(
-        _timeline(recording, gpu, calls, recording.devices.get(gpu, device))
-        for gpu, activities in sorted(recording.gpus.items())
-        if activities.worked
+        _timeline(
+            recording,
+            gpu,
+            calls,
+            recording.devices.get(gpu, device),
+            several_gpus=len(worked) > 1,
+        )
+        for gpu in worked
     )
     if not lines:
         raise BadInput("The recording holds no work of a GPU.")
@@ -237,7 +244,12 @@ def timelines_of(recording: Recording, *, device: Device | None = None) -> tuple
 
 
 def _timeline(
-    recording: Recording, gpu: int, calls: tuple[HostCalls, ...], device: Device | None
+    recording: Recording,
+    gpu: int,
+    calls: tuple[HostCalls, ...],
+    device: Device | None,
+    *,
+    several_gpus: bool,
 ) -> Timeline:
     """Return the timeline of GPU *gpu* of *recording*."""
     activities = recording.gpus[gpu]
@@ -268,7 +280,7 @@ def _timeline(
         calls=calls,
         gaps=idle.longest,
         idle=idle.totals,
-        launches=_launches(calls, shapes, activities),
+        launches=_launches(calls, shapes, activities, several_gpus=several_gpus),
         products=tuple(recording.products.items()),
         skipped=tuple(recording.skipped),
         skipped_count=recording.skipped_count,
@@ -377,15 +389,21 @@ def _host_calls(name: str, runs: CallRuns) -> HostCalls:
 
 
 def _launches(
-    calls: tuple[HostCalls, ...], kernels: tuple[TracedKernel, ...], activities: Activities
+    calls: tuple[HostCalls, ...],
+    kernels: tuple[TracedKernel, ...],
+    activities: Activities,
+    *,
+    several_gpus: bool,
 ) -> TracedLaunches:
+    """Return how work reached one GPU; a call does not say for which of *several_gpus* it was."""
     count = dict.fromkeys(CallKind, 0)
     for call in calls:
         count[call.kind] += call.calls
     in_graphs = sum(kernel.in_graphs for kernel in kernels)
+    runs = sum(kernel.calls for kernel in kernels)
     return TracedLaunches(
-        kernels=sum(kernel.calls for kernel in kernels),
-        kernel_launches=count[CallKind.LAUNCH],
+        kernels=runs,
+        kernel_launches=runs - in_graphs if several_gpus else count[CallKind.LAUNCH],
         graph_launches=count[CallKind.GRAPH_LAUNCH],
         graph_kernels=in_graphs,
         hidden_graphs=activities.graph_replays > 0 and not in_graphs,

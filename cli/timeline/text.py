@@ -50,7 +50,7 @@ _RECORDERS = {
 }
 _CAUSES = {
     GapCause.HOST_WORK: "host work",
-    GapCause.SYNCHRONIZATION: "after waits",
+    GapCause.SYNCHRONIZATION: "waits",
     GapCause.LAUNCH: "launches",
     GapCause.COPY: "copies",
     GapCause.ALLOCATION: "allocations",

@@ -300,3 +300,45 @@ def test_any_bytes_are_read_or_refused(
         timeline(tmp_path_factory.mktemp("bytes") / "trace", bytes(content))
     except BadInput as error:
         assert error.message
+
+
+def test_of_several_gpus_each_has_its_own_launches(tmp_path: Path) -> None:
+    events = [
+        *(traces.call(10 * at, 2, correlation=at) for at in range(5)),
+        *(traces.kernel(10 * at + 5, 4, device=0, correlation=at) for at in range(3)),
+        traces.kernel(35, 4, device=1, correlation=3),
+        traces.kernel(45, 4, device=1, correlation=4, **{"graph node id": 1}),
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto(events))
+    (recording,) = read_recordings(str(path))
+    launches = [line.launches for line in timelines_of(recording)]
+    assert [launch.kernels for launch in launches] == [3, 2]
+    assert [launch.kernel_launches for launch in launches] == [3, 1]
+
+
+def test_while_the_host_waits_for_another_gpu_it_does_not_work(tmp_path: Path) -> None:
+    events = [
+        traces.kernel(0, 100, device=0),
+        traces.kernel(900, 100, device=0),
+        traces.kernel(0, 850, device=1),
+        traces.call(50, 805, "cudaStreamSynchronize"),
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto(events))
+    (recording,) = read_recordings(str(path))
+    first, _ = timelines_of(recording)
+    (gap,) = first.gaps
+    assert (gap.length_ns, gap.cause) == (800_000, GapCause.SYNCHRONIZATION)
+
+
+def test_a_wait_at_the_end_of_a_queue_is_not_what_parts_its_kernels(tmp_path: Path) -> None:
+    events = [
+        *(traces.kernel(20 * at, 10) for at in range(5)),
+        traces.call(0, 100, "cudaDeviceSynchronize"),
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto(events))
+    (recording,) = read_recordings(str(path))
+    (line,) = timelines_of(recording)
+    assert [(idle.cause, idle.gaps) for idle in line.idle] == [(GapCause.LAUNCH, 4)]
