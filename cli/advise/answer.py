@@ -219,12 +219,14 @@ def _limits(advised: AdviceReports) -> Iterator[Block]:
     )
     limited = [entry for entry in limited if entry[0].limiter is not None]
     kept = limited if advised.everything else limited[:TOP]
+    lines = []
     for report, part in kept:
         many = len(advised.reports) > 1
         times = f" x {report.launches:,} launches" if report.launches > 1 else ""
         share = f", {show_share(part)} of the time" if part is not None and many else ""
         name = f"{_cut(report.kernel)}{times}{share}: " if many else ""
-        yield Line(f"Limit: {name}{limit_sentence(report.limiter)}")
+        lines.append(f"Limit: {name}{limit_sentence(report.limiter)}")
+    yield from map(Line, dict.fromkeys(lines))  # several GPUs run the same kernels
 
 
 def _cut(name: str | None) -> str:

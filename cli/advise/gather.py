@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.source.text import SourceText
     from gpuadvise.advisor.timelines.timeline import Timeline
+    from gpuadvise.cli.timeline.request import TimelineCase
 
 
 _CUDA = "CUDA_"
@@ -68,7 +69,7 @@ class GatheredEvidence:
                 first = False
 
     @cached_property
-    def _timelines(self) -> tuple[Timeline, ...]:
+    def _timelines(self) -> tuple[TimelineCase, ...]:
         """The timelines among the files, told by their content."""
         if not self.files:
             return ()
@@ -80,25 +81,22 @@ class GatheredEvidence:
         from gpuadvise.cli.timeline.request import timelines_in
 
         named = self.gpu or self.cc or self.device or self.snapshot
-        found = tuple(timelines_in(paths, self.chosen.device if named else None))
-        self.traced.update(each.file for each in found)
-        timelines = tuple(each.timeline for each in found)
-        self.notes.extend(dict.fromkeys(note for line in timelines for note in line.notes))
-        if any(line.device is None for line in timelines):
+        cases = tuple(timelines_in(paths, self.chosen.device if named else None))
+        self.traced.update(case.file for case in cases)
+        self.notes.extend(dict.fromkeys(note for case in cases for note in case.timeline.notes))
+        if any(case.timeline.device is None for case in cases):
             self.notes.append(
                 "A timeline names no GPU, so occupancy is not known: give --gpu NAME."
             )
-        return timelines
+        return cases
 
     @cached_property
     def _traced_shares(self) -> dict[str, float]:
-        """The share of the traced span that each kernel of the timelines takes."""
+        """The share of the traced span that each kernel takes, the largest of several timelines."""
         shares: dict[str, float] = {}
-        for line in self._timelines:
-            for kernel in line.kernels:
-                name = bare_name(kernel.shape.name)
-                share = kernel.total_ns / line.span_ns if line.span_ns else 0.0
-                shares[name] = min(1.0, shares.get(name, 0.0) + share)
+        for case in self._timelines:
+            for name, share in _shares_of(case.timeline).items():
+                shares[name] = max(share, shares.get(name, 0.0))
         return shares
 
     def _traced_runs(self) -> Iterator[Described]:
@@ -106,11 +104,12 @@ class GatheredEvidence:
         if not self._timelines:
             return
         from gpuadvise.advisor.timelines.evidence import KERNEL_RULES, facts_of_timeline
+        from gpuadvise.cli.timeline.request import run_names
 
-        for line in self._timelines:
-            for facts in facts_of_timeline(line):
+        for case, run in zip(self._timelines, run_names(self._timelines), strict=True):
+            for facts in facts_of_timeline(case.timeline):
                 if facts.kernel is None:
-                    yield Described(facts=facts)
+                    yield Described(facts=replace(facts, kernel=run))
                 elif not self.sorted_files[0]:
                     yield Described(facts=facts, select=KERNEL_RULES)
 
@@ -302,6 +301,16 @@ class GatheredEvidence:
 def bare_name(name: str) -> str:
     """Return the name of a kernel without its result and parameters, which profilers differ in."""
     return name.removeprefix("void ").partition("(")[0]
+
+
+def _shares_of(line: Timeline) -> dict[str, float]:
+    """Return the share of the span of *line* that the kernels of each name take."""
+    shares: dict[str, float] = {}
+    for kernel in line.kernels:
+        name = bare_name(kernel.shape.name)
+        share = kernel.total_ns / line.span_ns if line.span_ns else 0.0
+        shares[name] = min(1.0, shares.get(name, 0.0) + share)
+    return shares
 
 
 def _joined(kernel: Described, shares: Mapping[str, float]) -> Described:

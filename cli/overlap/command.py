@@ -85,7 +85,9 @@ def command(
         raise BadInput("--chunks needs --streams, and at least as many chunks as streams.")
     tried = read("max_streams", most)
     typed = {"--h2d": h2d, "--kernel": kernel, "--d2h": d2h, "--pageable": pageable or None}
-    timeline = None if from_timeline is None else timeline_of_copies(from_timeline, typed)
+    timeline, notes = (
+        (None, []) if from_timeline is None else timeline_of_copies(from_timeline, typed)
+    )
     named = gpu or cc or device or snapshot
     if timeline is not None and timeline.device is not None and not named:
         choice = Choice(device=timeline.device)
@@ -133,7 +135,7 @@ def command(
         result=result(case),
         rows=rows(case),
         blocks=lambda: blocks(case),
-        notes=(*choice.notes, *(stored.notes if stored.links else ())),
+        notes=(*choice.notes, *notes, *(stored.notes if stored.links else ())),
         documents={} if case.code is None else {"code": lambda: f"{case.code}\n"},
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))

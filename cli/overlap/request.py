@@ -74,8 +74,8 @@ def work(*, h2d: str | None, kernel: str | None, d2h: str | None, pageable: bool
     )
 
 
-def timeline_of_copies(path: str, typed: Mapping[str, object]) -> Timeline:
-    """Return the timeline of *path* whose GPU copied most.
+def timeline_of_copies(path: str, typed: Mapping[str, object]) -> tuple[Timeline, list[str]]:
+    """Return the timeline of *path* whose GPU copied longest, and a note where there are several.
 
     Raises BadInput for a file that is no timeline, and where *typed* options say the same things.
     """
@@ -84,6 +84,7 @@ def timeline_of_copies(path: str, typed: Mapping[str, object]) -> Timeline:
         raise BadInput(f"--from-timeline tells what {and_list(given)} would: leave one out.")
     from gpuadvise.advisor.timelines.read import read_recordings
     from gpuadvise.advisor.timelines.timeline import timelines_of
+    from gpuadvise.cli.timeline.request import line_name
 
     def timelines() -> list[Timeline]:
         progress = Progress()
@@ -93,7 +94,12 @@ def timeline_of_copies(path: str, typed: Mapping[str, object]) -> Timeline:
         finally:
             progress.end()
 
-    return max(named("--from-timeline", lambda _: timelines(), path), key=lambda line: line.copy_ns)
+    lines = named("--from-timeline", lambda _: timelines(), path)
+    longest = max(lines, key=lambda line: line.copy_ns)
+    if len(lines) == 1:
+        return longest, []
+    note = f"Of {len(lines)} timelines this is {line_name(longest)}, whose copies took longest."
+    return longest, [note]
 
 
 def staged_as_traced(timeline: Timeline, link: LinkModel) -> TracedStaging:

@@ -19,7 +19,7 @@ from gpuadvise.advisor.transfers.overlap import overlap
 from gpuadvise.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.timelines.staging import TracedStaging
@@ -86,6 +86,27 @@ class TimelineCase:
         """
         way = _WAYS.get(copies.kind.path)
         return None if way is None or self.timeline.device is None else copy_rate(self.link, way)
+
+
+def run_names(cases: Sequence[TimelineCase]) -> list[str | None]:
+    """Return what tells the runs of *cases* from each other: rank and GPU, and the file if need be.
+
+    None where there is only one.
+    """
+    if len(cases) < 2:
+        return [None] * len(cases)
+    names = [line_name(case.timeline) for case in cases]
+    if len(set(names)) < len(names):
+        names = [
+            f"{os.path.basename(case.place)}, {name}"
+            for case, name in zip(cases, names, strict=True)
+        ]
+    return list(names)
+
+
+def line_name(line: Timeline) -> str:
+    """Return which GPU *line* is of, with the rank where it is known."""
+    return f"GPU {line.gpu}" if line.rank is None else f"rank {line.rank}, GPU {line.gpu}"
 
 
 def parse_files(files: list[str]) -> tuple[str, ...]:

@@ -602,3 +602,44 @@ def test_jax_says_the_occupancy_that_it_recorded(cli, tmp_path: Path) -> None:
     assert "18.8 %" in ran.out
     assert "so what limits occupancy, and the rate of the link, are not known" in ran.err
     assert "shared memory" in cli("timeline", str(path), "--gpu", "h200").out
+
+
+def test_runs_are_named_where_there_are_several(cli, tmp_path: Path) -> None:
+    gaps = [traces.kernel(10_000 * at, 100, device=gpu) for at in range(5) for gpu in (0, 1)]
+    path = tmp_path / "two.json"
+    path.write_text(traces.kineto(gaps))
+    text = cli("advise", str(path)).out
+    assert "GPU 0: Keep the GPU at work" in text
+    assert "GPU 1: Keep the GPU at work" in text
+    lines = [line for line in text.splitlines() if line.startswith("Limit: ")]
+    assert len(lines) == len(set(lines))
+    again = tmp_path / "again.json"
+    again.write_text(traces.kineto(gaps[::2]))
+    text = cli("advise", str(path), str(again)).out
+    assert "two.json, GPU 0: Keep" in text
+    assert "again.json, GPU 0: Keep" in text
+    alone = cli("advise", str(again)).out
+    assert "GPU 0: Keep" not in alone
+    assert "Keep the GPU at work" in alone
+
+
+def test_overlap_says_which_of_several_timelines_it_is_about(cli, tmp_path: Path) -> None:
+    for rank, time in enumerate((600, 900, 700)):
+        info = {"distributedInfo": {"rank": rank, "world_size": 3}}
+        events = [traces.copy(0, time, 16 << 20), traces.kernel(2000, 500)]
+        (tmp_path / f"{rank}.json").write_text(traces.kineto(events, **info))
+    said = cli("overlap", "--from-timeline", str(tmp_path)).err
+    assert "Of 3 timelines this is rank 1, GPU 0, whose copies took longest." in said
+    assert "timelines" not in cli("overlap", "--from-timeline", str(tmp_path / "1.json")).err
+
+
+def test_a_kernel_has_the_largest_share_that_it_takes_of_a_gpu(cli, tmp_path: Path) -> None:
+    times = [(0, 0, 200), (0, 800, 200), (1, 0, 300), (1, 700, 300)]
+    trace, described = tmp_path / "two.json", tmp_path / "kernel.toml"
+    trace.write_text(traces.kineto([traces.kernel(ts, dur, device=gpu) for gpu, ts, dur in times]))
+    described.write_text('[[kernel]]\nname = "add"\ngpu = "h200"\nregs = 72\nblock = 32\n')
+    ran = cli("advise", str(trace), str(described), "--format", "json", "--all")
+    tiny = [row for row in json.loads(ran.out)["findings"] if row["rule"] == "tiny-blocks"]
+    evidence = [item for row in tiny for item in row["evidence"]]
+    shares = [item["value"] for item in evidence if item["label"] == "share of the traced span"]
+    assert shares == [pytest.approx(0.6)]
