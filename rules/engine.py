@@ -143,6 +143,7 @@ EXPLAINED = {
         "atomic-contention",
         "underfilled-device",
         "launch-bound",
+        "register-spills",
     ),
     "low-occupancy": ("register-spills",),
     "load-imbalance": ("tail-effect", "underfilled-device", "launch-bound"),
@@ -188,7 +189,7 @@ def _explained(line: RuleLine, bounds: Mapping[str, float | None]) -> bool:
         return False
     heads = [bounds[rule] for rule in EXPLAINED.get(line.rule.id, ()) if rule in bounds]
     own = _bound(line)
-    if line.rule.family is not Family.LATENCY or own is None:
+    if line.rule.family not in (Family.LATENCY, Family.COALESCING) or own is None:
         return bool(heads)
     return any(bound is None or own < _LEFT * bound for bound in heads)
 

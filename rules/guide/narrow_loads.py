@@ -55,6 +55,8 @@ PASSED_ON = 1.25
 # Transpositions of 4-byte words through shared memory keep an H200's memory 73 % busy at their best: below
 # this share wider accesses still win.
 STAGED_BUSY = 0.65
+# Of a warp's time: what takes less is one of several waits, as for latency-bound.
+LONGEST_WAIT = 0.4
 # L2 is 1.1 to 1.5 times as busy as DRAM when data stream through it, and more when they stay.
 FROM_DRAM = 1.8
 # With fewer, more loads per thread come before wider ones.
@@ -225,8 +227,10 @@ def _streams(profile: KernelProfile) -> bool:
 
 
 def _may_be_wider(profile: KernelProfile) -> bool:
-    """Return whether a kernel that goes through shared memory is not held up by it."""
-    l1 = profile.l1_busy or 0.0
+    """Return whether a kernel that goes through shared memory waits for memory, and not for that."""
+    l1, wait = profile.l1_busy or 0.0, profile.top_stall
+    if wait is not None and wait[1] < LONGEST_WAIT:
+        return False
     passes = shared_memory_share(profile) or 0.0
     return (profile.dram_busy or 0.0) < STAGED_BUSY and not (l1 >= AT_ROOF and passes > l1 / 2)
 

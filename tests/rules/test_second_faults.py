@@ -355,3 +355,36 @@ def test_conflicts_of_atomics_are_not_padded() -> None:
     assert "copy of the counters" in findings(counters)["bank-conflicts"].advice.action
     loads = replace(counters, shared_loads=SharedRequests(requests=6e5, wavefronts=6e5))
     assert "pad" in findings(loads)["bank-conflicts"].advice.action
+
+
+def test_narrow_loads_are_no_second_word_on_spills_and_mixed_waits() -> None:
+    mixed = replace(LAYOUT, stalls={"long_scoreboard": 0.39, "barrier": 0.3})
+    assert priority(mixed, "narrow-loads") is None
+    assert priority(replace(mixed, stalls={"long_scoreboard": 0.41}), "narrow-loads") == "medium"
+    words = replace(
+        STREAM,
+        global_loads=WarpRequests(requests=524_288.0, sectors=4 * 524_288.0, used_bytes=32.0),
+    )
+    assert priority(words, "narrow-loads") == "medium"
+    spilling = replace(
+        words,
+        spill_requests=1e6,
+        local_loads=WarpRequests(requests=1e6, sectors=4e6, used_bytes=32.0),
+    )
+    assert priority(spilling, "register-spills") == "high"
+    assert priority(spilling, "narrow-loads") is None
+
+
+def test_sectors_beside_conflicts_stay_where_they_win_clearly_more() -> None:
+    both = replace(
+        TILE,
+        l2_busy=0.3,
+        dram_busy=0.1,
+        shared_wavefronts=6e6,
+        global_sectors=20e6,
+        global_sectors_ideal=2e6,
+        global_loads=WarpRequests(requests=5e5, sectors=16e6, used_bytes=4.0),
+    )
+    found = findings(both)
+    assert {"uncoalesced-access", "bank-conflicts"} <= set(found)
+    assert found["uncoalesced-access"].bound >= 1.25 * found["bank-conflicts"].bound
