@@ -264,7 +264,7 @@ RULE = Rule(
     ),
     citations=(*guide("10.2.4", "9.2.3"), programming_guide("Local Memory")),
     check=check,
-    either=("spill_bytes", "spill_requests", "stack_bytes"),
+    either=("spill_bytes", "spill_requests", "stack_bytes", "profile"),
     examples=Examples(
         fires={
             "gpu": "h200",

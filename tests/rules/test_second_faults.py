@@ -388,3 +388,10 @@ def test_sectors_beside_conflicts_stay_where_they_win_clearly_more() -> None:
     found = findings(both)
     assert {"uncoalesced-access", "bank-conflicts"} <= set(found)
     assert found["uncoalesced-access"].bound >= 1.25 * found["bank-conflicts"].bound
+
+
+def test_a_page_that_counts_local_requests_alone_shows_spills() -> None:
+    counted = replace(STREAM, local_loads=WarpRequests(requests=1e6, sectors=4e6, used_bytes=32.0))
+    assert counted.spill_requests is None
+    assert priority(counted, "register-spills") == "high"
+    assert priority(STREAM, "register-spills") is None
