@@ -16,7 +16,7 @@ from gpuadvise import __version__
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import SHOWN, and_list, quoted
 from gpuadvise.cli.colour import Colour, choose_colour
-from gpuadvise.cli.emit import note, stream
+from gpuadvise.cli.emit import note, stream, terminal_columns
 from gpuadvise.cli.spellings import current
 
 if TYPE_CHECKING:
@@ -164,8 +164,22 @@ def _show_fields(name: str) -> None:
     from gpuadvise.cli.schemas import fields_of
 
     known = fields_of(name)
-    width = max((len(path) for path, _ in known), default=0)
-    stream([f"{path:{width}}  {meaning}\n" for path, meaning in known])
+    columns = terminal_columns(sys.stdout)
+    width = max((len(path) for path, _ in known), default=0) + 2
+    if columns is None:
+        stream(f"{path:{width}}{meaning}\n" for path, meaning in known)
+        return
+    from gpuadvise.cli.render.line_breaks import filled
+
+    beside = columns >= width + _LEAST_MEANING
+    indent = width if beside else 4
+    for path, meaning in known:
+        lines = filled(meaning, columns - indent)
+        first = f"{path:{width}}{lines.pop(0)}" if beside else path
+        stream([f"{first}\n", *(f"{'':{indent}}{line}\n" for line in lines)])
+
+
+_LEAST_MEANING = 30  # columns beside the names
 
 
 def _color() -> TyperOption:

@@ -71,12 +71,14 @@ class LabelledFacts(NamedTuple):
 class Column(NamedTuple):
     """A table column; numbers are set to the right.
 
-    A column *below* holds names, which stand below the other cells where these leave little room.
+    A column *below* holds names, one of *prose* what is said of the row: both stand below the
+    other cells where these leave little room. A table has at most one such column.
     """
 
     title: str
     right: bool = False
     below: bool = False
+    prose: bool = False
 
 
 class Table(NamedTuple):

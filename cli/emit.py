@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +15,7 @@ from gpuadvise.cli.streams import abandon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import TextIO
 
     from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.exits import Exit
@@ -74,6 +76,21 @@ def _unwritten(error: OSError) -> ClosedPipe | Unavailable:
     return Unavailable(f"The answer cannot be written: {error.strerror or error}.")
 
 
+def terminal_columns(stream: TextIO) -> int | None:
+    """Return the columns of the terminal that *stream* writes to; None: it is none."""
+    if not stream.isatty():
+        return None
+    columns = os.environ.get("COLUMNS", "")
+    try:
+        width = int(columns) if columns.isdecimal() else os.get_terminal_size(stream.fileno())[0]
+    except OSError:
+        return None
+    return max(width, _NARROWEST) if width else None
+
+
+_NARROWEST = 20
+
+
 def _print_lines(lines: list[str]) -> None:
     try:
         for line in lines:
@@ -83,8 +100,13 @@ def _print_lines(lines: list[str]) -> None:
 
 
 def _say(kind: str, sentence: str) -> None:
+    text = f"{kind}: {inert(sentence)}"
     try:
-        print(f"{kind}: {inert(sentence)}", file=sys.stderr)
+        if columns := terminal_columns(sys.stderr):
+            from gpuadvise.cli.render.line_breaks import filled
+
+            text = "\n".join(filled(text, columns))
+        print(text, file=sys.stderr)
     except OSError:  # a full disk must not cost the answer
         abandon(sys.stderr)
 

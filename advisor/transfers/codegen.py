@@ -49,14 +49,13 @@ _CUDA_HEAD = """\
 |#include <cstdlib>
 |#include <cuda_runtime.h>
 |
-|#define CHECK(call)                                                  \\
-|    do {                                                             \\
-|        cudaError_t error = (call);                                  \\
-|        if (error != cudaSuccess) {                                  \\
-|            fprintf(stderr, "%s: %s\\n", #call, cudaGetErrorString(error)); \\
-|            exit(1);                                                 \\
-|        }                                                            \\
-|    } while (0)
+|#define CHECK(call) check((call), #call)
+|
+|void check(cudaError_t error, const char *call) {
+|    if (error == cudaSuccess) return;
+|    fprintf(stderr, "%s: %s\\n", call, cudaGetErrorString(error));
+|    exit(1);
+|}
 |
 |__global__ void kernel(float *data, size_t count) {  // yours
 |    size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
@@ -68,25 +67,31 @@ _CUDA_STAGED = """\
 |
 |void staged(size_t n) {
 |    constexpr int streams = @N, chunks = @M;
-|    constexpr size_t aligned = @A;  // elements: chunks start where accesses are coalesced
+|    constexpr size_t aligned = @A;  // chunks start where accesses coalesce
 |    size_t chunk = (n + chunks - 1) / chunks;
 |    chunk = (chunk + aligned - 1) / aligned * aligned;
 |    float *host, *data;
-|    CHECK(cudaMallocHost(&host, n * sizeof(float)));  // pinned: pageable copies do not overlap
+|    // pinned: copies of pageable memory do not overlap
+|    CHECK(cudaMallocHost(&host, n * sizeof(float)));
 |    CHECK(cudaMalloc(&data, n * sizeof(float)));
 |    cudaStream_t stream[streams];
-|    for (auto &s : stream) CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+|    for (auto &s : stream)
+|        CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
 |
 |    for (int i = 0; i < chunks; ++i) {
 |        size_t first = i * chunk;
 |        if (first >= n) break;
-|        size_t count = n - first < chunk ? n - first : chunk;  // the last may be smaller
-h2d|        CHECK(cudaMemcpyAsync(data + first, host + first, count * sizeof(float),
-h2d|                              cudaMemcpyHostToDevice, stream[i % streams]));
-|        kernel<<<(count + 255) / 256, 256, 0, stream[i % streams]>>>(data + first, count);
+|        // The last chunk may be smaller.
+|        size_t count = n - first < chunk ? n - first : chunk;
+|        size_t size = count * sizeof(float);
+|        unsigned blocks = (count + 255) / 256;
+|        cudaStream_t s = stream[i % streams];
+h2d|        CHECK(cudaMemcpyAsync(data + first, host + first, size,
+h2d|                              cudaMemcpyHostToDevice, s));
+|        kernel<<<blocks, 256, 0, s>>>(data + first, count);
 |        CHECK(cudaGetLastError());
-d2h|        CHECK(cudaMemcpyAsync(host + first, data + first, count * sizeof(float),
-d2h|                              cudaMemcpyDeviceToHost, stream[i % streams]));
+d2h|        CHECK(cudaMemcpyAsync(host + first, data + first, size,
+d2h|                              cudaMemcpyDeviceToHost, s));
 |    }
 |    CHECK(cudaDeviceSynchronize());
 |
@@ -101,7 +106,8 @@ _CUDA_MAPPED = """\
 |void mapped(size_t n) {
 |    float *host, *data;
 |    CHECK(cudaHostAlloc(&host, n * sizeof(float), cudaHostAllocMapped));
-|    CHECK(cudaHostGetDevicePointer(&data, host, 0));  // the same memory: nothing to copy
+|    // The same memory: nothing to copy.
+|    CHECK(cudaHostGetDevicePointer(&data, host, 0));
 |    kernel<<<(n + 255) / 256, 256>>>(data, n);
 |    CHECK(cudaGetLastError());
 |    CHECK(cudaDeviceSynchronize());  // from here on the host may read
@@ -125,24 +131,28 @@ _PYTHON_HEAD = """\
 
 _PYTHON_STAGED = """\
 |
-|def staged(kernel, n):  # a CUfunction (float *data, size_t count); a context is current
+|# kernel: a CUfunction (float *data, size_t count); a context is current.
+|def staged(kernel, n):
 |    streams, chunks = @N, @M
-|    aligned = @A  # elements: chunks start where accesses are coalesced
+|    aligned = @A  # elements: chunks start where accesses coalesce
 |    chunk = -(-n // chunks)
 |    chunk = -(-chunk // aligned) * aligned
 |    size = ctypes.sizeof(ctypes.c_float)
-|    host = check(driver.cuMemAllocHost(n * size))  # pinned: pageable copies do not overlap
+|    # pinned: copies of pageable memory do not overlap
+|    host = check(driver.cuMemAllocHost(n * size))
 |    data = int(check(driver.cuMemAlloc(n * size)))
 |    flags = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
 |    stream = [check(driver.cuStreamCreate(flags)) for _ in range(streams)]
 |
 |    for i, first in enumerate(range(0, n, chunk)):
 |        count = min(chunk, n - first)  # the last may be smaller
-|        there, here, s = data + first * size, host + first * size, stream[i % streams]
+|        there, here = data + first * size, host + first * size
+|        s = stream[i % streams]
 h2d|        check(driver.cuMemcpyHtoDAsync(there, here, count * size, s))
 |        values = (there, count), (ctypes.c_void_p, ctypes.c_size_t)
 |        blocks = -(-count // 256)
-|        check(driver.cuLaunchKernel(kernel, blocks, 1, 1, 256, 1, 1, 0, s, values, 0))
+|        grid, block = (blocks, 1, 1), (256, 1, 1)
+|        check(driver.cuLaunchKernel(kernel, *grid, *block, 0, s, values, 0))
 d2h|        check(driver.cuMemcpyDtoHAsync(here, there, count * size, s))
 |    check(driver.cuCtxSynchronize())
 |
@@ -154,13 +164,17 @@ d2h|        check(driver.cuMemcpyDtoHAsync(here, there, count * size, s))
 
 _PYTHON_MAPPED = """\
 |
-|def mapped(kernel, n):  # a CUfunction (float *data, size_t count); a context is current
+|# kernel: a CUfunction (float *data, size_t count); a context is current.
+|def mapped(kernel, n):
 |    size = ctypes.sizeof(ctypes.c_float)
-|    host = check(driver.cuMemHostAlloc(n * size, driver.CU_MEMHOSTALLOC_DEVICEMAP))
-|    data = int(check(driver.cuMemHostGetDevicePointer(host, 0)))  # the same memory
+|    flags = driver.CU_MEMHOSTALLOC_DEVICEMAP
+|    host = check(driver.cuMemHostAlloc(n * size, flags))
+|    # The same memory: nothing to copy.
+|    data = int(check(driver.cuMemHostGetDevicePointer(host, 0)))
 |    values = (data, n), (ctypes.c_void_p, ctypes.c_size_t)
 |    blocks = -(-n // 256)
-|    check(driver.cuLaunchKernel(kernel, blocks, 1, 1, 256, 1, 1, 0, 0, values, 0))
+|    grid, block = (blocks, 1, 1), (256, 1, 1)
+|    check(driver.cuLaunchKernel(kernel, *grid, *block, 0, 0, values, 0))
 |    check(driver.cuCtxSynchronize())  # from here on the host may read
 |    check(driver.cuMemFreeHost(host))
 """

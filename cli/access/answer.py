@@ -268,7 +268,7 @@ def _remedies(remedies: Sequence[Remedy]) -> Table:
         Column("change"),
         Column("moved", right=True),
         Column("used", right=True),
-        Column(""),
+        Column("", prose=True),
     )
     rows = tuple(
         (Cell(r.name), Cell(show_bytes(r.bytes_moved)), _share(r.efficiency), Cell(r.how))

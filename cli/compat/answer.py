@@ -401,7 +401,7 @@ def blocks(records: Sequence[Mapping[str, Any]], summary: str) -> list[Block]:
         Column("cc"),
         Column("verdict"),
         *(Column(name, right=True) for name in ("runs", "jit", "fails")),
-        Column("GPUs"),
+        Column("GPUs", prose=True),
     )
     useful = [row for row in records if row["verdict"] != Outcome.FAILS]
     rows = tuple(

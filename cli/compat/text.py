@@ -161,7 +161,7 @@ def _entries(entries: Sequence[Mapping[str, Any]]) -> list[Block]:
         Column("count", right=True),
         Column("size", right=True),
         Column("verdict"),
-        Column("reason"),
+        Column("reason", prose=True),
     )
     reasons = [row[0]["reason"] for row in rows]
     new = [reason != before for reason, before in zip(reasons, ["", *reasons], strict=False)]

@@ -235,8 +235,8 @@ def one_gpu(gpu: Gpu, machine: Machine | None) -> list[Block]:
     blocks += [Line(note) for note in gpu.device.notes]
     if gpu.topology:
         blocks += [Heading("Connections"), connections.gpu(gpu.topology)]
-    if gpu.features:
-        blocks += [Heading("Programs may use"), _features(gpu.features)]
+    if gpu.features and (features := _features(gpu.features)).rows:
+        blocks += [Heading("Programs may use"), features]
     if gpu.telemetry:
         blocks += state(gpu.telemetry)
     return [*blocks, *_remarks(machine)]

@@ -324,7 +324,7 @@ def _factor(old: float, new: float) -> str:
 
 
 def _blocks(summary: str, diff: RunDiff, shown: Sequence[Record], count: int) -> list[Block]:
-    found: list[Block] = [Line(summary, Tone.BAD if diff.regression else Tone.STRONG)]
+    found: list[Block] = [Line(summary, _tone(diff))]
     if diff.old.span_seconds is not None and diff.new.span_seconds is not None:
         found.append(_whole_table(diff))
     if shown:
@@ -335,6 +335,13 @@ def _blocks(summary: str, diff: RunDiff, shown: Sequence[Record], count: int) ->
     if copies := _copy_records(diff):
         found += [Heading(f"Copies{_of_all_gpus(diff)}"), _copy_table(copies)]
     return found
+
+
+def _tone(diff: RunDiff) -> Tone:
+    if not diff.regression:
+        return Tone.STRONG
+    shorter = diff.comparable and diff.new.whole_seconds < diff.old.whole_seconds
+    return Tone.POOR if shorter else Tone.BAD
 
 
 def _of_all_gpus(diff: RunDiff) -> str:

@@ -270,11 +270,16 @@ def _silent(checks: Sequence[DoctorCheck]) -> list[Block]:
             Line(f"{title}: {', '.join(names)} ({reason}).", Tone.FAINT)
             for reason, names in reasons.items()
         ]
-    return page
+    return [Line(""), *page] if page else []
 
 
 def _all_checks(checks: Sequence[DoctorCheck], labels: Sequence[str]) -> list[Block]:
-    columns = (Column("GPU", right=True), Column("check"), Column("status"), Column("reason"))
+    columns = (
+        Column("GPU", right=True),
+        Column("check"),
+        Column("status"),
+        Column("reason", prose=True),
+    )
     rows = tuple(
         (
             Cell("all" if check.gpu is None else labels[check.gpu]),

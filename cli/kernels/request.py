@@ -58,7 +58,7 @@ class KernelsRequest:
 
         if not os.environ.get(VARIABLE):
             raise BadInput(
-                "A source file is compiled for a target.",
+                "A source file is compiled for one GPU, and none is named.",
                 hint=f"Name it: --arch sm_90, --gpu h100 or ${VARIABLE}.",
             )
         return (choose().device.capability,)

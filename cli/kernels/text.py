@@ -78,7 +78,9 @@ def _last_column(listed: list[Record], places: list[str]) -> tuple[str, list[str
     files = _short(places)
     if any(record["num_warps"] for record in listed):
         cells = zip(listed, places, strict=True)
-        return "Triton", [_candidate(record) or files[place] for record, place in cells]
+        mixed = any(record["num_warps"] is None for record in listed)
+        title = "Triton or file" if mixed else "Triton"
+        return title, [_candidate(record) or files[place] for record, place in cells]
     return ("file", [files[place] for place in places]) if len(files) > 1 else None
 
 

@@ -118,6 +118,9 @@ def _stretch(path: str, where: SourceRange) -> dict[str, Any]:
     return {"file": path, "line": where.line, "end_line": where.end_line}
 
 
+_CUT = "..."  # where a long line goes on
+
+
 def _excerpt(lines: Sequence[str], where: SourceRange, columns: int) -> str:
     """Return the line at *where* with the stretch underlined; of a long line what *columns* hold."""
     line = lines[where.line - 1] if where.line <= len(lines) else ""
@@ -126,6 +129,10 @@ def _excerpt(lines: Sequence[str], where: SourceRange, columns: int) -> str:
     widest = max(1, columns - _LINE_NUMBER)
     skipped = max(0, min(first - widest // 2, len(line) - widest))
     shown = line[skipped : skipped + widest].replace("\t", " ").rstrip()
+    if len(line.rstrip()) > skipped + widest:
+        shown = f"{shown[: widest - len(_CUT)]}{_CUT}"
+    if skipped:
+        shown = f"{_CUT}{shown[len(_CUT) :]}"
     marks = max(1, min(last - skipped, len(shown)) - (first - skipped))
     number = str(where.line).rjust(5)
     before = inert(shown[: first - skipped])

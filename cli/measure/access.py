@@ -14,7 +14,7 @@ from gpuadvise.cli.measure.subject import (
     Subject,
     ratio_cell,
     sample_fields,
-    spread_cell,
+    spread_cells,
 )
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def _blocks(accesses: Sequence[AccessTiming], rows: Sequence[dict[str, Any]]) ->
         "offset",
         "useful rate",
         "spread",
+        "runs",
         "efficiency",
         "sectors say",
         "ratio",
@@ -101,7 +102,7 @@ def _cells(access: AccessTiming, row: dict[str, Any]) -> tuple[Cell, ...]:
         Cell(str(row["stride"])),
         Cell(str(row["offset"])),
         Cell(show_rate(row["rate"])),
-        spread_cell(access.seconds),
+        *spread_cells(access.seconds),
         Cell(show_share(row["efficiency"])),
         Cell(show_share(row["expected"])),
         ratio_cell(row["ratio"]),

@@ -17,7 +17,7 @@ from gpuadvise.cli.measure.subject import (
     Subject,
     ratio_cell,
     sample_fields,
-    spread_cell,
+    spread_cells,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _row(streamed: Streamed, device: Device) -> dict[str, Any]:
 
 
 def _blocks(streams: Sequence[Streamed], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    columns = ("move", "word", "rate", "spread", "theoretical", "reached")
+    columns = ("move", "word", "rate", "spread", "runs", "theoretical", "reached")
     table = Table(
         columns=tuple(Column(title, right=title != "move") for title in columns),
         rows=tuple(_cells(streamed, row) for streamed, row in zip(streams, rows, strict=True)),
@@ -81,7 +81,7 @@ def _cells(streamed: Streamed, row: dict[str, Any]) -> tuple[Cell, ...]:
         Cell(row["move"]),
         Cell(f"{row['word']} B"),
         Cell(show_rate(row["rate"])),
-        spread_cell(streamed.seconds),
+        *spread_cells(streamed.seconds),
         Cell(show_rate(row["expected"]) if row["expected"] else ""),
         ratio_cell(row["ratio"]),
     )

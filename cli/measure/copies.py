@@ -20,7 +20,7 @@ from gpuadvise.cli.measure.subject import (
     Subject,
     ratio_cell,
     sample_fields,
-    spread_cell,
+    spread_cells,
 )
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def expected_rate(copy: Copy, device: Device) -> float | None:
 def _blocks(
     copies: Sequence[Copy], device: Device, calibration: LinkModel | None
 ) -> Sequence[Block]:
-    columns = ("copy", "size", "time", "spread", "rate", "expected", "reached")
+    columns = ("copy", "size", "time", "spread", "runs", "rate", "expected", "reached")
     table = Table(
         columns=tuple(Column(title, right=title != "copy") for title in columns),
         rows=tuple(_cells(copy, device) for copy in copies),
@@ -104,7 +104,7 @@ def _cells(copy: Copy, device: Device) -> tuple[Cell, ...]:
         Cell(str(copy.kind)),
         Cell(show_bytes(copy.bytes)),
         Cell(show_seconds(copy.seconds.median)),
-        spread_cell(copy.seconds),
+        *spread_cells(copy.seconds),
         Cell(show_rate(copy.rate)),
         Cell(show_rate(expected) if expected else ""),
         ratio_cell(copy.rate / expected if expected else None),

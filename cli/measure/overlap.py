@@ -21,7 +21,7 @@ from gpuadvise.advisor.transfers.links import default_link_model
 from gpuadvise.advisor.transfers.overlap import stage
 from gpuadvise.advisor.transfers.pipeline import StagedWork
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
-from gpuadvise.cli.measure.subject import Measured, Subject, sample_fields, spread_cell
+from gpuadvise.cli.measure.subject import Measured, Subject, sample_fields, spread_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,7 +125,7 @@ def _best(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def _blocks(
     stagings: Sequence[Staged], rows: Sequence[dict[str, Any]], summary: dict[str, Any]
 ) -> Sequence[Block]:
-    columns = ("job", "size", "back", "streams", "measured", "spread", "predicted", "error")
+    columns = ("job", "size", "back", "streams", "measured", "spread", "runs", "predicted", "error")
     return [
         Line(
             f"Prediction against measurement: median error "
@@ -146,7 +146,7 @@ def _cells(staged: Staged, row: dict[str, Any]) -> tuple[Cell, ...]:
         Cell("yes" if row["copy_back"] else "no"),
         Cell(str(row["streams"])),
         Cell(show_seconds(row["seconds"])),
-        spread_cell(staged.seconds),
+        *spread_cells(staged.seconds),
         Cell(show_seconds(row["expected"])),
         Cell(f"{row['expected'] / row['seconds'] - 1:+.1%}"),
     )

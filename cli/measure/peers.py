@@ -13,7 +13,7 @@ from gpuadvise.cli.measure.subject import (
     Subject,
     ratio_cell,
     sample_fields,
-    spread_cell,
+    spread_cells,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def expected_rate(pair: PeerCopy, device: Device) -> float | None:
 
 
 def _blocks(pairs: Sequence[PeerCopy], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    columns = ("copy", "peer access", "size", "rate", "spread", "expected", "reached")
+    columns = ("copy", "peer access", "size", "rate", "spread", "runs", "expected", "reached")
     table = Table(
         columns=tuple(Column(title, right=title not in columns[:2]) for title in columns),
         rows=tuple(_cells(pair, row) for pair, row in zip(pairs, rows, strict=True)),
@@ -81,7 +81,7 @@ def _cells(pair: PeerCopy, row: dict[str, Any]) -> tuple[Cell, ...]:
         Cell("on" if pair.access else "off"),
         Cell(show_bytes(pair.bytes)),
         Cell(show_rate(pair.rate)),
-        spread_cell(pair.seconds),
+        *spread_cells(pair.seconds),
         Cell(show_rate(row["expected"]) if row["expected"] else ""),
         ratio_cell(row["ratio"]),
     )

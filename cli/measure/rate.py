@@ -12,7 +12,7 @@ from gpuadvise.cli.measure.subject import (
     Subject,
     ratio_cell,
     sample_fields,
-    spread_cell,
+    spread_cells,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _row(rate: Rate, device: Device) -> dict[str, Any]:
 
 
 def _blocks(rates: Sequence[Rate], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    columns = ("type", "by", "attained", "spread", "peak", "reached")
+    columns = ("type", "by", "attained", "spread", "runs", "peak", "reached")
     return [
         Table(
             columns=tuple(Column(title, right=title not in ("type", "by")) for title in columns),
@@ -59,7 +59,7 @@ def _cells(rate: Rate, row: dict[str, Any]) -> tuple[Cell, ...]:
         Cell(row["dtype"]),
         Cell(rate.instruction),
         Cell(show_flops(row["rate"])),
-        spread_cell(rate.seconds),
+        *spread_cells(rate.seconds),
         Cell(show_flops(row["expected"]) if row["expected"] else ""),
         ratio_cell(row["ratio"]),
     )

@@ -58,10 +58,11 @@ def sample_fields(sample: Sample) -> dict[str, float | int]:
     }
 
 
-def spread_cell(sample: Sample) -> Cell:
-    """Return the difference of the longest and the shortest run, to the picosecond."""
+def spread_cells(sample: Sample) -> tuple[Cell, Cell]:
+    """Return the difference of the longest and the shortest run, to the picosecond, and the runs."""
     tone = Tone.POOR if sample.spread > UNSTEADY else Tone.FAINT
-    return Cell(f"{show_seconds(round(sample.high - sample.low, 12))} in {sample.n} runs", tone)
+    spread = show_seconds(round(sample.high - sample.low, 12))
+    return Cell(spread, tone), Cell(str(sample.n), Tone.FAINT)
 
 
 def ratio_cell(ratio: float | None) -> Cell:

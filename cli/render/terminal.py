@@ -13,27 +13,32 @@ from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
+from rich.theme import Theme
 
 from gpuadvise.advisor.prose import inert
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
+    Column,
     Drawing,
+    Fact,
     Heading,
     LabelledFacts,
     Line,
     Table,
     Tone,
 )
+from gpuadvise.cli.render.line_breaks import filled, words
 from gpuadvise.cli.render.plain import drawing_lines, harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from rich.console import ConsoleOptions, RenderResult
 
-# Narrower terminals leave fewer than some 25 characters to each of values and remarks.
-_COLUMNS_FIT = 80
+# Remarks in fewer columns than this are broken into many short lines.
+_ROOM_FOR_REMARKS = 24
+_ROOM_FOR_PROSE = 30
 
 # Fewer characters than this break most names of kernels into three lines or more.
 _ROOM_FOR_NAMES = 40
@@ -46,18 +51,29 @@ _NARROWEST = 20
 STYLES = {
     Tone.PLAIN: "",
     Tone.STRONG: "bold",
-    Tone.GOOD: "green",
-    Tone.POOR: "yellow",
-    Tone.BAD: "bold red",
+    Tone.GOOD: "good",
+    Tone.POOR: "poor",
+    Tone.BAD: "bad",
     Tone.FAINT: "dim",
 }
+# A palette of 16 colours is the terminal's, and many a yellow cannot be read on white nor a red on
+# black. Of the 256 fixed colours these have a contrast of 3.5 or more with #ffffff and #1e1e1e alike
+# (WCAG 2.2, 1.4.3 computes it); no colour has more than 4.1 with both.
+_OF_16 = {"good": "green", "poor": "yellow", "bad": "bold red"}
+_OF_256 = {"good": "color(28)", "poor": "color(166)", "bad": "bold color(196)"}
 
 
 def show(blocks: Iterable[Block], *, coloured: bool = True) -> None:
     """Print *blocks* on the terminal; raises OSError."""
     console = Console(highlight=False, no_color=not coloured, force_terminal=coloured or None)
     console.width = max(console.width, _NARROWEST)
-    console.print(render(blocks), crop=False)
+    _print(blocks, console)
+
+
+def _print(blocks: Iterable[Block], console: Console) -> None:
+    of_16 = console.color_system in (None, "standard", "windows")
+    with console.use_theme(Theme(_OF_16 if of_16 else _OF_256)):
+        console.print(render(blocks), crop=False)
 
 
 # Logs of continuous integration and files have no width.
@@ -71,7 +87,7 @@ def in_colour(blocks: Iterable[Block]) -> str:
         width = int(columns) if columns.isdecimal() else _NO_WIDTH
         console = Console(file=text, force_terminal=True, color_system="standard", highlight=False)
         console.width = max(width, _NARROWEST)
-        console.print(render(blocks), crop=False)
+        _print(blocks, console)
         return "".join(f"{harmless(line.rstrip(' '))}\n" for line in text.getvalue().splitlines())
 
 
@@ -108,10 +124,9 @@ def _without_sources(block: Block) -> Block | None:
 def _block(block: Block) -> RenderableType:
     match block:
         case Line():
-            text = _text(block.text, block.tone)
-            return Padding(text, (0, 0, 0, block.indent), expand=False) if block.indent else text
+            return _Paragraph(block)
         case Heading():
-            return Text.assemble("\n", (inert(block.text), "bold underline"))
+            return Group("", _Paragraph(Line(block.text), "bold underline"))
         case LabelledFacts():
             return _FactsGrid(block)
         case Table():
@@ -120,6 +135,24 @@ def _block(block: Block) -> RenderableType:
             return _WholeLines(block)
         case other:
             assert_never(other)
+
+
+@dataclass(frozen=True)
+class _Paragraph:
+    """Sentences, broken into lines that are indented alike."""
+
+    line: Line
+    style: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        indent = self.line.indent
+        text = _fill(self.line.text, options.max_width - indent)
+        text.style = self.style or STYLES[self.line.tone]
+        yield Padding(text, (0, 0, 0, indent), expand=False) if indent else text
+
+
+def _fill(text: str, width: int) -> Text:
+    return Text("\n".join(filled(inert(text), max(width, 1), cell_len)))
 
 
 @dataclass(frozen=True)
@@ -139,31 +172,47 @@ class _WholeLines:
 
 @dataclass(frozen=True)
 class _FactsGrid:
-    """Facts in columns; where these would not fit, a remark stands below its value."""
+    """Facts in columns; where these would not fit, a remark stands beside or below its value."""
 
     facts: LabelledFacts
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield _facts(self.facts, stacked=options.max_width < _COLUMNS_FIT)
+        rows = self.facts.rows
+        labels, values, remarks = (
+            max(map(cell_len, map(inert, column)), default=0)
+            for column in zip(*((row.label, row.value.text, row.said) for row in rows), strict=True)
+        )
+        left = options.max_width - labels - _GAP
+        room = left - values - _GAP
+        stacked = bool(remarks) and room < min(remarks, _ROOM_FOR_REMARKS)
+        beside = bool(remarks) and not stacked
+        grid = RichTable.grid(padding=(0, _GAP, 0, 0))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(overflow="fold")
+        if beside:
+            grid.add_column(style="dim", overflow="fold")
+        for row in rows:
+            label = inert_text(row.label)
+            if beside:
+                grid.add_row(label, _cell(row.value), _fill(row.said, max(room, 1)))
+            else:
+                grid.add_row(label, _remarked(row, max(left, 1)))
+        yield grid
 
 
-def _facts(facts: LabelledFacts, *, stacked: bool) -> RichTable:
-    grid = RichTable.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    grid.add_column(style="dim", overflow="fold")
-    for row in facts.rows:
-        label, value, remark = inert_text(row.label), _cell(row.value), inert_text(row.said)
-        if stacked and row.said:
-            grid.add_row(label, Text.assemble(value, "\n", (remark.plain, "dim")))
-        else:
-            grid.add_row(label, value, remark)
-    return grid
+def _remarked(fact: Fact, width: int) -> Text:
+    """Return value and remark of *fact* in *width* columns: in one line if they fit."""
+    value = _cell(fact.value, width)
+    if not fact.said:
+        return value
+    fits = cell_len(inert(fact.value.text)) + _GAP + cell_len(inert(fact.said)) <= width
+    remark = inert(fact.said) if fits else _fill(fact.said, width).plain
+    return Text.assemble(value, " " * _GAP if fits else "\n", (remark, "dim"))
 
 
 @dataclass(frozen=True)
 class _TableGrid:
-    """A table; a column *below* gets lines of its own where it would be narrow.
+    """A table; a column of names or prose gets lines of its own where it would be narrow.
 
     Where words of the others would be broken as well, each row becomes a few lines of its own.
     """
@@ -171,48 +220,67 @@ class _TableGrid:
     table: Table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        table = self.table
-        at = next((at for at, column in enumerate(table.columns) if column.below), None)
-        if at is not None:
-            widths = _widths(table)
-            left = options.max_width - sum(widths) + widths[at]
-            if 0 <= left < min(_ROOM_FOR_NAMES, widths[at]):
-                yield from _with_names(_table(_without(table, at)), table, at, console)
-                return
-        if _least_width(table) > options.max_width:
-            yield from _records(table, at or 0)
+        table, width = self.table, options.max_width
+        natural = _widths(table)
+        at = next(
+            (at for at, column in enumerate(table.columns) if column.below or column.prose), None
+        )
+        if at is None:
+            fitted = _fitted(table, natural, width)
+            yield from _records(table, None) if fitted is None else [_table(table, fitted)]
+            return
+        others = sum(natural) - natural[at] + _GAP * (len(natural) - 1)
+        prose = table.columns[at].prose
+        wanted = min(natural[at], _ROOM_FOR_PROSE if prose else _ROOM_FOR_NAMES)
+        if others + wanted <= width:
+            natural[at] = min(natural[at], width - others)
+            yield _table(table, natural)
+        elif others - _GAP <= width:
+            rest = _table(_without(table, at), natural[:at] + natural[at + 1 :])
+            yield from _with_lines_below(rest, table, at, console)
         else:
-            yield _table(table)
+            yield from _records(table, None if prose else at)
 
 
 def _widths(table: Table) -> list[int]:
     titles = [column.title for column in table.columns]
     rows = ([cell.text for cell in row] for row in table.rows)
-    return [
-        _GAP + max(map(cell_len, map(inert, column))) for column in zip(titles, *rows, strict=True)
+    return [max(map(cell_len, map(inert, column))) for column in zip(titles, *rows, strict=True)]
+
+
+def _fitted(table: Table, natural: list[int], width: int) -> list[int] | None:
+    """Return the columns' widths in *width*; the widest text gives way. None: words would break."""
+    widths = list(natural)
+    least = [
+        max(map(cell_len, [word for text in texts for word in words(text)]), default=0)
+        for texts in (
+            [inert(column.title), *(inert(row[at].text) for row in table.rows)]
+            for at, column in enumerate(table.columns)
+        )
     ]
+    while sum(widths) + _GAP * (len(widths) - 1) > width:
+        wide = [at for at, column in enumerate(table.columns) if widths[at] > least[at]]
+        if not wide:
+            return None
+        widths[max(wide, key=widths.__getitem__)] -= 1
+    return widths
 
 
-def _least_width(table: Table) -> int:
-    """Return the columns in which no word is broken, but those of names."""
-    least = 0
-    for place, column in enumerate(table.columns):
-        words = [column.title, *(word for row in table.rows for word in row[place].text.split())]
-        longest = max(cell_len(inert(word)) for word in words)
-        least += _GAP + (min(longest, _LEAST_NAME) if column.below else longest)
-    return least
-
-
-def _records(table: Table, at: int) -> RenderResult:
-    """Yield each row as its cell in column *at*, and below it the others with their titles."""
+def _records(table: Table, at: int | None) -> RenderResult:
+    """Yield each row as its name in column *at*, or its first cell, and below it the others."""
     for row in table.rows:
-        yield _cell(row[at])
+        head = table.columns[at or 0]
+        yield _titled(head, row[at or 0]) if head.right else _cell(row[at or 0])
         pairs = [
-            Text.assemble((f"{inert(column.title)} ", "dim"), _cell(cell))
+            _titled(column, cell)
             for place, (column, cell) in enumerate(zip(table.columns, row, strict=True))
-            if place != at and cell.text
+            if place != (at or 0) and cell.text
         ]
         yield Padding(Text(", ").join(pairs), (0, 0, 0, 2), expand=False)
+
+
+def _titled(column: Column, cell: Cell) -> Text:
+    return Text.assemble((f"{inert(column.title)} ", "dim"), _cell(cell))
 
 
 def _without(table: Table, at: int) -> Table:
@@ -220,31 +288,36 @@ def _without(table: Table, at: int) -> Table:
     return Table(table.columns[:at] + table.columns[at + 1 :], rows)
 
 
-def _with_names(rest: RichTable, whole: Table, at: int, console: Console) -> RenderResult:
-    """Yield the lines of *rest*, which takes one for each row, with the name below each."""
-    names = [Text(inert(whole.columns[at].title), "bold"), *[_cell(row[at]) for row in whole.rows]]
-    for line, name in zip(console.render_lines(rest, pad=False), names, strict=True):
+def _with_lines_below(rest: RichTable, whole: Table, at: int, console: Console) -> RenderResult:
+    """Yield the lines of *rest*, which takes one for each row, with column *at* below each."""
+    below = [Text(inert(whole.columns[at].title), "bold"), *[_cell(row[at]) for row in whole.rows]]
+    for line, text in zip(console.render_lines(rest, pad=False), below, strict=True):
         yield from line
         yield Segment.line()
-        name.overflow = "fold"
-        yield Padding(name, (0, 0, 0, 2), expand=False)
+        if text.plain:
+            text.overflow = "fold"
+            yield Padding(text, (0, 0, 0, 2), expand=False)
 
 
-def _table(table: Table) -> RichTable:
-    rich = RichTable(box=None, padding=(0, _GAP, 0, 0), header_style="bold")
-    for column in table.columns:
+def _table(table: Table, widths: Sequence[int]) -> RichTable:
+    rich = RichTable(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
+    for column, width in zip(table.columns, widths, strict=True):
         rich.add_column(
             inert_text(column.title),
             justify="right" if column.right else "left",
             overflow="fold",  # a narrow terminal costs lines, not letters
+            width=max(width, 1),
         )
     for row in table.rows:
-        rich.add_row(*map(_cell, row))
+        rich.add_row(*map(_cell, row, widths))
     return rich
 
 
-def _cell(cell: Cell) -> Text:
-    return _text(cell.text, cell.tone)
+def _cell(cell: Cell, width: int | None = None) -> Text:
+    text = _text(cell.text, cell.tone)
+    if width is not None and text.cell_len > width:
+        text.plain = _fill(cell.text, max(width, 1)).plain
+    return text
 
 
 def inert_text(text: str) -> Text:

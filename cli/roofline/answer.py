@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.json_records import plain
 from gpuadvise.advisor.peaks import all_peaks
+from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import (
     show_flops,
     show_number,
@@ -83,7 +84,7 @@ def rows(kernels: Sequence[Placed]) -> list[Mapping[str, Any]]:
 
 def blocks(device: Device, kernels: Sequence[Placed]) -> list[Block]:
     """Return what a person reads."""
-    found: list[Block] = [Line(device_line(device), Tone.STRONG)]
+    found: list[Block] = [Line(_verdict(kernels), Tone.STRONG), Line(device_line(device))]
     if len(kernels) > 1:
         return [*found, *_many(kernels)]
     kernel = kernels[0]
@@ -95,6 +96,23 @@ def blocks(device: Device, kernels: Sequence[Placed]) -> list[Block]:
     if kernel.moves:
         found += [Heading("What would move it"), _moves(kernel)]
     return [*found, Heading("Ridge points"), _ridges(device, kernel.roofline.bandwidth)]
+
+
+def _verdict(kernels: Sequence[Placed]) -> str:
+    """Return which roof it is and what it allows; of several kernels how many are under which."""
+    if len(kernels) > 1:
+        bounds = [kernel.roofline.bound for kernel in kernels]
+        counts = [f"{bounds.count(bound):,} {bound}-bound" for bound in Bound if bound in bounds]
+        far = sum(kernel.roofline.far for kernel in kernels)
+        below = f"; {far:,} below half of the roof" if far else ""
+        return f"{plural(len(kernels), 'kernel')}: {and_list(counts)}{below}."
+    found, unit = kernels[0].roofline, kernels[0].unit.key
+    peak = f"the {unit} peak"
+    if found.bound is Bound.MEMORY:
+        peak = f"{show_share(found.attainable / found.peak)} of {peak}"
+    reached = "" if found.share is None else f" {show_share(found.share)} of that is reached."
+    bound = str(found.bound).capitalize()
+    return f"{bound}-bound: at most {show_flops(found.attainable)}, {peak}.{reached}"
 
 
 def _many(kernels: Sequence[Placed]) -> list[Block]:
@@ -135,7 +153,7 @@ def _moves(kernel: Placed) -> Table:
         Column("change"),
         Column("FLOP/B", right=True),
         Column("at most", right=True),
-        Column(""),
+        Column("", prose=True),
     )
     rows = tuple(
         (Cell(m.name), Cell(_number(m.intensity)), Cell(f"{show_number(m.gain)}x"), Cell(m.how))
@@ -156,7 +174,11 @@ def _ridges(device: Device, rate: float) -> Table:
 def _kernels(kernels: Sequence[Placed]) -> Table:
     names = shown([kernel.workload.name or "" for kernel in kernels])
     titles = ("FLOP/B", "attainable", "achieved", "of the roof")
-    columns = (Column("kernel"), Column("bound"), *(Column(t, right=True) for t in titles))
+    columns = (
+        Column("kernel", below=True),
+        Column("bound"),
+        *(Column(t, right=True) for t in titles),
+    )
     return Table(columns=columns, rows=tuple(map(_kernel, kernels, names)))
 
 

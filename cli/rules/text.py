@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
 
 
-_COLUMNS = tuple(Column(title) for title in ("priority", "", "rule", "what to do"))
+_COLUMNS = (Column("priority"), Column(""), Column("rule"), Column("what to do", prose=True))
 
 
 def summary(rule: Rule) -> dict[str, Any]:

@@ -85,7 +85,8 @@ def blocks(cases: Sequence[TimelineCase], *, top: int, show: bool) -> list[Block
     if len(cases) > 1:
         screen += [Line(f"{plural(len(cases), 'timeline')}; the longest span first", Tone.STRONG)]
         screen += [_gpus(cases[:_MOST_GPUS]), Line("")]
-    screen += [Line(_title(line), Tone.STRONG), LabelledFacts(tuple(_facts(case)))]
+    screen += [Line(_verdict(case), Tone.STRONG), Line(_title(line))]
+    screen.append(LabelledFacts(tuple(_facts(case))))
     if show:
         screen += [Heading("Lanes"), lanes.drawn(line), Line(lanes.KEY, Tone.FAINT)]
     if line.kernels:
@@ -114,6 +115,19 @@ def _hidden(count: int, noun: str, how: str) -> list[Block]:
     return [Line(f"{plural(count, f'more {noun}', many)}: {how}.", Tone.FAINT)] if count else []
 
 
+def _verdict(case: TimelineCase) -> str:
+    """Return where most of the span went, and the change that could win most."""
+    line = case.timeline
+    parts = {"kernels": line.kernel_ns, "copies": line.copy_ns, "idle": line.idle_ns}
+    most = max(parts, key=parts.__getitem__)
+    verb = "the GPU is idle" if most == "idle" else f"are {most}"
+    verdict = f"{_share(parts[most], line)} of {show_seconds(line.span_seconds)} {verb}."
+    if not case.changes or case.changes[0].speedup is None:
+        return verdict
+    best = case.changes[0]
+    return f"{verdict} What could win most: {_CHANGES[best.change]}, at most {best.speedup:.2f}x."
+
+
 def _title(line: Timeline) -> str:
     device = device_line(line.device) if line.device else f"GPU {line.gpu}"
     rank = "" if line.rank is None else f", rank {line.rank}"
@@ -135,7 +149,7 @@ def _gpus(cases: Sequence[TimelineCase]) -> Table:
     ]
     columns = tuple(Column(title, right=True) for title in titles)
     return Table(
-        (*columns, Column("file")),
+        (*columns, Column("file", below=True)),
         tuple(
             (*row, Cell(case.place.rsplit("/", 1)[-1]))
             for row, case in zip(rows, cases, strict=True)
@@ -314,7 +328,8 @@ def _changes(changes: Sequence[WhatIf]) -> Table:
         for change in changes
     ]
     return Table(
-        (Column("whole", right=True), Column("change"), Column("if it saved")), tuple(rows)
+        (Column("whole", right=True), Column("change"), Column("if it saved", prose=True)),
+        tuple(rows),
     )
 
 

@@ -217,7 +217,7 @@ def _device(request: WhatIfRequest) -> Device:
     named_device = any(value is not None for value in request.device.values())
     if not named_device and not os.environ.get(VARIABLE):
         raise BadInput(
-            "A kernel is compiled for a target.",
+            "A kernel is compiled for one GPU, and none is named.",
             hint=f"Name it: --arch sm_90, --gpu h100 or ${VARIABLE}.",
         )
     given = request.device

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from operator import mul
 
 import pytest
+from rich._palettes import EIGHT_BIT_PALETTE
 from rich.console import Console
 
 from gpuadvise.advisor.errors import BadInput
@@ -24,6 +27,7 @@ from gpuadvise.cli.blocks import (
 )
 from gpuadvise.cli.formats import Output
 from gpuadvise.cli.render import markdown, plain, terminal
+from gpuadvise.cli.render.line_breaks import filled
 
 HOSTILE = "k[red]\x1b[31m|`*\n"
 
@@ -78,9 +82,52 @@ def test_terminal(width: int, golden) -> None:
 
 
 def test_colour_comes_from_tones_alone() -> None:
-    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="standard")
-    console.print(terminal.render([Line("[red]x[/red] \x1b[31m", Tone.GOOD)]))
-    assert console.file.getvalue() == "\x1b[32m[red]x[/red] \\x1b[31m\x1b[0m\n"
+    shown = terminal.in_colour([Line("[red]x[/red] \x1b[31m", Tone.GOOD)])
+    assert shown == "\x1b[32m[red]x[/red] \\x1b[31m\x1b[0m\n"
+
+
+def luminance(colour: int) -> float:
+    """Return the relative luminance of one of the 256 fixed colours (WCAG 2.2)."""
+    shares = [part / 255 for part in EIGHT_BIT_PALETTE[colour]]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in shares
+    ]
+    return sum(map(mul, (0.2126, 0.7152, 0.0722), linear))
+
+
+@pytest.mark.parametrize("tone", [Tone.GOOD, Tone.POOR, Tone.BAD])
+@pytest.mark.parametrize("background", [231, 234])  # 231: #ffffff, 234: #1c1c1c
+def test_a_colour_is_read_on_white_and_on_black(
+    tone: Tone, background: int, capsys, monkeypatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    terminal.show([Line("x", tone)])
+    (number,) = re.findall(r"38;5;([0-9]+)m", capsys.readouterr().out)
+    low, high = sorted((luminance(int(number)), luminance(background)))
+    assert (high + 0.05) / (low + 0.05) >= 3.5
+
+
+@pytest.mark.parametrize("tone", [Tone.GOOD, Tone.POOR, Tone.BAD])
+def test_sixteen_colours_are_those_of_the_terminal(tone: Tone, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("COLORTERM", raising=False)
+    terminal.show([Line("x", tone)])
+    assert re.match(r"\x1b\[(1;)?3[123]mx", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("tail efficiency 78.1 %.", ["tail efficiency", "78.1 %."]),
+        ("a rate of 4.81 TB/s here", ["a rate of", "4.81 TB/s here"]),
+        ("no space is 5 bytesized x", ["no space is 5", "bytesized x"]),
+        ("abcdefghijklmnopqrstuvwxyz", ["abcdefghijklmno", "pqrstuvwxyz"]),
+        ("  indented text is", ["  indented text", "is"]),
+        ("", [""]),
+    ],
+)
+def test_a_number_keeps_its_unit(text: str, lines: list[str]) -> None:
+    assert filled(text, 15) == lines
 
 
 def test_an_empty_list_of_rows_is_an_empty_file(capsys) -> None:
@@ -135,10 +182,10 @@ NAMED = Table(
 @pytest.mark.parametrize(
     ("width", "lines"),
     [
-        (15, 17),  # not even the others fit: each row is a few lines
+        (12, 20),  # not even the others fit: each row is a few lines
         (40, 2 * 3 + 3),  # a line for each name, and the longest takes four
         (56, 2 * 3 + 2),
-        (60, 1 + 1 + 4),  # forty characters beside the others
+        (60, 1 + 1 + 3),  # forty characters beside the others
         (200, 1 + 1 + 1),
     ],
 )
@@ -147,7 +194,7 @@ def test_names_stand_below_where_little_room_is_left(width: int, lines: int) -> 
     console.print(terminal.render([NAMED]))
     shown = console.file.getvalue()
     assert len(shown.splitlines()) == lines
-    assert shown.count("k") == (width != 15) + 32 + 128  # one in the title
+    assert shown.count("k") == (width != 12) + 32 + 128  # one in the title
     if width == 40:
         head, title, row, name = (line.rstrip() for line in shown.splitlines()[:4])
         assert (head, title) == ("regs  file", "  kernel")

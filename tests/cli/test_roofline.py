@@ -197,8 +197,8 @@ def test_very_many_kernels(cli, tmp_path: Path) -> None:
     assert ran.code == 0
     assert re.fullmatch(r'note: Drawn into ".*/many.svg"\.\n', ran.err)
     lines = ran.out.splitlines()
-    assert [line.split()[0] for line in lines[2:22]] == [f"k{n}" for n in range(299, 279, -1)]
-    assert lines[22] == "The slowest 20, slowest first; 280 more are in --format csv."
+    assert [line.split()[0] for line in lines[3:23]] == [f"k{n}" for n in range(299, 279, -1)]
+    assert lines[23] == "The slowest 20, slowest first; 280 more are in --format csv."
     assert len(cli(*args, "--format", "csv").out.splitlines()) == 301
     assert "300 kernels" in (tmp_path / "many.svg").read_text()
 

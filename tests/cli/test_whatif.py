@@ -115,7 +115,7 @@ def test_a_header_that_is_missing_is_named(source: Path, cli) -> None:
     ("args", "words"),
     [
         (["--arch", "sm_12"], "does not know sm_12"),
-        ([], "is compiled for a target"),
+        ([], "is compiled for one GPU, and none is named"),
         (["--arch", "sm_90", "--compiler", "gcc"], "--compiler"),
         (["--arch", "sm_90", "--", "--no-such-option"], "no-such-option"),
     ],
@@ -183,7 +183,7 @@ def test_the_short_form(source: Path, cli) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["k.cu"], "is compiled for a target"),
+        (["k.cu"], "is compiled for one GPU, and none is named"),
         (["k.cu", "--arch", "sm_90"], "the file has 2 kernels"),
         (["k.cu", "--arch", "sm_90", "--kernel", "nothing"], "no kernel"),
         (["k.cu", "taps.h", "--arch", "sm_90"], "compiles one file"),

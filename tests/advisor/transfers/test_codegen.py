@@ -44,10 +44,18 @@ def test_cuda_compiles(work: StagedWork, mapped: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mapped", [False, True])
 def test_cuda_checks_every_call(mapped: bool) -> None:
     code = skeleton(BOTH, 4, Language.CUDA, mapped=mapped)
-    calls = [line for line in code.partition("\nvoid ")[2].splitlines() if "cuda" in line]
+    body = code.partition("(size_t n) {")[2]
+    calls = [line for line in body.splitlines() if "cuda" in line]
     assert len(calls) > 4
     plain = ("CHECK(", "cudaStream_t", "cudaMemcpyHostToDevice,", "cudaMemcpyDeviceToHost,")
     assert all(any(word in line for word in plain) for line in calls)
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("mapped", [False, True])
+def test_code_fits_eighty_columns(language: Language, mapped: bool) -> None:
+    code = skeleton(BOTH, 1024, language, chunks=1024, granularity=1 << 20, mapped=mapped)
+    assert max(map(len, code.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("mapped", [False, True])
