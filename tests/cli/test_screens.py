@@ -64,8 +64,11 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[str]
         patched.setattr(sys, "stdout", stream)
 
         def shown() -> list[str]:
-            stream.flush()
-            return os.read(ours, 1 << 16).decode().replace("\r\n", "\n").splitlines()
+            print("END", file=stream, flush=True)
+            text = b""
+            while not text.endswith(b"END\r\n"):  # a terminal hands out what it has so far
+                text += os.read(ours, 1 << 16)
+            return text.decode().replace("\r\n", "\n").splitlines()[:-1]
 
         yield shown
     os.close(ours)
