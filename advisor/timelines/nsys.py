@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import contextmanager, suppress
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -57,6 +58,7 @@ _TABLES = (
     GRAPHS,
     "StringIds",
     "TARGET_INFO_GPU",
+    "TARGET_INFO_CUDA_DEVICE",
     "META_DATA_EXPORT",
     "ENUM_CUDA_MEMCPY_OPER",
     "ENUM_CUDA_MEM_KIND",
@@ -66,6 +68,8 @@ _USABLE = (
     f"AND start > {-LATEST} AND end < {LATEST} AND end >= start"
 )
 _LARGEST_VALUE = 1 << 20
+_PROCESS = (1 << 24) - 1  # of a serialized id, behind the 24 bits of a thread
+_MOST_NUMBERS = 1 << 16  # GPUs of processes
 _SHAPE = (
     "registersPerThread",
     "staticSharedMemory",
@@ -171,6 +175,10 @@ class _Export:
             for table in _TABLES
             if table in real
         }
+        self.has_processes = "globalPid" in self.columns.get(
+            COPIES, ()
+        ) and "globalTid" in self.columns.get(CALLS, ())
+        self.gpu_numbers = self.read_gpu_numbers()
 
     def rows(self, table: str, wanted: tuple[str, ...], where: str = "1") -> sqlite3.Cursor:
         """Return the columns *wanted* of a table, NULL for those it does not have."""
@@ -262,6 +270,27 @@ class _Export:
             if device is not None and isinstance(number, int) and len(recording.devices) < 64:
                 recording.devices[number] = device
 
+    def read_gpu_numbers(self) -> dict[tuple[int, int], int]:
+        """Return the GPU's number by the process and the number that CUDA has for it there.
+
+        They differ where CUDA_VISIBLE_DEVICES is set: each process of a node may call its GPU 0.
+        """
+        wanted = ("pid", "cudaId", "gpuId")
+        if not set(wanted) <= self.columns.get("TARGET_INFO_CUDA_DEVICE", set()):
+            return {}
+        return {
+            (process, number): gpu
+            for process, number, gpu in islice(
+                self.rows("TARGET_INFO_CUDA_DEVICE", wanted), _MOST_NUMBERS
+            )
+            if isinstance(gpu, int)
+        }
+
+    def gpu(self, number: object, process: object) -> int:
+        """Return the number of the GPU that a process, by its serialized id, calls *number*."""
+        cuda_number = _number(number)
+        return _number(self.gpu_numbers.get((_process(process), cuda_number), cuda_number))
+
     def read_kernels(self, recording: Recording) -> None:
         """Add every kernel."""
         column = next(
@@ -275,17 +304,27 @@ class _Export:
         if not {"start", "end"} <= self.columns.get(KERNELS, set()):
             return
         # The name first: it differs soonest where the database compares rows.
-        wanted = (column, "streamId", "graphNodeId IS NOT NULL", "deviceId", *_SHAPE)
+        wanted = (column, "streamId", "graphNodeId IS NOT NULL", "deviceId", "globalPid", *_SHAPE)
         rows = self.distinct(KERNELS, wanted)
         names = self.names(row[0] for row in rows)
         telling = _telling(rows)
         pick = itemgetter(*telling) if telling else None
-        shapes = {pick(row): _launch_shape(names, row) for row in rows if pick}
+        shapes = {pick(row): self.launch_shape(names, row) for row in rows if pick}
         columns = tuple(wanted[place] for place in telling)
         recording.gpus.update(
             self.gathered(
                 recording, KERNELS, columns, lambda kernels: gathered_kernels(kernels, shapes)
             )
+        )
+
+    def launch_shape(self, names: dict[int, str], row: tuple[Any, ...]) -> LaunchShape:
+        """Return the launch shape that *row* tells."""
+        name, stream, node, number, process, *columns = row
+        return LaunchShape(
+            gpu=self.gpu(number, process),
+            stream=_number(stream),
+            in_graph=bool(node),
+            kernel=_kernel_shape(names.get(name, "unknown kernel"), columns),
         )
 
     def distinct(self, table: str, wanted: tuple[str, ...]) -> list[tuple[Any, ...]]:
@@ -309,7 +348,8 @@ class _Export:
         kinds: dict[tuple[Any, ...], UnjoinedCopies] = {}
         wanted = (
             "bytes",
-            "correlationId",
+            self.correlation("globalPid"),
+            "globalPid",
             "deviceId",
             "streamId",
             "copyKind",
@@ -324,14 +364,14 @@ class _Export:
             if kind is None:
                 if len(kinds) >= MOST_SHAPES:
                     raise BadInput(f"There are more than {MOST_SHAPES:,} kinds of copies.")
-                gpu, stream, path, source, target = key
+                process, number, stream, path, source, target = key
                 operation = operations.get(path, "")
                 route = CopyRoute(
                     path=_path(operation),
                     source=_memory(memories.get(source, ""), operation),
                     target=_memory(memories.get(target, ""), operation),
                 )
-                kind = kinds[tuple(key)] = copies.kind(_number(gpu), route)
+                kind = kinds[tuple(key)] = copies.kind(self.gpu(number, process), route)
                 kind.streams.add(_number(stream))
             copies.add_copy(kind, start, end, size, call if isinstance(call, int) else None)
         copies.finish()
@@ -347,9 +387,19 @@ class _Export:
         }
         if copying:
             where = f"nameId IN ({', '.join(map(str, copying))})"
-            for call, name in self.rows(CALLS, ("correlationId", "nameId"), where):
+            wanted = (self.correlation("globalTid"), "nameId")
+            for call, name in self.rows(CALLS, wanted, where):
                 if isinstance(call, int):
                     copies.add_call(call, asynchronous=copying[name])
+
+    def correlation(self, process: str) -> str:
+        """Return what a copy and its call share, as SQL: each process counts from 1 by itself.
+
+        *process* is the column with the serialized id of the process or of a thread in it.
+        """
+        if not self.has_processes:
+            return "correlationId"
+        return f"correlationId + (({process} >> 24 & {_PROCESS}) << 32)"
 
     def call_names(self) -> dict[int, str]:
         """Return the names of the functions that were called, by their numbers."""
@@ -359,15 +409,16 @@ class _Export:
 
     def read_memsets(self, recording: Recording) -> None:
         """Add every memset."""
-        for start, end, gpu, size in self.timed(recording, MEMSETS, ("deviceId", "bytes")):
-            activities = recording.gpu(_number(gpu))
+        wanted = ("deviceId", "globalPid", "bytes")
+        for start, end, number, process, size in self.timed(recording, MEMSETS, wanted):
+            activities = recording.gpu(self.gpu(number, process))
             activities.memset_times.add(start, end)
             activities.memset_bytes += size if isinstance(size, int) and 0 <= size < LATEST else 0
 
     def read_graphs(self, recording: Recording) -> None:
         """Add the replays of graphs that were recorded as one row each."""
-        for start, end, gpu in self.timed(recording, GRAPHS, ("deviceId",)):
-            activities = recording.gpu(_number(gpu))
+        for start, end, number, process in self.timed(recording, GRAPHS, ("deviceId", "globalPid")):
+            activities = recording.gpu(self.gpu(number, process))
             activities.kernel_times.add(start, end)
             activities.graph_replays += 1
 
@@ -397,25 +448,25 @@ def _telling(shapes: list[tuple[Any, ...]]) -> list[int]:
     return telling
 
 
-def _launch_shape(names: dict[int, str], row: tuple[Any, ...]) -> LaunchShape:
-    """Return the launch shape that *row* tells; unusable values are not known."""
-    name, stream, node, gpu, registers, static, dynamic, *sizes, local = row
+def _kernel_shape(name: str, columns: list[Any]) -> KernelShape:
+    """Return the shape that *columns* tell; unusable values are not known."""
+    registers, static, dynamic, *sizes, local = columns
     grid, block, cluster = (_dimensions(sizes[at : at + 3]) for at in (0, 3, 6))
-    return LaunchShape(
-        gpu=_number(gpu),
-        stream=_number(stream),
-        in_graph=bool(node),
-        kernel=KernelShape(
-            name=names.get(name, "unknown kernel"),
-            grid=grid,
-            block=block,
-            cluster=cluster or (1, 1, 1),
-            registers=_number(registers) or None,
-            static_shared=_number(static),
-            dynamic_shared=_number(dynamic) if dynamic is not None else None,
-            local_memory=_number(local) if local is not None else None,
-        ),
+    return KernelShape(
+        name=name,
+        grid=grid,
+        block=block,
+        cluster=cluster or (1, 1, 1),
+        registers=_number(registers) or None,
+        static_shared=_number(static),
+        dynamic_shared=_number(dynamic) if dynamic is not None else None,
+        local_memory=_number(local) if local is not None else None,
     )
+
+
+def _process(serialized: object) -> int:
+    """Return the process of a serialized id of a process or thread; 0 where it is none."""
+    return serialized >> 24 & _PROCESS if isinstance(serialized, int) else 0
 
 
 def _number(value: object) -> int:

@@ -167,3 +167,34 @@ def test_more_functions_than_there_can_be_are_refused(
     monkeypatch.setattr(nsys, "MOST_SHAPES", 19)
     with pytest.raises(BadInput, match="more than 19"):
         timeline(path)
+
+
+def test_each_process_may_call_its_gpu_0(tmp_path: Path) -> None:
+    """As with a CUDA_VISIBLE_DEVICES of its own; correlations begin anew in each process."""
+    path = exports.export(tmp_path / "report")
+    database = sqlite3.connect(path)
+    processes = [(1 << 48) + (process << 24) for process in (4001, 4002)]
+    for table in ("KERNEL", "MEMCPY", "MEMSET"):
+        database.execute(f"ALTER TABLE CUPTI_ACTIVITY_KIND_{table} ADD COLUMN globalPid")
+    for table in ("MEMCPY", "MEMSET"):
+        database.execute(f"UPDATE CUPTI_ACTIVITY_KIND_{table} SET globalPid = ?", processes[:1])
+    kernels = "CUPTI_ACTIVITY_KIND_KERNEL"
+    database.execute(f"UPDATE {kernels} SET globalPid = ? WHERE start < 50000", processes[:1])
+    database.execute(f"UPDATE {kernels} SET globalPid = ? WHERE start > 50000", processes[1:])
+    calls = "CUPTI_ACTIVITY_KIND_RUNTIME"
+    database.execute(f"UPDATE {calls} SET globalTid = ?", [processes[0] + 4001])
+    # The blocking copy of the other process has the number of this one's asynchronous copy.
+    row = (70_000, 80_000, processes[1] + 9, 2, 4, 0)
+    database.execute(f"INSERT INTO {calls} VALUES (?, ?, ?, ?, ?, ?)", row)
+    database.execute("CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId, cudaId, pid)")
+    database.executemany(
+        "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (?, 0, ?)", [(5, 4001), (6, 4002)]
+    )
+    database.commit()
+    database.close()
+    (recording,) = read_recordings(str(path))
+    first, second = timelines_of(recording)
+    assert [(line.gpu, line.launches.kernels) for line in (first, second)] == [(5, 1), (6, 1)]
+    assert (first.copy_ns, first.memset_ns, second.copy_ns) == (30_000, 1_000, 0)
+    into = next(copies for copies in first.copies if copies.kind.path is CopyPath.H2D)
+    assert into.kind.asynchronous
