@@ -88,6 +88,7 @@ def _size(span: FileSpan, at: int) -> int | None:
 
 
 def _items(part: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
+    options = options._replace(tables=False)  # each kernel gets its offset in the whole file
     if part.read(0, len(PATTERN)) == PATTERN:
         yield from read_containers(part, place, options)
         return

@@ -6,7 +6,8 @@ import io
 import struct
 import tarfile
 import time
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from made_fatbins import fatbin_of
@@ -14,16 +15,14 @@ from made_fatbins import fatbin_of
 from gpuadvise.advisor.binaries.fatbin.decompress import MAX_UNPACKED
 from gpuadvise.advisor.binaries.fatbin.entry import Packed
 from gpuadvise.advisor.binaries.fatbin.images import Opened
-from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Place
+from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.parallel.prefetch import Buffers, decompressed_ahead
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.advisor.binaries.span import Damaged
 from gpuadvise.advisor.binaries.text.reader import read_program
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+RECORDED = Path(__file__).parents[2] / "cli" / "recorded"
 ONE = fatbin_of("sass:90")
 ELF = struct.Struct("<4s5B7xHHIQQQIHHHHHH")
 
@@ -72,6 +71,25 @@ def test_device_code_is_found_at_any_byte(tmp_path: Path, around, content: bytes
     assert [e.content for e in entries] == [Content.SASS if content is ONE else Content.STUB]
     if content is ONE:
         assert str(entries[0].capability) == "9.0"
+
+
+def region_of(image: bytes, times: int) -> bytes:
+    """Return one region of a fatbin with *image* for sm_90 so many times."""
+    entry = struct.pack("<HHIQIIHHIIIQQQ", 2, 257, 64, len(image), 0, 0, 0, 8, 90, 0, 0, 1, 0, 0)
+    body = (entry + image) * times
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+
+
+def test_as_many_images_as_are_read_as_one_table_are_read_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "file.bin"
+    image = RECORDED.joinpath("spilling.cubin").read_bytes()
+    path.write_bytes(bytes(103) + region_of(image, 5000))
+    read_items = list(read(str(path), ReadOptions(tables=True)))
+    entries = [item.place.offset for item in read_items if isinstance(item, Entry)]
+    kernels = [item.place.offset for item in read_items if isinstance(item, Kernel)]
+    assert len(set(entries)) == 5000
+    assert entries[0] == 103 + 16  # behind the region's header
+    assert kernels == entries
 
 
 def test_offsets_are_those_of_the_file(tmp_path: Path) -> None:
