@@ -1,7 +1,8 @@
 """Which toolkit made an image, without reading more of it than tells.
 
 Images of the old ABI say it in their first 24 bytes, whose packed form is as short; those of the new one
-in a note, for which the whole image is unpacked: one of each target.
+in a note, for which the whole image is unpacked: one of each target, and of all in one container, which one
+run of the compiler driver makes.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Toolkits:
         self._images = images
         self._known: dict[object, Version] = {}
         self._tried: dict[object, int] = {}
+        self._of_container: dict[int, Version] = {}
 
     def marked(self, packed: Packed) -> Packed:
         """Return *packed* with the toolkit in its entry, where that can be told."""
@@ -67,11 +69,17 @@ class Toolkits:
         if not packed.entry.new_abi and packed.part is None:
             payload = self._span.read(packed.at, min(packed.size, _FIRST_BLOCK))
             return _in_head(first_bytes(payload, packed.entry.compression, _HEAD.size))
+        container = packed.entry.module
+        if container in self._of_container:
+            return self._of_container[container]
         if packed.unpacked_size > _MOST_UNPACKED:
             return None
         from gpuadvise.advisor.binaries.cubin.identity import toolkit_of  # few listings need it
 
-        return toolkit_of(self._images.open(packed))
+        toolkit = toolkit_of(self._images.open(packed))
+        if toolkit and container is not None:
+            self._of_container[container] = toolkit
+        return toolkit
 
 
 def _is_short(packed: Packed) -> bool:
