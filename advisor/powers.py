@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-_FUNCTION = re.compile(r"\b(r?cbrt|r?sqrt)\b")
+_FUNCTION = r"\b(r?cbrt|r?sqrt)\b"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Power:
     @property
     def single(self) -> str:
         """The formula in single precision."""
-        return _FUNCTION.sub(r"\1f", self.formula).replace("1/x", "1.0f/x")
+        return re.sub(_FUNCTION, r"\1f", self.formula).replace("1/x", "1.0f/x")
 
 
 def _power(exponent: str, formula: str, ulps: int, single: int, fast: int) -> Power:

@@ -23,9 +23,9 @@ _MAX_NAMES = 1 << 26
 _LONGEST = 4096
 # What stands for a path of the machine that linked the file: it may name its users and folders.
 ABSOLUTE, RELATIVE = "an absolute path", "a relative path"
-_BESIDE_THE_FILE = re.compile(r"\$(ORIGIN|\{ORIGIN\})(/.*)?")
+_BESIDE_THE_FILE = r"\$(ORIGIN|\{ORIGIN\})(/.*)?"
 # Folders that are alike on every Linux machine: the loader's own, and those of CUDA's packages.
-_OF_THE_SYSTEM = re.compile(
+_OF_THE_SYSTEM = (
     r"(/usr(/local)?)?/lib(32|64|x32)?(/[a-z0-9_]+-linux-[a-z0-9]+)?/*"
     r"|/usr/local/cuda(-\d+(\.\d+)*)?(/targets/[a-z0-9_]+-linux|/extras/CUPTI|/nvvm)?"
     r"/(lib(64)?(/stubs)?|compat)/*"
@@ -71,7 +71,7 @@ def read_dynamic(span: Span) -> DynamicSection:
 
 def _public(path: str) -> str:
     """Return *path* where it says nothing of the machine that linked the file, else its kind."""
-    if _BESIDE_THE_FILE.fullmatch(path) or _OF_THE_SYSTEM.fullmatch(path):
+    if re.fullmatch(_BESIDE_THE_FILE, path) or re.fullmatch(_OF_THE_SYSTEM, path):
         return path
     return ABSOLUTE if path.startswith("/") else RELATIVE
 

@@ -21,7 +21,7 @@ from gpuadvise.advisor.prose import quoted
 if TYPE_CHECKING:
     from gpuadvise.advisor.capability import Capability
 
-_FORM = re.compile(r"[rR]?(\d{1,3})(?:\.(\d{1,3}))?(?:\.\d{1,3})?(?:-open)?", re.ASCII)
+_FORM = r"[rR]?(\d{1,3})(?:\.(\d{1,3}))?(?:\.\d{1,3})?(?:-open)?"
 # CUDA versions stay far below this, driver branches far above.
 _FIRST_BRANCH = 100
 
@@ -43,7 +43,7 @@ def parse_driver(text: str) -> Driver:
 
     Raises BadInput for anything else, and for drivers before CUDA 7.0.
     """
-    match = _FORM.fullmatch(text.strip())
+    match = re.fullmatch(_FORM, text.strip(), flags=re.ASCII)
     if not match:
         raise BadInput(
             f"{quoted(text)} is not a driver version.",

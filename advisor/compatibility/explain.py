@@ -59,7 +59,7 @@ class Alternative(NamedTuple):
 
 
 # libbitsandbytes_cuda126.so, lib/cu118/libfoo.so: a number for each toolkit.
-_FOR_CUDA = re.compile(r"(?<![a-z])cu(?:da)?[-_]?(1[0-9])[._]?(\d)(?!\d)", re.IGNORECASE)
+_FOR_CUDA = r"(?<![a-z])cu(?:da)?[-_]?(1[0-9])[._]?(\d)(?!\d)"
 
 
 def alternatives_of(verdict: Verdict) -> tuple[Alternative, ...]:
@@ -68,7 +68,7 @@ def alternatives_of(verdict: Verdict) -> tuple[Alternative, ...]:
     others: dict[Version, set[str]] = {}
     for judged in verdict.modules:
         path = judged.modules.path
-        match = _FOR_CUDA.search(path)
+        match = re.search(_FOR_CUDA, path, flags=re.IGNORECASE)
         if match is None:
             return ()
         version = (int(match[1]), int(match[2]))

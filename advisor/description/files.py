@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.description.tables import Path
 
 
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]#]+?)\s*\]")
-_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"))*)\s*=""")
-_JSON_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_HEADER = r"\s*(\[\[?)\s*([^\]#]+?)\s*\]"
+_KEY = r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"))*)\s*="""
+_JSON_TOKEN = r'"(?:\\.|[^"\\])*"|[{}\[\],:]|[^\s{}\[\],:"]+'
 
 
 def in_toml(text: str, path: Path) -> tuple[int, int]:
@@ -50,11 +50,11 @@ def _toml_places(text: str) -> Iterator[tuple[Path, int, int]]:
     table: Path = ()
     counts: dict[Path, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        header = _HEADER.match(line)
+        header = re.match(_HEADER, line)
         if header:
             table = _table_path(_parts(header[2]), counts, opens=header[1] == "[[")
             yield table, number, header.start(1) + 1
-        elif key := _KEY.match(line):
+        elif key := re.match(_KEY, line):
             yield (*table, *_parts(key[1])), number, key.start(1) + 1
 
 
@@ -88,7 +88,7 @@ def _json_places(text: str) -> Iterator[tuple[Path, int]]:
     """Yield the path and offset of every value of a valid JSON *text*."""
     path: list[str | int] = []
     expects_key = False
-    for match in _JSON_TOKEN.finditer(text):
+    for match in re.finditer(_JSON_TOKEN, text):
         token = match[0]
         if token in "{[":
             yield tuple(path), match.start()

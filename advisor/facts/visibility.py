@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_UUID = re.compile(r"(GPU|MIG)-[0-9A-Fa-f/-]*")
+_UUID = r"(GPU|MIG)-[0-9A-Fa-f/-]*"
 
 
 def listed_entries(value: str) -> list[str]:
@@ -20,7 +20,7 @@ def first_bad_entry(entries: list[str], count: int | None) -> int | None:
     """Return the position of the first entry that names none of *count* GPUs, or a GPU twice."""
     for position, entry in enumerate(entries):
         number = int(entry) if entry.isdecimal() and len(entry) < 10 else None
-        known = _UUID.fullmatch(entry) if number is None else count is None or number < count
+        known = re.fullmatch(_UUID, entry) if number is None else count is None or number < count
         if not known or entry in entries[:position]:
             return position
     return None

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from gpuadvise.advisor.powers import POWERS, Power
 
-_LITERAL = re.compile(r"^([+-]?)\s*((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([fFlL]?)$")
+_LITERAL = r"^([+-]?)\s*((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([fFlL]?)$"
 # Beyond this a chain of multiplications is no longer obviously cheaper.
 _LARGEST_WHOLE = 4
 _LONGEST = 64
@@ -56,7 +56,7 @@ def _unbracketed(words: str) -> str | None:
 def _literal(words: str) -> tuple[Fraction, str] | None:
     while (inner := _unbracketed(words.strip())) is not None:
         words = inner
-    match = _LITERAL.match(words.strip())
+    match = re.match(_LITERAL, words.strip())
     if not match or len(match[2]) > 40 or abs(int(re.split("[eE]", match[2] + "e0")[1])) > 40:
         return None
     kind = "int" if match[2].isdigit() and not match[3] else match[3].lower() or "double"

@@ -27,8 +27,8 @@ class EvidenceKind(StrEnum):
 
 _SNIFFED = 1 << 16
 _DESCRIBED = (".toml", ".json", ".ndjson", ".jsonl")
-_CSV = re.compile(r'^"?ID"?,', re.MULTILINE)
-_CODE_TEXT = re.compile(r"ptxas info|^\s{0,8}Resource usage:|^\s*\.version\s+\d", re.MULTILINE)
+_CSV = r'^"?ID"?,'
+_CODE_TEXT = r"ptxas info|^\s{0,8}Resource usage:|^\s*\.version\s+\d"
 
 
 def evidence_kind(path: str) -> EvidenceKind:
@@ -46,9 +46,13 @@ def evidence_kind(path: str) -> EvidenceKind:
             return EvidenceKind.PROFILE
         case FileType.TEXT:
             text = head.decode("utf-8", errors="replace")
-            if _CSV.search(text):
+            if re.search(_CSV, text, flags=re.MULTILINE):
                 return EvidenceKind.PROFILE
-            return EvidenceKind.CODE if _CODE_TEXT.search(text) else EvidenceKind.DESCRIPTION
+            return (
+                EvidenceKind.CODE
+                if re.search(_CODE_TEXT, text, flags=re.MULTILINE)
+                else EvidenceKind.DESCRIPTION
+            )
         case _:
             return EvidenceKind.CODE
 

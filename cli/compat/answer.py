@@ -93,12 +93,12 @@ def _exactness(judged: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 # libcudart.so.12, libcudart.so.11.0: the runtime needs a driver of its major version.
-_RUNTIME = re.compile(r"libcudart\.so\.(\d{1,3})(?:\.\d+)*")
+_RUNTIME = r"libcudart\.so\.(\d{1,3})(?:\.\d+)*"
 
 
 def library_fields(library: Library, driver: Driver | None) -> dict[str, Any]:
     """Return what a library asks the loader for, and the driver that the runtime among it needs."""
-    majors = [int(m[1]) for name in library.dynamic.needed if (m := _RUNTIME.fullmatch(name))]
+    majors = [int(m[1]) for name in library.dynamic.needed if (m := re.fullmatch(_RUNTIME, name))]
     needs = first_driver((max(majors), 0)) if majors else None
     return {
         "file": library.path,

@@ -91,14 +91,18 @@ def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:
 
 
 # What NVIDIA ships, of all that a program may ask the loader for.
-_CUDA = re.compile(r"lib(cu(da|blas|dnn|fft|rand|solver|sparse|pti|file|tensor)|nv|npp|nccl)")
+_CUDA = r"lib(cu(da|blas|dnn|fft|rand|solver|sparse|pti|file|tensor)|nv|npp|nccl)"
 _MOST_LIBRARIES = 12
+
+
+def _is_cudas(library: str) -> bool:
+    return bool(re.match(_CUDA, library))
 
 
 def _libraries(libraries: Sequence[Mapping[str, Any]]) -> list[Block]:
     """Return what the files ask the loader for of CUDA, and where it looks, as a line if there is any."""
-    asking = [each for each in libraries if any(map(_CUDA.match, each["needed"]))]
-    names = sorted({name for each in asking for name in each["needed"] if _CUDA.match(name)})
+    asking = [each for each in libraries if any(map(_is_cudas, each["needed"]))]
+    names = sorted({name for each in asking for name in each["needed"] if _is_cudas(name)})
     if not names:
         return []
     rest = [f"{len(names) - _MOST_LIBRARIES:,} more"] if len(names) > _MOST_LIBRARIES else []
@@ -201,13 +205,13 @@ def _count(count: int) -> Cell:
 
 
 # Libraries that only NVIDIA builds, by the file names of CUDA's own packages.
-_NVIDIA = re.compile(r"(lib)?(cu(blas|dnn|fft|rand|solver|sparse|pti|tensor)|npp|nvjpeg|nvrtc)")
+_NVIDIA = r"(lib)?(cu(blas|dnn|fft|rand|solver|sparse|pti|tensor)|npp|nvjpeg|nvrtc)"
 
 
 def _closed(result: Mapping[str, Any]) -> list[Block]:
     """Return what to do where nobody but NVIDIA can build the missing code; nothing elsewhere."""
     names = {each["file"].rsplit("/", 1)[-1] for each in result["files"]}
-    if not names or not all(map(_NVIDIA.match, names)):
+    if not names or not all(re.match(_NVIDIA, name) for name in names):
         return []
     return [Line("Only NVIDIA builds this library: look for a version of it with that code.")]
 

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 LONGEST = 72
 _CUT = "…"
 # Angle brackets that open no template arguments.
-_TOKEN = re.compile(
-    r"operator\s*(?:<=>|<<=?|>>=?|->\*?|<=?|>=?)|->|[<>()]|[^<>()\-o]+|.", re.DOTALL
-)
-_HEAD = re.compile(r"[^<(]*")
+_TOKEN = r"operator\s*(?:<=>|<<=?|>>=?|->\*?|<=?|>=?)|->|[<>()]|[^<>()\-o]+|."
+_HEAD = r"[^<(]*"
 
 
 def shown(names: Sequence[str], longest: int = LONGEST) -> list[str]:
@@ -56,7 +54,7 @@ def _fold(name: str, depth: int | None, *, parameters: bool) -> str:
     kept: list[str] = []
     stack: list[str] = []
     hidden_from, hidden = 0, False  # the bracket, counted from 1, whose content goes
-    for token in _TOKEN.findall(name):
+    for token in re.findall(_TOKEN, name, flags=re.DOTALL):
         closes = bool(stack) and stack[-1] + token in ("<>", "()")
         if closes:
             if hidden_from == len(stack):
@@ -88,7 +86,7 @@ def _differences(names: Sequence[str], longest: int) -> list[str]:
     rests = [name[before:] for name in names]
     ends = [rest[::-1] for rest in rests]
     after = _shared_length(ends)
-    match = _HEAD.match(names[0])
+    match = re.match(_HEAD, names[0])
     head = names[0][: min(match.end() if match else 0, before)]
     gap = _CUT if len(head) < before else ""
     if len(head) > longest // 2:

@@ -20,11 +20,11 @@ def render(blocks: Iterable[Block]) -> str:
 
 def harmless(line: str) -> str:
     """Return *line* so that no continuous-integration log takes it for a command (``::error``)."""
-    return _COMMAND.sub(r"\g<1>\\x3a:", line) if "::" in line else line
+    return re.sub(_COMMAND, r"\g<1>\\x3a:", line) if "::" in line else line
 
 
 # Colours may stand before it.
-_COMMAND = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*)::")
+_COMMAND = r"^((?:\s|\x1b\[[0-9;]*m)*)::"
 
 
 COLUMNS = 80  # of a drawing where there is no terminal

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LOWERED = 0.99
 # Their limit follows battery, charger and processor.
-_PORTABLE = re.compile(r"laptop|mobile|notebook|max-q|\bmx\d", re.IGNORECASE)
+_PORTABLE = r"laptop|mobile|notebook|max-q|\bmx\d"
 
 
 def check(telemetry: Telemetry, device: Device | None = None) -> Verdict:
@@ -66,7 +66,7 @@ def check(telemetry: Telemetry, device: Device | None = None) -> Verdict:
 def _varies(device: Device, *, chosen: bool) -> bool:
     """Return whether the limit moves by itself: of laptops, and of modules that share it with a CPU."""
     shared = bool(device.coherent_host_memory) and not chosen
-    return shared or _PORTABLE.search(device.name) is not None
+    return shared or re.search(_PORTABLE, device.name, flags=re.IGNORECASE) is not None
 
 
 def _effect(telemetry: Telemetry, *, reached: bool) -> str:

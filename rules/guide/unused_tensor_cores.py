@@ -39,7 +39,7 @@ UNUSED = 0.03
 MULTIPLY_ADDS = 0.2
 # Bytes per thread and load at which the numbers have 16 bits.
 NARROW = 2.5
-_HALF_POINTER = re.compile(r"\b(__half|__nv_bfloat16|half|bfloat16)\b[^,()]{0,20}\*")
+_HALF_POINTER = r"\b(__half|__nv_bfloat16|half|bfloat16)\b[^,()]{0,20}\*"
 LANES = 32
 FIRST_TENSOR = 7
 FIRST_TF32 = 8
@@ -184,7 +184,7 @@ def _narrow(profile: KernelProfile) -> bool:
         return True
     sectors = loads.sectors_per_request
     if sectors is None:
-        return bool(_HALF_POINTER.search(profile.kernel.partition("(")[2]))
+        return bool(re.search(_HALF_POINTER, profile.kernel.partition("(")[2]))
     return sectors * (loads.used_bytes or LANES) / LANES <= NARROW
 
 

@@ -25,8 +25,8 @@ _SECTION_NOTE = 7
 _SECTION_COMPAT = 0x70000086
 SECTIONS = (_SECTION_NOTE, _SECTION_COMPAT)  # kinds that say something
 _COMPAT_SPECIFIC = 9
-_RELEASE = re.compile(rb"release (\d{1,3}\.\d{1,3})")
-_ARCH = re.compile(rb"sm_(\d{2,3})([af]?)")
+_RELEASE = rb"release (\d{1,3}\.\d{1,3})"
+_ARCH = rb"sm_(\d{2,3})([af]?)"
 MAX_NOTES = 1 << 16
 
 
@@ -87,7 +87,7 @@ def _variant(
         return "a"
     if not new:
         return ""
-    named = _ARCH.search(notes)
+    named = re.search(_ARCH, notes)
     if named and named[2]:
         return named[2].decode()
     return "a" if _specific(image, sections) else ""
@@ -111,7 +111,7 @@ def _notes(image: Span, sections: list[Section]) -> bytes:
 
 
 def _release(notes: bytes) -> tuple[int, int] | None:
-    match = _RELEASE.search(notes)
+    match = re.search(_RELEASE, notes)
     if not match:
         return None
     major, minor = match[1].decode().split(".")
