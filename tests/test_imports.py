@@ -140,3 +140,27 @@ def test_without_a_file_no_reader_of_files_is_loaded(line: str, tmp_path: Path) 
     readers = "('gpuadvise.advisor.timelines', 'gpuadvise.advisor.profiles.ncu')"
     modules = f"[m for m in sys.modules if m.startswith({readers})]"
     assert loaded(f"{run}\nimport sys; assert not {modules}, {modules}", tmp_path) == set()
+
+
+# Command lines, and modules that serve other questions: each costs a start 1 to 10 ms.
+UNASKED = {
+    "--version": ("cli.options", "advisor.values"),
+    "device --gpu h100 --get name": ("advisor.features", "advisor.telemetry", "advisor.topology"),
+    "bandwidth --gpu h200 --format json": ("advisor.memory.number_types", "advisor.peaks"),
+    "advise --regs 72 --block 100 --gpu h200 --format json": (
+        "advisor.binaries",
+        "advisor.compatibility",
+        "advisor.facts.kernel_profile",
+        "advisor.telemetry",
+        "advisor.topology",
+        "advisor.transfers.overlap",
+    ),
+}
+
+
+@pytest.mark.parametrize("line", UNASKED)
+def test_what_the_line_does_not_ask_about_is_not_loaded(line: str, tmp_path: Path) -> None:
+    names = tuple(f"gpuadvise.{module}" for module in UNASKED[line])
+    run = f"from gpuadvise.cli.main import main; main({line.split()!r})"
+    modules = f"[m for m in sys.modules if m.startswith({names!r})]"
+    assert loaded(f"{run}\nimport sys; assert not {modules}, {modules}", tmp_path) == set()

@@ -10,8 +10,7 @@ from gpuadvise.advisor.description.keys import LAUNCH
 from gpuadvise.advisor.description.tables import (
     DescriptionFault,
     Key,
-    KeyTable,
-    ListOf,
+    Table,
     unknown_key,
 )
 from gpuadvise.advisor.errors import BadInput
@@ -34,12 +33,10 @@ if TYPE_CHECKING:
 _PLAIN = {
     it.key: Key(name, it.read)
     for name, it in SUPPLY.items()
-    if it.key and it.read and not isinstance(it.read, KeyTable | ListOf)
+    if it.key and it.read and not isinstance(it.read, Table)
 }
 _TABLES = {
-    it.key: (name, it.read)
-    for name, it in SUPPLY.items()
-    if it.key and isinstance(it.read, KeyTable | ListOf)
+    it.key: (name, it.read) for name, it in SUPPLY.items() if it.key and isinstance(it.read, Table)
 }
 _DEVICE = ("gpu", "cc")
 _OTHERS = ("devices",)

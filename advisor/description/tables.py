@@ -105,6 +105,20 @@ class ListOf:
         return tuple(self.table.value(item, (*path, i)) for i, item in enumerate(raw))
 
 
+@dataclass(frozen=True, slots=True)
+class LateTable:
+    """A table whose classes are made when a description has it: few have, and all start."""
+
+    load: Callable[[], KeyTable]
+
+    def value(self, raw: object, path: Path) -> Any:
+        """Return the value that *raw* describes; raises Fault."""
+        return self.load().value(raw, path)
+
+
+Table = KeyTable | ListOf | LateTable
+
+
 def unknown_key(key: str, keys: Mapping[str, object], path: Path) -> DescriptionFault:
     """Return the fault of a *key* that is none of *keys*, with the nearest one."""
     near = difflib.get_close_matches(str(key)[:60], list(keys), n=1, cutoff=0.6)

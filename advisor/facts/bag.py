@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor import values
 from gpuadvise.advisor.description import keys
-from gpuadvise.advisor.description.tables import KeyTable, ListOf
+from gpuadvise.advisor.description.tables import ListOf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gpuadvise.advisor.compatibility.drivers import Driver
     from gpuadvise.advisor.compatibility.survey import Survey
+    from gpuadvise.advisor.description.tables import Table
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.access import Access
     from gpuadvise.advisor.facts.application import (
@@ -66,7 +67,7 @@ class Supply:
     how: str
     unit: str
     key: str | None
-    read: Reader | KeyTable | ListOf | None
+    read: Reader | Table | None
     toml: str
 
 
@@ -75,7 +76,7 @@ def fact(
     *,
     unit: str = "",
     key: str | None = None,
-    read: Reader | KeyTable | ListOf | None = None,
+    read: Reader | Table | None = None,
     toml: str = "",
 ) -> Any:
     """Return the declaration of a fact, a field that is None unless it is given.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.activities import CopyPath
-from gpuadvise.advisor.transfers.overlap import WORTHWHILE
+from gpuadvise.advisor.transfers.copies import WORTHWHILE
 from gpuadvise.advisor.transfers.pipeline import StagedWork
 
 if TYPE_CHECKING:

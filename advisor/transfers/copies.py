@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
 
 
+# A gain below this is not worth staging's code (also the threshold of the rule serial-transfers).
+WORTHWHILE = 0.05
+
+
 class Direction(StrEnum):
     """Which way a copy goes."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.transfers.copies import WORTHWHILE
 from gpuadvise.advisor.transfers.pipeline import (
     MOST_PIECES,
     Engine,
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 # More pieces, and a stream for each, never pay: every piece costs the host, and hardware queues run
 # out (a device has 32, CUDA_DEVICE_MAX_CONNECTIONS).
 MOST_STREAMS = 32
-# A gain below this is not worth the code (also the threshold of the rule serial-transfers).
-WORTHWHILE = 0.05
 # Fewer pieces are preferred to a gain that no measurement would show.
 NEGLIGIBLE = 0.01
 # Fewer streams are preferred to a gain within the error of the model.

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.timing import HostMemory
-from gpuadvise.advisor.transfers.copies import copy_seconds, latency_share
-from gpuadvise.advisor.transfers.overlap import WORTHWHILE, overlap
-from gpuadvise.advisor.transfers.pipeline import StagedWork
+from gpuadvise.advisor.transfers.copies import WORTHWHILE, copy_seconds, latency_share
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
@@ -58,6 +56,9 @@ def worthwhile_staging(
     copies = pipeline.to_device_seconds + pipeline.to_host_seconds
     if pipeline.streams > 1 or not pipeline.divisible or not (copies and pipeline.kernel_seconds):
         return None
+    from gpuadvise.advisor.transfers.overlap import overlap
+    from gpuadvise.advisor.transfers.pipeline import StagedWork
+
     staged = overlap(
         StagedWork(
             kernel_seconds=pipeline.kernel_seconds,

@@ -8,14 +8,11 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.description.reader import Described
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
-from gpuadvise.advisor.profiles.launch_facts import profiled_facts
-from gpuadvise.cli.advise.evidence_file import EvidenceKind, evidence_kind, profiled_launches
 from gpuadvise.cli.advise.request import from_flags
 from gpuadvise.cli.devices import other_gpu_note
 
@@ -137,6 +134,7 @@ class GatheredEvidence:
                 for kernel in self._kernels_of(path):
                     yield from self._described_code(kernel)
             return
+        from gpuadvise.advisor.binaries.names import demangle
         from gpuadvise.cli.advise.source_evidence import SourceEvidence, compiled_kernels
 
         evidence = SourceEvidence()
@@ -174,6 +172,10 @@ class GatheredEvidence:
     @cached_property
     def sorted_files(self) -> tuple[list[str], list[str], list[str]]:
         """The files by what they hold: profiles, code, descriptions of kernels."""
+        if not self.files:
+            return list(self.profiles), [], []
+        from gpuadvise.cli.advise.evidence_file import EvidenceKind, evidence_kind
+
         traced = self.traced if self._timelines else frozenset()
         kinds = {path: evidence_kind(path) for path in self.files if path not in traced}
         profiles = [path for path, kind in kinds.items() if kind is EvidenceKind.PROFILE]
@@ -191,6 +193,9 @@ class GatheredEvidence:
         self, profiles: list[str], codes: list[str], descriptions: list[str]
     ) -> Iterator[Described | BadLine]:
         """Yield the profiled kernels, each with what code and descriptions say of it."""
+        from gpuadvise.advisor.profiles.launch_facts import profiled_facts
+        from gpuadvise.cli.advise.evidence_file import profiled_launches
+
         compiled = {name: kernel for path in codes for name, kernel in self._by_name(path)}
         launches = profiled_launches(profiles, self.damage)
         device = self._device_of(launches[0].profile) if launches else None
@@ -238,6 +243,8 @@ class GatheredEvidence:
 
     def _by_name(self, path: str) -> Iterator[tuple[str, Kernel]]:
         """Yield the kernels in the file *path* under each name that a profile may have for them."""
+        from gpuadvise.advisor.binaries.names import demangle
+
         for kernel in self._kernels_of(path):
             yield kernel.name, kernel
             if name := demangle(kernel.name):

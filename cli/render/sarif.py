@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -67,11 +66,13 @@ def _result(
 
 def _fingerprint(rule: str, location: Mapping[str, Any], seen: Counter[str]) -> str:
     """Return what stays when lines move and numbers change: rule, file, kernel, and which of them."""
+    from hashlib import sha256  # loads OpenSSL
+
     physical = location.get("physicalLocation", {}).get("artifactLocation", {})
     logical = location.get("logicalLocations", [{}])[0].get("fullyQualifiedName", "")
     key = "\0".join((rule, physical.get("uri", ""), logical))
     seen[key] += 1
-    return hashlib.sha256(f"{key}\0{seen[key]}".encode(errors="replace")).hexdigest()[:32]
+    return sha256(f"{key}\0{seen[key]}".encode(errors="replace")).hexdigest()[:32]
 
 
 def _location(place: Mapping[str, Any], source: str | None) -> dict[str, Any]:

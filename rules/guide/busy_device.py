@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
-from gpuadvise.advisor.telemetry import ProcessKind
 from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.guide.competing_contexts import MPS_SERVER
 from gpuadvise.rules.model import (
@@ -30,6 +29,8 @@ FULL = 0.9
 
 def check(telemetry: Telemetry) -> Verdict:
     """Advise when other processes compute on the GPU, or its memory is nearly full."""
+    from gpuadvise.advisor.telemetry import ProcessKind
+
     others = [p for p in telemetry.processes or () if p.kind is ProcessKind.COMPUTE]
     if any(MPS_SERVER in (process.name or "") for process in others):
         others = []  # its clients may be the program itself, which shares the GPU on purpose
@@ -71,6 +72,8 @@ def _used(telemetry: Telemetry) -> str:
 
 
 def _why_none_is_named(telemetry: Telemetry) -> str:
+    from gpuadvise.advisor.telemetry import ProcessKind
+
     if telemetry.processes is None:
         return "; its processes are not known"
     if any(process.kind is ProcessKind.COMPUTE for process in telemetry.processes):

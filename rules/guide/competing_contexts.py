@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.telemetry import ProcessKind
 from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.model import (
     PASSED,
@@ -27,6 +26,8 @@ MPS_SERVER = "nvidia-cuda-mps-server"
 
 def check(telemetry: Telemetry) -> Verdict:
     """Advise when more than one compute process shares the GPU without MPS."""
+    from gpuadvise.advisor.telemetry import ProcessKind
+
     if telemetry.processes is None:
         return unread(telemetry, "processes")
     computing = [p for p in telemetry.processes if p.kind is ProcessKind.COMPUTE]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_rate, show_share
-from gpuadvise.advisor.telemetry import link_is_idle
 from gpuadvise.advisor.transfers.links import pcie
 from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.model import (
@@ -30,6 +29,8 @@ _LINK = ("pcie_generation", "pcie_lanes", "pcie_generation_max", "pcie_lanes_max
 
 def check(telemetry: Telemetry) -> Verdict:
     """Advise when generation or lanes are below the maximum under load."""
+    from gpuadvise.advisor.telemetry import link_is_idle
+
     now = telemetry.pcie_generation, telemetry.pcie_lanes
     most = telemetry.pcie_generation_max, telemetry.pcie_lanes_max
     if None in (*now, *most):

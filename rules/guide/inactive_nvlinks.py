@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_rate
-from gpuadvise.advisor.topology import links_down, links_up, nvlink_rate
 from gpuadvise.rules.evidence import derived, measured
 from gpuadvise.rules.model import (
     PASSED,
@@ -36,6 +35,8 @@ def check(
     topology: Topology, nvlinks_fitted: int | None = None, sibling_nvlinks: int | None = None
 ) -> Verdict:
     """Advise when links are down that should be up, by what the others lead to."""
+    from gpuadvise.advisor.topology import links_down, links_up
+
     if topology.nvlinks is None:
         return undecided("topology.nvlinks", why=topology.reasons.get("nvlinks", ""))
     up, down = links_up(topology), links_down(topology)
@@ -75,6 +76,8 @@ def _bridged(up: tuple[NvLink, ...], fitted: int) -> bool:
 
 
 def _rate(topology: Topology) -> str:
+    from gpuadvise.advisor.topology import nvlink_rate
+
     rate = nvlink_rate(topology)
     return f", {show_rate(rate)} both ways together" if rate else ""
 

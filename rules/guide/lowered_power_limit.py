@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_hertz, show_share
-from gpuadvise.advisor.telemetry import POWER_REASON
 from gpuadvise.rules.evidence import derived, measured, unread
 from gpuadvise.rules.model import (
     PASSED,
@@ -34,6 +33,8 @@ _PORTABLE = r"laptop|mobile|notebook|max-q|\bmx\d"
 
 def check(telemetry: Telemetry, device: Device | None = None) -> Verdict:
     """Advise when the limit in force is below the default, unless the machine sets it as it goes."""
+    from gpuadvise.advisor.telemetry import POWER_REASON
+
     now, default = telemetry.power_limit_watts, telemetry.power_limit_default_watts
     if now is None or default is None:
         return unread(telemetry, "power_limit_watts", "power_limit_default_watts")

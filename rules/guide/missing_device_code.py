@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.compatibility.explain import carried, headline
-from gpuadvise.advisor.compatibility.fit import Outcome
-from gpuadvise.advisor.compatibility.gencode import fix_for
-from gpuadvise.advisor.compatibility.releases import show
-from gpuadvise.advisor.compatibility.verdict import judge
 from gpuadvise.advisor.facts.code import entries_of
 from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
@@ -22,6 +17,12 @@ if TYPE_CHECKING:
 
 def check(device: Device, code: Survey, driver: Driver | None = None) -> Verdict:
     """Advise when no image of the program runs on the device and none can be compiled for it."""
+    from gpuadvise.advisor.compatibility.explain import carried, headline
+    from gpuadvise.advisor.compatibility.fit import Outcome
+    from gpuadvise.advisor.compatibility.gencode import fix_for
+    from gpuadvise.advisor.compatibility.releases import show
+    from gpuadvise.advisor.compatibility.verdict import judge
+
     verdict = judge(code, device.capability, driver)
     if verdict.outcome is not Outcome.FAILS or verdict.blocked:
         return PASSED  # a driver that does not know the GPU is outdated-driver's matter

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.model import Content
-from gpuadvise.advisor.compatibility.targets import number
 from gpuadvise.advisor.facts.code import entries_of
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
@@ -17,6 +15,9 @@ if TYPE_CHECKING:
 
 def check(code: Survey) -> Verdict:
     """Advise when the newest target comes without PTX."""
+    from gpuadvise.advisor.binaries.model import Content
+    from gpuadvise.advisor.compatibility.targets import number
+
     entries = entries_of(code)
     sass = [e.capability for e in entries if e.content is Content.SASS and e.capability]
     ptx = [e.capability for e in entries if e.content is Content.PTX and e.capability]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.advisor.topology import counts_errors, link_errors, links_up
 from gpuadvise.advisor.xids import XidKind, counted, of_kind
 from gpuadvise.rules.evidence import logged, measured
 from gpuadvise.rules.model import (
@@ -31,6 +30,8 @@ NONE = 0
 
 def check(topology: Topology, telemetry: Telemetry | None = None) -> Verdict:
     """Advise when links count replays or recoveries; with an NVLink Xid it is urgent."""
+    from gpuadvise.advisor.topology import counts_errors, link_errors, links_up
+
     if topology.nvlinks is None:
         return undecided("topology.nvlinks", why=topology.reasons.get("nvlinks", ""))
     faulty = link_errors(topology)

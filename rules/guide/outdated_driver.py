@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.compatibility.drivers import why_unsupported
-from gpuadvise.advisor.compatibility.fit import why_ptx_is_too_new
-from gpuadvise.advisor.compatibility.releases import FIRST_CUDA, show_driver
 from gpuadvise.advisor.facts.code import entries_of
 from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
@@ -20,6 +17,10 @@ if TYPE_CHECKING:
 
 def check(device: Device, driver: Driver, code: Survey | None = None) -> Verdict:
     """Advise when the driver does not know the GPU, or the PTX of the program."""
+    from gpuadvise.advisor.compatibility.drivers import why_unsupported
+    from gpuadvise.advisor.compatibility.fit import why_ptx_is_too_new
+    from gpuadvise.advisor.compatibility.releases import FIRST_CUDA, show_driver
+
     pair = (device.capability.major, device.capability.minor)
     reasons = [why_unsupported(device.capability, driver)]
     reasons += [why_ptx_is_too_new(entry, driver) for entry in entries_of(code)]

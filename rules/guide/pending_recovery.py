@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.telemetry import NO_RECOVERY
 from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.guide.ecc_errors import shows_memory_errors
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
@@ -26,6 +25,8 @@ _ACTIONS = {
 
 def check(telemetry: Telemetry) -> Verdict:
     """Advise what the driver asks for, unless errors of the memory ask for the same."""
+    from gpuadvise.advisor.telemetry import NO_RECOVERY
+
     action = telemetry.recovery_action
     if action is None:
         return unread(telemetry, "recovery_action")

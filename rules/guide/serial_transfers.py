@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds
-from gpuadvise.advisor.transfers.overlap import WORTHWHILE
+from gpuadvise.advisor.transfers.copies import WORTHWHILE
 from gpuadvise.advisor.transfers.savings import saved_by_staging, worthwhile_staging
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import (

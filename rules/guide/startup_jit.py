@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.compatibility.fit import Outcome
-from gpuadvise.advisor.compatibility.gencode import fix_for
-from gpuadvise.advisor.compatibility.verdict import judge
 from gpuadvise.advisor.facts.code import entries_of
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
@@ -45,6 +42,10 @@ def check(
     timeline: TracedRun | None = None,
 ) -> Verdict:
     """Advise when only PTX fits the device, or a recorded run waits for code to load."""
+    from gpuadvise.advisor.compatibility.fit import Outcome
+    from gpuadvise.advisor.compatibility.gencode import fix_for
+    from gpuadvise.advisor.compatibility.verdict import judge
+
     if code is None:
         return PASSED if timeline is None else _loading(device, timeline)
     verdict = judge(code, device.capability, driver)
@@ -68,6 +69,8 @@ def check(
 
 def _loading(device: Device, timeline: TracedRun) -> Verdict:
     """Advise when loading code takes longer than machine code does; all that is known is time."""
+    from gpuadvise.advisor.compatibility.gencode import fix_for
+
     idle = timeline.load_idle_seconds
     if idle < SLOW_LOADS or timeline.share(idle) < NOTICEABLE:
         return PASSED

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.advisor.telemetry import NO_RECOVERY
-from gpuadvise.advisor.topology import link_errors
 from gpuadvise.advisor.xids import XidKind, counted, meaning_of, of_kind
 from gpuadvise.rules.evidence import logged, unread
 from gpuadvise.rules.guide.ecc_errors import shows_memory_errors
@@ -54,6 +52,8 @@ _RECOVERED = frozenset((XidKind.MEMORY, XidKind.STOPPED, XidKind.NVLINK))
 
 def check(telemetry: Telemetry, topology: Topology | None = None) -> Verdict:
     """Advise for each kind of Xid in the log that no other rule tells of."""
+    from gpuadvise.advisor.topology import link_errors
+
     if telemetry.xids is None:
         return unread(telemetry, "xids")
     kinds = {kind: of_kind(telemetry.xids, kind) for kind in _ACTIONS}
@@ -88,6 +88,8 @@ def _advice(kind: XidKind, codes: tuple[int, ...], telemetry: Telemetry) -> Advi
 
 def _over(kind: XidKind, telemetry: Telemetry) -> str:
     """Return the sentence that the error is over, empty where nothing says so."""
+    from gpuadvise.advisor.telemetry import NO_RECOVERY
+
     if kind in _RECOVERED and telemetry.recovery_action == NO_RECOVERY:
         return " The driver asks for no recovery now."
     if kind is XidKind.MEMORY and telemetry.ecc_uncorrected == 0:

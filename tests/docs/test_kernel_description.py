@@ -8,7 +8,7 @@ from pathlib import Path
 from gpuadvise.advisor.description.devices import from_catalogue
 from gpuadvise.advisor.description.files import from_toml
 from gpuadvise.advisor.description.reader import KEYS
-from gpuadvise.advisor.description.tables import KeyTable, ListOf
+from gpuadvise.advisor.description.tables import KeyTable, LateTable, ListOf
 from gpuadvise.advisor.facts.bag import SUPPLY
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
@@ -27,7 +27,8 @@ def test_the_example_is_read_and_judged() -> None:
 def test_the_example_has_every_key() -> None:
     readers = [supply.read for supply in SUPPLY.values()]
     lists = [reader.table for reader in readers if isinstance(reader, ListOf)]
-    tables = [*lists, *(reader for reader in readers if isinstance(reader, KeyTable))]
+    late = [reader.load() for reader in readers if isinstance(reader, LateTable)]
+    tables = [*lists, *late, *(reader for reader in readers if isinstance(reader, KeyTable))]
     inner = {key for table in tables for key in table.keys}
     for key in (*KEYS, *inner):
         assert re.search(rf"\b{key}\b", EXAMPLE), key

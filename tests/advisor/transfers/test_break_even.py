@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpuadvise.advisor.transfers.copies import WORTHWHILE
 from gpuadvise.advisor.transfers.links import LinkModel
 from gpuadvise.advisor.transfers.overlap import (
-    WORTHWHILE,
     break_even_bytes,
     sequential_seconds,
     stage,
