@@ -147,6 +147,9 @@ def _readable(paths: list[str], progress: Callable[[int], None] | None) -> Itera
             errors.append(error)
             continue
         recording.member = os.path.basename(path)
+        if len(paths) > 1:
+            name = quoted_path(recording.member)
+            recording.notes = [f"{name}: {note}" for note in recording.notes]
         if last is not None:
             yield last
         last = recording

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.cli.answer import Answer
@@ -49,10 +50,11 @@ def answer(request: TimelineRequest, timelines: Sequence[TimelineCase]) -> Answe
 
 def _notes(cases: Sequence[TimelineCase]) -> list[str]:
     notes = list(dict.fromkeys(note for case in cases for note in case.timeline.notes))
-    skipped = [event for case in cases for event in case.timeline.skipped]
-    if skipped:
-        first = skipped[0]
-        notes.append(f"The first event left out is number {first.event:,}: {first.reason}")
+    damaged = next((case for case in cases if case.timeline.skipped), None)
+    if damaged is not None:
+        first = damaged.timeline.skipped[0]
+        where = "" if damaged.member is None else f" of {quoted_path(damaged.member)}"
+        notes.append(f"The first event left out{where} is number {first.event:,}: {first.reason}")
     if unknown := [case.timeline for case in cases if case.timeline.device is None]:
         notes.append(f"The file names no GPU, so {_unknown(unknown)} not known: give --gpu NAME.")
     return notes

@@ -84,7 +84,9 @@ def blocks(cases: Sequence[TimelineCase], *, top: int, show: bool) -> list[Block
     screen: list[Block] = []
     if len(cases) > 1:
         screen += [Line(f"{plural(len(cases), 'timeline')}; the longest span first", Tone.STRONG)]
-        screen += [_gpus(cases[:_MOST_GPUS]), Line("")]
+        screen.append(_gpus(cases[:_MOST_GPUS]))
+        screen += _hidden(len(cases) - _MOST_GPUS, "timeline", "--format json has all")
+        screen.append(Line(""))
     screen += [Line(_verdict(case), Tone.STRONG), Line(_title(line))]
     screen.append(LabelledFacts(tuple(_facts(case))))
     if show:
@@ -112,7 +114,7 @@ def blocks(cases: Sequence[TimelineCase], *, top: int, show: bool) -> list[Block
 
 def _hidden(count: int, noun: str, how: str) -> list[Block]:
     many = "kinds of copies" if noun.startswith("kind") else None
-    return [Line(f"{plural(count, f'more {noun}', many)}: {how}.", Tone.FAINT)] if count else []
+    return [Line(f"{plural(count, f'more {noun}', many)}: {how}.", Tone.FAINT)] if count > 0 else []
 
 
 def _verdict(case: TimelineCase) -> str:

@@ -643,3 +643,15 @@ def test_a_kernel_has_the_largest_share_that_it_takes_of_a_gpu(cli, tmp_path: Pa
     evidence = [item for row in tiny for item in row["evidence"]]
     shares = [item["value"] for item in evidence if item["label"] == "share of the traced span"]
     assert shares == [pytest.approx(0.6)]
+
+
+def test_notes_on_a_folder_name_the_file(cli, tmp_path: Path) -> None:
+    whole = traces.kineto([traces.kernel(10 * at, 5) for at in range(40)])
+    for rank in range(34):
+        (tmp_path / f"rank{rank}.json").write_text(whole)
+    (tmp_path / "rank7.json").write_text(whole[: len(whole) // 2])
+    ran = cli("timeline", str(tmp_path))
+    assert '"rank7.json": The file ends early' in ran.err
+    assert 'The first event left out of "rank7.json" is number' in ran.err
+    assert "2 more timelines: --format json has all." in ran.out
+    assert '"rank7.json": The file ends early' in cli("advise", str(tmp_path)).err
