@@ -245,6 +245,8 @@ def _unknown(name: str) -> BadInput:
 
     if term_named(name[:SHOWN]):
         return BadInput(f"{quoted(name)} is not a command.", hint=f"gpuadvise explain {name}.")
+    if name.lower() == "version":
+        return BadInput(f"{quoted(name)} is not a command.", hint="gpuadvise --version.")
     near = get_close_matches(name[:SHOWN], [entry.name for entry in COMMANDS])
     hint = f"Did you mean {and_list(near, 'or')}?" if near else "gpuadvise --help lists them."
     return BadInput(f"{quoted(name)} is not a command.", hint=hint)

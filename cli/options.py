@@ -302,7 +302,7 @@ _GPU = {
         "CC", "Compute capability: 9.0, 90, sm_90a.", complete=completion.capabilities
     ),
     "device": Option("ID", "GPU in this machine: index, UUID or PCI id."),
-    "from": Option("FILE", "Saved `device --all --format json`."),
+    "from": Option("FILE", "Saved `device --all --json`, or nvidia-smi -q -x."),
     "driver_check": Option("", "Compare with what the live driver says."),
 }  # fmt: skip
 _GATES = {

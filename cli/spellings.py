@@ -54,6 +54,8 @@ _ELSEWHERE = (
     ("list-elf lelf list-ptx lptx list-text", ("--list",)),
     ("maxwarps resident-warps active-warps", ("--warps",)),
     ("duration runtime elapsed ms us", ("--time", "--kernel")),
+    ("bytes traffic bytes-moved", ("--bytes", "--read")),
+    ("topic priority rule", ("--select",)),
     ("bytes-read read-bytes dram-read loads-bytes", ("--read",)),
     ("bytes-written write-bytes dram-write", ("--write",)),
     ("element-size itemsize elem-size size-of sizeof", ("--word",)),

@@ -65,5 +65,9 @@ def rule_named(rules: Sequence[Rule], name: str) -> Rule:
         if rule.id == name:
             return rule
     near = difflib.get_close_matches(name[:60], [rule.id for rule in rules], n=3, cutoff=0.65)
-    hint = f"Did you mean {and_list(near, 'or')}?" if near else "`gpuadvise rules` lists them."
+    hint = (
+        f"Did you mean {and_list(near, 'or')}?"
+        if near
+        else "`gpuadvise rules` lists them, with --select those of a topic or priority."
+    )
     raise BadInput(f"There is no rule {quoted(name)}.", hint=hint)

@@ -59,10 +59,17 @@ def library() -> Any:
         nvrtc.nvrtcVersion()
     except (ImportError, RuntimeError, OSError) as error:
         raise Unavailable(
-            f"Compiling kernels needs NVRTC, which cannot be loaded: {error}.",
-            hint="pip install 'gpuadvise[compile]'",
+            f"Compiling kernels needs NVRTC, which cannot be loaded: {_reason(error)}.",
+            hint="pip install 'gpuadvise[compile]', in a checkout '.[compile]'; kernels and whatif "
+            "also take --compiler nvcc.",
         ) from None
     return nvrtc
+
+
+def _reason(error: Exception) -> str:
+    """Return what *error* says, in one line and each part once."""
+    parts = " ".join(str(error).split()).rstrip(".").split(", ")
+    return ", ".join(dict.fromkeys(parts))
 
 
 def call(nvrtc: Any, name: str, *args: Any) -> Any:

@@ -154,7 +154,8 @@ class Call:
         ):
             raise BadInput(
                 "There is no evidence to advise on.",
-                hint="Describe a launch: --regs 72 --block 128 --gpu h200, or give kernel.toml.",
+                hint="Describe a launch: --regs 72 --block 128 --gpu h200, or give files: report.ncu-rep, "
+                "trace.json, app.cu, train.py, libapp.so, build.log or kernel.toml.",
             )
         return evidence
 

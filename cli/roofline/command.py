@@ -116,7 +116,10 @@ def _workloads(
             raise BadInput("--describe gives the kernels: leave out --flops, --bytes and --time.")
         return described(describe)
     if flops is None or moved is None:
-        raise BadInput("A roofline needs --flops and --bytes, --describe or --ncu.")
+        raise BadInput(
+            "A roofline needs --flops and --bytes, --describe or --ncu.",
+            hint="Count the work of a launch: --flops 2e12 --bytes 3GB --time 4ms --gpu h100.",
+        )
     return [typed(flops, moved, dtype, time)]
 
 

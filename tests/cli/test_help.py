@@ -251,3 +251,20 @@ def test_fields_of_json_are_those_listed(cli) -> None:
     line = ("latency", "--gpu", "h200", "--json")
     answer = json.loads(cli(*line).out)["result"]
     assert set(answer) == {path for path, _ in fields_of("latency")}
+
+
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (["version"], "gpuadvise --version"),
+        (["roofline", "--gpu", "h100"], "--flops 2e12 --bytes 3GB"),
+        (["advise"], "report.ncu-rep, trace.json, app.cu"),
+        (["bandwidth", "--gpu", "h100", "--bytes", "2GB"], "The option is --read here"),
+        (["rules", "--topic", "memory"], "The option is --select here"),
+        (["rules", "high"], "--select those of a topic or priority"),
+    ],
+)
+def test_a_first_try_is_told_the_way(cli, args: list[str], hint: str) -> None:
+    ran = cli(*args)
+    assert (ran.code, ran.out) == (2, "")
+    assert hint in ran.err
