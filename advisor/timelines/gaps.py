@@ -178,22 +178,23 @@ def _causes(
 ) -> dict[int, GapCause]:
     """Return the causes of gaps that calls and waits tell, by the gap's place."""
     times: dict[int, dict[GapCause, int]] = {}
+    all_places = range(len(gaps))
+    # The host waits for all that is queued, not for what comes next in the queue: of short gaps a
+    # wait says nothing.
+    long = [at for at in all_places if gaps.ends[at] - gaps.starts[at] > PROMPT_NS]
     for cause, reader in calls.items():
+        places = long if cause is GapCause.SYNCHRONIZATION else all_places
+        starts, ends = [gaps.starts[at] for at in places], [gaps.ends[at] for at in places]
         for block in reader.until(gaps.ends[-1]):
-            for start, end in block:
-                for at in range(bisect_right(gaps.ends, start), len(gaps)):
-                    if gaps.starts[at] >= end:
+            for start, end in block if places else ():
+                for at in range(bisect_right(ends, start), len(places)):
+                    if starts[at] >= end:
                         break
-                    inside = min(end, gaps.ends[at]) - max(start, gaps.starts[at])
-                    spent = times.setdefault(at, {})
+                    inside = min(end, ends[at]) - max(start, starts[at])
+                    spent = times.setdefault(places[at], {})
                     spent[cause] = spent.get(cause, 0) + inside
     causes: dict[int, GapCause] = {}
     for at, spent in times.items():
-        if gaps.ends[at] - gaps.starts[at] <= PROMPT_NS:
-            # The host waits for all that is queued, not for what comes next in the queue.
-            spent.pop(GapCause.SYNCHRONIZATION, None)
-        if not spent:
-            continue
         cause = max(spent, key=lambda cause: spent[cause])
         if 2 * spent[cause] >= gaps.ends[at] - gaps.starts[at]:
             causes[at] = cause
