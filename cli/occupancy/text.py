@@ -48,6 +48,7 @@ def remarks(case: OccupancyCase) -> list[str]:
     parts = (
         _refusal,
         _enough,
+        _empty_lanes,
         _grid,
         _opt_in,
         _no_carveout,
@@ -82,6 +83,19 @@ def _enough(case: OccupancyCase) -> Iterator[str]:
         yield (
             f"From about {show_share(ENOUGH)} on more occupancy seldom helps (best practices "
             "guide, Thread and Block Heuristics): measure before you trade registers for it."
+        )
+
+
+def _empty_lanes(case: OccupancyCase) -> Iterator[str]:
+    """Yield what the last warp wastes: occupancy counts warps, also those that are not full."""
+    warp, threads = case.occupancy.hardware.warp_size, case.occupancy.launch.threads
+    empty = -threads % warp
+    if case.occupancy.launchable and empty:
+        lanes = threads + empty
+        verb = "does" if empty == 1 else "do"
+        yield (
+            f"A block of {threads:,} threads is {plural(lanes // warp, 'warp')} of {warp}: "
+            f"{empty:,} of {lanes:,} lanes {verb} nothing ({show_share(empty / lanes)})."
         )
 
 

@@ -155,6 +155,16 @@ def _fill(text: str, width: int) -> Text:
     return Text("\n".join(filled(inert(text), max(width, 1), cell_len)))
 
 
+def _broken(text: Text, width: int) -> Text:
+    """Return *text* in lines of at most *width* columns, in its styles."""
+    lines, at = [], 0
+    for line in filled(text.plain, max(width, 1), cell_len):
+        at = text.plain.index(line, at)
+        lines.append(text[at : at + len(line)])
+        at += len(line)
+    return Text("\n").join(lines)
+
+
 @dataclass(frozen=True)
 class _WholeLines:
     """A drawing or code: what is wider than the terminal runs on, for it may be copied.
@@ -227,7 +237,7 @@ class _TableGrid:
         )
         if at is None:
             fitted = _fitted(table, natural, width)
-            yield from _records(table, None) if fitted is None else [_table(table, fitted)]
+            yield from _records(table, None, width) if fitted is None else [_table(table, fitted)]
             return
         others = sum(natural) - natural[at] + _GAP * (len(natural) - 1)
         prose = table.columns[at].prose
@@ -239,7 +249,7 @@ class _TableGrid:
             rest = _table(_without(table, at), natural[:at] + natural[at + 1 :])
             yield from _with_lines_below(rest, table, at, console)
         else:
-            yield from _records(table, None if prose else at)
+            yield from _records(table, None if prose else at, width)
 
 
 def _widths(table: Table) -> list[int]:
@@ -266,7 +276,7 @@ def _fitted(table: Table, natural: list[int], width: int) -> list[int] | None:
     return widths
 
 
-def _records(table: Table, at: int | None) -> RenderResult:
+def _records(table: Table, at: int | None, width: int) -> RenderResult:
     """Yield each row as its name in column *at*, or its first cell, and below it the others."""
     for row in table.rows:
         head = table.columns[at or 0]
@@ -276,7 +286,8 @@ def _records(table: Table, at: int | None) -> RenderResult:
             for place, (column, cell) in enumerate(zip(table.columns, row, strict=True))
             if place != (at or 0) and cell.text
         ]
-        yield Padding(Text(", ").join(pairs), (0, 0, 0, 2), expand=False)
+        others = _broken(Text(", ").join(pairs), width - 2)
+        yield Padding(others, (0, 0, 0, 2), expand=False)
 
 
 def _titled(column: Column, cell: Cell) -> Text:

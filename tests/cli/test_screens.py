@@ -33,6 +33,7 @@ SCREENS = {
     "timeline": "timeline pageable.trace.json",
     "access": "access --stride 2 --gpu h100",
 }
+UNIT = re.compile(r"\b\d[\d.,]* (?:%|[KMG]iB|[GMT]B/s|[mun]s)(?![\w/])")
 CUT_NAME = 20  # longer words are names and identifiers, which may be folded
 
 
@@ -50,6 +51,7 @@ def test_a_screen_fits_and_breaks_no_word(cli, golden, monkeypatch, name, column
     assert max(map(len, lines)) <= columns
     words = {word for word in plain.split() if len(word) <= CUT_NAME}
     assert {word for word in words if word not in shown} == set()
+    assert {number for number in UNIT.findall(plain) if number not in shown} == set()
     golden(f"screen-{name}-{columns}.text", "".join(f"{line}\n" for line in lines))
 
 

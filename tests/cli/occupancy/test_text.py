@@ -142,3 +142,17 @@ def test_an_impossible_launch_is_one_sentence(cli, sweep: tuple[str, ...]) -> No
 def test_whether_an_occupancy_is_low_is_said_without_colour(cli, regs: str, verdict: str) -> None:
     ran = cli("occupancy", "--regs", regs, "--block", "256", "--gpu", "a100")
     assert [line for line in ran.out.splitlines() if verdict in line]
+
+
+@pytest.mark.parametrize(
+    ("block", "note"),
+    [
+        ("33", "A block of 33 threads is 2 warps of 32: 31 of 64 lanes do nothing (48.4 %)."),
+        ("31", "A block of 31 threads is 1 warp of 32: 1 of 32 lanes does nothing (3.12 %)."),
+        ("64", ""),
+    ],
+)
+def test_lanes_that_do_nothing_are_said(cli, block: str, note: str) -> None:
+    shown = cli("occupancy", "--regs", "32", "--block", block, "--gpu", "h100").out
+    assert ("lanes do" in shown) == bool(note)
+    assert note in shown
