@@ -69,6 +69,7 @@ class Supply:
     key: str | None
     read: Reader | Table | None
     toml: str
+    of_machine: bool  # tells nothing of a kernel
 
 
 def fact(
@@ -78,16 +79,21 @@ def fact(
     key: str | None = None,
     read: Reader | Table | None = None,
     toml: str = "",
+    of_machine: bool = False,
 ) -> Any:
     """Return the declaration of a fact, a field that is None unless it is given.
 
     *how* is the sentence behind "not evaluated". *read* reads the fact from a kernel
     description, where it has the name of the field unless *key* names it; *toml* is the example
-    that docs/kernel-description.md shows.
+    that docs/kernel-description.md shows. *of_machine*: the fact tells nothing of a kernel.
     """
     return field(
-        default=None, metadata={"how": how, "unit": unit, "key": key, "read": read, "toml": toml}
-    )
+        default=None,
+        metadata={
+            "how": how, "unit": unit, "key": key, "read": read, "toml": toml,
+            "of_machine": of_machine,
+        },
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,25 +110,31 @@ class Facts:
         read=values.text,
         toml='name = "blur"',
     )
-    device: Device | None = fact("Name the GPU: --gpu h100, --cc 9.0 or --device 0.")
+    device: Device | None = fact(
+        "Name the GPU: --gpu h100, --cc 9.0 or --device 0.", of_machine=True
+    )
     sm_count: int | None = fact(
-        "Name the GPU: --gpu h100. A capability alone does not say how many SMs it has."
+        "Name the GPU: --gpu h100. A capability alone does not say how many SMs it has.",
+        of_machine=True,
     )
     memory_bandwidth: float | None = fact(
         "Name the GPU: --gpu h100. A capability alone does not say its bandwidth.",
         unit="bytes/s, theoretical",
+        of_machine=True,
     )
     persisting_l2: int | None = fact(
         "Run on the GPU itself (--device 0), or give `persisting_l2` in the kernel description.",
         unit="bytes",
         read=values.size,
         toml="persisting_l2 = 39_321_600",
+        of_machine=True,
     )
     fp64_ratio: float | None = fact(
         "Name a GPU whose FP32 and FP64 peaks are known: --gpu h100.",
         unit="FP64 per FP32 operation at peak",
+        of_machine=True,
     )
-    link: LinkModel | None = fact("Name the GPU: --gpu h100 or --device 0.")
+    link: LinkModel | None = fact("Name the GPU: --gpu h100 or --device 0.", of_machine=True)
     launch: Launch | None = fact(
         "Give the block size: --block 256.",
         toml="""
@@ -174,6 +186,7 @@ class Facts:
         key="latency",
         read=values.whole(1, 10_000),
         toml="latency = 4  # cycles of dependent arithmetic, where you know them",
+        of_machine=True,
     )
     independent_instructions: float | None = fact(
         "Give the independent instructions per thread (ILP): --ilp 2.",
@@ -438,6 +451,7 @@ class Facts:
         "Give the driver: --driver 12.4, or run with --device 0.",
         read=values.driver,
         toml='driver = "12.4"',
+        of_machine=True,
     )
     observations: tuple[Observation, ...] | None = fact(
         ("List what a reader of sources saw as [[kernel.observations]] in the kernel description."),
@@ -556,6 +570,7 @@ class Facts:
         recovery_action = "none"
         processes = [{ pid = 1001, kind = "compute", name = "train", memory_bytes = "9GiB" }]
         """,
+        of_machine=True,
     )
     topology: Topology | None = fact(
         _LIVE,
@@ -575,46 +590,47 @@ class Facts:
         recoveries = 0
         crc_errors = 0
         """,
+        of_machine=True,
     )
     nvlinks_fitted: int | None = fact(
         _LIVE,
         unit="NVLinks that the product has",
         read=values.whole(1),
         toml="nvlinks_fitted = 18",
+        of_machine=True,
     )
     sibling_nvlinks: int | None = fact(
         _LIVE,
         unit="NVLinks up on the best connected other GPU of the same product here",
         read=values.whole(),
         toml="sibling_nvlinks = 18",
+        of_machine=True,
     )
     sanitized: bool | None = fact(
         "Say `sanitized = true` or `false` in the kernel description, or add --all.",
         read=values.flag,
         toml="sanitized = true  # compute-sanitizer has been run",
+        of_machine=True,
     )
-    mig: bool | None = fact(
-        _LIVE,
-        read=values.flag,
-        toml="mig = false",
-    )
+    mig: bool | None = fact(_LIVE, read=values.flag, toml="mig = false", of_machine=True)
     devices: tuple[Device, ...] | None = fact(
-        _LIVE,
-        toml='devices = ["h200", "h200"]  # GPUs of the machine',
+        _LIVE, toml='devices = ["h200", "h200"]  # GPUs of the machine', of_machine=True
     )
     environment: Mapping[str, str] | None = fact(
         "Add --environment where the program runs.",
         read=values.text_table,
         toml='environment = { CUDA_VISIBLE_DEVICES = "0,1" }',
+        of_machine=True,
     )
 
 
-def _supply(name: str, how: str, key: str | None, read: Any, **more: str) -> Supply:
+def _supply(name: str, how: str, key: str | None, read: Any, **more: Any) -> Supply:
     return Supply(how=how, key=key or (name if read else None), read=read, **more)
 
 
 SUPPLY = {item.name: _supply(item.name, **item.metadata) for item in fields(Facts)}
 HOW = {name: supply.how for name, supply in SUPPLY.items()}
+OF_MACHINE = frozenset(name for name, supply in SUPPLY.items() if supply.of_machine)
 _VALUES = attrgetter(*HOW)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.facts.bag import OF_MACHINE
 from gpuadvise.advisor.facts.limiter import Imbalance, LastWave, LatencyBound, TooLittleWork
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number, show_share
@@ -234,23 +235,13 @@ def _cut(name: str | None) -> str:
     return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
 
 
-# Facts that tell nothing of a kernel.
-_OF_MACHINE = frozenset(
-    (
-        "device", "sm_count", "memory_bandwidth", "persisting_l2", "fp64_ratio", "link", "driver",
-        "arithmetic_latency", "telemetry", "topology", "nvlinks_fitted", "sibling_nvlinks", "mig",
-        "devices", "environment", "sanitized",
-    )
-)  # fmt: skip
-
-
 def _headline(advised: AdviceReports) -> str:
     counts = [f"{count} {word}" for word, count in advised.counts.items() if count]
     verdict = and_list(counts) if counts else _nothing(advised)
     runs = sum("timeline" in report.known for report in advised.reports)
     if len(advised.reports) == 1:
         report = advised.reports[0]
-        if report.device and report.known <= _OF_MACHINE:
+        if report.device and report.known <= OF_MACHINE:
             return f"The machine with {device_line(report.device)}: {verdict}"
         on = f" on {device_line(report.device)}" if report.device else ""
         subject = "This run" if runs else report.kernel or "This kernel"
