@@ -133,8 +133,6 @@ def read_machine(document: Any) -> Machine:
             hint="Write one with: gpuadvise device --all --format json > box.json",
         )
     records = result.get("devices", [result])
-    if records == []:
-        raise BadInput("The file holds no GPU: none answered on the machine that it was saved on.")
     if not isinstance(records, list) or len(records) > _MOST_GPUS:
         raise BadInput(f"The file holds no list of up to {_MOST_GPUS} devices.")
     gpus = [read_gpu(record, f"devices.{n}") for n, record in enumerate(records)]
@@ -143,7 +141,11 @@ def read_machine(document: Any) -> Machine:
     about = ("driver_version", "cuda_version", "problems", own)
     rest = {name: result[name] for name in about if name in result}
     machine = rebuilt(Machine, rest, _TYPES)
-    return replace(machine, gpus=tuple(map(as_snapshot, gpus)))
+    problems = machine.problems or (() if gpus else (_NO_GPU,))
+    return replace(machine, gpus=tuple(map(as_snapshot, gpus)), problems=problems)
+
+
+_NO_GPU = "The file holds no GPU: none answered on the machine that it was saved on."
 
 
 def as_snapshot(gpu: Gpu) -> Gpu:

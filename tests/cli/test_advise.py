@@ -597,8 +597,11 @@ def test_a_box_without_a_gpu_says_so(cli, tmp_path: Path) -> None:
     box = tmp_path / "box.json"
     box.write_text('{"schema": "gpuadvise.device/1", "result": {"devices": []}}')
     ran = cli("advise", "--from", str(box))
-    assert ran.code == 2
+    assert ran.code == 3
     assert "The file holds no GPU: none answered on the machine" in ran.err
+    log = tmp_path / "box.xml"
+    log.write_text("<nvidia_smi_log><driver_version>580.95</driver_version></nvidia_smi_log>")
+    assert cli("advise", "--from", str(log)).code == 3
 
 
 @pytest.mark.parametrize(("flags", "count"), [("-O3", 1), ("-G -g", 0), ("-O0", 0)])
