@@ -32,9 +32,13 @@ _ATTRIBUTES = (
     (b"]", re.compile(rb"\](\s*(?:__host__|__device__)(?:\s+(?:__host__|__device__))*)")),
 )  # fmt: skip
 _LONGEST_ATTRIBUTE = 400
-# Only in large text, and only long ones: a parser takes 40 times the size of a list of numbers.
-_TABLES_FROM = 1 << 20
-_TABLE = re.compile(rb"=\s*\{([\s0-9a-fA-FxXuUlL.,{}+-]{65536,})\}(?=\s*;)")
+# Only long ones: a parser takes 40 times the size of a list of numbers. Comments may begin and end one.
+_LONG_TABLE = 1 << 14
+_COMMENTS = rb"(?:\s*+//[^\n]{0,400}+\n){0,9}+"
+_TABLE = re.compile(
+    rb"=\s*+\{%b([\s0-9a-fA-FxXuUlL.,{}+-]{%d,})%b\s*+\}(?=\s*+;)"
+    % (_COMMENTS, _LONG_TABLE, _COMMENTS)
+)
 # Every byte but the line breaks as a space.
 _SPACES = bytes(byte if byte in b"\r\n" else 32 for byte in range(256))
 
@@ -102,7 +106,7 @@ def preprocessed(source: bytes) -> Preprocessed:
         text[start : match.end()] = _blank(source[start : match.end()])
     dropped = _drop(text, conditionals)
     _blank_attributes(text)
-    if len(text) > _TABLES_FROM:
+    if len(text) > _LONG_TABLE:
         _blank_tables(text)
     return Preprocessed(
         text=bytes(text),

@@ -56,8 +56,8 @@ _DECLARING = (
     "declaration", "type_definition", "alias_declaration", "struct_specifier",
     "class_specifier", "enumerator",
 )  # fmt: skip
-# A body without these words names no type and holds no function.
-_HOLDING = (b"using", b"typedef", b"struct", b"class", b"union")
+# A body without these words, in whatever place, names no type and holds no function.
+_HOLDING = re.compile(rb"using|typedef|struct|class|union")
 _DECLARATORS = frozenset(
     ("pointer_declarator", "array_declarator", "reference_declarator", "parenthesized_declarator",
      "init_declarator", "function_declarator")
@@ -98,10 +98,7 @@ class Variable:
 
 @dataclass(slots=True, kw_only=True)
 class SourceFunction:
-    """One function: its head, and its body, which is opened when somebody asks for what it holds.
-
-    *declared* are the names that the head declares: parameters and template parameters.
-    """
+    """One function: its head and its body, each read when somebody asks for what it holds."""
 
     name: str
     place: ExecutionSpace
@@ -111,13 +108,14 @@ class SourceFunction:
     text: SourceText
     names: Names
     header: str
-    parameters: tuple[Variable, ...] = ()
-    declared: dict[str, list[Variable]] = field(default_factory=dict)
+    declarator: Node
     returns: str = UNKNOWN
     launch_bounds: Node | None = None
     holds_functions: bool = False
     changed: frozenset[str] | None = None
     last_check: int | None = None
+    _parameters: tuple[Variable, ...] | None = None
+    _declared: dict[str, list[Variable]] | None = None
     _variables: dict[str, list[Variable]] | None = None
     _known: dict[str, list[Node]] = field(default_factory=dict)
 
@@ -125,6 +123,24 @@ class SourceFunction:
     def on_device(self) -> bool:
         """Whether the body runs on the GPU, or may."""
         return self.place is not ExecutionSpace.HOST
+
+    @property
+    def parameters(self) -> tuple[Variable, ...]:
+        """The parameters that have a name, in order."""
+        if self._parameters is None:
+            parameters = _parameters(self.declarator, self.text, self.names, self.node)
+            self._parameters = tuple(parameters)
+        return self._parameters
+
+    @property
+    def declared(self) -> dict[str, list[Variable]]:
+        """What the head declares, by name: parameters and template parameters."""
+        if self._declared is None:
+            self._declared = {}
+            of_template = _template_parameters(self.node, self.text, self.names)
+            for variable in (*of_template, *self.parameters):
+                self._declared.setdefault(variable.name, []).append(variable)
+        return self._declared
 
     @property
     def variables(self) -> dict[str, list[Variable]]:
@@ -207,7 +223,7 @@ def _functions_in(
     function: SourceFunction, tree: Tree, text: SourceText, names: Names
 ) -> Iterator[SourceFunction]:
     """Enter the types that the body of *function* names, and yield the functions that it holds."""
-    if not any(function.says(mark) for mark in _HOLDING):
+    if not function.matches(_HOLDING):
         return
     for node in function.nodes("type_definition"):
         _typedef(node, text, names)
@@ -239,15 +255,12 @@ def _function(node: Node, tree: Tree, text: SourceText, names: Names) -> SourceF
         text=text,
         names=names,
         header=header,
+        declarator=declarator,
         returns=_type(kind, text, names) if kind else UNKNOWN,
         launch_bounds=bounds,
     )
     if any(c.kind == "pointer_declarator" for c in node.children):
         function.returns += "*"
-    parameters = list(_parameters(declarator, text, names, node))
-    function.parameters = tuple(parameters)
-    for variable in (*_template_parameters(node, text, names), *parameters):
-        function.declared.setdefault(variable.name, []).append(variable)
     return function
 
 

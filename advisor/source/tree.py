@@ -202,6 +202,7 @@ class _Nodes:
         cursor = raw.walk()
         down, right, up = cursor.goto_first_child, cursor.goto_next_sibling, cursor.goto_parent
         append, known, by_kind = self.every.append, _parser()[1].get, self._by_kind
+        blank = Node.__new__  # filled here: a call of __init__ would take a quarter of the time
         none: list[Node] = []  # the children of every leaf; nothing is added to it
         damaged = raw.has_error
         parent: Node = top
@@ -217,17 +218,19 @@ class _Nodes:
                 if special:
                     # A type has nothing to say unless its syntax is unknown.
                     leaf = kind in _TYPES and not (damaged and raw.has_error)
-                children = none if leaf else []
-                node = Node(
-                    kind, raw.start_byte + base, raw.end_byte + base, parent, index, children
-                )
+                node = blank(Node)
+                node.kind = kind
+                node.start = raw.start_byte + base
+                node.end = raw.end_byte + base
+                node.parent = parent
+                node.index = node.last = index
+                node.children = children = none if leaf else []
+                node.field = cursor.field_name if parent_has_fields else None
                 index += 1
                 append(node)
                 siblings.append(node)
                 if place >= 0:
                     by_kind[place].append(node)
-                if parent_has_fields:
-                    node.field = cursor.field_name
                 if damaged and outside is not None and (kind == "ERROR" or raw.is_missing):
                     outside.unparsed.append((node.start, node.end))
                 if not leaf:
