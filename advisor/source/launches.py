@@ -38,6 +38,7 @@ class Launches:
         self._file = file
         self._known: dict[int, list[SourceLaunch]] = {}
         self._aliased: frozenset[str] | None = None
+        self._widths: dict[str, list[int]] | None = None
 
     def of(self, function: SourceFunction) -> list[SourceLaunch]:
         """Return the launches in *function*, in order."""
@@ -58,6 +59,16 @@ class Launches:
             launches = [launch for f in self._file.functions for launch in self.of(f)]
             self._aliased = frozenset(x.kernel for x in launches if self._repeats(x))
         return self._aliased
+
+    def widths(self, kernel: str) -> list[int]:
+        """Return the threads along x of the launches of *kernel* in this file, where it says them."""
+        if self._widths is None:
+            self._widths = {}
+            for function in self._file.functions:
+                for launch in self.of(function):
+                    if sides := block_sides(self._file, function, launch.block):
+                        self._widths.setdefault(launch.kernel, []).append(sides[0])
+        return self._widths.get(kernel, [])
 
     def _repeats(self, launch: SourceLaunch) -> bool:
         words = [self._file.at(a) for a in launch.arguments if a.kind != "number_literal"]

@@ -14,6 +14,7 @@ from gpuadvise.advisor.source.faults import (
     control_flow,
     kernels,
     math_calls,
+    memory,
     runtime_calls,
 )
 from gpuadvise.advisor.source.launches import Launches
@@ -103,6 +104,8 @@ CUDA_RULES = (
         rules=("unrestricted-pointers",), check=kernels.unrestricted_pointers, on_device=True
     ),
     SourceRule(rules=("synchronous-staging",), check=kernels.synchronous_staging, on_device=True),
+    SourceRule(rules=("uncoalesced-access",), check=memory.strided_accesses, on_device=True),
+    SourceRule(rules=("bank-conflicts",), check=memory.columns_of_tiles, on_device=True),
     SourceRule(
         rules=("rolled-loops",), check=control_flow.rolled_loops, on_device=True, opt_in=True
     ),

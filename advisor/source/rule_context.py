@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from gpuadvise.advisor.source.cuda_file import CudaFile
+    from gpuadvise.advisor.source.lane_stride import LaneStride
     from gpuadvise.advisor.source.launches import Launches
     from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
@@ -45,6 +47,7 @@ class RuleContext:
     file: CudaFile
     function: SourceFunction
     launches: Launches
+    lane_strides: dict[tuple[str, int], LaneStride | None] = field(default_factory=dict)
     _variances: Variances | None = field(default=None)
     _calls: dict[str, list[Node]] | None = field(default=None)
     _assigned: dict[tuple[int, bool], set[str]] = field(default_factory=dict)
@@ -144,8 +147,9 @@ class RuleContext:
             file=text.file,
             where=text.where(node.start, end),
             seen=seen,
-            message=message,
-            action=action,
+            # Generated files repeat a fault by the thousand.
+            message=sys.intern(message),
+            action=sys.intern(action),
             kernel=self.function.name,
             edits=() if any(self._holds_more(edit) for edit in edits) else edits,
             detail=detail,

@@ -159,10 +159,10 @@ class SourceFunction:
         return pattern.search(self.text.content, self.body.start, self.body.end) is not None
 
     def close(self) -> None:
-        """Let go what is known of the body; it is read anew when somebody asks again."""
+        """Let go what is known of head and body; it is read anew when somebody asks again."""
         if self.holds_functions:
             return
-        self._variables = None
+        self._variables = self._declared = self._parameters = None
         self._known.clear()
         self.tree.close(self.body)
 

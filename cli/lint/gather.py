@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import os
-import re
 import sys
-import warnings
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -14,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import inert, quoted_path
+from gpuadvise.advisor.prose import quoted_path
+from gpuadvise.advisor.source.language import is_python, syntax_fault
 from gpuadvise.advisor.source.lint import LintedFile, lint_cuda
 from gpuadvise.advisor.source.observations import SUFFIXES
 from gpuadvise.advisor.source.python.lint import lint_python
@@ -23,15 +21,9 @@ from gpuadvise.advisor.source.text import LARGEST, source_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from gpuadvise.advisor.source.language import SyntaxFault
+
 STDIN = "<stdin>"
-_OF_PYTHON = re.compile(
-    rb"\s*(?:import[ \t]+[\w.]+[ \t]*(?:,|as\b|#|$)|from[ \t]+[\w.]+[ \t]+import\b"
-    rb"|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[^;{]*:[ \t]*$|if[ \t]+__name__\b|@\w)"
-)
-_OF_C = re.compile(
-    rb"\s*(?:/[/*]|#[ \t]*(?:include|define|pragma|ifn?def)\b|using\b|namespace\b|template\b|extern\b"
-    rb"|__\w+__\b)|.*[;{}]\s*$"
-)
 # Folders that hold no sources of the project itself.
 _SKIPPED = frozenset((".git", ".hg", "__pycache__", "node_modules", ".venv", "venv", "build"))
 
@@ -62,9 +54,9 @@ def sources(
     for name in files:
         if name == "-":
             data = sys.stdin.buffer.read(LARGEST + 1)
-            python = _is_python(data)
+            python = is_python(data)
             source = _parsed(STDIN, data, select, notes, python=python)
-            fault = _syntax_error(data) if python and not source.linted.unparsed else None
+            fault = syntax_fault(data) if python and not source.linted.unparsed else None
             yield _unparsed(STDIN, data, fault, notes) if fault else source
         elif Path(name).is_dir():
             for path in _below(name, exclude):
@@ -76,7 +68,7 @@ def sources(
             data, python = _read(name), name.endswith(".py")
             source = _parsed(name, data, select, notes, python=python)
             # lint_python leaves a file that names no library of GPUs unparsed: it has no faults.
-            fault = _syntax_error(data) if python and not source.linted.unparsed else None
+            fault = syntax_fault(data) if python and not source.linted.unparsed else None
             yield _unparsed(name, data, fault, notes) if fault else source
 
 
@@ -117,13 +109,13 @@ def _parsed(
     try:
         return linted_source(path, data, select, python=python)
     except BadInput:
-        fault = _syntax_error(data) if python else None
+        fault = syntax_fault(data) if python else None
         if fault is None:
             raise
         return _unparsed(path, data, fault, notes)
 
 
-def _unparsed(path: str, data: bytes, fault: _SyntaxFault, notes: list[str]) -> SourceFile:
+def _unparsed(path: str, data: bytes, fault: SyntaxFault, notes: list[str]) -> SourceFile:
     """Return the Python file *path* as one stretch that was not parsed, and say why in *notes*."""
     text = source_text(data.removeprefix(b"\xef\xbb\xbf"), path)
     place = f", line {fault.line}" if fault.line else ""
@@ -132,65 +124,3 @@ def _unparsed(path: str, data: bytes, fault: _SyntaxFault, notes: list[str]) -> 
     whole = text.where(0, len(text.content))
     linted = LintedFile(file=path, diagnostics=(), unparsed=(whole,))
     return SourceFile(path=path, data=data, linted=linted, python=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SyntaxFault:
-    """Where Python stopped, and why; None where it does not say."""
-
-    line: int | None
-    reason: str | None
-
-
-def _syntax_error(data: bytes) -> _SyntaxFault | None:
-    """Return where *data* is no Python; None where it is, or where it nests too deeply to tell."""
-    try:
-        _syntax_tree(data)
-    except (SyntaxError, ValueError) as error:
-        reason = getattr(error, "msg", None)
-        return _SyntaxFault(
-            line=getattr(error, "lineno", None), reason=reason and _sentence(inert(reason))
-        )
-    except (RecursionError, MemoryError):
-        return None
-    return None
-
-
-def _sentence(words: str) -> str:
-    return words if words.endswith((".", "?", "!")) else f"{words}."
-
-
-def _is_python(data: bytes) -> bool:
-    """Whether *data*, whose name nobody knows, is Python: it parses, and imports or defines something.
-
-    Lines of includes alone are comments to Python, and so no reason to take them for it. What does not
-    parse is Python when its first line of code is.
-    """
-    try:
-        tree = _syntax_tree(data)
-    except (RecursionError, MemoryError):
-        return False
-    except (SyntaxError, ValueError):
-        return _begins_as_python(data)
-    return any(
-        isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
-        for node in tree.body
-    )
-
-
-def _begins_as_python(data: bytes) -> bool:
-    """Whether the first line of *data* that only Python or only C could hold is one of Python."""
-    for line in data.removeprefix(b"\xef\xbb\xbf").splitlines():
-        if _OF_C.match(line):
-            return False
-        if _OF_PYTHON.match(line):
-            return True
-    return False
-
-
-def _syntax_tree(data: bytes) -> ast.Module:
-    text = source_text(data.removeprefix(b"\xef\xbb\xbf"), STDIN)
-    with warnings.catch_warnings():
-        # What the compiler thinks of odd escapes in a user's file is not our business.
-        warnings.simplefilter("ignore")
-        return ast.parse(text.content)

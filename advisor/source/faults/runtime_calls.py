@@ -213,8 +213,9 @@ def _waits_checked(context: RuleContext, launch: Node) -> bool:
         if call.start < launch.end or call.children[0].kind == "field_expression":
             continue
         name = context.file.callee(call)
-        wraps = any(context.at(a).startswith("cuda") for a in context.file.arguments(call))
-        if _CHECK.search(name) and not wraps and not name.startswith(("cuda", "std")):
+        if name.startswith(("cuda", "std")) or not _CHECK.search(name):
+            continue
+        if not any(context.at(a).startswith("cuda") for a in context.file.arguments(call)):
             return True
     return False
 

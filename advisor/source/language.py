@@ -1,0 +1,84 @@
+"""Whether a text is Python or CUDA, and where Python could not be parsed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+
+from gpuadvise.advisor.prose import inert
+from gpuadvise.advisor.source.text import source_text
+
+_MARK = b"\xef\xbb\xbf"  # a byte order mark, which some editors write
+_UNNAMED = "<stdin>"
+_OF_PYTHON = re.compile(
+    rb"\s*(?:import[ \t]+[\w.]+[ \t]*(?:,|as\b|#|$)|from[ \t]+[\w.]+[ \t]+import\b"
+    rb"|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[^;{]*:[ \t]*$|if[ \t]+__name__\b|@\w)"
+)
+_OF_C = re.compile(
+    rb"\s*(?:/[/*]|#[ \t]*(?:include|define|pragma|ifn?def)\b|using\b|namespace\b|template\b|extern\b"
+    rb"|__\w+__\b)|.*[;{}]\s*$"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyntaxFault:
+    """Where Python stopped, and why; None where it does not say."""
+
+    line: int | None
+    reason: str | None
+
+
+def syntax_fault(data: bytes) -> SyntaxFault | None:
+    """Return where *data* is no Python; None where it is, or where it nests too deeply to tell."""
+    try:
+        _syntax_tree(data)
+    except (SyntaxError, ValueError) as error:
+        reason = getattr(error, "msg", None)
+        return SyntaxFault(
+            line=getattr(error, "lineno", None), reason=reason and _sentence(inert(reason))
+        )
+    except (RecursionError, MemoryError):
+        return None
+    return None
+
+
+def _sentence(words: str) -> str:
+    return words if words.endswith((".", "?", "!")) else f"{words}."
+
+
+def is_python(data: bytes) -> bool:
+    """Whether *data*, whose name nobody knows, is Python: it parses, and imports or defines something.
+
+    Lines of includes alone are comments to Python, and so no reason to take them for it. What does not
+    parse is Python when its first line of code is.
+    """
+    try:
+        tree = _syntax_tree(data)
+    except (RecursionError, MemoryError):
+        return False
+    except (SyntaxError, ValueError):
+        return _begins_as_python(data)
+    return any(
+        isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
+        for node in tree.body
+    )
+
+
+def _begins_as_python(data: bytes) -> bool:
+    """Whether the first line of *data* that only Python or only C could hold is one of Python."""
+    for line in data.removeprefix(_MARK).splitlines():
+        if _OF_C.match(line):
+            return False
+        if _OF_PYTHON.match(line):
+            return True
+    return False
+
+
+def _syntax_tree(data: bytes) -> ast.Module:
+    text = source_text(data.removeprefix(_MARK), _UNNAMED)
+    with warnings.catch_warnings():
+        # What the compiler thinks of odd escapes in a user's file is not our business.
+        warnings.simplefilter("ignore")
+        return ast.parse(text.content)

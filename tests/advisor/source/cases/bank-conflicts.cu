@@ -1,0 +1,121 @@
+// Tiles whose columns lie in one bank of shared memory, read or written by neighbouring lanes.
+#define TILE 32
+const int SIDE = 16;
+__global__ void transposed(float *out, const float *in, int n) {
+  __shared__ float tile[32][32];
+  tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * n + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];  // expect: bank-conflicts
+}
+__global__ void padded(float *out, const float *in, int n) {
+  __shared__ float tile[32][33];
+  tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * n + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void by_macro(int *out) {
+  __shared__ int tile[TILE][TILE];
+  int tx = threadIdx.x, ty = threadIdx.y;
+  for (int k = 0; k < TILE; k += 8) {
+    tile[tx][ty + k] = k;  // expect: bank-conflicts
+  }
+  __syncthreads();
+  out[ty * TILE + tx] = tile[ty][tx];
+}
+__global__ void padded_by_macro(int *out) {
+  __shared__ int tile[TILE][TILE + 1];
+  tile[threadIdx.x][threadIdx.y] = 1;
+  out[threadIdx.x] = tile[threadIdx.y][threadIdx.x];
+}
+__global__ void half_a_warp(float *out) {
+  __shared__ float tile[SIDE][SIDE];
+  tile[threadIdx.x][threadIdx.y] = out[0];  // expect: bank-conflicts
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.y][threadIdx.x];
+}
+__global__ void small_tile(float *out) {
+  __shared__ float tile[8][8];
+  tile[threadIdx.x][threadIdx.y] = out[0];
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.y][threadIdx.x];
+}
+__global__ void rows_first(float *out) {
+  __shared__ float tile[32][32];
+  tile[threadIdx.y][threadIdx.x] = 1;
+  out[threadIdx.x] = tile[threadIdx.y][threadIdx.x];
+}
+__global__ void doubles(double *out, const double *in) {
+  __shared__ double tile[32][32];
+  const int lane = threadIdx.x;
+  tile[lane][threadIdx.y] = in[lane];  // expect: bank-conflicts
+  __syncthreads();
+  out[lane] = tile[threadIdx.y][lane];
+}
+__global__ void exchanged_bits(float *out) {
+  __shared__ float tile[32][32];
+  tile[threadIdx.x][threadIdx.y ^ threadIdx.x] = 1;
+  out[threadIdx.x] = tile[threadIdx.y][threadIdx.x ^ threadIdx.y];
+}
+__global__ void diagonal(float *out) {
+  __shared__ float tile[32][32];
+  out[threadIdx.x] = tile[threadIdx.x][threadIdx.x];
+}
+template <int N> __global__ void of_template(float *out) {
+  __shared__ float tile[N][N];
+  out[threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void one_lane(float *out) {
+  __shared__ float tile[32][32];
+  if (threadIdx.x == 0) out[0] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void few_lanes(float *out) {
+  __shared__ float tile[32][32];
+  if (threadIdx.x < 4) out[threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void all_read_the_same(float *out, int k) {
+  __shared__ float tile[32][32];
+  out[threadIdx.x] = tile[k][threadIdx.y];
+}
+__global__ void in_global_memory(float (*tile)[32], float *out) {
+  out[threadIdx.y * 32 + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void own_array(float *out) {
+  float tile[32][32];
+  for (int k = 0; k < 32; ++k) tile[threadIdx.x][k] = k;
+  out[threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void odd_width(float *out) {
+  __shared__ float tile[32][21];
+  out[threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void bytes(unsigned char *out) {
+  __shared__ unsigned char tile[32][32];
+  out[threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void sums_of_rows(float *out, const float *in) {
+  __shared__ float tile[64][64];
+  tile[threadIdx.y][threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  float sum = 0;
+  for (int k = 0; k < 64; ++k) {
+    sum += tile[threadIdx.x][k];  // expect: bank-conflicts
+  }
+  out[threadIdx.x] = sum;
+}
+__global__ void within_bounds(float *out, const float *in, int n) {
+  __shared__ float tile[32][32];
+  int x = blockIdx.x * 32 + threadIdx.x;
+  if (x >= n) return;
+  tile[threadIdx.y][threadIdx.x] = in[x];
+  __syncthreads();
+  if (x < n && threadIdx.y < n) {
+    out[x] = tile[threadIdx.x][threadIdx.y];  // expect: bank-conflicts
+  }
+}
+__global__ void narrow_block(float *out) {
+  __shared__ float tile[32][32];
+  out[threadIdx.y] = tile[threadIdx.x][threadIdx.y];
+}
+int main(float *out) {
+  narrow_block<<<1, dim3(2, 128)>>>(out);
+}

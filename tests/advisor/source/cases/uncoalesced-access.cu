@@ -1,0 +1,128 @@
+// Global memory of which neighbouring threads take elements that are a row apart.
+#define RECORD 64
+__global__ void sums_of_rows(float *out, const float *a, int rows, int columns) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  for (int k = 0; k < columns; ++k) {
+    sum += a[row * columns + k];  // expect: uncoalesced-access
+  }
+  out[row] = sum;
+}
+__global__ void sums_of_columns(float *out, const float *a, int rows, int columns) {
+  int column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (column >= columns) return;
+  float sum = 0;
+  for (int k = 0; k < rows; ++k) sum += a[k * columns + column];
+  out[column] = sum;
+}
+__global__ void exchanged(float *out, const float *in, int n, int m) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  int column = blockIdx.y * blockDim.y + threadIdx.y;
+  if (row < n && column < m) {
+    int at = row * m + column;
+    float value = in[at];  // expect: uncoalesced-access
+    out[at] = 2 * value;   // expect: uncoalesced-access
+  }
+}
+__global__ void in_order(float *out, const float *in, int n, int m) {
+  int column = blockIdx.x * blockDim.x + threadIdx.x;
+  int row = blockIdx.y * blockDim.y + threadIdx.y;
+  if (row < n && column < m) out[row * m + column] = in[row * m + column];
+}
+__global__ void with_a_step(float *out, const float *x, int n, int step) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = x[i * step];
+}
+__global__ void convolved(float *out, const float *x, const float *w, int n, int stride, int taps) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float sum = 0;
+  for (int k = 0; k < taps; ++k) sum += x[i * stride + k] * w[k];
+  out[i] = sum;
+}
+__global__ void long_records(int *out, const int *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    out[i] = in[i * RECORD + 3];  // expect: uncoalesced-access
+  }
+}
+__global__ void short_records(float *out, const float *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[3 * i] + in[3 * i + 1] + in[3 * i + 2];
+}
+template <int D> __global__ void points(float *out, const float *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float sum = 0;
+  for (int k = 0; k < D; ++k) sum += in[i * D + k];
+  out[i] = sum;
+}
+__global__ void one_thread_a_block(float *out, const float *a, int pitch) {
+  if (threadIdx.x == 0) {
+    for (int k = 0; k < pitch; ++k) out[k] += a[threadIdx.x * pitch + k];
+  }
+}
+__global__ void few_lanes(float *out, const float *a, int pitch) {
+  if (threadIdx.x >= 4) return;
+  for (int k = 0; k < pitch; ++k) out[k] += a[threadIdx.x * pitch + k];
+}
+__global__ void by_block(float *out, const float *a, int pitch) {
+  for (int k = threadIdx.x; k < pitch; k += blockDim.x) out[k] += a[blockIdx.x * pitch + k];
+}
+__global__ void by_warp(float *out, const float *a, int pitch) {
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int k = lane; k < pitch; k += 32) out[k] += a[warp * pitch + k];
+}
+__global__ void grid_stride(double *out, const double *a, size_t n, size_t width) {
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    double best = 0;
+    for (size_t k = 0; k < width; k++) {
+      best = max(best, a[i * width + k]);  // expect: uncoalesced-access
+    }
+    out[i] = best;
+  }
+}
+__global__ void in_shared_memory(float *out, int n) {
+  extern __shared__ float rows[];
+  for (int k = 0; k < n; ++k) rows[threadIdx.x * n + k] = k;
+  out[threadIdx.x] = rows[threadIdx.x * n];
+}
+__global__ void of_fields(float *out, const float *in, int width) {
+  int tid;
+  tid = threadIdx.x + blockIdx.x * blockDim.x;
+  for (int j = 0; j != width; ++j) {
+    out[width * tid + j] = in[j];  // expect: uncoalesced-access
+  }
+}
+__global__ void gathered(float *out, const float *in, const int *index, int width) {
+  int row = index[threadIdx.x];
+  for (int k = 0; k < width; ++k) out[k] += in[row * width + k];
+}
+__global__ void remainder(float *out, const float *in, int width, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int row = i % n;
+  for (int k = 0; k < width; ++k) out[i] += in[row * width + k];
+}
+__global__ void transposed(float *out, const float *in, int n) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x;
+  const int y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < n && y < n) {
+    out[x * n + y] = in[y * n + x];  // expect: uncoalesced-access
+  }
+}
+__global__ void address_alone(float **rows, float *in, int pitch, int k) {
+  if (k < pitch) rows[threadIdx.x] = &in[threadIdx.x * pitch + k];
+}
+__global__ void column_of_threads(float *out, const float *in, int n) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < n; ++k) out[row] += in[row * n + k];
+}
+__global__ void reassigned(float *out, const float *in, int n, const int *next) {
+  int i = threadIdx.x;
+  i = next[i];
+  for (int k = 0; k < n; ++k) out[k] += in[i * n + k];
+}
+int main(float *out, float *in, int n) {
+  column_of_threads<<<n, dim3(1, 256)>>>(out, in, n);
+}
