@@ -164,13 +164,13 @@ RULE = Rule(
     title="Avoid bank conflicts in shared memory",
     topic=Topic.MEMORY,
     priority=Priority.MEDIUM,
-    kinds=(Kind.PATTERN, Kind.PROFILE),
+    kinds=(Kind.PATTERN, Kind.PROFILE, Kind.SOURCE),
     family=Family.BANKS,
     why="Lanes that need different words of one bank are served one after the other.",
     when=(
         "A warp's access needs a bank more than once (reading the same word is no conflict), or "
         "a profile shows that less than 80 % of the passes are needed; low for launches below 20 us, and where L2 and "
-        "device memory are at their roofs too."
+        "device memory are at their roofs too. In a source: a warp takes a column of an unpadded tile."
     ),
     thresholds=(
         Threshold(name="conflict degree", value=FREE, unit="ways", source="guide 10.2.3.1"),

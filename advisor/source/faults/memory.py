@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -23,12 +24,18 @@ _LONG_ROW = 128
 # Our judgement: fewer lanes that wait for each other seldom show in the run time.
 _FEWEST_WAYS = 8
 _BYTES = {"int": 4, "uint": 4, "float": 4, "double": 8, "llong": 8, "ullong": 8}
+# A product or a shift in an index, or in an integer that may become one; not the number of a thread.
+_PRODUCT = re.compile(
+    rb"\[[^\[\];]*(?:\*|<<)[^\[\];]*\]"
+    rb"|\b(?:int|unsigned|long|u?int\w*|auto|\w+_t|const \w+|INDEX\w*)\s+(?:\w+\s*=[^;=,]*,\s*)*\w+"
+    rb"\s*=[^;=]*(?:\*(?!\s*(?:block|grid))|<<)"
+)
 _COMPARING = frozenset(("<", "<=", ">", ">=", "!="))
 
 
 def strided_accesses(context: RuleContext) -> Iterator[Diagnostic]:
     """Arrays in global memory of which neighbouring threads take elements a row apart; one per array."""
-    if not _is_kernel_with_threads(context):
+    if not _is_kernel_with_threads(context) or not context.function.matches(_PRODUCT):
         return
     pointers = {p.name: p.type for p in context.function.parameters if p.type.count("*") == 1}
     reported: set[str] = set()
@@ -36,15 +43,15 @@ def strided_accesses(context: RuleContext) -> Iterator[Diagnostic]:
         if len(access.children) != 2 or len(access.children[1].children) != 1:
             continue
         name = context.at(access.children[0])
-        variable = context.file.variable(name, access, context.function)
-        if name not in pointers or name in reported or variable is None or not variable.parameter:
-            continue
-        if _is_address(context, access):
+        if name not in pointers or name in reported or _is_address(context, access):
             continue
         stride = lane_stride(context, access.children[1].children[0])
         if stride is None or not _is_row_apart(context, stride, pointers[name]):
             continue
-        if reached_by_few_lanes(context, access):
+        variable = context.file.variable(name, access, context.function)
+        if variable is None or not variable.parameter:
+            continue
+        if reached_by_few_lanes(context, access) or _few_along_x(context):
             continue
         reported.add(name)
         yield context.diagnostic(
@@ -58,11 +65,13 @@ def strided_accesses(context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _is_kernel_with_threads(context: RuleContext) -> bool:
-    """Whether the function is a kernel that numbers threads along x, as far as is known many."""
     function = context.function
-    if function.place is not ExecutionSpace.KERNEL or not function.says(b"threadIdx.x"):
-        return False
-    return min(context.launches.widths(function.name), default=_WARP) >= _FEWEST_WAYS
+    return function.place is ExecutionSpace.KERNEL and function.says(b"threadIdx.x")
+
+
+def _few_along_x(context: RuleContext) -> bool:
+    """Whether a launch of the file has few threads along x."""
+    return min(context.launches.widths(context.function.name), default=_WARP) < _FEWEST_WAYS
 
 
 def _is_address(context: RuleContext, access: Node) -> bool:

@@ -112,6 +112,19 @@ __global__ void within_bounds(float *out, const float *in, int n) {
     out[x] = tile[threadIdx.x][threadIdx.y];  // expect: bank-conflicts
   }
 }
+__global__ void every_second_row(float *out) {
+  __shared__ float tile[64][32];
+  out[threadIdx.x] = tile[2 * threadIdx.x][threadIdx.y];  // expect: bank-conflicts
+}
+__global__ void wide_rows(unsigned *out) {
+  __shared__ unsigned tile[32][96];
+  const unsigned lane = threadIdx.x;
+  for (int k = 0; k < 96; ++k) out[lane] += tile[lane][k];  // expect: bank-conflicts
+}
+__global__ void of_one_warp(int *out) {
+  __shared__ int tile[32][8];
+  tile[threadIdx.x][0] = out[threadIdx.x];  // expect: bank-conflicts
+}
 __global__ void narrow_block(float *out) {
   __shared__ float tile[32][32];
   out[threadIdx.y] = tile[threadIdx.x][threadIdx.y];

@@ -114,6 +114,28 @@ __global__ void transposed(float *out, const float *in, int n) {
 __global__ void address_alone(float **rows, float *in, int pitch, int k) {
   if (k < pitch) rows[threadIdx.x] = &in[threadIdx.x * pitch + k];
 }
+__global__ void tail_of_a_block(int *out, const int *sums, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = sums[(i << 8) + 255];  // expect: uncoalesced-access
+}
+template <typename T> __global__ void of_any_type(T *out, const T *in, int n, int depth) {
+  const int i = threadIdx.x + blockIdx.x * blockDim.x;
+  if (i >= n) return;
+  for (int k = 0; k < depth; ++k) out[i] += in[(i + 1) * depth + k];  // expect: uncoalesced-access
+}
+__global__ void planes(float *out, const float *in, int n, int height, int width) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x)
+      out[i] += in[i * height * width + y * width + x];  // expect: uncoalesced-access
+}
+__global__ void cast_first(float *out, const float *in, int n, int columns) {
+  unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < columns && row < n; ++k) {
+    out[row] += in[(size_t)row * columns + k];  // expect: uncoalesced-access
+  }
+}
 __global__ void column_of_threads(float *out, const float *in, int n) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   for (int k = 0; k < n; ++k) out[row] += in[row * n + k];
