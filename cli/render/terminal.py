@@ -188,33 +188,34 @@ class _FactsGrid:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         rows = self.facts.rows
-        labels, values, remarks = (
-            max(map(cell_len, map(inert, column)), default=0)
-            for column in zip(*((row.label, row.value.text, row.said) for row in rows), strict=True)
-        )
-        left = options.max_width - labels - _GAP
+        labels = max((cell_len(inert(row.label)) for row in rows), default=0)
+        # A value without a remark may reach into the column of remarks.
+        values = max((cell_len(inert(row.value.text)) for row in rows if row.said), default=0)
+        remarks = max((cell_len(inert(row.said)) for row in rows), default=0)
+        left = max(options.max_width - labels - _GAP, 1)
         room = left - values - _GAP
-        stacked = bool(remarks) and room < min(remarks, _ROOM_FOR_REMARKS)
-        beside = bool(remarks) and not stacked
+        beside = room >= min(remarks, _ROOM_FOR_REMARKS)
         grid = RichTable.grid(padding=(0, _GAP, 0, 0))
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
-        if beside:
-            grid.add_column(style="dim", overflow="fold")
         for row in rows:
-            label = inert_text(row.label)
-            if beside:
-                grid.add_row(label, _cell(row.value), _fill(row.said, max(room, 1)))
-            else:
-                grid.add_row(label, _remarked(row, max(left, 1)))
+            value = _cell(row.value, left)
+            if row.said:
+                value = _beside(row, values, room) if beside else _remarked(row, left)
+            grid.add_row(inert_text(row.label), value)
         yield grid
+
+
+def _beside(fact: Fact, values: int, room: int) -> Text:
+    """Return value and remark of *fact*, the remark in *room* columns behind those of *values*."""
+    gap = values - cell_len(inert(fact.value.text)) + _GAP
+    lines = _fill(fact.said, room).plain.replace("\n", "\n" + " " * (values + _GAP))
+    return Text.assemble(_cell(fact.value), " " * gap, (lines, "dim"))
 
 
 def _remarked(fact: Fact, width: int) -> Text:
     """Return value and remark of *fact* in *width* columns: in one line if they fit."""
     value = _cell(fact.value, width)
-    if not fact.said:
-        return value
     fits = cell_len(inert(fact.value.text)) + _GAP + cell_len(inert(fact.said)) <= width
     remark = inert(fact.said) if fits else _fill(fact.said, width).plain
     return Text.assemble(value, " " * _GAP if fits else "\n", (remark, "dim"))

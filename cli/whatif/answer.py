@@ -346,31 +346,28 @@ def _page(
     device: Device, expression: str, candidates: Sequence[CappedKernel], picked: Picked | None,
     measured: _Measured | None,
 ) -> list[Block]:  # fmt: skip
-    """Return the table of the candidates, and the one to begin with."""
+    """Return the candidate to begin with, and the table of all."""
     left = sum(c.dropped is None for c in candidates)
     title = f"{inert(expression)} on {device_line(device)}: {plural(len(candidates), 'candidate')}, {left} left."
     best = picked.candidate if picked else None
-    blocks: list[Block] = [
-        Line(title, Tone.STRONG),
-        Table(
-            columns=_COLUMNS if measured is None else (*_COLUMNS[:-1], _TIME, _COLUMNS[-1]),
-            rows=tuple(_row(c, c is best, measured) for c in candidates),
-        ),
-    ]
-    if picked is None:
-        return [*blocks, Line("No candidate can be launched.", Tone.BAD)]
-    cap = "no cap" if picked.candidate.cap is None else f"a cap of {picked.candidate.cap}"
-    blocks.append(
-        Line(f"Begin with {picked.candidate.threads} threads and {cap}. {picked.why}", Tone.STRONG)
+    table = Table(
+        columns=_COLUMNS if measured is None else (*_COLUMNS[:-1], _TIME, _COLUMNS[-1]),
+        rows=tuple(_row(c, c is best, measured) for c in candidates),
     )
+    if picked is None:
+        return [Line("No candidate can be launched.", Tone.BAD), Line(title), table]
+    cap = "no cap" if picked.candidate.cap is None else f"a cap of {picked.candidate.cap}"
+    first = f"Begin with {picked.candidate.threads} threads and {cap}. {picked.why}"
+    blocks: list[Block] = [Line(first, Tone.STRONG)]
     if measured is not None:
         blocks.append(Line(_verdict(measured, picked), Tone.STRONG))
-    elif picked.others:
+    blocks += [Line(title), table]
+    if measured is None and picked.others:
         caps = and_list([str(c.cap or "none") for c in picked.others])
         blocks.append(
             Line(f"Worth measuring against it: caps of {caps} at the same block size.", Tone.FAINT)
         )
-    return blocks  # fmt: skip
+    return blocks
 
 
 def _verdict(measured: _Measured, picked: Picked) -> str:
