@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
     from gpuadvise.cli.blocks import Block
-    from gpuadvise.rules.model import Rule
+    from gpuadvise.rules.model import Gain, Rule
     from gpuadvise.rules.report import Finding, Report
 
 
@@ -277,6 +277,17 @@ def _kernels(advised: AdviceReports, findings: Sequence[Finding]) -> list[str | 
     return [name or None for name in names]
 
 
+# More than any GPU has SMs, which a grid of one block can win: the units are all but idle, and say nothing.
+_BEYOND_USE = 250
+
+
+def bound_words(gain: Gain) -> str:
+    """Return what *gain* says of the most that can be won."""
+    if gain.upper_bound > _BEYOND_USE:
+        return f"{gain.kind}, not bounded by what the profile counts ({gain.how})."
+    return f"at most {show_number(gain.upper_bound)}x {gain.kind} ({gain.how})."
+
+
 def _finding(number: int, finding: Finding, kernel: str | None) -> Iterator[Block]:
     rule, advice = finding.rule, finding.advice
     long = kernel is not None and len(kernel) > _SHORT
@@ -291,9 +302,7 @@ def _finding(number: int, finding: Finding, kernel: str | None) -> Iterator[Bloc
     yield Line(finding.message, indent=_INDENT)
     yield Line(f"Do: {advice.action}", indent=_INDENT)
     if advice.gain and advice.gain.upper_bound > 1:
-        gain = advice.gain
-        bound = f"Gain: at most {show_number(gain.upper_bound)}x {gain.kind} ({gain.how})."
-        yield Line(bound, indent=_INDENT)
+        yield Line(f"Gain: {bound_words(advice.gain)}", indent=_INDENT)
     if finding.worse_than:
         yield Line(
             f"Worse than in the baseline: at most {show_number(finding.worse_than)}x there.",

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gpuadvise.advisor.backends import description_file
+from gpuadvise.cli.advise.answer import bound_words
 from gpuadvise.rules.guide import partial_warp
+from gpuadvise.rules.model import Gain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,6 +180,18 @@ def test_words_for_the_rarer_cases(given, rule: str, words: str, cli, tmp_path: 
     found = advised(cli, {"gpu": "h200", **given}, tmp_path)
     assert words in found[rule]["message"]
     assert found[rule]["action"].endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        (132, "at most 132x kernel time (132 SMs)."),
+        (964, "kernel time, not bounded by what the profile counts (132 SMs)."),
+    ],
+)
+def test_a_bound_beyond_any_repair_is_no_number(bound: float, words: str) -> None:
+    gain = Gain(kind="kernel time", upper_bound=bound, how="132 SMs")
+    assert bound_words(gain) == words
 
 
 def test_a_type_without_a_peak_is_no_evidence(cli, tmp_path: Path) -> None:
