@@ -28,8 +28,8 @@ def _compiled(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     if count is not None and count > most:
         yield LaunchFault(
             cause=Cause.REGISTERS_PER_THREAD,
-            message=f"{count:,} registers per thread: a thread can have {most}, "
-            f"{_over(count, most)} too many.",
+            subject=f"{count:,} registers per thread",
+            limit=f"a thread can have {most}, {_over(count, most)} too many",
             failure=RuntimeFailure.OUT_OF_RESOURCES,
             requested=count,
             allowed=most,
@@ -38,8 +38,9 @@ def _compiled(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     if used > room:
         yield LaunchFault(
             cause=Cause.STATIC_SHARED_MEMORY,
-            message=f"{used:,} bytes of static shared memory: the compiler refuses more than "
-            f"{room:,}, {_over(used, room)} too many; only dynamic shared memory can be larger.",
+            subject=f"{used:,} bytes of static shared memory",
+            limit=f"the compiler refuses more than {room:,}, {_over(used, room)} too many; only "
+            "dynamic shared memory can be larger",
             failure=RuntimeFailure.BUILD,
             requested=used,
             allowed=room,
@@ -47,8 +48,8 @@ def _compiled(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     if launch.barriers > (most := limits.named_barriers_per_block):
         yield LaunchFault(
             cause=Cause.BARRIERS,
-            message=f"{launch.barriers:,} named barriers: a block can have {most}, "
-            f"{_over(launch.barriers, most)} too many.",
+            subject=f"{launch.barriers:,} named barriers",
+            limit=f"a block can have {most}, {_over(launch.barriers, most)} too many",
             failure=RuntimeFailure.BUILD,
             requested=launch.barriers,
             allowed=most,
@@ -60,8 +61,8 @@ def _configured(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     if threads > most:
         yield LaunchFault(
             cause=Cause.THREADS,
-            message=f"{threads:,} threads per block: a block can have {most:,}, "
-            f"{_over(threads, most)} too many.",
+            subject=f"{threads:,} threads per block",
+            limit=f"a block can have {most:,}, {_over(threads, most)} too many",
             failure=RuntimeFailure.INVALID_VALUE,
             formerly=RuntimeFailure.INVALID_CONFIGURATION,
             requested=threads,
@@ -72,9 +73,9 @@ def _configured(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     if launch.max_threads is not None and threads > launch.max_threads:
         yield LaunchFault(
             cause=Cause.LAUNCH_BOUNDS,
-            message=f"{threads:,} threads per block: the kernel was compiled with "
-            f"__launch_bounds__ for {launch.max_threads:,}, "
-            f"{_over(threads, launch.max_threads)} too many.",
+            subject=f"{threads:,} threads per block",
+            limit=f"the kernel was compiled with __launch_bounds__ for {launch.max_threads:,}, "
+            f"{_over(threads, launch.max_threads)} too many",
             failure=RuntimeFailure.INVALID_VALUE,
             requested=threads,
             allowed=launch.max_threads,
@@ -88,8 +89,8 @@ def _dimensions(
         if size > most:
             yield LaunchFault(
                 cause=cause,
-                message=f"{size:,} in the {noun}'s {axis} dimension: it can have {most:,}, "
-                f"{_over(size, most)} too many.",
+                subject=f"{size:,} in the {noun}'s {axis} dimension",
+                limit=f"it can have {most:,}, {_over(size, most)} too many",
                 failure=RuntimeFailure.INVALID_VALUE,
                 formerly=RuntimeFailure.INVALID_CONFIGURATION,
                 requested=size,
@@ -108,8 +109,8 @@ def _cluster(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     if size > most:
         yield LaunchFault(
             cause=Cause.CLUSTER,
-            message=f"{size:,} blocks per cluster: {_cluster_rule(most, portable)}, "
-            f"{_over(size, most)} too many.",
+            subject=f"{size:,} blocks per cluster",
+            limit=f"{_cluster_rule(most, portable)}, {_over(size, most)} too many",
             failure=RuntimeFailure.INVALID_CLUSTER_SIZE,
             requested=size,
             allowed=most,
@@ -118,8 +119,8 @@ def _cluster(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
         if grid % step:
             yield LaunchFault(
                 cause=Cause.CLUSTER_GRID,
-                message=f"{grid:,} blocks in the grid's {axis} dimension are not a multiple of the "
-                f"cluster's {step}.",
+                subject=f"{grid:,} blocks in the grid's {axis} dimension are not a multiple of the "
+                f"cluster's {step}",
                 failure=RuntimeFailure.INVALID_CLUSTER_SIZE,
                 requested=grid,
                 allowed=grid - grid % step,
@@ -135,14 +136,15 @@ def _cluster_rule(most: int, portable: int) -> str:
 
 
 def _shared_memory(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
-    asked, most = launch.dynamic_shared, launch.max_dynamic_shared
-    if most is not None and asked > most:
+    dynamic, most = launch.dynamic_shared, launch.max_dynamic_shared
+    if most is not None and dynamic > most:
         yield LaunchFault(
             cause=Cause.MAX_DYNAMIC_SHARED_MEMORY,
-            message=f"{asked:,} bytes of dynamic shared memory: the kernel's attribute "
-            f"MaxDynamicSharedMemorySize is {most:,}, {_over(asked, most)} too many.",
+            subject=f"{dynamic:,} bytes of dynamic shared memory",
+            limit=f"the kernel's attribute MaxDynamicSharedMemorySize is {most:,}, "
+            f"{_over(dynamic, most)} too many",
             failure=RuntimeFailure.INVALID_VALUE,
-            requested=asked,
+            requested=dynamic,
             allowed=most,
         )
     elif not allocation.fits(limits, launch, allocation.allocated(limits, launch)):
@@ -153,8 +155,8 @@ def _shared_memory(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
             optin = " without raising MaxDynamicSharedMemorySize"
         yield LaunchFault(
             cause=Cause.DYNAMIC_SHARED_MEMORY,
-            message=f"{used:,} bytes of shared memory per block: a block can have {room:,}"
-            f"{optin}, {_over(used, room)} too many.",
+            subject=f"{used:,} bytes of shared memory per block",
+            limit=f"a block can have {room:,}{optin}, {_over(used, room)} too many",
             failure=RuntimeFailure.INVALID_VALUE,
             requested=used,
             allowed=room,
@@ -165,16 +167,16 @@ def _registers(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     if launch.registers is None:
         return
     warps = -(-launch.threads // limits.warp_size)
-    asked = allocation.checked_per_block(limits, warps, launch.registers)
+    charged = allocation.checked_per_block(limits, warps, launch.registers)
     room = limits.registers_per_block
-    what = f"{launch.threads:,} threads of {launch.registers} registers"
-    if asked > room or not allocation.blocks(limits, warps, launch.registers):
+    threads = f"{launch.threads:,} threads of {launch.registers} registers"
+    if charged > room or not allocation.blocks(limits, warps, launch.registers):
         yield LaunchFault(
             cause=Cause.REGISTERS_PER_BLOCK,
-            message=f"{what} are charged {asked:,} registers: a block can have {room:,}, "
-            f"{_over(asked, room)} too many.",
+            subject=f"{threads} are charged {charged:,} registers",
+            limit=f"a block can have {room:,}, {_over(charged, room)} too many",
             failure=RuntimeFailure.OUT_OF_RESOURCES,
-            requested=asked,
+            requested=charged,
             allowed=room,
         )
     elif (
@@ -184,10 +186,10 @@ def _registers(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
     ):
         yield LaunchFault(
             cause=Cause.GLOBAL_CACHING,
-            message=f"{what} do not fit one half of the multiprocessor, which partitioned "
-            "global caching asks for.",
+            subject=f"{threads} do not fit one half of the multiprocessor, which partitioned "
+            "global caching asks for",
             failure=RuntimeFailure.OUT_OF_RESOURCES,
-            requested=asked,
+            requested=charged,
             allowed=room // 2,
         )
 

@@ -52,11 +52,21 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchFault:
-    """One broken limit: what was asked, what is allowed, and what the runtime says."""
+    """One broken limit: what was asked, what is allowed, and what the runtime says.
+
+    *subject* names what is too large, *limit* what there can be of it; where *subject* says both,
+    *limit* is empty.
+    """
 
     cause: Cause
-    message: str
+    subject: str
+    limit: str = ""
     failure: RuntimeFailure
     formerly: RuntimeFailure | None = None  # the answer of runtimes before CUDA 13, if another
     requested: int
     allowed: int
+
+    @property
+    def message(self) -> str:
+        """Return both in a sentence."""
+        return f"{self.subject}: {self.limit}." if self.limit else f"{self.subject}."

@@ -234,9 +234,9 @@ def curve(
 ) -> list[Block]:
     """Return the steps of the staircase, the *current* one marked; a sentence where none can start."""
     title = Line(f"{TITLES[by]} on {device_line(device)}", Tone.STRONG)
-    reasons = {point.occupancy.reason for point in points}
-    if len(reasons) == 1 and points[0].occupancy.fault:
-        return [title, Line(impossible(points[0].occupancy), Tone.BAD)]
+    faults = {point.occupancy.fault for point in points}
+    if len(faults) == 1 and (fault := faults.pop()):
+        return [title, Line(impossible(fault), Tone.BAD)]
     table = Table(
         columns=(Column(TITLES[by], right=True), *_ANSWER),
         rows=tuple(_run(*run, current) for run in stairs(points, by, edges=edges)),

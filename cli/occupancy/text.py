@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.next_steps import NextStep
     from gpuadvise.cli.occupancy.evaluate import OccupancyCase
 
@@ -346,8 +347,8 @@ def _chosen(case: OccupancyCase) -> str:
 
 def headline(occupancy: Occupancy) -> str:
     """Return the answer in one line."""
-    if occupancy.fault:
-        return impossible(occupancy)
+    if fault := occupancy.fault:
+        return impossible(fault)
     most = occupancy.hardware.max_warps_per_sm
     return (
         f"{show_share(occupancy.occupancy)} occupancy: {plural(occupancy.blocks_per_sm, 'block')} and "
@@ -355,10 +356,9 @@ def headline(occupancy: Occupancy) -> str:
     )
 
 
-def impossible(occupancy: Occupancy) -> str:
+def impossible(fault: LaunchFault) -> str:
     """Return why no block can start, in one sentence."""
-    what, _, why = (occupancy.reason or "").partition(": ")
-    return f"This launch is impossible: {'; '.join(filter(None, (what, why)))}"
+    return f"This launch is impossible: {'; '.join(filter(None, (fault.subject, fault.limit)))}."
 
 
 def because(occupancy: Occupancy) -> str:
