@@ -287,6 +287,7 @@ class Facts:
         allocation_idle = "1ms"
         copy_idle = "0s"
         queueing_idle = "0s"
+        release_idle = "0s"
         load_idle = "0s"
         waits = 3
         waited = "80ms"
@@ -294,6 +295,8 @@ class Facts:
         values_read_time = "2us"
         migration = "0s"
         single_precision = "0s"  # matrix kernels outside of tensor cores
+        double_precision = "0s"
+        unaligned = "0s"  # matrix kernels that load one or two 16-bit elements at once
         products = [{ rows = 4096, columns = 4096, inner = 4096, dtype = "bfloat16", batch = 1, calls = 100, time = "40ms" }]
         """,
     )

@@ -19,6 +19,9 @@ LAUNCH_BOUND_BUSY = 0.5
 LAUNCH_BOUND_IDLE = 0.2
 SHORT_KERNEL = 3 * LAUNCH_COST
 _FEWEST_KERNELS = 20
+# What it takes the GPU to start and to end a kernel, which kernels of a graph share with their
+# neighbours, and fused ones pay once: an empty one is recorded with 1 us, on any part since 2017.
+_START_AND_END = 0.5e-6
 # Of the span: from here on the host's own work holds a run up.
 HOST_BOUND_IDLE = 0.1
 _HALF_PRECISION = frozenset({"half", "bfloat16", "c10::half", "c10::bfloat16", "fp16", "bf16"})
@@ -83,6 +86,7 @@ class TracedRun:
     allocation_idle_seconds: float = 0.0
     copy_idle_seconds: float = 0.0
     queueing_idle_seconds: float = 0.0  # of the launches' idle time, while copies were queued
+    release_idle_seconds: float = 0.0  # of the launches', where frees that wait empty the queue
     load_idle_seconds: float = 0.0
 
     waits: int = 0  # calls in which the host waited, or single values that it read back
@@ -92,6 +96,8 @@ class TracedRun:
 
     migration_seconds: float = 0.0  # saved if managed memory came at the link's rate
     single_precision_seconds: float = 0.0  # of matrix kernels outside of tensor cores
+    double_precision_seconds: float = 0.0  # of FP64 matrix kernels
+    unaligned_seconds: float = 0.0  # of 16-bit matrix kernels that load an element or two at once
     products: tuple[TracedProduct, ...] = ()
 
     @property
@@ -130,6 +136,23 @@ class TracedRun:
         if self.values_read and not self.wait_idle_seconds:
             lost += self.host_idle_seconds + self.launch_idle_seconds
         return lost
+
+    @property
+    def lost_to_launches(self) -> float:
+        """The seconds that single launches cost at most: idle time, and starts and ends."""
+        once = min(_START_AND_END, self.median_kernel_seconds / 2)
+        return self.launch_idle_seconds + min(self.launches, self.kernels) * once
+
+    @property
+    def around_copies(self) -> float:
+        """The idle seconds that copies cost at most: queued, held up in their calls, waited for."""
+        waited = 0.0 if self.waits_often else self.wait_idle_seconds
+        return self.queueing_idle_seconds + self.copy_idle_seconds + waited
+
+    @property
+    def lost_to_allocations(self) -> float:
+        """The seconds that allocations cost at most: also those of launches not queued ahead."""
+        return self.allocation_idle_seconds + self.release_idle_seconds
 
     def share(self, seconds: float) -> float:
         """Return the share (0 to 1) of the span that *seconds* are."""

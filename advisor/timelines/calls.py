@@ -60,6 +60,11 @@ def blocks_host(name: str) -> bool:
     return "Async" not in name
 
 
+def waits_to_free(name: str) -> bool:
+    """Return whether the call *name*, which frees memory, waits for the GPU's work to end."""
+    return "Free" in name and "Async" not in name
+
+
 def prompt_ns(name: str) -> int:
     """Return up to how long a call of *name* is part of giving the GPU its work; -1: never is."""
     kind = call_kind(name)

@@ -11,20 +11,25 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.application import Allocations, Managed
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
-from gpuadvise.advisor.facts.matrix_kernels import in_single_precision
+from gpuadvise.advisor.facts.matrix_kernels import (
+    in_double_precision,
+    in_single_precision,
+    is_library_product,
+    loads_single_halves,
+)
 from gpuadvise.advisor.facts.timeline import WORTH_SAYING, TracedProduct, TracedRun
 from gpuadvise.advisor.facts.timing import HostMemory, Pipeline, Transfer
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.avoidable import least_ns, repeated_allocation_ns
-from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.calls import CallKind, waits_to_free
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.staging import STAGED, traced_staging
 from gpuadvise.advisor.transfers.copies import Direction, latency_share
 from gpuadvise.advisor.transfers.links import default_link_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.transfers.links import LinkModel
@@ -56,6 +61,12 @@ _MOST_KERNELS = 50
 _TILE_REGISTERS = 128
 _TILE_OCCUPANCY = 0.25
 _MATRIX = re.compile(r"gemm|nvjet|cutlass|xmma|cublas|wgmma|conv|[dw]grad|winograd", re.IGNORECASE)
+# A single warp has no others to share a tile with.
+_TILE_THREADS = 64
+# Of the time in which a copy ran: with more in all, copies ran beside each other.
+_SHARED = 1.05
+# Likewise of kernels: with less, none ran beside another.
+_BESIDE = 1.01
 # Kernels that send data to other GPUs take few blocks on purpose, and wait for the others.
 _COMMUNICATION = re.compile(r"nccl|nvshmem|rccl|deep_ep::", re.IGNORECASE)
 # The rules for which a launch's shape and time are evidence enough.
@@ -121,21 +132,33 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         launch_idle_seconds=max(0, launch_ns) / _NS,
         host_idle_seconds=host_ns / _NS,
         host_gaps=host_gaps,
-        wait_idle_seconds=idle.get(GapCause.SYNCHRONIZATION, 0) / _NS,
+        wait_idle_seconds=timeline.idle_after_waits_ns / _NS,
         allocation_idle_seconds=repeated_allocation_ns(timeline) / _NS,
         copy_idle_seconds=idle.get(GapCause.COPY, 0) / _NS,
         queueing_idle_seconds=_copies_share(timeline) * max(0, launch_ns) / _NS,
         load_idle_seconds=idle.get(GapCause.MODULE_LOAD, 0) / _NS,
-        waits=max(sum(call.calls for call in waits), values_read),
+        waits=max(sum(call.calls for call in waits) - _waits_for_copies(timeline), values_read),
         waited_seconds=sum(call.seconds for call in waits),
         values_read=values_read,
         values_read_seconds=sum(copies.seconds for copies in values),
         migration_seconds=_migration_ns(timeline, link) / _NS,
-        single_precision_seconds=sum(
-            kernel.seconds for kernel in timeline.kernels if in_single_precision(kernel.shape.name)
-        ),
+        release_idle_seconds=max(0, launch_ns) / _NS if _frees_again(timeline) else 0.0,
+        single_precision_seconds=_seconds_of(timeline, in_single_precision),
+        double_precision_seconds=_seconds_of(timeline, in_double_precision),
+        unaligned_seconds=_seconds_of(timeline, loads_single_halves),
         products=_products(timeline),
     )
+
+
+def _seconds_of(timeline: Timeline, matches: Callable[[str], bool]) -> float:
+    """Return the seconds of the kernels whose name *matches*."""
+    return sum(kernel.seconds for kernel in timeline.kernels if matches(kernel.shape.name))
+
+
+def _frees_again(timeline: Timeline) -> bool:
+    """Return whether the program freed memory twice or more by calls that wait for the GPU."""
+    calls = timeline.calls_for(CallKind.RELEASE)
+    return sum(call.calls for call in calls if waits_to_free(call.name)) > 1
 
 
 def _long_host_gaps(timeline: Timeline) -> tuple[int, int]:
@@ -174,6 +197,18 @@ def _copies_share(timeline: Timeline) -> float:
 
 def _is_value(copies: TracedCopies) -> bool:
     return copies.kind.path is CopyPath.D2H and 0 < copies.median_bytes <= _VALUE_BYTES
+
+
+def _waits_for_copies(timeline: Timeline) -> int:
+    """Return how many waits belong to copies from pageable memory, of which each has its own.
+
+    PyTorch waits after each that is not asked to be asynchronous: the copies are what is too many.
+    """
+    return sum(
+        copies.calls
+        for copies in timeline.copies
+        if copies.pageable and copies.kind.path is CopyPath.H2D
+    )
 
 
 def _migration_ns(timeline: Timeline, link: LinkModel) -> int:
@@ -222,6 +257,7 @@ def traced_transfers(timeline: Timeline, run: TracedRun) -> tuple[Transfer, ...]
     """Return the copies over the link that take, with the idle time around them, 2 % or more."""
     transfers = []
     count = sum(copies.calls for copies in timeline.copies) or 1
+    shared = sum(copies.total_ns for copies in timeline.copies) > _SHARED * timeline.copy_ns
     for copies in timeline.copies:
         direction = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}.get(copies.kind.path)
         if direction is None or copies.managed or not copies.bytes:
@@ -231,12 +267,15 @@ def traced_transfers(timeline: Timeline, run: TracedRun) -> tuple[Transfer, ...]
         around = (run.queueing_idle_seconds + run.copy_idle_seconds) * copies.calls / count
         if run.share(copies.seconds + around) < WORTH_SAYING:
             continue
+        memory = _memory(copies)
+        # Of copies beside copies the time says how the link was shared, not how fast it is.
+        timed = memory is not HostMemory.PINNED or not shared
         transfers.append(
             Transfer(
                 direction=direction,
                 bytes=max(1, round(copies.bytes / copies.calls)),
-                memory=_memory(copies),
-                seconds=max(copies.total_ns, 1) / _NS / copies.calls,
+                memory=memory,
+                seconds=max(copies.total_ns, 1) / _NS / copies.calls if timed else None,
                 count=copies.calls,
                 blocking=None if copies.kind.asynchronous is None else not copies.kind.asynchronous,
             )
@@ -324,8 +363,13 @@ def _tells(kernel: TracedKernel, timeline: Timeline) -> bool:
         return False
     if kernel.total_ns < WORTH_SAYING * timeline.span_ns:
         return False
-    many = (kernel.shape.registers or 0) >= _TILE_REGISTERS
-    return not (many and resident.occupancy <= _TILE_OCCUPANCY)
+    if resident.occupancy > _TILE_OCCUPANCY or prod(kernel.shape.block or (1,)) < _TILE_THREADS:
+        return True
+    if (kernel.shape.registers or 0) >= _TILE_REGISTERS:
+        return False
+    sms = (timeline.device.sm_count if timeline.device else None) or 0
+    fills = prod(kernel.shape.grid or (1,)) >= sms
+    return not (fills and is_library_product(kernel.shape.name))
 
 
 def kernel_facts(kernel: TracedKernel, timeline: Timeline) -> Facts:
@@ -337,10 +381,15 @@ def kernel_facts(kernel: TracedKernel, timeline: Timeline) -> Facts:
             device=timeline.device,
             launch=_launch(kernel),
             run_share=min(1.0, kernel.total_ns / timeline.span_ns) if timeline.span_ns else None,
-            concurrent=kernel.streams > 1,
+            concurrent=kernel.streams > 1 and _ran_beside_others(timeline),
             stack_bytes=shape.local_memory or None,
         )
     )
+
+
+def _ran_beside_others(timeline: Timeline) -> bool:
+    """Return whether kernels ran at the same time; several streams alone do not make them."""
+    return sum(kernel.total_ns for kernel in timeline.kernels) > _BESIDE * timeline.kernel_ns
 
 
 def _launch(kernel: TracedKernel) -> Launch | None:

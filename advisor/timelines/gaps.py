@@ -10,7 +10,7 @@ from operator import itemgetter, sub
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.calls import CallKind, waits_to_free
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, Intervals
 from gpuadvise.advisor.timelines.sorted_runs import merged
 
@@ -50,6 +50,8 @@ _CAUSES = {
     CallKind.MODULE_LOAD: GapCause.MODULE_LOAD,
     CallKind.OTHER: GapCause.OTHER_CALL,
 }
+# Nothing else explains these, so whatever emptied the queue does.
+_NOT_BY_CALLS = (None, GapCause.HOST_WORK, GapCause.LAUNCH, GapCause.OTHER_CALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +82,15 @@ class Idleness:
     """The gaps of a timeline: the longest one by one in order of time, all in ``totals``.
 
     Work began at ``start_ns`` and ended at ``end_ns`` of the recording's clock.
+    ``after_waits_ns`` is the time of gaps that waits began or filled, and that no copy, allocation
+    or loading of code took: nothing could be queued in time.
     """
 
     start_ns: int
     end_ns: int
     longest: tuple[Gap, ...]
     totals: tuple[IdleTime, ...]  # the longest total first
+    after_waits_ns: int = 0
 
     def total_ns(self, *causes: GapCause) -> int:
         """Return the idle nanoseconds of these causes, of all where none is named."""
@@ -96,9 +101,10 @@ def idleness(busy: Cover, recording: Recording) -> Idleness:
     """Return the gaps in *busy*, the cover of a GPU's work, and their causes.
 
     A short gap is the launch of what follows, a long one the host's own work, unless a call took
-    more of it, a wait for another GPU too, or the host had waited until it began. Raises BadInput where nothing was busy.
+    more of it, a wait for another GPU too, memory was freed as it began, or the host had waited
+    until then. Raises BadInput where nothing was busy.
     """
-    calls, waits = _readers(recording), _Waits(recording)
+    calls, waits, releases = _readers(recording), _Waits(recording), _releases(recording)
     sums = _Sums()
     start = end = None
     for block in busy.blocks():
@@ -106,7 +112,12 @@ def idleness(busy: Cover, recording: Recording) -> Idleness:
         start, end = block.starts[0] if start is None else start, block.ends[-1]
         if len(gaps):
             waited = waits.before(gaps)
-            sums.add(gaps, _causes(gaps, calls, waited), waited)
+            causes = _causes(gaps, calls, waited)
+            for at in _begun_in(gaps, releases):
+                # cudaFree() waits for the GPU: whatever follows it could not be queued before.
+                if causes.get(at) in _NOT_BY_CALLS:
+                    causes[at] = GapCause.ALLOCATION
+            sums.add(gaps, causes, waited)
     if start is None or end is None:
         raise BadInput("The recording holds no work of a GPU.")
     return Idleness(
@@ -117,6 +128,7 @@ def idleness(busy: Cover, recording: Recording) -> Idleness:
             for length, begin, cause, waited in sorted(sums.longest, key=lambda gap: -gap[1])
         ),
         totals=sums.totals(),
+        after_waits_ns=sums.after_waits_ns,
     )
 
 
@@ -135,6 +147,7 @@ class _Sums:
     def __init__(self) -> None:
         self.by_cause = {cause: [0, 0] for cause in GapCause}
         self.longest: list[tuple[int, int, GapCause, bool]] = []
+        self.after_waits_ns = 0
 
     def add(self, gaps: Intervals, causes: dict[int, GapCause], waited: set[int]) -> None:
         """Add the gaps of a block; *causes* are those that calls tell, by the gap's place."""
@@ -145,6 +158,11 @@ class _Sums:
         self._move(None, GapCause.LAUNCH, short, total)
         for at, cause in causes.items():
             self._move(_without_calls(lengths[at]), cause, 1, lengths[at])
+            if cause is GapCause.SYNCHRONIZATION:
+                self.after_waits_ns += lengths[at]
+        for at in waited:
+            if causes.get(at) in _NOT_BY_CALLS:
+                self.after_waits_ns += lengths[at]
         least = self.longest[-1][0] if len(self.longest) == KEPT_GAPS else 0
         if max(lengths) <= least:
             return
@@ -212,6 +230,25 @@ def _readers(recording: Recording) -> dict[GapCause, CoverReader]:
         if cause is not None:
             groups.setdefault(cause, []).append(calls.times)
     return {cause: CoverReader(Cover(logs)) for cause, logs in groups.items()}
+
+
+def _releases(recording: Recording) -> CoverReader:
+    """Return when the host was in calls that free memory and wait for the GPU to do so."""
+    return CoverReader(
+        Cover(
+            calls.times
+            for name, calls in recording.calls.items()
+            if calls.kind is CallKind.RELEASE and waits_to_free(name)
+        )
+    )
+
+
+def _begun_in(gaps: Intervals, calls: CoverReader) -> Iterator[int]:
+    """Yield the places of the gaps that began in one of *calls*."""
+    for block in calls.until(gaps.ends[-1]):
+        for start, end in block:
+            first, after = bisect_left(gaps.starts, start), bisect_left(gaps.starts, end)
+            yield from range(first, after)
 
 
 class _Waits:

@@ -105,13 +105,13 @@ def _savings(
     yield (
         Change.PIN_MEMORY,
         _pinning(timeline, model, run),
-        "time of pageable copies beyond that of pinned ones, and idle in their calls",
+        "time of pageable copies beyond that of pinned ones, idle in their calls and after waits",
         None,
     )
     yield (
         Change.MERGE_COPIES,
         _merging(timeline, model, run),
-        "time of small copies beyond that of their bytes, and idle while they are queued",
+        "time of small copies beyond that of their bytes, idle while they are queued or waited for",
         None,
     )
     yield (
@@ -122,8 +122,8 @@ def _savings(
     )
     yield (
         Change.REUSE_MEMORY,
-        repeated_allocation_ns(timeline),
-        "idle while the host allocated",
+        _reusing(timeline, run),
+        "idle while the host allocated, and launches not queued while it freed",
         None,
     )
     for kernel in timeline.kernels[:5]:
@@ -136,8 +136,8 @@ def _waiting_changes(run: TracedRun) -> Iterator[WhatIf]:
         yield WhatIf(
             change=Change.LAUNCH_GRAPHS,
             saved_ns=round(run.launch_idle_seconds * 1e9),
-            speedup=run.bound_without_profiler(run.launch_idle_seconds),
-            how="idle between launches, the profiler's part of each launch taken off the span",
+            speedup=run.bound_without_profiler(run.lost_to_launches),
+            how="idle between launches, with the start and end of each kernel, the profiler's part of each launch taken off the span",
         )
     if run.waits_often and run.share(run.lost_to_waits) >= WORTH_SAYING:
         yield WhatIf(
@@ -161,7 +161,15 @@ def _pinning(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
     if device is None or device.coherent_host_memory or device.integrated:
         return 0
     saved = sum(saved_by_pinning(copies, model) for copies in _worth_pinning(timeline, model, run))
-    return round((saved + run.copy_idle_seconds) * 1e9) if saved else 0
+    around = run.around_copies - run.queueing_idle_seconds
+    return round((saved + around) * 1e9) if saved else 0
+
+
+def _reusing(timeline: Timeline, run: TracedRun) -> int:
+    """Return what repeated allocations cost, where the rule repeated-allocations names them."""
+    if repeated_allocation_ns(timeline) < WORTH_SAYING * timeline.span_ns:
+        return 0
+    return round(run.lost_to_allocations * 1e9)
 
 
 def _worth_pinning(timeline: Timeline, model: LinkModel, run: TracedRun) -> list[Transfer]:
@@ -187,7 +195,7 @@ def _merging(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
             saved += copies.total_ns - copies.bytes / copy_rate(model, direction) * 1e9
     if saved <= 0 or run.waits_often:  # the waits are what costs
         return 0
-    return round(saved + (run.queueing_idle_seconds + run.copy_idle_seconds) * 1e9)
+    return round(saved + run.around_copies * 1e9)
 
 
 def _overlapping(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:

@@ -96,7 +96,11 @@ def _recorded(timeline: TracedRun) -> Verdict:
             traced("launches", launches, "launches"),
             traced("median kernel", timeline.median_kernel_seconds, "s"),
         ),
-        gain=idle_gain(timeline, idle, "idle time between launches"),
+        gain=idle_gain(
+            timeline,
+            timeline.lost_to_launches,
+            "idle time between launches, and the start and end of each kernel",
+        ),
     )
 
 

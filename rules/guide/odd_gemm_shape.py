@@ -33,11 +33,14 @@ _NARROW = 64
 
 
 def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
-    """Advise when products with a dimension that is no multiple of 8 take 5 % of the span."""
+    """Advise when products with a dimension that is no multiple of 8 take 5 % of the span.
+
+    Where no shapes were recorded, the names of the kernels tell that rows are not aligned.
+    """
     odd = [product for product in timeline.products if _is_odd(product)]
     seconds = sum(product.seconds or 0.0 for product in odd)
     if not odd or timeline.share(seconds) < NOTICEABLE:
-        return PASSED
+        return _by_kernels(timeline)
     worst = max(odd, key=lambda product: product.seconds or 0.0)
     shape = f"{worst.rows} x {worst.inner} by {worst.inner} x {worst.columns}"
     return Advice(
@@ -60,6 +63,29 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
             derived("inner dimension", worst.inner, "elements"),
         ),
         gain=_gain(timeline, odd, seconds, device),
+    )
+
+
+def _by_kernels(timeline: TracedRun) -> Verdict:
+    seconds = timeline.unaligned_seconds
+    if timeline.share(seconds) < NOTICEABLE:
+        return PASSED
+    return Advice(
+        message=(
+            f"Products of 16-bit elements in kernels for rows without alignment (align1, align2) "
+            f"take {show_seconds(seconds)}, {show_share(timeline.share(seconds))} of the span: a "
+            f"dimension, or the stride of a row, is no multiple of {MULTIPLE}."
+        ),
+        action=(
+            f"Pad it to the next multiple of {MULTIPLE}, better of 64: a vocabulary of 50257 to "
+            "50304, a hidden size, a slice of a larger matrix. "
+            "torch.profiler.profile(record_shapes=True) shows which product it is."
+        ),
+        evidence=(
+            traced("time of such kernels", seconds, "s"),
+            traced("span", timeline.span_seconds, "s"),
+        ),
+        gain=span_gain(timeline, seconds, "all of the kernels' time: their shapes are not known"),
     )
 
 
@@ -103,7 +129,8 @@ RULE = Rule(
     why="Rows that are no multiple of 16 bytes cannot be loaded 16 bytes at a time, and the fast kernels need that.",
     when=(
         "In a recorded run, products of 16-bit elements with a dimension that is no multiple of 8, "
-        "all of 64 or more, take 5 % of the span or more."
+        "all of 64 or more, take 5 % of the span or more; or the kernels that cuBLAS has for rows "
+        "without alignment do."
     ),
     thresholds=(
         Threshold(

@@ -72,8 +72,12 @@ def check(
 def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
     """Return what pinning wins of the copy, of a recorded run what it wins of the span."""
     if timeline is not None:
-        saved = saved_by_pinning(copy, link) + timeline.copy_idle_seconds
-        how = "the copies' time beyond that of pinned ones, and the idle time in their calls"
+        around = timeline.around_copies - timeline.queueing_idle_seconds
+        saved = saved_by_pinning(copy, link) + around
+        how = (
+            "the copies' time beyond that of pinned ones, and the idle time in their calls and "
+            "after waits"
+        )
         gain = span_gain(timeline, saved, how)
         return _of_any_run(gain, copy, timeline)
     return Gain(

@@ -42,7 +42,8 @@ def check(allocations: Allocations, timeline: TracedRun | None = None) -> Verdic
             if allocations.stream_ordered
             else "Allocate once before the loop and reuse the buffer; where sizes vary, use "
             "cudaMallocAsync() and cudaFreeAsync() with a pool that keeps its memory. In PyTorch: "
-            "take torch.cuda.empty_cache() out of the loop."
+            "take torch.cuda.empty_cache() out of the loop, keep PYTORCH_NO_CUDA_MEMORY_CACHING "
+            "unset, and pin buffers once, not in each step."
         ),
         evidence=((given if timeline is None else traced)("allocations", calls, "calls"),),
         gain=None if timeline is None else _gain(timeline),
@@ -60,7 +61,10 @@ def _seen(allocations: Allocations, calls: int, timeline: TracedRun | None) -> s
 
 
 def _gain(timeline: TracedRun) -> Gain:
-    return span_gain(timeline, timeline.allocation_idle_seconds, "idle time in allocations")
+    how = "idle time in allocations"
+    if timeline.release_idle_seconds:
+        how += ", and of launches that could not be queued while memory was freed"
+    return span_gain(timeline, timeline.lost_to_allocations, how)
 
 
 RULE = Rule(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.transfers.copies import (
+    Direction,
     copy_rate,
     copy_seconds,
     half_rate_bytes,
@@ -50,16 +51,21 @@ def check(
         if copy.count > 1
         and latency_share(copy.bytes, link, copy.direction) > MOSTLY
         and _packed(copy, link) < _apart(copy, link)
-        and _matters(copy, link, run_seconds)
+        and _matters(copy, link, run_seconds, timeline)
     )
 
 
-def _matters(copy: Transfer, link: LinkModel, run_seconds: float | None) -> bool:
+def _matters(
+    copy: Transfer, link: LinkModel, run_seconds: float | None, timeline: TracedRun | None
+) -> bool:
     """Return whether the copies take a twentieth of the run, as far as its time is known.
 
-    The model's time counts here, since a recorded copy's leaves out what the host spends on it.
+    The model's time counts here, since a recorded copy's leaves out what the host spends on it;
+    that is the idle time around copies to the GPU, where a recorded run tells it.
     """
     seconds = copy.count * copy_seconds(copy.bytes, link, copy.direction)
+    if timeline is not None and copy.direction is Direction.H2D:
+        seconds += timeline.around_copies
     return run_seconds is None or seconds >= SHARE * run_seconds
 
 
@@ -79,10 +85,12 @@ def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
     if timeline is None:
         upper = now / _packed(copy, link)
         return Gain(kind="copy time", upper_bound=upper, how="separate / packed copies")
-    queued = timeline.queueing_idle_seconds + timeline.copy_idle_seconds
-    how = "the copies' time beyond that of their bytes, and the idle time while they are queued"
+    how = (
+        "the copies' time beyond that of their bytes, and the idle time while they are queued or "
+        "waited for"
+    )
     moving = copy.count * copy.bytes / copy_rate(link, copy.direction)
-    return span_gain(timeline, max(0.0, now - moving) + queued, how)
+    return span_gain(timeline, max(0.0, now - moving) + timeline.around_copies, how)
 
 
 def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advice:

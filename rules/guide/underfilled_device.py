@@ -39,6 +39,10 @@ FEW = 0.25
 WAITING = 0.6
 # From here on memory is as busy as more warps would make it.
 MEMORY_BUSY = 0.7
+_NOT_BLOCKING = (
+    " Streams made without cudaStreamNonBlocking wait for work in the default stream and it for them: "
+    "a launch there between theirs makes all run one after another."
+)
 
 
 def check(
@@ -50,6 +54,7 @@ def check(
     elements: int | None = None,
     profile: KernelProfile | None = None,
     limiter: Limiter | None = None,
+    run_share: float | None = None,
 ) -> Verdict:
     """Advise when the grid leaves multiprocessors idle, or brings them too few warps for a wait."""
     blocks = math.prod(grid)
@@ -69,14 +74,15 @@ def check(
             f"{plural(sm_count - blocks, 'SM')} ({show_share(1 - blocks / sm_count)}) "
             f"{'gets' if sm_count - blocks == 1 else 'get'} no work."
         ),
-        action=_batch(elements, occupancy, sm_count) or _more(sm_count, occupancy),
+        action=(_batch(elements, occupancy, sm_count) or _more(sm_count, occupancy))
+        + (_NOT_BLOCKING if run_share is not None else ""),
         evidence=(
             given("blocks in the grid", blocks, "blocks"),
             of_device(device, "sm_count", "SMs", sm_count, "SMs")
             if device
             else profiled("SMs", sm_count, "SMs"),
         ),
-        gain=_gain(blocks, sm_count, occupancy if profile else None),
+        gain=_gain(blocks, sm_count, occupancy if profile or run_share is not None else None),
         priority=Priority.LOW if short else None,
     )
 
@@ -121,7 +127,11 @@ def _fuller(blocks: int, sm_count: int, occupancy: Occupancy, profile: KernelPro
 
 
 def _gain(blocks: int, sm_count: int, occupancy: Occupancy | None) -> Gain:
-    """Return the bound in SMs; beside a profile, whose units bound it too, in all block slots."""
+    """Return the bound in SMs, or in all block slots of *occupancy*.
+
+    That is given where more is known than the launch: a profile, whose units bound the gain too,
+    or a recorded run, of which the gain is a share.
+    """
     if occupancy is None or not occupancy.blocks_per_sm:
         how = f"SMs / blocks = {sm_count} / {blocks}"
         return Gain(kind="kernel throughput", upper_bound=sm_count / blocks, how=how)

@@ -67,7 +67,9 @@ def check(
 ) -> Verdict:
     """Advise when products of matrices leave the tensor cores idle."""
     if timeline is not None:
-        return _recorded(timeline, device)
+        single = _recorded(timeline, device)
+        double = _in_double(timeline, device)
+        return double if isinstance(double, Advice) else single
     return PASSED if profile is None else _profiled(device, profile)
 
 
@@ -215,9 +217,49 @@ def _recorded(timeline: TracedRun, device: Device) -> Verdict:
         ),
         gain=span_gain(
             timeline,
-            seconds * (1 - _REACHED / max(tf32, bf16)),
-            "the kernels' time beyond what the fastest of these peaks would take",
+            seconds * (1 - _REACHED / max(tf32, bf16)) + _narrower(timeline, seconds),
+            "the kernels' time beyond what the fastest of these peaks would take, and half of the "
+            "other busy time: 16-bit numbers have half the bytes",
         ),
+    )
+
+
+def _narrower(timeline: TracedRun, seconds: float) -> float:
+    """Return what half the bytes save at most of the busy time beside *seconds*."""
+    return max(0.0, timeline.busy_seconds - seconds) / 2
+
+
+def _in_double(timeline: TracedRun, device: Device) -> Verdict:
+    """Return what products of FP64 matrices, often made by accident, cost."""
+    seconds, peaks = timeline.double_precision_seconds, device.peaks
+    if timeline.share(seconds) < NOTICEABLE:
+        return PASSED
+    now = max(peaks.get("fp64", 0.0), peaks.get("fp64_tensor", 0.0))
+    tf32 = peaks.get("tf32_tensor")
+    if not now or not tf32:
+        return PASSED if peaks else undecided("device.peaks")
+    return Advice(
+        message=(
+            f"Matrix kernels in FP64 take {show_seconds(seconds)}, {show_share(timeline.share(seconds))} "
+            f"of the span; {device.name} computes {show_number(tf32 / now)} times as fast in TF32. "
+            "Arrays of NumPy are FP64 unless they are told otherwise."
+        ),
+        action=(
+            "Where single precision is enough, convert data and model: torch.from_numpy(x).float(), "
+            "model.float(), np.float32 where arrays are made; then "
+            "torch.set_float32_matmul_precision('high'), or torch.autocast('cuda', torch.bfloat16)."
+        ),
+        evidence=(
+            traced("time of FP64 matrix kernels", seconds, "s"),
+            traced("span", timeline.span_seconds, "s"),
+        ),
+        gain=span_gain(
+            timeline,
+            seconds * (1 - _REACHED * now / tf32) + _narrower(timeline, seconds),
+            "the kernels' time beyond what the peak in TF32 would take, and half of the other busy "
+            "time: 32-bit numbers have half the bytes",
+        ),
+        priority=Priority.MEDIUM,
     )
 
 
@@ -246,7 +288,7 @@ RULE = Rule(
     why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
     when=(
         "A profile shows at least 20 % fused multiply-adds and hardly another floating-point instruction, operands in "
-        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32 take 10 % of a recorded run."
+        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32, or in FP64 (medium), take 10 % of a recorded run."
     ),
     thresholds=(
         Threshold(name="share of the span", value=NOTICEABLE, unit="share", source="our judgement"),

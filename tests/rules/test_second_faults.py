@@ -9,6 +9,7 @@ import pytest
 
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue.lookup import find
+from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.kernel_profile import (
     CycleSpread,
     KernelProfile,
@@ -16,7 +17,13 @@ from gpuadvise.advisor.facts.kernel_profile import (
     SharedRequests,
     WarpRequests,
 )
-from gpuadvise.advisor.facts.matrix_kernels import could_use_tf32, in_single_precision
+from gpuadvise.advisor.facts.matrix_kernels import (
+    could_use_tf32,
+    in_double_precision,
+    in_single_precision,
+    loads_single_halves,
+)
+from gpuadvise.advisor.facts.timeline import TracedRun
 from gpuadvise.advisor.profiles.launch_facts import profiled_facts
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
@@ -264,6 +271,55 @@ def test_tf32_is_offered_where_it_is_faster() -> None:
 def test_names_of_single_precision(name: str, single: bool, tf32: bool) -> None:
     assert in_single_precision(name) == single
     assert could_use_tf32(name) == tf32
+
+
+@pytest.mark.parametrize(
+    ("name", "double", "unaligned"),
+    [
+        ("cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1", True, False),
+        ("sm90_xmma_gemm_f64f64_f64f64_f64_nt_n_tilesize64x64x16_stage4", True, False),
+        ("volta_dgemm_64x64_nn", True, False),
+        ("sm90_xmma_gemm_f32f32_tf32f32_f32_nt_n_tilesize64x64x32", False, False),
+        ("cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nt_align1", False, True),
+        ("cutlass_75_tensorop_f16_s1688gemm_f16_128x128_tn_align2::Params", False, True),
+        ("cutlass_80_tensorop_bf16_s16816gemm_bf16_256x64_32x4_tn_align8", False, False),
+        ("cutlass_80_simt_sgemm_256x128_8x4_nn_align1", False, False),
+    ],
+)
+def test_names_of_double_precision_and_of_unaligned_rows(
+    name: str, double: bool, unaligned: bool
+) -> None:
+    assert in_double_precision(name) == double
+    assert loads_single_halves(name) == unaligned
+
+
+@pytest.mark.parametrize(
+    ("double", "unaligned", "rule", "priority"),
+    [
+        (10.1e-3, 0.0, "unused-tensor-cores", "medium"),
+        (9.9e-3, 0.0, "unused-tensor-cores", None),
+        (0.0, 5.1e-3, "odd-gemm-shape", "medium"),
+        (0.0, 4.9e-3, "odd-gemm-shape", None),
+    ],
+)
+def test_slow_products_of_a_run_by_their_names(
+    double: float, unaligned: float, rule: str, priority: str | None
+) -> None:
+    line = TracedRun(
+        span_seconds=0.1,
+        busy_seconds=0.1,
+        kernels=9,
+        double_precision_seconds=double,
+        unaligned_seconds=unaligned,
+    )
+    report = run(RULES, Facts(device=find("h100-sxm"), timeline=line))
+    assert (
+        next(
+            (f.advice.priority or f.rule.priority for f in report.findings if f.rule.id == rule),
+            None,
+        )
+        == priority
+    )
 
 
 def test_a_wait_that_wins_more_than_the_louder_fault_stays() -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.timelines.what_if import WhatIf
 
 MODEL = default_link_model(find("h200-sxm"))
@@ -107,7 +108,9 @@ STEPS = st.lists(
     st.tuples(st.integers(1, 2 * PROMPT_NS), st.integers(1, 5000)), min_size=1, max_size=30
 )
 CALLS = st.dictionaries(
-    st.sampled_from(["cudaMalloc", "cudaMemcpy", "cudaDeviceSynchronize", "cudaLaunchKernel"]),
+    st.sampled_from(
+        ["cudaMalloc", "cudaFree", "cudaMemcpy", "cudaDeviceSynchronize", "cudaLaunchKernel"]
+    ),
     st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**5)), max_size=20),
 )
 
@@ -162,3 +165,104 @@ def test_kernels_that_communicate_are_not_judged_by_their_shape(tmp_path: Path) 
         (recording,) = read_recordings(str(path))
         (line,) = timelines_of(recording)
         assert [facts.kernel for facts in facts_of_timeline(line)] == [None, name][: 1 + judged]
+
+
+def facts_of(path: Path, events: list[dict[str, Any]]) -> list[Facts]:
+    path.write_text(traces.kineto(events))
+    (recording,) = read_recordings(str(path))
+    (line,) = timelines_of(recording)
+    return list(facts_of_timeline(line))
+
+
+@pytest.mark.parametrize(
+    ("name", "freed", "allocating"),
+    [
+        ("cudaFree", 90, 300_000),
+        ("cudaFree", 101, 0),
+        ("cudaFreeAsync", 90, 0),
+        ("cudaMalloc", 90, 0),
+    ],
+)
+def test_what_follows_a_free_that_emptied_the_queue_is_its_doing(
+    name: str, freed: float, allocating: int, tmp_path: Path
+) -> None:
+    calls = [traces.call(freed, 20, name), traces.call(399, 1)]
+    path = tmp_path / "trace"
+    path.write_text(traces.kineto([traces.kernel(0, 100), *calls, traces.kernel(400, 100)]))
+    (recording,) = read_recordings(str(path))
+    (line,) = timelines_of(recording)
+    assert {idle.cause: idle.total_ns for idle in line.idle}.get(
+        GapCause.ALLOCATION, 0
+    ) == allocating
+
+
+def test_launches_after_frees_count_in_the_bound_of_reuse(tmp_path: Path) -> None:
+    events = [traces.kernel(at, 10) for at in (0, 110, 210, 250)]
+    events += [traces.call(at, 80, "cudaMalloc") for at in (20, 125)]
+    frees = [traces.call(255, 1, "cudaFree"), traces.call(257, 1, "cudaFree")]
+    once, twice = (
+        facts_of(tmp_path / "trace", [*events, *frees[:count]])[0].timeline for count in (1, 2)
+    )
+    assert once is not None
+    assert twice is not None
+    assert once.lost_to_allocations == pytest.approx(90e-6)  # without the longer, as CUDA may have started in it
+    assert twice.lost_to_allocations == pytest.approx(120e-6)
+
+
+def test_host_work_after_a_wait_counts_as_lost_to_it(tmp_path: Path) -> None:
+    events = [traces.kernel(0, 100), traces.kernel(400, 100)]
+    for start, lost in ((50, 300e-6), (150, 0.0)):
+        wait = traces.call(start, 60, "cudaStreamSynchronize")
+        run = facts_of(tmp_path / "trace", [*events, wait])[0].timeline
+        assert run is not None
+        assert run.wait_idle_seconds == pytest.approx(lost)
+
+
+def test_waits_of_pageable_copies_are_the_copies(tmp_path: Path) -> None:
+    copied = [traces.copy(100 * at, 5, 32 << 10) for at in range(25)]
+    waited = [traces.call(100 * at, 6, "cudaStreamSynchronize") for at in range(25)]
+    facts = facts_of(tmp_path / "trace", [*copied, *waited, traces.kernel(2500, 10)])
+    assert facts[0].timeline is not None
+    assert facts[0].timeline.waits == 0
+    waited += [traces.call(2510 + at, 1, "cudaStreamSynchronize") for at in range(20)]
+    facts = facts_of(tmp_path / "trace", [*copied, *waited, traces.kernel(2500, 10)])
+    assert facts[0].timeline is not None
+    assert facts[0].timeline.waits == 20
+
+
+def test_pinned_copies_that_share_the_link_have_no_time_of_their_own(tmp_path: Path) -> None:
+    name = "Memcpy HtoD (Pinned -> Device)"
+    for start, timed in ((500, True), (300, False)):
+        events = [traces.copy(0, 500, 8 << 20, name, stream=1), traces.kernel(2000, 500)]
+        events += [traces.copy(start, 500, 8 << 20, name, stream=2)]
+        (copies,) = facts_of(tmp_path / "trace", events)[0].transfers or ()
+        assert (copies.seconds is not None) == timed
+
+
+@pytest.mark.parametrize(("threads", "judged"), [(32, True), (64, False)])
+def test_a_single_warp_has_no_tiles_of_matrices(threads: int, judged: bool, tmp_path: Path) -> None:
+    shape: dict[str, Any] = {"registers per thread": 255, "block": [threads, 1, 1]}
+    facts = facts_of(tmp_path / "trace", [traces.kernel(0, 5000, "norm", **shape)])
+    assert len(facts) == 1 + judged
+
+
+@pytest.mark.parametrize(
+    ("name", "blocks", "judged"),
+    [
+        ("void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1>(P)", 132, False),
+        ("void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1>(P)", 131, True),
+        ("mine", 132, True),
+    ],
+)
+def test_products_of_libraries_are_judged_by_their_blocks_alone(
+    name: str, blocks: int, judged: bool, tmp_path: Path
+) -> None:
+    shape: dict[str, Any] = {"grid": [blocks, 1, 1], "block": [128, 1, 1], "shared memory": 50_000}
+    facts = facts_of(tmp_path / "trace", [traces.kernel(0, 5000, name, **shape)])
+    assert len(facts) == 1 + judged
+
+
+def test_streams_whose_kernels_never_meet_are_not_concurrent(tmp_path: Path) -> None:
+    for start, concurrent in ((1000, False), (500, True)):
+        events = [traces.kernel(0, 1000, stream=1), traces.kernel(start, 1000, stream=2)]
+        assert facts_of(tmp_path / "trace", events)[1].concurrent is concurrent
