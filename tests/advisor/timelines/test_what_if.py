@@ -205,7 +205,9 @@ def test_launches_after_frees_count_in_the_bound_of_reuse(tmp_path: Path) -> Non
     )
     assert once is not None
     assert twice is not None
-    assert once.lost_to_allocations == pytest.approx(90e-6)  # without the longer, as CUDA may have started in it
+    assert once.lost_to_allocations == pytest.approx(
+        90e-6
+    )  # without the longer, as CUDA may have started in it
     assert twice.lost_to_allocations == pytest.approx(120e-6)
 
 
