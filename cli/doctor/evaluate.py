@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.telemetry import IDLE_REASON, link_is_idle
-from gpuadvise.advisor.topology import counts_errors
+from gpuadvise.advisor.topology import links_up
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.model import Advice, Failed, Kind, Skipped
 
@@ -27,10 +27,11 @@ AT_WORK = frozenset({"degraded-link", "throttled-clocks"})
 _OF_A_GPU = frozenset({"device", "telemetry", "topology", "mig", "driver"})
 _OF_A_MACHINE = frozenset({"environment", "devices"})
 _KINDS = frozenset({Kind.DEVICE, Kind.NVML, Kind.BINARY})
-
-
 # Two rules that see one fault are one finding: see rules/engine.py.
 _FOLDED = "another finding says it"
+_SILENT = "NVML does not say"
+# They are counted only where live readings are taken, for NVML is asked about each link.
+_UNREAD = {"topology.nvlinks.replays": "their errors were not counted"}
 
 
 class CheckStatus(StrEnum):
@@ -133,8 +134,8 @@ def _why_not(rule: Rule, facts: Facts) -> str:
 
 def _passed(rule: Rule, gpu: Gpu | None, number: int | None) -> DoctorCheck:
     """Return the check of a rule that saw nothing wrong, unless it could not have seen it."""
-    if gpu and rule.id in _OF_NVLINKS and (reason := _unread_links(rule, gpu)):
-        return DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason=reason)
+    if gpu and rule.id in _OF_NVLINKS and not (gpu.topology and links_up(gpu.topology)):
+        return DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason="NVLinks: none is up")
     telemetry = gpu.telemetry if gpu else None
     if telemetry is None:
         return DoctorCheck(rule, number, CheckStatus.OK)
@@ -147,24 +148,12 @@ def _passed(rule: Rule, gpu: Gpu | None, number: int | None) -> DoctorCheck:
 
 def _unread(rule: Rule, gpu: Gpu, number: int | None, value: str) -> DoctorCheck:
     """Return the check of a rule for which NVML did not tell *value*."""
-    if rule.id in _OF_NVLINKS and (reason := _unread_links(rule, gpu)):
-        return DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason=reason)
-    reasons = gpu.telemetry.reasons if gpu.telemetry else {}
-    reason = reasons.get(value.rpartition(".")[2], "NVML does not say")
+    fact, _, name = value.partition(".")
+    readings = gpu.topology if fact == "topology" else gpu.telemetry
+    reason = (readings.reasons if readings else {}).get(name, _UNREAD.get(value, _SILENT))
+    if rule.id in _OF_NVLINKS and "NVLink" not in reason:
+        reason = f"NVLinks: {reason}"
     return DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason=reason)
-
-
-def _unread_links(rule: Rule, gpu: Gpu) -> str:
-    """Return why the NVLinks of *gpu* cannot be judged, empty where they can."""
-    links = gpu.topology.nvlinks if gpu.topology else None
-    if links is None:
-        why = (gpu.topology and gpu.topology.reasons.get("nvlinks")) or "NVML does not say"
-        return why if "NVLink" in why else f"NVLinks: {why}"
-    if not any(link.up for link in links):
-        return "NVLinks: none is up"
-    if rule.id == "nvlink-errors" and not any(map(counts_errors, links)):
-        return "NVLinks: their errors were not counted"
-    return ""
 
 
 def is_idle(telemetry: Telemetry) -> bool:

@@ -175,6 +175,14 @@ def test_nvlinks_are_checked_where_a_gpu_can_have_them(cli, moods) -> None:
     assert {check["gpu"] for check in slices if check["check"] == "nvlink-errors"} == {0}
 
 
+def test_links_whose_errors_were_not_counted_are_not_called_free_of_them(cli) -> None:
+    box = str(BOXES / "h200-x2.json")
+    checks = document(cli("doctor", "--from", box, "--format", "json"))["result"]["checks"]
+    assert {
+        (check["status"], check["reason"]) for check in checks if check["check"] == "nvlink-errors"
+    } == {("not available", "NVLinks: their errors were not counted")}
+
+
 def test_a_product_without_nvlinks_is_not_asked_for_them(cli, tmp_path: Path) -> None:
     box = json.loads(Path(IDLE).read_text())
     box["result"]["devices"][0]["nvlink_bandwidth"] = 0
