@@ -227,6 +227,8 @@ _IDLE = (
     "single_precision",
     "double_precision",
     "unaligned",
+    "layout",
+    "elementwise",
     "waited",
     "busy",
 )

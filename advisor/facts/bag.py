@@ -297,6 +297,8 @@ class Facts:
         single_precision = "0s"  # matrix kernels outside of tensor cores
         double_precision = "0s"
         unaligned = "0s"  # matrix kernels that load one or two 16-bit elements at once
+        layout = "0s"  # conversions between NCHW and NHWC
+        elementwise = "10ms"  # passes over memory for one operation each
         products = [{ rows = 4096, columns = 4096, inner = 4096, dtype = "bfloat16", batch = 1, calls = 100, time = "40ms" }]
         """,
     )

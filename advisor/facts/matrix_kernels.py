@@ -16,6 +16,8 @@ _HAS_TF32 = re.compile(r"f32f32_f32f32_f32|simt_sgemm|[a-z]_sgemm_\d+x\d+|scudnn
 _DOUBLE_PRECISION = re.compile(r"f64f64_f64f64_f64|d884gemm|(?:^|_)dgemm|zgemm|[dw]grad\w*<double")
 # Tensor core kernels of 16-bit numbers whose rows lie at any multiple of one or two of them.
 _SINGLE_HALVES = re.compile(r"(?:tensorop|wmma)\w*(?:bf16|f16|h)\w*_align[12](?!\d)")
+# What cuDNN puts before and after convolutions on tensor cores whose data are not channels-last.
+_LAYOUT_CONVERSION = re.compile(r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw", re.IGNORECASE)
 _LIBRARY_PRODUCT = re.compile(r"cutlass\w*(?:gemm|fprop|[dw]grad)|xmma_|^nvjet_|[sdhcz]gemm_")
 # Kernels of Triton, and of what XLA makes with it, have a name and no parameters.
 _TRITON = re.compile(r"\w*(?:gemm|matmul|_dot|dot_)\w*")
@@ -44,3 +46,8 @@ def loads_single_halves(name: str) -> bool:
 def is_library_product(name: str) -> bool:
     """Return whether a kernel's name is that of a matrix kernel of cuBLAS, cuDNN or CUTLASS."""
     return bool(_LIBRARY_PRODUCT.search(name))
+
+
+def converts_layout(name: str) -> bool:
+    """Return whether a kernel's name is that of a conversion between NCHW and NHWC."""
+    return bool(_LAYOUT_CONVERSION.search(name))

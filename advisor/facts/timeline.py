@@ -98,6 +98,8 @@ class TracedRun:
     single_precision_seconds: float = 0.0  # of matrix kernels outside of tensor cores
     double_precision_seconds: float = 0.0  # of FP64 matrix kernels
     unaligned_seconds: float = 0.0  # of 16-bit matrix kernels that load an element or two at once
+    layout_seconds: float = 0.0  # of conversions between NCHW and NHWC
+    elementwise_seconds: float = 0.0  # of passes over memory for one operation each
     products: tuple[TracedProduct, ...] = ()
 
     @property

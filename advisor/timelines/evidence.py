@@ -11,7 +11,9 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.application import Allocations, Managed
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.facts.elementwise_kernels import is_elementwise
 from gpuadvise.advisor.facts.matrix_kernels import (
+    converts_layout,
     in_double_precision,
     in_single_precision,
     is_library_product,
@@ -67,6 +69,8 @@ _TILE_THREADS = 64
 _SHARED = 1.05
 # Likewise of kernels: with less, none ran beside another.
 _BESIDE = 1.01
+# One or two kinds of passes may be all that a program computes; more have results in between.
+_CHAIN = 4
 # Kernels that send data to other GPUs take few blocks on purpose, and wait for the others.
 _COMMUNICATION = re.compile(r"nccl|nvshmem|rccl|deep_ep::", re.IGNORECASE)
 # The rules for which a launch's shape and time are evidence enough.
@@ -146,6 +150,8 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         single_precision_seconds=_seconds_of(timeline, in_single_precision),
         double_precision_seconds=_seconds_of(timeline, in_double_precision),
         unaligned_seconds=_seconds_of(timeline, loads_single_halves),
+        layout_seconds=_seconds_of(timeline, converts_layout),
+        elementwise_seconds=_elementwise_seconds(timeline),
         products=_products(timeline),
     )
 
@@ -153,6 +159,19 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
 def _seconds_of(timeline: Timeline, matches: Callable[[str], bool]) -> float:
     """Return the seconds of the kernels whose name *matches*."""
     return sum(kernel.seconds for kernel in timeline.kernels if matches(kernel.shape.name))
+
+
+def _elementwise_seconds(timeline: Timeline) -> float:
+    """Return the seconds of passes over memory, where they are a chain: several kinds of them."""
+    passes = [
+        kernel
+        for kernel in timeline.kernels
+        if kernel.median_ns >= _SHORTEST_NS and is_elementwise(kernel.shape.name)
+    ]
+    kinds = {
+        kernel.shape.name for kernel in passes if kernel.total_ns >= WORTH_SAYING * timeline.span_ns
+    }
+    return sum(kernel.seconds for kernel in passes) if len(kinds) >= _CHAIN else 0.0
 
 
 def _frees_again(timeline: Timeline) -> bool:

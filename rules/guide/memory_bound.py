@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.quantity import show_flops, show_number
+from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
-from gpuadvise.rules.evidence import derived
+from gpuadvise.rules.evidence import derived, traced
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -21,9 +21,11 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import ROOFLINE, guide
+from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Work
     from gpuadvise.advisor.roofline import Roofline
 
@@ -33,8 +35,21 @@ AT_ROOF = 0.8
 QUARTER = 4.0
 
 
-def check(roofline: Roofline, work: Work, profile: KernelProfile | None = None) -> Verdict:
+# Of a recorded run: from here on passes over memory are most of what it does.
+MOST = 0.5
+
+
+def check(
+    roofline: Roofline | None = None,
+    work: Work | None = None,
+    profile: KernelProfile | None = None,
+    timeline: TracedRun | None = None,
+) -> Verdict:
     """Advise when arithmetic intensity is below the ridge and the roof is not reached yet."""
+    if timeline is not None:
+        return _recorded(timeline)
+    if roofline is None or work is None:
+        return PASSED
     share = roofline.share
     if roofline.bound is not Bound.MEMORY or profile is not None:
         return PASSED  # a profile shows the limit itself
@@ -61,6 +76,34 @@ def check(roofline: Roofline, work: Work, profile: KernelProfile | None = None) 
     )
 
 
+def _recorded(timeline: TracedRun) -> Verdict:
+    seconds = timeline.elementwise_seconds
+    if timeline.share(seconds) < MOST:
+        return PASSED
+    return Advice(
+        message=(
+            "Kernels that do one operation on each element, or reduce or normalise rows, take "
+            f"{show_seconds(seconds)}, {show_share(timeline.share(seconds))} of the span: each reads "
+            "its data from device memory and writes it back."
+        ),
+        action=(
+            "Fuse them, so that a chain of operations reads and writes once: torch.compile(model), "
+            "or a kernel in Triton. Attention written as a product, softmax, dropout and a product: "
+            "torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, "
+            "dropout_p=p), which keeps the scores on the chip. Half the bytes per element: "
+            "torch.autocast('cuda', torch.bfloat16)."
+        ),
+        evidence=(
+            traced("time of elementwise kernels", seconds, "s"),
+            traced("span", timeline.span_seconds, "s"),
+        ),
+        gain=span_gain(
+            timeline, seconds, "all of their time: fused, they need no pass of their own"
+        ),
+        priority=Priority.MEDIUM,
+    )
+
+
 def _gain(roofline: Roofline) -> Gain:
     fewer = min(QUARTER, roofline.ridge / roofline.intensity)
     how = "a quarter of the bytes: 4, or ridge point / intensity where that is less"
@@ -84,11 +127,15 @@ RULE = Rule(
     why="Below the ridge point the time of a kernel is its bytes divided by the bandwidth.",
     when=(
         "FLOP per byte are below peak / bandwidth. With a time: only from 50 % to 80 % of the "
-        "roof; less is not the fault of memory, more is as good as it gets."
+        "roof; less is not the fault of memory, more is as good as it gets. Or kernels of PyTorch "
+        "for one operation on each element take half of a recorded run (medium)."
     ),
     thresholds=(
         Threshold(
             name="far from the roof", value=FAR_FROM_ROOF, unit="share", source="roofline model"
+        ),
+        Threshold(
+            name="elementwise kernels", value=MOST, unit="share of the span", source="our judgement"
         ),
         Threshold(
             name="at the roof", value=AT_ROOF, unit="share", source="copies reach 85 % to 92 %"
@@ -96,6 +143,7 @@ RULE = Rule(
     ),
     citations=(*guide("9.2", "8.2"), ROOFLINE),
     check=check,
+    either=("roofline", "timeline"),
     examples=Examples(
         fires={"gpu": "h200", "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32"}},
         quiet={"gpu": "h200", "work": {"flops": 1e13, "bytes": "12GB", "dtype": "fp32"}},

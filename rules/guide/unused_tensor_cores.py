@@ -68,8 +68,8 @@ def check(
     """Advise when products of matrices leave the tensor cores idle."""
     if timeline is not None:
         single = _recorded(timeline, device)
-        double = _in_double(timeline, device)
-        return double if isinstance(double, Advice) else single
+        double, converted = _in_double(timeline, device), _converted(timeline)
+        return next((each for each in (double, single) if isinstance(each, Advice)), converted)
     return PASSED if profile is None else _profiled(device, profile)
 
 
@@ -229,6 +229,36 @@ def _narrower(timeline: TracedRun, seconds: float) -> float:
     return max(0.0, timeline.busy_seconds - seconds) / 2
 
 
+def _converted(timeline: TracedRun) -> Verdict:
+    """Return what convolutions cost whose data must be turned around for the tensor cores."""
+    seconds = timeline.layout_seconds
+    if timeline.share(seconds) < NOTICEABLE:
+        return PASSED
+    return Advice(
+        message=(
+            f"Conversions between NCHW and NHWC around convolutions take {show_seconds(seconds)}, "
+            f"{show_share(timeline.share(seconds))} of the span: the tensor cores want channels "
+            "last, and the data lie channels first."
+        ),
+        action=(
+            "Keep model and data in that layout: model.to(memory_format=torch.channels_last) and "
+            "x.to(memory_format=torch.channels_last). With torch.autocast('cuda', torch.bfloat16) "
+            "activations have half the bytes, too."
+        ),
+        evidence=(
+            traced("time of conversions", seconds, "s"),
+            traced("span", timeline.span_seconds, "s"),
+        ),
+        gain=span_gain(
+            timeline,
+            seconds + _narrower(timeline, seconds),
+            "the conversions' time, and half of the other busy time: 16-bit numbers have half the "
+            "bytes",
+        ),
+        priority=Priority.MEDIUM,
+    )
+
+
 def _in_double(timeline: TracedRun, device: Device) -> Verdict:
     """Return what products of FP64 matrices, often made by accident, cost."""
     seconds, peaks = timeline.double_precision_seconds, device.peaks
@@ -288,7 +318,7 @@ RULE = Rule(
     why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
     when=(
         "A profile shows at least 20 % fused multiply-adds and hardly another floating-point instruction, operands in "
-        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32, or in FP64 (medium), take 10 % of a recorded run."
+        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32, or (medium) in FP64, or conversions of layout for convolutions, take 10 % of a recorded run."
     ),
     thresholds=(
         Threshold(name="share of the span", value=NOTICEABLE, unit="share", source="our judgement"),

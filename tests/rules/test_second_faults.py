@@ -74,6 +74,7 @@ STREAM = KernelProfile(
     shared_stores=SharedRequests(requests=0.0, wavefronts=0.0),
     shared_atomics=0.0,
 )
+TENSOR = "unused-tensor-cores"
 BYTE_PAIRS = WarpRequests(requests=524_288.0, sectors=2 * 524_288.0, used_bytes=32.0)
 # Another layout of 2-byte numbers, through shared memory: one store and one load there per element.
 LAYOUT = replace(
@@ -294,32 +295,27 @@ def test_names_of_double_precision_and_of_unaligned_rows(
 
 
 @pytest.mark.parametrize(
-    ("double", "unaligned", "rule", "priority"),
+    ("line", "rule", "priority"),
     [
-        (10.1e-3, 0.0, "unused-tensor-cores", "medium"),
-        (9.9e-3, 0.0, "unused-tensor-cores", None),
-        (0.0, 5.1e-3, "odd-gemm-shape", "medium"),
-        (0.0, 4.9e-3, "odd-gemm-shape", None),
+        (
+            TracedRun(span_seconds=0.1, busy_seconds=0.1, double_precision_seconds=0.0101),
+            TENSOR,
+            "medium",
+        ),
+        (TracedRun(span_seconds=0.1, double_precision_seconds=0.0099), TENSOR, None),
+        (TracedRun(span_seconds=0.1, layout_seconds=0.0101), TENSOR, "medium"),
+        (TracedRun(span_seconds=0.1, layout_seconds=0.0099), TENSOR, None),
+        (TracedRun(span_seconds=0.1, unaligned_seconds=0.0051), "odd-gemm-shape", "medium"),
+        (TracedRun(span_seconds=0.1, unaligned_seconds=0.0049), "odd-gemm-shape", None),
+        (TracedRun(span_seconds=0.1, elementwise_seconds=0.0501), "memory-bound", "medium"),
+        (TracedRun(span_seconds=0.1, elementwise_seconds=0.0499), "memory-bound", None),
     ],
 )
-def test_slow_products_of_a_run_by_their_names(
-    double: float, unaligned: float, rule: str, priority: str | None
+def test_slow_kernels_of_a_run_by_their_names(
+    line: TracedRun, rule: str, priority: str | None
 ) -> None:
-    line = TracedRun(
-        span_seconds=0.1,
-        busy_seconds=0.1,
-        kernels=9,
-        double_precision_seconds=double,
-        unaligned_seconds=unaligned,
-    )
     report = run(RULES, Facts(device=find("h100-sxm"), timeline=line))
-    assert (
-        next(
-            (f.advice.priority or f.rule.priority for f in report.findings if f.rule.id == rule),
-            None,
-        )
-        == priority
-    )
+    assert next((f.priority for f in report.findings if f.rule.id == rule), None) == priority
 
 
 def test_a_wait_that_wins_more_than_the_louder_fault_stays() -> None:

@@ -268,3 +268,23 @@ def test_streams_whose_kernels_never_meet_are_not_concurrent(tmp_path: Path) -> 
     for start, concurrent in ((1000, False), (500, True)):
         events = [traces.kernel(0, 1000, stream=1), traces.kernel(start, 1000, stream=2)]
         assert facts_of(tmp_path / "trace", events)[1].concurrent is concurrent
+
+
+def test_passes_over_memory_count_where_they_are_a_chain(tmp_path: Path) -> None:
+    name = "void at::native::vectorized_elementwise_kernel<4, at::native::{}<float>>(int)"
+    for kinds, counted in ((3, 0.0), (4, 4e-3)):
+        events = [
+            traces.kernel(1000 * at, 1000, name.format(f"Functor{at % kinds}")) for at in range(4)
+        ]
+        short = traces.kernel(4000, 9, name.format("Short"))
+        run = facts_of(tmp_path / "trace", [*events, short])[0].timeline
+        assert run is not None
+        assert run.elementwise_seconds == pytest.approx(counted)
+
+
+def test_conversions_of_layout_are_known_by_name(tmp_path: Path) -> None:
+    names = ("void cudnn::ops::nchwToNhwcKernel<float>(int)", "nhwcToNchwKernel", "nchw_norm")
+    events = [traces.kernel(1000 * at, 1000, name) for at, name in enumerate(names)]
+    run = facts_of(tmp_path / "trace", events)[0].timeline
+    assert run is not None
+    assert run.layout_seconds == pytest.approx(2e-3)
