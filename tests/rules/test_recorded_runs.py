@@ -48,6 +48,10 @@ LOUD = {
         "transformer_eager": {"launch-bound"},
         "triton_one_warp": {"tiny-blocks"},
     },
+    "torch_h100": {
+        "gemm_fp64": {"unused-tensor-cores"},
+        "pointwise_eager": {"memory-bound"},
+    },
     "nsys": {
         "alloc_in_loop": {"repeated-allocations"},
         "d2h_pageable": {"pageable-transfers"},

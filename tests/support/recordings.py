@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.timeline import Timeline
 
 FOLDER = Path(__file__).parent.parent / "recordings"
-KINDS = ("torch", "nsys", "jax")
+KINDS = ("torch", "torch_h100", "nsys", "jax")
 # Which repair belongs to which fault.
 TWINS = {
     "h2d_pageable": "h2d_pinned",
@@ -30,6 +30,8 @@ TWINS = {
     "alloc_in_loop": "alloc_once",
     "gemm_fp32": "gemm_tf32",
     "gemm_odd": "gemm_even",
+    "gemm_fp64": "gemm_fp64_as_tf32",
+    "pointwise_eager": "pointwise_compiled",
     "triton_one_warp": "triton_four_warps",
     "one_warp_blocks": "four_warp_blocks",
     "large_shared": "small_shared",
