@@ -17,6 +17,7 @@ from gpuadvise.advisor.facts.limiter import (
     UnknownLimiter,
     unit_shares,
 )
+from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.model import Family, Gain
@@ -54,7 +55,8 @@ def admits(limiter: Limiter, family: Family, profile: KernelProfile | None = Non
     """Return whether a change of *family* can lift *limiter*."""
     if family in _ALWAYS:
         return True
-    if family is Family.RESIDENCY and profile is not None and near_roof(limiter, profile):
+    for_loads = family in (Family.RESIDENCY, Family.LATENCY)
+    if for_loads and profile is not None and near_roof(limiter, profile):
         return True
     match limiter:
         case UnknownLimiter():
@@ -62,9 +64,16 @@ def admits(limiter: Limiter, family: Family, profile: KernelProfile | None = Non
         case TooLittleWork() | LastWave() | Imbalance():
             # Another unit shortens each block, and so the last or the longest one.
             few = isinstance(limiter, TooLittleWork)
-            return family is (Family.LATENCY if few else Family.ARITHMETIC)
+            return family in ((Family.LATENCY,) if few else (Family.ARITHMETIC, Family.PRODUCTS))
         case IssueBound():
-            return family in (Family.DIVERGENCE, Family.ARITHMETIC, Family.REUSE, Family.SPILLS)
+            return family in (
+                Family.DIVERGENCE,
+                Family.ARITHMETIC,
+                Family.PRODUCTS,
+                Family.REUSE,
+                Family.SPILLS,
+                Family.WIDTH,  # a wide access takes one instruction for several
+            )
         case AtRoof():
             return _lifts_roof(limiter.unit, family)
         case LatencyBound():
@@ -88,6 +97,10 @@ def _lifts_roof(unit: str, family: Family) -> bool:
         return unit in _MEMORY
     if family is Family.BANKS:
         return unit in _SHARED
+    if family is Family.ATOMICS:
+        return unit == "l2"
+    if family is Family.PRODUCTS:  # whole tiles of operands go to tensor cores at once
+        return unit in _SHARED or unit not in (*_MEMORY, "tensor")
     if family is Family.WIDTH:
         return unit in ("dram", "l1/shared", "lsu", "l2", "adu")
     if family in (Family.DIVERGENCE, Family.ARITHMETIC):
@@ -138,14 +151,21 @@ STARTING = 5e-6
 # L2 takes about one atomic sector per cycle for one address. Measured are 0.22 to 0.84 on an H100 and an
 # H200 where atomics queue (one counter, a histogram of few bins), 1.6 to 26 where addresses are spread.
 QUEUED = 1.0
+# A few hundred neighbouring words lie in several parts of L2, each with a queue of its own: measured are 1.4
+# for histograms of 256 bins on an H100, where every unit idles.
+_QUEUED_AT_SOME = 2.0
+# Atomics on one sector, of which a block that adds up first would send one: our judgement. Measured are 64 to
+# 150,000 on few addresses, 1 to 6 where each has its own.
+UPDATED_AGAIN = 16.0
 # With fewer the kernel waits for something else.
 _FEWEST_QUEUED = 0.2
 # Loads keep warps in this wait as well, so that only a queue near its limit explains it.
 _FEWEST_BESIDE_LOADS = 0.5
-# Of all instructions; with fewer, atomics are not what the kernel does.
+# Of all instructions; with fewer, and a rate that is no limit, atomics are not what the kernel does.
 _FREQUENT = 0.02
 # Of each unit's peak, our judgement: queues of atomics leave all of them below 12 %.
 _IDLE = 0.3
+_STILL = 0.15
 _LANES = 32
 
 
@@ -157,22 +177,33 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
     """
     kinds = (profile.global_reductions, profile.global_atomics)
     requests = sum(kind.requests or 0.0 for kind in kinds)
-    few = requests < _FREQUENT * (profile.instructions or 0.0)
-    if not requests or few or not profile.elapsed_cycles:
+    if not requests or not profile.elapsed_cycles:
         return None
     sectors = sum(kind.sectors or 0.0 for kind in kinds)
     rate = (sectors or requests * _LANES) / profile.elapsed_cycles
+    if rate < _FEWEST_BESIDE_LOADS and requests < _FREQUENT * (profile.instructions or 0.0):
+        return None
     waits = profile.top_stall
     beside_loads = waits is not None and waits[0] == "long_scoreboard"
     least = _FEWEST_BESIDE_LOADS if beside_loads else _FEWEST_QUEUED
     busiest = max(unit_shares(profile).values(), default=0.0)
-    return rate if least <= rate <= QUEUED and busiest < _IDLE else None
+    few_sectors = busiest < _STILL and (updates_per_sector(profile) or 0.0) >= UPDATED_AGAIN
+    most = _QUEUED_AT_SOME if few_sectors else QUEUED
+    return rate if least <= rate <= most and busiest < _IDLE else None
+
+
+def updates_per_sector(profile: KernelProfile) -> float | None:
+    """Return the atomics that each sector gets before it is written to device memory, at least."""
+    kinds = (profile.global_reductions, profile.global_atomics)
+    sectors = sum(kind.sectors or 0.0 for kind in kinds)
+    if not sectors or profile.dram_written is None:
+        return None
+    return sectors * SECTOR / max(profile.dram_written, SECTOR)
 
 
 # Cycles that a warp waits per instruction. Measured are 370 to 35,000 where atomics queue, with every unit
 # below 12 %; loads that take as long keep a unit 29 % busy or more.
 _LONG_WAIT = 300.0
-_STILL = 0.15
 MEMORY_WAITS = ("long_scoreboard", "lg_throttle", "drain")
 
 
@@ -217,6 +248,26 @@ def shared_memory_share(profile: KernelProfile, passes: float | None = None) -> 
     if count is None or not profile.elapsed_cycles or not profile.sm_count:
         return None
     return min(1.0, count / (profile.elapsed_cycles * profile.sm_count))
+
+
+def requests_to_memory(profile: KernelProfile) -> float | None:
+    """Return the instructions to memory of any kind; None where the page does not tell.
+
+    An SM's pipe takes one in a cycle, so that its share of the cycles counts them.
+    """
+    cycles, busy = profile.elapsed_cycles, profile.memory_pipes_busy
+    return cycles * busy * profile.sm_count if cycles and busy and profile.sm_count else None
+
+
+# Sectors of global accesses per request to memory: a request moves one or more, so that with fewer than
+# this nine of ten requests or more go to local or shared memory.
+_HARDLY = 0.1
+
+
+def hardly_global(profile: KernelProfile) -> bool:
+    """Return whether hardly a request to memory can be a global one, by the sectors that those move."""
+    requests, moved = requests_to_memory(profile), profile.global_sectors
+    return requests is not None and moved is not None and moved < _HARDLY * requests
 
 
 def sm_units(profile: KernelProfile) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ class Family(StrEnum):
     SPILLS = "spills"  # less local memory
     DIVERGENCE = "divergence"  # more lanes at work
     ARITHMETIC = "arithmetic"  # another unit or precision
+    PRODUCTS = "products"  # tensor cores, which also fetch their operands in tiles
     LATENCY = "latency"  # shorter or overlapped waits
     ATOMICS = "atomics"
     GRID = "grid"  # more or evener blocks

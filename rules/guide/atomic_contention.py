@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter, unit_shares
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
-from gpuadvise.rules.bottleneck import QUEUED, atomics_in_queue, relieved, waits_for_atomics
+from gpuadvise.rules.bottleneck import (
+    MEMORY_WAITS,
+    QUEUED,
+    UPDATED_AGAIN,
+    atomics_in_queue,
+    relieved,
+    updates_per_sector,
+    waits_for_atomics,
+)
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -31,6 +39,8 @@ if TYPE_CHECKING:
 # With nothing else to store, only atomics keep warps in these waits while memory stands still.
 STILL = 0.05
 _WAITS = ("drain", "lg_throttle")
+# Of a warp's time, of L2's peak, and of the sectors that global accesses move.
+WAITING, L2_AT_WORK, MOST_SECTORS = 0.4, 0.5, 0.5
 _ACTION = (
     "Add up before you go to memory: by __reduce_add_sync() or __shfl_down_sync() in a warp, then "
     "in shared memory, and 1 atomic per block; give a histogram a copy per block. "
@@ -52,7 +62,7 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
         return undecided(f"profile.{missing}")
     rate = atomics_in_queue(profile)
     if rate is None:
-        return PASSED
+        return _at_work(profile, requests) if _keep_l2_at_work(profile) else PASSED
     return Advice(
         message=(
             f"{plural(round(requests), 'request')} for atomics in global memory: {show_number(rate)} "
@@ -62,6 +72,38 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
         evidence=(
             profiled("requests for atomics", requests, "requests"),
             derived("atomics that retire per cycle", rate, "operations"),
+        ),
+        relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
+    )
+
+
+def _keep_l2_at_work(profile: KernelProfile) -> bool:
+    """Return whether warps wait for L2, which mostly takes atomics on sectors that got many before."""
+    wait, kinds = profile.top_stall, (profile.global_reductions, profile.global_atomics)
+    sectors = sum(kind.sectors or 0.0 for kind in kinds)
+    return (
+        wait is not None
+        and wait[0] in MEMORY_WAITS
+        and wait[1] >= WAITING
+        and (profile.l2_busy or 0.0) >= L2_AT_WORK
+        and sectors >= MOST_SECTORS * (profile.global_sectors or 0.0)
+        and (updates_per_sector(profile) or 0.0) >= UPDATED_AGAIN
+    )
+
+
+def _at_work(profile: KernelProfile, requests: float) -> Advice:
+    updates, l2 = updates_per_sector(profile) or 0.0, profile.l2_busy or 0.0
+    return Advice(
+        message=(
+            f"{plural(round(requests), 'request')} for atomics in global memory keep L2 {show_share(l2)} "
+            f"busy: each sector gets about {show_number(updates)} of them before it is written to device "
+            "memory."
+        ),
+        action=_ACTION,
+        evidence=(
+            profiled("requests for atomics", requests, "requests"),
+            profiled("L2 busy", l2, "share"),
+            derived("atomics per sector written", updates, "sectors"),
         ),
         relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
     )
@@ -111,7 +153,9 @@ RULE = Rule(
     why="Atomics on one address run one after the other, whatever the number of threads.",
     when=(
         "At least 2 % of the instructions are atomics in global memory, and 0.2 to 1 of them retires per "
-        "cycle (sectors, or 32 per request) while every unit is below 30 %; from 0.5 where warps wait for loads."
+        "cycle (sectors, or 32 per request) while every unit is below 30 %; from 0.5 where warps wait for loads, up to 2 where "
+        "units are below 15 % and each sector gets 16 of them. Or L2 is half busy, mostly with atomics of which each "
+        "sector gets 16, and warps wait for it."
     ),
     thresholds=(
         Threshold(
@@ -119,6 +163,12 @@ RULE = Rule(
             value=QUEUED,
             unit="operations per cycle",
             source="measured on an H100 and an H200: 0.2 to 0.8 on few addresses, 1.6 to 26 on many",
+        ),
+        Threshold(
+            name="atomics per sector written",
+            value=UPDATED_AGAIN,
+            unit="",
+            source="our judgement: a block that adds up first sends one of them",
         ),
     ),
     citations=(programming_guide("Atomic Functions"),),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.bottleneck import relieved
+from gpuadvise.rules.bottleneck import relieved, requests_to_memory
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -129,20 +129,27 @@ def _local_share(profile: KernelProfile) -> float | None:
     requests = max(sum(counts), profile.spill_requests or 0.0)
     if not profile.instructions or (not counts and profile.spill_requests is None):
         return None
-    if not counts and not requests and _names_local_arrays(profile):
-        return profile.memory_instructions
+    if not counts and not requests and (share := _uncounted(profile)):
+        return share
     return requests / profile.instructions
 
 
-def _names_local_arrays(profile: KernelProfile) -> bool:
-    """Return whether a page that counts spills alone speaks of local memory that keeps L1 at work.
+def _uncounted(profile: KernelProfile) -> float | None:
+    """Return requests to local memory per instruction, at least, by a page that counts spills alone.
 
-    Its instructions to memory are then those to local memory, as far as L1 has what they ask for.
+    It speaks of local memory that keeps L1 at work: then its instructions to memory go there, where L1
+    has what they ask for, or but for one per sector that global accesses need.
     """
     spoken = profile.local_loads.used_bytes or profile.local_stores.used_bytes
     shared = profile.static_shared or profile.dynamic_shared
-    found = (profile.l1_hit_rate or 0.0) >= _FOUND_IN_L1
-    return bool(spoken and found and not shared and (profile.l1_busy or 0.0) >= _L1_AT_WORK)
+    if not spoken or shared or (profile.l1_busy or 0.0) < _L1_AT_WORK:
+        return None
+    if (profile.l1_hit_rate or 0.0) >= _FOUND_IN_L1:
+        return profile.memory_instructions
+    requests, needed = requests_to_memory(profile), profile.global_sectors_ideal
+    if requests is None or needed is None or not profile.instructions:
+        return None
+    return max(0.0, requests - needed) / profile.instructions
 
 
 def _local(

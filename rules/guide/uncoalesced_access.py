@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import best_remedy, coalesced, in_words, pattern_of
@@ -12,6 +13,7 @@ from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.rules.bottleneck import (
     L2_ROOM,
     STARTING,
+    hardly_global,
     relieved,
     shared_memory_share,
     waits_for_atomics,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.memory.remedies import Remedy
 
 USED = 0.8
-NOTABLE_PART = 0.1
+NOTABLE_PART = 0.1  # of all sectors
 NOTABLE_HITS = 0.005  # of loads: less does not show in a figure of three digits
 # Lanes a sector apart touch more DRAM pages and address translations than neighbouring ones do:
 # at stride 32 an H200 reaches 6.5 % of its rate where the sectors alone would allow 12.5 %.
@@ -123,7 +125,7 @@ def _profiled(
         if ways
         else (1 / least, f"sectors moved / sectors needed = 1 / {show_number(least)}")
     )
-    if factor < 1 / USED or (profile and waits_for_atomics(profile)):
+    if factor < 1 / USED or (profile and (waits_for_atomics(profile) or hardly_global(profile))):
         return None
     short = profile is not None and (profile.seconds or STARTING) < STARTING
     return Advice(
@@ -149,7 +151,7 @@ def _ways(profile: KernelProfile | None) -> list[tuple[str, WarpRequests]]:
     """Return loads and stores that matter: a tenth of all sectors, or whatever a text names."""
     if profile is None:
         return []
-    both = [("loads", profile.global_loads), ("stores", profile.global_stores)]
+    both = [("loads", _loads(profile)), ("stores", profile.global_stores)]
     known = [(way, asked) for way, asked in both if asked.used_bytes]
     whole = sum(asked.sectors or 0.0 for _, asked in known)
     stores = _stored_part(profile)
@@ -162,6 +164,22 @@ def _ways(profile: KernelProfile | None) -> list[tuple[str, WarpRequests]]:
             else stores is None or (stores if way == "stores" else 1 - stores) >= NOTABLE_PART
         )
     ]
+
+
+def _loads(profile: KernelProfile) -> WarpRequests:
+    """Return the loads, with what asynchronous copies to shared memory use, which pages count as 0.
+
+    It follows from the sectors of both ways, less those of stores.
+    """
+    loads, stores = profile.global_loads, profile.global_stores
+    moved, needed = profile.global_sectors, profile.global_sectors_ideal
+    if loads.used_bytes != 0 or not loads.requests or moved is None or needed is None:
+        return loads
+    stored = stores.sectors or 0.0
+    by_loads = needed - stored * (stores.used_bytes or 0.0) / SECTOR
+    if moved <= stored or by_loads <= 0:
+        return loads
+    return replace(loads, used_bytes=min(SECTOR, SECTOR * by_loads / (moved - stored)))
 
 
 def _stored_part(profile: KernelProfile) -> float | None:
@@ -257,8 +275,9 @@ def _relief(profile: KernelProfile, factor: float, efficiency: float) -> dict[st
     if "fma" in shares:  # it works out addresses too, which whole rows need once
         left["fma"] = max(profile.fp32_of_peak or 0.0, shares["fma"] / factor)
     if "l1/shared" in shares:
-        shared = shared_memory_share(profile) or 0.0
-        others = max(0.0, shares["l1/shared"] - shared)
+        # Copies to shared memory pass it with what they load, so that passes may exceed L1's share.
+        shared = min(shared_memory_share(profile) or 0.0, shares["l1/shared"])
+        others = shares["l1/shared"] - shared
         left["l1/shared"] = shared + others / factor
     return left
 

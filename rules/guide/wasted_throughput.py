@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.limiter import AtRoof
+from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_rate, show_share
-from gpuadvise.rules.bottleneck import STARTING, relieved, waits_for_atomics, waits_for_loads_alone
+from gpuadvise.rules.bottleneck import (
+    STARTING,
+    hardly_global,
+    relieved,
+    waits_for_atomics,
+    waits_for_loads_alone,
+)
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -38,10 +46,14 @@ def check(
     """Advise when less than 80 % of the sectors that loads and stores move are needed."""
     if sector_efficiency >= WASTE or profile.global_loads.used_bytes:
         return PASSED  # loads and stores apart: uncoalesced-access
-    if waits_for_atomics(profile):
-        return PASSED  # atomic-contention
+    if profile.global_loads.used_bytes == 0 and profile.global_loads.requests:
+        return PASSED  # asynchronous copies, which uncoalesced-access works out
+    if waits_for_atomics(profile) or hardly_global(profile):
+        return PASSED  # atomic-contention; local or shared memory
     if profile.global_stores.used_bytes and waits_for_loads_alone(profile, limiter):
         return PASSED  # only stores are wasteful, and nothing waits for them
+    if _moves_what_is_needed(profile, limiter):
+        return PASSED  # caches hide the rest from the limit
     wasted = 1 - sector_efficiency
     rate = _wasted_rate(profile, wasted, memory_bandwidth)
     return Advice(
@@ -67,6 +79,13 @@ def check(
         ),
         priority=Priority.LOW if (profile.seconds or STARTING) < STARTING else None,
     )
+
+
+def _moves_what_is_needed(profile: KernelProfile, limiter: Limiter | None) -> bool:
+    """Return whether device memory is the limit, and moves hardly more than loads and stores need."""
+    needed = (profile.global_sectors_ideal or 0.0) * SECTOR
+    at_dram = isinstance(limiter, AtRoof) and limiter.unit == "dram"
+    return at_dram and profile.dram_bytes is not None and profile.dram_bytes * WASTE <= needed
 
 
 def _wasted_rate(profile: KernelProfile, wasted: float, bandwidth: float | None) -> str:
