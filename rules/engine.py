@@ -107,6 +107,7 @@ FAMILIES = (
     ("launch-bound", "underfilled-device", "lone-small-kernel", "tail-effect"),
     ("competing-contexts", "busy-device"),
     ("narrow-loads", "narrow-elements"),
+    ("unused-tensor-cores", "library-available"),  # a library's product is made on tensor cores
     ("default-stream-work", "default-stream-use"),
     (
         "pageable-transfers",
@@ -148,7 +149,6 @@ EXPLAINED = {
     "low-occupancy": ("register-spills",),
     "load-imbalance": ("tail-effect", "underfilled-device", "launch-bound"),
     "divergent-branches": ("partial-warp",),
-    "unused-tensor-cores": ("library-available",),
     "far-from-roof": ("underfilled-device", "launch-bound", "scarce-fp64", "register-spills"),
 }
 
@@ -178,6 +178,9 @@ def reconciled(lines: Sequence[RuleLine]) -> list[RuleLine]:
 
 # What a louder finding leaves of a kernel's time: from here on it does not explain the whole wait.
 _LEFT = 1.25
+# What can be a fault of its own beside the one that explains it: bytes that are read again and again are
+# still read in whole sectors.
+_SECOND_FAULTS = (Family.LATENCY, Family.COALESCING, Family.REUSE)
 
 
 def _explained(line: RuleLine, bounds: Mapping[str, float | None]) -> bool:
@@ -189,7 +192,7 @@ def _explained(line: RuleLine, bounds: Mapping[str, float | None]) -> bool:
         return False
     heads = [bounds[rule] for rule in EXPLAINED.get(line.rule.id, ()) if rule in bounds]
     own = _bound(line)
-    if line.rule.family not in (Family.LATENCY, Family.COALESCING) or own is None:
+    if line.rule.family not in _SECOND_FAULTS or own is None:
         return bool(heads)
     return any(bound is None or own < _LEFT * bound for bound in heads)
 

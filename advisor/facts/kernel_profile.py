@@ -221,8 +221,10 @@ class KernelProfile:
             if pipe and (self.fp32_of_peak or 0.0) >= _PURE_OF_PEAK * pipe:
                 return pipe
             return self._unspoken_multiply_adds
-        fused = counts.get("ffma", 0.0) + counts.get("hfma", 0.0)
-        plain = sum(counts.get(name, 0.0) for name in ("fadd", "fmul", "hadd", "hmul"))
+        single, half = counts.get("ffma", 0.0), counts.get("hfma", 0.0)
+        # HADD2.F32 turns a 16-bit operand into one of 32 bits; half-precision sums come with half products.
+        names = ("fadd", "fmul", "hmul", *(() if single > half else ("hadd",)))
+        fused, plain = single + half, sum(counts.get(name, 0.0) for name in names)
         return fused / _LANES / self.instructions if plain <= _PURE * fused else None
 
     @property

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 UNUSED = 0.03
 # Of all instructions: a matrix product is mostly fused multiply-adds.
 MULTIPLY_ADDS = 0.2
+# Operands of 16 bits are turned into 32 bits by two more instructions per multiply-add: of 1 / 0.2 and 2.
+CONVERTED = 1 / (1 / MULTIPLY_ADDS + 2)
 # Bytes per thread and load at which the numbers have 16 bits.
 NARROW = 2.5
 _HALF_POINTER = r"\b(__half|__nv_bfloat16|half|bfloat16)\b[^,()]{0,20}\*"
@@ -45,6 +47,8 @@ FIRST_TENSOR = 7
 FIRST_TF32 = 8
 # Dense FP16 on tensor cores against FP32 on the ordinary units, at most on any part.
 FASTER = 16.0
+# Tiles of 128 x 128 results ask L2 an eighth as often as those of 16 x 16, and clusters share them.
+_TILE = 8.0
 # A part whose TF32 is no faster than that (GeForce) leaves the finding low.
 CLEARLY = 1.5
 
@@ -79,16 +83,19 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
         return PASSED
     if share is None and not _counted(profile):
         return undecided("profile.float_instructions")
-    if share is None or share < MULTIPLY_ADDS:
+    if share is None or share < CONVERTED:
+        return PASSED
+    narrow = _narrow(profile)
+    if share < MULTIPLY_ADDS and not narrow:
         return PASSED
     reuses = _reuses(profile)
     if reuses is None:
         return undecided("profile.shared_loads")
     if not reuses:
         return PASSED
-    narrow = _narrow(profile)
     if not narrow and could_use_tf32(profile.kernel):
         return _in_tf32(device, profile, share)
+    reached = _reached(profile)
     return Advice(
         message=(
             f"{show_share(share)} of {'the instructions' if profile.float_instructions else 'the time'} "
@@ -107,10 +114,11 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
         evidence=_evidence(profile, share),
         gain=Gain(
             kind="arithmetic time",
-            upper_bound=FASTER,
-            how=f"FP16 on tensor cores against FP32: up to {show_number(FASTER)}",
+            upper_bound=FASTER / reached,
+            how=f"FP16 on tensor cores against FP32, up to {show_number(FASTER)}, / {show_number(reached)} "
+            "of the FP32 peak",
         ),
-        relief=relieved(profile, FASTER, *sm_units(profile)),
+        relief=_relief(profile, FASTER / reached),
         priority=Priority.MEDIUM if narrow else Priority.LOW,
     )
 
@@ -149,9 +157,21 @@ def _in_tf32(device: Device, profile: KernelProfile, share: float) -> Verdict:
             upper_bound=most,
             how=f"TF32 / FP32 peak / share of the FP32 peak = {show_number(faster)} / {show_number(reached)}",
         ),
-        relief=relieved(profile, most, *sm_units(profile)),
+        relief=_relief(profile, most),
         priority=Priority.LOW if short else Priority.MEDIUM,
     )
+
+
+def _reached(profile: KernelProfile) -> float:
+    """Return the share of the FP32 peak that the product reaches; 1 where it is made in FP16, or not known."""
+    counts, of_peak = profile.float_instructions, profile.fp32_of_peak
+    halves = counts.get("hfma", 0.0) > counts.get("ffma", 0.0)
+    return min(of_peak, 1.0) if of_peak and not halves else 1.0
+
+
+def _relief(profile: KernelProfile, factor: float) -> dict[str, float]:
+    """Return what a product on tensor cores, whose tiles are larger, leaves of each unit."""
+    return relieved(profile, factor, *sm_units(profile)) | relieved(profile, _TILE, "l2", "memory")
 
 
 def _tensor_words(profile: KernelProfile) -> str:
@@ -314,7 +334,7 @@ RULE = Rule(
     topic=Topic.INSTRUCTIONS,
     priority=Priority.HIGH,
     kinds=(Kind.PROFILE, Kind.TIMING, Kind.DEVICE),
-    family=Family.ARITHMETIC,
+    family=Family.PRODUCTS,
     why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
     when=(
         "A profile shows at least 20 % fused multiply-adds and hardly another floating-point instruction, operands in "
