@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import SHORT, LatencyBound, UnknownLimiter, unit_shares
+from gpuadvise.advisor.facts.limiter import (
+    SHORT,
+    AtRoof,
+    LatencyBound,
+    UnknownLimiter,
+    unit_shares,
+)
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import (
     STARTING,
+    near_roof,
     relieved,
     sm_units,
     stall_words,
@@ -46,6 +53,9 @@ _CACHES = ("no_instruction", "imc_miss")
 # time, up to this much (memory reaches 0.9: a factor of 1.6).
 HALF = 0.5
 MOSTLY, NEAR = 0.7, 0.57
+# Device memory, where that wait is for loads: 4-byte words reach 0.71 on an H200 with enough of them under way.
+# At what Nsight Compute calls a limit, only a wait that leaves little else: our judgement.
+MEMORY_BUSY, NEARLY_ALL = 0.71, 0.8
 
 _WIDEST, _WORD, _LANES = 16.0, 4.0, 32
 
@@ -101,6 +111,8 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     """Advise for the wait that takes most of a warp's time when no unit is at its roof."""
     if isinstance(limiter, UnknownLimiter):
         return undecided("profile.compute_throughput")
+    if _short_of_loads(profile, limiter):
+        limiter = _wait_for_loads(profile, limiter)
     if not isinstance(limiter, LatencyBound) or waits_for_atomics(profile):
         return PASSED
     if limiter.stall is None:
@@ -111,11 +123,11 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         return PASSED
     shares, relief = unit_shares(profile), _relief(profile, limiter.stall)
     left = max(relief.get(unit, share) for unit, share in shares.items())
-    minor = _saved(profile, left) < STARTING or left > (NEAR if limiter.share >= MOSTLY else HALF)
+    minor = _saved(profile, left) < STARTING or left > _most_left(profile, limiter)
     return Advice(
         message=(
             f"Warps spend {show_share(limiter.share)} of their time waiting for "
-            f"{stall_words(limiter.stall)} (stall {limiter.stall}), and no unit is at its roof: the "
+            f"{stall_words(limiter.stall)} (stall {limiter.stall}), and no unit is at its best: the "
             f"busiest is {unit_words(limiter.unit)} at {show_share(limiter.busy)}."
         ),
         action=_ACTIONS.get(limiter.stall, _OTHER),
@@ -126,6 +138,32 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         relief=_with_wide_loads(profile, limiter.stall, relief),
         priority=Priority.LOW if minor else None,
     )
+
+
+def _short_of_loads(profile: KernelProfile, limiter: Limiter) -> bool:
+    """Return whether device memory is the limit, but would be busier with more loads under way."""
+    wait = profile.top_stall
+    return (
+        near_roof(limiter, profile)
+        and (profile.dram_busy or 1.0) < MEMORY_BUSY
+        and wait is not None
+        and wait[1] >= NEARLY_ALL
+    )
+
+
+def _wait_for_loads(profile: KernelProfile, limiter: Limiter) -> LatencyBound:
+    assert isinstance(limiter, AtRoof)
+    stall, share = profile.top_stall or (None, None)
+    return LatencyBound(stall=stall, share=share, unit=limiter.unit, busy=limiter.share)
+
+
+def _most_left(profile: KernelProfile, limiter: LatencyBound) -> float:
+    """Return how busy a unit may stay for the wait to be worth an hour."""
+    if (limiter.share or 0.0) < MOSTLY:
+        return HALF
+    for_loads = limiter.stall == "long_scoreboard" and (limiter.share or 0.0) >= NEARLY_ALL
+    behind = limiter.unit in ("dram", "l2") and limiter.busy < MEMORY_BUSY
+    return MEMORY_BUSY if for_loads and behind else NEAR
 
 
 def _enough(stall: str) -> float:
