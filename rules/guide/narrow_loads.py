@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import (
     AT_ROOF,
     SHORT,
     AtRoof,
+    IssueBound,
     LatencyBound,
     UnknownLimiter,
     unit_shares,
 )
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_number, show_share
-from gpuadvise.rules.bottleneck import relieved, shared_memory_share, waits_for_atomics
+from gpuadvise.rules.bottleneck import (
+    requests_to_memory,
+    relieved,
+    shared_memory_share,
+    waits_for_atomics,
+)
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -40,11 +47,15 @@ if TYPE_CHECKING:
 COALESCED = 24.0  # a misaligned warp uses 25.6
 WORD = 4.0
 HALF_WORD = 2.0
+HALF_WORDS = HALF_WORD * 1.1
 WIDEST = 16.0
 # From here on memory is as busy as 4-byte words make it anyway.
 MEMORY_BUSY = 0.71
 # Issue slots that busy leave loads of any width little to win: kernels that gained show 40 % at most.
 INSTRUCTIONS = 0.5
+# With one or two bytes at a time most instructions find out where those lie, and 16 bytes need an eighth of
+# them: that counts even at what Nsight Compute calls a limit, where warps wait for loads half of their time.
+ADDRESSES, HALF = 0.7, 0.5
 # Requests to global memory per instruction, and shared requests per global one: a kernel that moves data
 # has many of the first. What passes through shared memory once (a transposition, another layout, a
 # histogram's atomics) takes one shared request, or two where loads are stored elsewhere; a tile that
@@ -61,11 +72,13 @@ LONGEST_WAIT = 0.4
 FROM_DRAM = 1.8
 # With fewer, more loads per thread come before wider ones.
 ENOUGH_WARPS = 0.4
+ENOUGH_AT_ONCE = 0.5
 WAITING = 0.7
 LEAST_BUSY = 0.1
 LANES = 32
 # Bytes of a word that one load after the other takes: 3 of 4 are found.
 _MOST_FOUND = 0.75
+_BYTE_POINTER = r"\b((un)?signed char|u?int8_t)\b[^,()]{0,20}\*"
 _ACTION = (
     f"Let each thread load {WIDEST:g} bytes at once: read through float4, uint4 or a struct with "
     "__align__(16), from addresses that are multiples of 16, and give it the elements to match."
@@ -80,7 +93,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         return undecided("profile.compute_throughput")
     if isinstance(limiter, LatencyBound) and limiter.stall is None:
         return undecided("profile.stalls")
-    if not _may_help(limiter) or (profile.achieved_occupancy or 1.0) < ENOUGH_WARPS:
+    if not _may_help(limiter, profile) or _few_warps(profile):
         return PASSED
     if waits_for_atomics(profile):
         return PASSED
@@ -90,8 +103,10 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         return undecided("profile.loads.used_bytes")
     if _used_bytes(profile) < COALESCED:
         return PASSED
-    width = sectors * loads.used_bytes / LANES
+    width = max(1.0, sectors * loads.used_bytes / LANES)  # no load is narrower
     if width > WORD * 1.1 or not _streams(profile):
+        return PASSED
+    if isinstance(limiter, IssueBound) and width > HALF_WORDS:
         return PASSED
     dram = profile.dram_busy or 0.0
     return Advice(
@@ -106,8 +121,15 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         ),
         gain=_gain(dram),
         relief=_relief(profile, WIDEST / width),
-        priority=_priority(profile),
+        priority=_priority(profile, width),
     )
+
+
+def _few_warps(profile: KernelProfile) -> bool:
+    """Return whether more loads per thread come first: few warps, or half of them where no block follows."""
+    all_at_once = profile.waves is not None and profile.waves < 1
+    enough = ENOUGH_AT_ONCE if all_at_once else ENOUGH_WARPS
+    return (profile.achieved_occupancy or 1.0) < enough
 
 
 def _used_bytes(profile: KernelProfile) -> float:
@@ -115,8 +137,14 @@ def _used_bytes(profile: KernelProfile) -> float:
     loads, hits = profile.global_loads, profile.l1_load_hit_rate or 0.0
     used = loads.used_bytes or 0.0
     whole_warps = (profile.active_threads or LANES) >= LANES - 1
-    bytewise = whole_warps and used * (loads.sectors_per_request or 0.0) <= HALF_WORD * LANES
+    few = used * (loads.sectors_per_request or 0.0) <= HALF_WORD * LANES
+    bytewise = few and (whole_warps or _takes_bytes(profile))
     return min(SECTOR, used / (1.0 - hits)) if bytewise and hits < 1.0 else used
+
+
+def _takes_bytes(profile: KernelProfile) -> bool:
+    """Return whether a parameter of the kernel points to numbers of one byte."""
+    return bool(re.search(_BYTE_POINTER, profile.kernel.partition("(")[2]))
 
 
 def _without_counts(profile: KernelProfile) -> Verdict:
@@ -148,14 +176,11 @@ def _looks_narrow(profile: KernelProfile) -> bool:
 
 
 def _bytes_per_request(profile: KernelProfile) -> float | None:
-    """Return the bytes of DRAM traffic per instruction that the SMs' pipes to memory took, at least.
-
-    They take one in a cycle, so that their share of the cycles counts them.
-    """
-    cycles, busy = profile.elapsed_cycles, profile.memory_pipes_busy
-    if not cycles or not busy or not profile.sm_count or profile.dram_bytes is None:
+    """Return the bytes of DRAM traffic per instruction that the SMs' pipes to memory took, at least."""
+    instructions = requests_to_memory(profile)
+    if instructions is None or profile.dram_bytes is None:
         return None
-    return profile.dram_bytes / (busy * cycles * profile.sm_count)
+    return profile.dram_bytes / instructions
 
 
 def _whole_sectors(profile: KernelProfile) -> bool:
@@ -164,7 +189,7 @@ def _whole_sectors(profile: KernelProfile) -> bool:
     Where the page names unused bytes but no sectors in excess, some loads are of another kind.
     """
     used, sectors = profile.global_loads.used_bytes, profile.global_sectors
-    if used is None:
+    if used is None or (sectors is None and _takes_bytes(profile)):
         return sectors is None or sectors == profile.global_sectors_ideal
     found = min(profile.l1_hit_rate or 0.0, _MOST_FOUND)
     whole = (
@@ -188,7 +213,7 @@ def _inferred(profile: KernelProfile) -> Advice:
         ),
         gain=_gain(dram),
         relief=_relief(profile, WIDEST / WORD),
-        priority=_priority(profile),
+        priority=_priority(profile, WORD),
     )
 
 
@@ -197,13 +222,18 @@ def _gain(dram: float) -> Gain:
     return Gain(kind="memory throughput", upper_bound=1 / max(dram, 1e-3), how=how)
 
 
-def _priority(profile: KernelProfile) -> Priority | None:
+def _priority(profile: KernelProfile, width: float) -> Priority | None:
     """Return low where instructions of another kind keep the schedulers busy."""
-    return Priority.LOW if (profile.issue_busy or 0.0) > INSTRUCTIONS else None
+    words = width > HALF_WORDS
+    return Priority.LOW if words and (profile.issue_busy or 0.0) > INSTRUCTIONS else None
 
 
-def _may_help(limiter: Limiter) -> bool:
+def _may_help(limiter: Limiter, profile: KernelProfile) -> bool:
     match limiter:
+        case IssueBound():
+            wait = profile.top_stall
+            for_loads = wait is not None and wait[0] == "long_scoreboard" and wait[1] >= HALF
+            return for_loads and limiter.share < ADDRESSES
         case LatencyBound():
             return limiter.stall in ("long_scoreboard", "lg_throttle", "drain")
         case AtRoof():
