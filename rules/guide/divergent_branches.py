@@ -35,6 +35,8 @@ WORD = 4.0
 # Measured on an H100: of two kernels that wait for memory with 16 to 19 lanes at work, one gained by
 # full warps at 0.44, and one did not at 0.30.
 ISSUING = 0.35
+# With fewer, whatever else a warp waits for, it has few loads under way: a lane that is off has none.
+FEWEST = 8
 
 
 def check(
@@ -46,12 +48,15 @@ def check(
 ) -> Verdict:
     """Advise at each marked condition, and when a profile shows too few active lanes.
 
-    Where warps wait for memory and leave most issue slots empty, idle lanes cost no time.
+    Where warps wait for memory and leave most issue slots empty, idle lanes cost no time, unless
+    they are so many that the loads of the others are all that is under way.
     """
     conditions = advised(observations or (), RULE.id, _words)
     lanes = _lanes(launch)
-    few = active_threads is not None and active_threads < FEW / WARP * lanes
-    if active_threads is None or not few or (profile and _waits_for_memory(profile, limiter)):
+    share = None if active_threads is None else active_threads / lanes
+    if active_threads is None or share is None or share >= FEW / WARP:
+        return conditions
+    if share >= FEWEST / WARP and profile and _waits_for_memory(profile, limiter):
         return conditions
     return (*conditions, _profiled(active_threads, lanes, profile, limiter))
 
@@ -122,7 +127,8 @@ RULE = Rule(
     why="A warp executes every path that one of its lanes takes, with the other lanes idle.",
     when=(
         "A condition depends on the thread inside a warp, or a profile shows fewer than 24 of 32 "
-        "active threads per instruction, unless warps wait for memory and issue slots are below 35 %."
+        "active threads per instruction, unless warps wait for memory and issue slots are below 35 %; fewer "
+        "than 8 count even then."
     ),
     thresholds=(
         Threshold(
@@ -136,6 +142,12 @@ RULE = Rule(
             value=ISSUING,
             unit="share",
             source="measured on an H100: a kernel that waits for memory gained at 44 %, none at 30 %",
+        ),
+        Threshold(
+            name="active threads, beside a wait for memory",
+            value=FEWEST,
+            unit="threads",
+            source="our judgement: with a quarter of the lanes, a quarter of the loads is under way",
         ),
     ),
     citations=guide("13.1", "12.1"),

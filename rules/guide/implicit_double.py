@@ -34,8 +34,9 @@ COMPUTING = 0.2
 CONVERTING_FLOATS = 0.2
 # How many times fewer instructions float takes: functions such as exp() have four times as many in double.
 _SHORTER = 4.0
-# Of the FP64 pipe, where the page names the busiest pipe alone.
+# Of the FP64 pipe, where the page names the busiest pipe alone, or where conversions are few beside it.
 FILLING = 0.3
+_NEARLY_ALL = 0.8
 _FLOAT, _DOUBLE = re.compile(r"\bfloat[234]?\b"), re.compile(r"\bdouble[234]?\b")
 
 
@@ -60,12 +61,18 @@ def check(
 
 def _converts(profile: KernelProfile) -> bool:
     doubles, floats = profile.pipes.get("fp64", 0.0), _takes_floats(profile.kernel)
-    if floats and "xu" not in profile.pipes:
+    if floats and ("xu" not in profile.pipes or _mostly_doubles(profile)):
         return doubles >= FILLING
     return (
         _conversions(profile) >= (CONVERTING_FLOATS if floats else CONVERTING)
         and doubles >= COMPUTING
     )
+
+
+def _mostly_doubles(profile: KernelProfile) -> bool:
+    """Return whether nearly all that is computed is double: of one float, a function or a polynomial."""
+    operations = profile.float_operations
+    return operations.get("fp64", 0.0) >= _NEARLY_ALL * sum(operations.values()) > 0
 
 
 def _takes_floats(kernel: str) -> bool:

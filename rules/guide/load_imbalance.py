@@ -9,6 +9,7 @@ from gpuadvise.advisor.facts.limiter import (
     UNEVEN,
     AtRoof,
     Imbalance,
+    LatencyBound,
     TooLittleWork,
     UnknownLimiter,
     active_share,
@@ -35,12 +36,16 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
+# Where no next block could fill the gap: from here on a fifth more throughput is in sight.
+UNEVEN_AT_ONCE = 0.83
+
 
 def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     """Advise when multiprocessors idle because others still work."""
     if isinstance(limiter, UnknownLimiter):
         return undecided("profile.compute_throughput")
-    if not isinstance(limiter, Imbalance):
+    share = limiter.share if isinstance(limiter, Imbalance) else _waits_unevenly(profile, limiter)
+    if share is None:
         elsewhere = isinstance(limiter, AtRoof | TooLittleWork)
         brief = profile.seconds is not None and profile.seconds <= SHORT
         unseen = active_share(profile) is None and not (elsewhere or brief)
@@ -53,7 +58,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     )
     return Advice(
         message=(
-            f"A multiprocessor is busy {show_share(limiter.share)} of the time of the busiest one, on "
+            f"A multiprocessor is busy {show_share(share)} of the time of the busiest one, on "
             f"average{least}."
         ),
         action=(
@@ -61,11 +66,21 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
             "piece from a counter (atomicAdd on 1 word) instead of a fixed range; deal rows out so that long and "
             "short ones alternate."
         ),
-        evidence=(profiled("busy time of an SM, mean / most", limiter.share, "share"),),
+        evidence=(profiled("busy time of an SM, mean / most", share, "share"),),
         gain=Gain(
-            kind="kernel time", upper_bound=1 / limiter.share, how="busy time of an SM, most / mean"
+            kind="kernel time", upper_bound=1 / share, how="busy time of an SM, most / mean"
         ),
     )
+
+
+def _waits_unevenly(profile: KernelProfile, limiter: Limiter) -> float | None:
+    """Return how busy SMs are where all blocks run at once and some end much earlier; None elsewhere."""
+    active = active_share(profile)
+    at_once = profile.waves is not None and profile.waves <= 1
+    brief = (profile.seconds or 0.0) <= SHORT
+    if not isinstance(limiter, LatencyBound) or active is None or not at_once or brief:
+        return None
+    return active if active <= UNEVEN_AT_ONCE else None
 
 
 RULE = Rule(
@@ -78,7 +93,7 @@ RULE = Rule(
     why="A kernel ends with its last block, and every SM that has finished before it idles.",
     when=(
         "A profile shows SMs busy for at most 75 % of the busiest one's time, no partial wave explains "
-        "it, and the launch takes at least 20 us."
+        "it, and the launch takes at least 20 us; at most 83 % where all blocks run at once and no unit is at its roof."
     ),
     thresholds=(
         Threshold(
@@ -86,6 +101,12 @@ RULE = Rule(
             value=UNEVEN,
             unit="share of the busiest SM's time",
             source="our judgement: below it a third more throughput is in sight",
+        ),
+        Threshold(
+            name="uneven, with all blocks at once",
+            value=UNEVEN_AT_ONCE,
+            unit="share of the busiest SM's time",
+            source="our judgement: below it a fifth more throughput is in sight",
         ),
     ),
     citations=guide("11.3", "10.5"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, LatencyBound
 from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
-from gpuadvise.rules.bottleneck import relieved
+from gpuadvise.rules.bottleneck import relieved, shared_memory_share
 from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -52,7 +52,7 @@ DRAM_IDLE = 0.05
 READS = 8.0
 # Sectors of loads, of what L1 takes in all: with fewer, something else keeps it busy.
 _MOSTLY_LOADS = 0.5
-# Of a sector's 32 bytes: with fewer, coalescing comes first.
+# Of a sector's 32 bytes: with fewer, coalescing comes first, unless L1 finds what it leaves.
 _WHOLE = 24.0
 # A tile of 8 x 8 results per thread, or of as many more per block, needs an eighth of the loads.
 _TILE = 8.0
@@ -103,6 +103,8 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
         return PASSED
     waits = profile.top_stall
     throttled = waits is not None and waits[0] == "lg_throttle" and waits[1] >= WAITING
+    if share is None and _names_local_memory(profile):
+        return PASSED  # what L1 has, and what warps queue for, are values of their own threads
     # Without a count of loads, warps that queue for them tell that there are many, or how busy the pipes to
     # memory are where nothing but loads goes through them.
     often = share >= LOADS if share is not None else throttled or _only_loads(profile, hit)
@@ -132,6 +134,7 @@ def _from_l2(profile: KernelProfile, hit: float, limiter: Limiter | None) -> boo
     return (
         isinstance(limiter, AtRoof)
         and limiter.unit in ("l1/shared", "lsu", "l2")
+        and not (limiter.unit != "l2" and _busy_with_conflicts(profile, limiter.share))
         and hit < FOUND
         and not profile.spill_requests
         and (profile.l2_hit_rate or 0.0) >= FOUND_IN_L2
@@ -142,6 +145,12 @@ def _from_l2(profile: KernelProfile, hit: float, limiter: Limiter | None) -> boo
         and waits[0] in ("long_scoreboard", "lg_throttle")
         and waits[1] >= WAITING
     )
+
+
+def _busy_with_conflicts(profile: KernelProfile, share: float) -> bool:
+    """Return whether bank conflicts alone are half of L1's *share*."""
+    conflicts = (profile.shared_wavefronts or 0.0) - (profile.shared_wavefronts_ideal or 0.0)
+    return (shared_memory_share(profile, conflicts) or 0.0) > share / 2
 
 
 def _read_again(profile: KernelProfile) -> Advice:
@@ -180,10 +189,12 @@ def _caches_at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
         return False
     shared = (profile.shared_loads.requests or 0.0) + (profile.shared_stores.requests or 0.0)
     loads, others = profile.global_loads.requests or 0.0, shared + (profile.shared_atomics or 0.0)
+    stores = (profile.global_stores.requests or 0.0) / (profile.instructions or 1.0)
+    found = (profile.l1_load_hit_rate or 0.0) >= FOUND
     return (
-        (_loads(profile) or 0.0) >= LOADS
+        (_loads(profile) or 0.0) + stores >= LOADS
         and loads >= _MOSTLY_LOADS * (loads + others)
-        and (profile.global_loads.used_bytes or 0.0) >= _WHOLE
+        and (found or (profile.global_loads.used_bytes or 0.0) >= _WHOLE)
         and (profile.dram_busy or 0.0) < AT_ROOF
         and not profile.spill_requests
     )
@@ -210,10 +221,14 @@ def _requested_again(profile: KernelProfile, reads: float, share: float) -> Advi
     )
 
 
+def _names_local_memory(profile: KernelProfile) -> bool:
+    return bool(profile.spill_requests or profile.local_loads.used_bytes)
+
+
 def _only_loads(profile: KernelProfile, hit: float) -> bool:
     """Return whether instructions to memory are many, and can hardly be anything but global loads."""
     shared = profile.static_shared or profile.dynamic_shared
-    local = profile.spill_requests or profile.local_loads.used_bytes
+    local = _names_local_memory(profile)
     many = (profile.memory_instructions or 0.0) >= LOADS
     return many and hit >= _FOUND_UNCOUNTED and not shared and not local
 

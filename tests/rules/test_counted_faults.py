@@ -115,6 +115,31 @@ BYTES = replace(
     global_loads=WarpRequests(requests=262_144.0, sectors=786_432.0, used_bytes=10.667),
     global_reductions=WarpRequests(requests=0.0),
 )
+# A histogram of 256 bins.
+BINS = replace(
+    LARGEST,
+    global_reductions=WarpRequests(requests=262_144.0, sectors=556_000.0),
+    dram_written=1e6,
+)
+# Charges of particles that are added to the corners of their cells: L2 does nothing else.
+DEPOSIT = replace(
+    LARGEST,
+    kernel="deposit(const float2 *, float *)",
+    stalls={"lg_throttle": 0.6, "long_scoreboard": 0.38},
+    l2_busy=0.73,
+    l1_busy=0.39,
+    global_sectors=25.2e6,
+    global_sectors_ideal=6.3e6,
+    global_reductions=WarpRequests(requests=1.05e6, sectors=25.6e6),
+    dram_written=2.6e6,
+)
+# A filter of floats by exp() and pow() in double precision.
+DOUBLE_POWERS = replace(
+    DOUBLES,
+    kernel="bilateral(const float *, float *, float)",
+    pipes={"fp64": 0.65, "xu": 0.07},
+    float_instructions={"dfma": 81.0, "ffma": 19.0},
+)
 
 
 def priorities(profile: KernelProfile) -> dict[str, str]:
@@ -130,6 +155,12 @@ def priority(facts: Facts, rule: str) -> str:
     ("profile", "rule", "priority"),
     [
         (LARGEST, "atomic-contention", "medium"),
+        # At the rate that one address takes, their share of the instructions does not matter.
+        (replace(LARGEST, instructions=2e7), "atomic-contention", "medium"),
+        (replace(LARGEST, elapsed_cycles=8e5, stalls={"drain": 0.9}), "atomic-contention", "medium"),
+        # A few hundred words: several queues, and many atomics on each.
+        (BINS, "atomic-contention", "medium"),
+        (DEPOSIT, "atomic-contention", "medium"),
         (UNCOUNTED, "atomic-contention", "medium"),
         (DOUBLES, "implicit-double", "medium"),
         # The page that names only the busiest pipe.
@@ -137,6 +168,10 @@ def priority(facts: Facts, rule: str) -> str:
         (replace(SPARSE, issue_busy=0.44), "divergent-branches", "high"),
         (TILES, "library-available", "medium"),
         (BYTES, "narrow-loads", "medium"),
+        (replace(BYTES, active_threads=20.0), "narrow-loads", "medium"),
+        (DOUBLE_POWERS, "implicit-double", "medium"),
+        # Hardly a lane works, so that hardly a load is under way.
+        (replace(SPARSE, active_threads=7.9), "divergent-branches", "high"),
     ],
 )
 def test_what_counts_show_is_found(profile: KernelProfile, rule: str, priority: str) -> None:
@@ -151,7 +186,18 @@ SPREAD = WarpRequests(requests=262_144.0, sectors=8 * 262_144.0)
     [
         # Atomics that go to many addresses, that are few, or that leave memory busy.
         (replace(LARGEST, global_reductions=SPREAD), "atomic-contention"),
-        (replace(LARGEST, instructions=2e7), "atomic-contention"),
+        (
+            replace(LARGEST, instructions=2e7, elapsed_cycles=8e5, stalls={"drain": 0.9}),
+            "atomic-contention",
+        ),
+        (replace(BINS, elapsed_cycles=270_000.0), "atomic-contention"),
+        (replace(BINS, dram_written=1.2e6), "atomic-contention"),
+        (replace(BINS, l2_busy=0.16), "atomic-contention"),
+        (replace(DEPOSIT, l2_busy=0.49), "atomic-contention"),
+        (replace(DEPOSIT, dram_written=55e6), "atomic-contention"),
+        (replace(DEPOSIT, stalls={"lg_throttle": 0.39, "wait": 0.3}), "atomic-contention"),
+        (replace(DEPOSIT, stalls={"wait": 0.6}), "atomic-contention"),
+        (replace(DEPOSIT, global_sectors=52e6), "atomic-contention"),
         (replace(LARGEST, dram_busy=0.5), "atomic-contention"),
         (replace(UNCOUNTED, warp_latency=250.0), "atomic-contention"),
         (replace(UNCOUNTED, l2_busy=0.29), "atomic-contention"),
@@ -161,12 +207,16 @@ SPREAD = WarpRequests(requests=262_144.0, sectors=8 * 262_144.0)
         (UNCOUNTED, "latency-bound"),
         (replace(DOUBLES, kernel="solve(double *, float)"), "implicit-double"),
         (replace(DOUBLES, pipes={"fp64": 0.51, "xu": 0.1}), "implicit-double"),
+        (replace(DOUBLE_POWERS, float_instructions={"dfma": 79.0, "ffma": 21.0}), "implicit-double"),
+        (replace(DOUBLE_POWERS, pipes={"fp64": 0.29, "xu": 0.07}), "implicit-double"),
+        (replace(DOUBLE_POWERS, kernel="solve(const double *)"), "implicit-double"),
         (SPARSE, "divergent-branches"),
+        (replace(SPARSE, active_threads=8.1), "divergent-branches"),
         (replace(TILES, shared_loads=SharedRequests(requests=0.06e8)), "library-available"),
         (replace(TILES, l1_busy=0.55, lsu_wavefronts_busy=0.55), "library-available"),
         # Words beside bytes, and lanes without work.
         (replace(BYTES, l1_load_hit_rate=0.2), "narrow-loads"),
-        (replace(BYTES, active_threads=20.0), "narrow-loads"),
+        (replace(BYTES, active_threads=20.0, kernel="rows(const int *, char *)"), "narrow-loads"),
     ],
 )
 def test_what_counts_rule_out_is_not_said(profile: KernelProfile, rule: str) -> None:

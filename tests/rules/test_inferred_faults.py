@@ -92,7 +92,9 @@ def priorities(profile: KernelProfile) -> dict[str, str]:
         (replace(PRODUCT, kernel="product(const float *, float *)"), "unused-tensor-cores", "low"),
         (TREE, "library-available", "medium"),
         (replace(COPY, kernel="my_bitonic(int *)"), "library-available", None),
-        (replace(PRODUCT, kernel="my_bitonic(int *)"), "library-available", "low"),
+        # The product is the same fault.
+        (replace(PRODUCT, kernel="my_bitonic(int *)"), "library-available", None),
+        (replace(PRODUCT, kernel="my_bitonic(int *)"), "unused-tensor-cores", "low"),
         (replace(PRODUCT, kernel="my_sgemm(float *)"), "library-available", "medium"),
         (replace(PRODUCT, kernel="my_sgemm(float *)", pipes={}, fp32_of_peak=0.01),
          "library-available", "low"),

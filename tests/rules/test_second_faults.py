@@ -169,6 +169,70 @@ LOCAL = replace(
     global_loads=WarpRequests(),
     global_stores=WarpRequests(),
     global_sectors=None,
+    global_sectors_ideal=None,
+)
+# As many instructions to memory as nine in ten sectors or more cannot be: 4.5 million.
+FEW_GLOBAL = replace(
+    STREAM,
+    memory_pipes_busy=0.2,
+    global_sectors=0.44e6,
+    global_sectors_ideal=0.1e6,
+    global_loads=WarpRequests(requests=20_000.0, sectors=0.22e6, used_bytes=8.0),
+    global_stores=WarpRequests(requests=20_000.0, sectors=0.22e6, used_bytes=8.0),
+)
+COPIES = replace(
+    STREAM,
+    global_loads=WarpRequests(requests=0.25e6, sectors=4e6, used_bytes=0.0),
+    global_stores=NONE,
+    global_sectors=4e6,
+    global_sectors_ideal=1e6,
+)
+# A page without counts at the roof of device memory, which moves the 64 MB that are needed.
+MERGED = replace(
+    STREAM,
+    dram_busy=0.8,
+    dram_bytes=79e6,
+    global_loads=WarpRequests(),
+    global_stores=WarpRequests(used_bytes=10.7),
+    global_sectors=4e6,
+    global_sectors_ideal=2e6,
+)
+UNEVEN = replace(
+    STREAM,
+    stalls={"wait": 0.44},
+    issue_busy=0.52,
+    dram_busy=0.01,
+    waves=0.5,
+    seconds=600e-6,
+    sm_cycles=CycleSpread(mean=82.0, most=100.0),
+)
+WORDS = WarpRequests(requests=524_288.0, sectors=4 * 524_288.0, used_bytes=32.0)
+# Numbers of one byte by threads that each look for one.
+HALVES = replace(
+    STREAM, stalls={"long_scoreboard": 0.52}, issue_busy=0.59, global_loads=BYTE_PAIRS
+)
+FEW_BYTES = WarpRequests(requests=10.7e6, sectors=43e6, used_bytes=22.0)
+
+
+def conversions(share: float) -> dict[str, float]:
+    """Return counts of *share* multiply-adds per instruction of 5e6, and two conversions for each."""
+    return {"ffma": share * 32 * 5e6, "hadd": 2 * share * 32 * 5e6}
+
+
+# A product by tiles of 16 x 16 at the roof of shared memory.
+CONVERTED = replace(
+    STREAM,
+    kernel="my_gemm(const __half *, const __half *, float *)",
+    static_shared=1024,
+    stalls={"mio_throttle": 0.21},
+    l1_busy=0.9,
+    dram_busy=0.01,
+    l2_busy=0.24,
+    pipes={"fma": 0.43},
+    float_instructions=conversions(0.144),
+    fp32_of_peak=0.13,
+    global_loads=BYTE_PAIRS,
+    shared_loads=SharedRequests(requests=1.2e6),
 )
 
 
@@ -215,13 +279,25 @@ def priority(profile: KernelProfile, rule: str, gpu: str = "h100-sxm") -> str | 
         (replace(STREAM, seconds=10.1e-6), "latency-bound", "medium"),
         (replace(STREAM, seconds=9.9e-6), "latency-bound", "low"),
         (replace(STREAM, dram_busy=0.56), "latency-bound", "medium"),
-        (replace(STREAM, dram_busy=0.58), "latency-bound", "low"),
+        (replace(STREAM, dram_busy=0.58, stalls={"long_scoreboard": 0.79}), "latency-bound", "low"),
+        (replace(STREAM, dram_busy=0.58), "latency-bound", "medium"),
+        (replace(STREAM, dram_busy=0.7), "latency-bound", "medium"),
+        (replace(STREAM, dram_busy=0.72), "latency-bound", None),
+        (replace(STREAM, dram_busy=0.7, stalls={"long_scoreboard": 0.79}), "latency-bound", None),
+        (replace(STREAM, dram_busy=0.7, issue_busy=0.61), "latency-bound", None),
+        (replace(STREAM, dram_busy=0.4, l2_busy=0.72), "latency-bound", "medium"),
+        (replace(STREAM, dram_busy=0.58, l2_busy=0.72), "latency-bound", "low"),
         (replace(STREAM, dram_busy=0.51, stalls={"long_scoreboard": 0.69}), "latency-bound", "low"),
         # Bytes that the caches serve again and again.
         (STENCIL, "redundant-global-loads", "medium"),
         (replace(STENCIL, dram_read=160e6), "redundant-global-loads", None),
         (replace(STENCIL, dram_read=150e6), "redundant-global-loads", "medium"),
-        (replace(STENCIL, instructions=54e6), "redundant-global-loads", None),
+        (replace(STENCIL, instructions=55e6), "redundant-global-loads", None),
+        (replace(STENCIL, instructions=53e6), "redundant-global-loads", "medium"),
+        (replace(STENCIL, global_loads=FEW_BYTES, l1_load_hit_rate=0.69), "redundant-global-loads",
+         None),
+        (replace(STENCIL, global_loads=FEW_BYTES, l1_load_hit_rate=0.71), "redundant-global-loads",
+         "medium"),
         (replace(STENCIL, l1_busy=0.59), "redundant-global-loads", None),
         (replace(STENCIL, shared_loads=SharedRequests(requests=12e6)), "redundant-global-loads",
          None),
@@ -236,6 +312,45 @@ def priority(profile: KernelProfile, rule: str, gpu: str = "h100-sxm") -> str | 
         # Arrays in local memory, where a page speaks of them and counts spills alone.
         (LOCAL, "register-spills", "high"),
         (replace(LOCAL, l1_hit_rate=0.89), "register-spills", None),
+        (replace(LOCAL, l1_hit_rate=0.5, global_sectors_ideal=4e6), "register-spills", "high"),
+        (replace(LOCAL, l1_hit_rate=0.5, global_sectors_ideal=4.3e6), "register-spills", "low"),
+        (replace(LOCAL, l1_hit_rate=0.5, global_sectors_ideal=4.5e6), "register-spills", None),
+        # Sectors in excess that are hardly any of the requests to memory.
+        (FEW_GLOBAL, "uncoalesced-access", None),
+        (replace(FEW_GLOBAL, global_sectors=0.46e6), "uncoalesced-access", "high"),
+        # Asynchronous copies, whose used bytes pages count as 0.
+        (COPIES, "uncoalesced-access", "high"),
+        (COPIES, "wasted-throughput", None),
+        (replace(COPIES, global_sectors_ideal=3.6e6), "uncoalesced-access", None),
+        # Sectors in excess that device memory does not move.
+        (MERGED, "wasted-throughput", None),
+        (MERGED, "uncoalesced-access", None),
+        (replace(MERGED, dram_bytes=81e6), "uncoalesced-access", "high"),
+        # Blocks that all run at once, some for longer.
+        (UNEVEN, "load-imbalance", "medium"),
+        (replace(UNEVEN, sm_cycles=CycleSpread(mean=84.0, most=100.0)), "load-imbalance", None),
+        (replace(UNEVEN, waves=1.01), "load-imbalance", None),
+        (replace(UNEVEN, seconds=19e-6), "load-imbalance", None),
+        (replace(UNEVEN, issue_busy=0.61), "load-imbalance", None),
+        # One or two bytes at a time, whose addresses keep schedulers busy.
+        (HALVES, "narrow-loads", "medium"),
+        (replace(HALVES, issue_busy=0.69), "narrow-loads", "medium"),
+        (replace(HALVES, issue_busy=0.71), "narrow-loads", None),
+        (replace(HALVES, issue_busy=0.69, stalls={"long_scoreboard": 0.49}), "narrow-loads", None),
+        (replace(HALVES, global_loads=WORDS), "narrow-loads", "low"),
+        (replace(HALVES, global_loads=WORDS, issue_busy=0.69), "narrow-loads", None),
+        # Half of the warps, where no further block follows.
+        (replace(HALVES, waves=0.9, achieved_occupancy=0.49), "narrow-loads", None),
+        (replace(HALVES, waves=0.9, achieved_occupancy=0.51), "narrow-loads", "medium"),
+        (replace(HALVES, waves=9.0, achieved_occupancy=0.41), "narrow-loads", "medium"),
+        (replace(HALVES, waves=9.0, achieved_occupancy=0.39), "narrow-loads", None),
+        # A product of 16-bit numbers that are turned into 32 bits on the way.
+        (CONVERTED, "unused-tensor-cores", "medium"),
+        (CONVERTED, "library-available", None),
+        (replace(CONVERTED, float_instructions=conversions(0.142)), "unused-tensor-cores", None),
+        (replace(CONVERTED, global_loads=WORDS), "unused-tensor-cores", None),
+        (replace(CONVERTED, global_loads=WORDS, float_instructions=conversions(0.21)),
+         "unused-tensor-cores", None),  # in FP32, low and said by library-available
         (replace(LOCAL, l1_busy=0.24), "register-spills", None),
         (replace(LOCAL, static_shared=1024), "register-spills", None),
         (replace(LOCAL, local_loads=WarpRequests()), "register-spills", None),
@@ -400,6 +515,56 @@ def test_the_caches_of_code_and_constants_are_said_earlier() -> None:
     assert priority(replace(code, stalls={"imc_miss": 0.31}), "latency-bound") == "medium"
     assert priority(replace(code, stalls={"no_instruction": 0.29}), "latency-bound") is None
     assert priority(replace(code, stalls={"wait": 0.39}), "latency-bound") is None
+
+
+def test_half_precision_products_name_the_library_beside_the_tensor_cores() -> None:
+    found = findings(CONVERTED)["unused-tensor-cores"]
+    assert found.advice.also == ("library-available",)
+    # 16 times the FP32 peak, of which 13 % are reached; L2 and what is left bound it first.
+    assert 30 < found.bound < 16 / 0.13
+    single = findings(replace(CONVERTED, global_loads=WORDS, float_instructions=conversions(0.21)))
+    assert single["library-available"].advice.also == ("unused-tensor-cores",)
+
+
+def test_half_precision_sums_are_other_operations_than_conversions() -> None:
+    assert CONVERTED.multiply_adds == pytest.approx(0.144)
+    sums = replace(CONVERTED, float_instructions={"hfma": 2e7, "ffma": 1e7, "hadd": 2e7})
+    assert sums.multiply_adds is None
+    assert replace(sums, float_instructions={"hfma": 2e7, "hadd": 1e6}).multiply_adds is not None
+
+
+def test_bytes_that_stay_on_the_chip_are_a_fault_beside_uncoalesced_ones() -> None:
+    state = replace(
+        STREAM,
+        stalls={"long_scoreboard": 0.93},
+        l2_busy=0.85,
+        dram_busy=0.01,
+        l2_hit_rate=0.99,
+        global_sectors=17.8e6,
+        global_sectors_ideal=5.9e6,
+        global_loads=WarpRequests(requests=0.84e6, sectors=10.1e6, used_bytes=10.7),
+    )
+    both = findings(state)
+    assert {"uncoalesced-access", "redundant-global-loads"} <= set(both)
+    assert both["redundant-global-loads"].bound >= 1.25 * both["uncoalesced-access"].bound
+    assert "redundant-global-loads" not in findings(replace(state, pipes={"fp64": 0.3}))
+
+
+def test_conflicts_at_the_roof_of_l1_are_no_loads_from_l2() -> None:
+    tiles = replace(
+        STREAM,
+        stalls={"long_scoreboard": 0.46},
+        l1_busy=0.84,
+        l2_busy=0.33,
+        dram_busy=0.04,
+        l2_hit_rate=0.94,
+        elapsed_cycles=1e6,
+        shared_wavefronts_ideal=14e6,
+        shared_wavefronts=14e6 + 54e6,
+    )
+    assert priority(tiles, "redundant-global-loads") == "medium"
+    conflicts = replace(tiles, shared_wavefronts=14e6 + 57e6)
+    assert priority(conflicts, "redundant-global-loads") is None
 
 
 def test_conflicts_of_atomics_are_not_padded() -> None:
