@@ -148,7 +148,7 @@ RULE = Rule(
     when=(
         "A float expression contains a floating literal without f or a double-precision math function, or "
         "a profile shows conversions at 60 % (20 % in a kernel whose signature has float and no double) beside "
-        "FP64 at 20 % or more, which is medium."
+        "FP64 at 20 % or more, or FP64 at 30 % in such a kernel of which 80 % of the arithmetic is double, which is medium."
     ),
     citations=guide("12.1.7", "11.1.3"),
     check=check,

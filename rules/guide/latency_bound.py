@@ -214,7 +214,8 @@ RULE = Rule(
     why="A kernel whose units all idle is as fast as its longest chain of waits.",
     when=(
         "A profile shows no unit at 60 % of its peak (tensor cores 40 %, L2 75 %), and one stall takes at "
-        "least 40 % of a warp's time, or barriers 25 %, or the instruction or constant cache 30 %; low where that wins less than 5 us, which is what a launch costs, and where a unit left over is half busy (57 % beside a wait of 70 %)."
+        "least 40 % of a warp's time, or barriers 25 %, or the instruction or constant cache 30 %; low where that wins less than 5 us, which is what a launch costs, and where a unit left over is half busy (57 % beside a wait of 70 %, "
+        "71 % of device memory beside one for loads of 80 %; such a wait counts at device memory's roof too, up to there)."
     ),
     thresholds=(
         Threshold(
@@ -240,6 +241,12 @@ RULE = Rule(
             value=NEAR,
             unit="share",
             source="memory reaches 90 % at its best: a factor of 1.6 is left",
+        ),
+        Threshold(
+            name="device memory, beside a wait for loads of 80 %",
+            value=MEMORY_BUSY,
+            unit="share",
+            source="4-byte words reach 71 % on an H200; 90 % is a quarter more",
         ),
         Threshold(
             name="at barriers",

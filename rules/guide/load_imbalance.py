@@ -67,9 +67,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
             "short ones alternate."
         ),
         evidence=(profiled("busy time of an SM, mean / most", share, "share"),),
-        gain=Gain(
-            kind="kernel time", upper_bound=1 / share, how="busy time of an SM, most / mean"
-        ),
+        gain=Gain(kind="kernel time", upper_bound=1 / share, how="busy time of an SM, most / mean"),
     )
 
 

@@ -17,8 +17,8 @@ from gpuadvise.advisor.facts.limiter import (
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.bottleneck import (
-    requests_to_memory,
     relieved,
+    requests_to_memory,
     shared_memory_share,
     waits_for_atomics,
 )
@@ -296,7 +296,8 @@ RULE = Rule(
     when=(
         "A profile shows coalesced loads of at most 4 bytes per thread in a kernel that only moves data, "
         "and device memory below 71 % of its bandwidth; below 65 % where data pass through shared memory on their way, "
-        "once."
+        "once. At 60 % to 70 % of the issue slots only for one or two bytes, where loads are half of a warp's wait. Not where "
+        "few warps are resident."
     ),
     thresholds=(
         Threshold(name="word", value=WORD, unit="bytes per thread", source="measured on an H200"),
@@ -311,6 +312,12 @@ RULE = Rule(
             value=STAGED_BUSY,
             unit="share",
             source="transpositions of 4-byte words reach 73 % on an H200",
+        ),
+        Threshold(
+            name="issue slots, for one or two bytes",
+            value=ADDRESSES,
+            unit="share",
+            source="our judgement: 16 bytes at once need an eighth of the addresses",
         ),
         Threshold(
             name="shared requests",

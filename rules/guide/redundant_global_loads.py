@@ -273,7 +273,7 @@ RULE = Rule(
     when=(
         "A block reads the same global bytes more than twice and does not stage them, or a profile shows a fifth of the "
         "instructions loading from global memory, 70 % of it found in L1, as the limit; or L1 or L2 at its roof, with 90 % "
-        "of it found in L2 and device memory idle, or by a fifth of the instructions that load each byte 8 times."
+        "of it found in L2 and device memory idle, or by a fifth of the instructions that load or store, each byte 8 times."
     ),
     thresholds=(
         Threshold(

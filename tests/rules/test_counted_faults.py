@@ -157,7 +157,11 @@ def priority(facts: Facts, rule: str) -> str:
         (LARGEST, "atomic-contention", "medium"),
         # At the rate that one address takes, their share of the instructions does not matter.
         (replace(LARGEST, instructions=2e7), "atomic-contention", "medium"),
-        (replace(LARGEST, elapsed_cycles=8e5, stalls={"drain": 0.9}), "atomic-contention", "medium"),
+        (
+            replace(LARGEST, elapsed_cycles=8e5, stalls={"drain": 0.9}),
+            "atomic-contention",
+            "medium",
+        ),
         # A few hundred words: several queues, and many atomics on each.
         (BINS, "atomic-contention", "medium"),
         (DEPOSIT, "atomic-contention", "medium"),
@@ -207,7 +211,10 @@ SPREAD = WarpRequests(requests=262_144.0, sectors=8 * 262_144.0)
         (UNCOUNTED, "latency-bound"),
         (replace(DOUBLES, kernel="solve(double *, float)"), "implicit-double"),
         (replace(DOUBLES, pipes={"fp64": 0.51, "xu": 0.1}), "implicit-double"),
-        (replace(DOUBLE_POWERS, float_instructions={"dfma": 79.0, "ffma": 21.0}), "implicit-double"),
+        (
+            replace(DOUBLE_POWERS, float_instructions={"dfma": 79.0, "ffma": 21.0}),
+            "implicit-double",
+        ),
         (replace(DOUBLE_POWERS, pipes={"fp64": 0.29, "xu": 0.07}), "implicit-double"),
         (replace(DOUBLE_POWERS, kernel="solve(const double *)"), "implicit-double"),
         (SPARSE, "divergent-branches"),

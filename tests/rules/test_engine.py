@@ -262,7 +262,9 @@ def test_a_rule_is_found_by_its_id() -> None:
     assert caught.value.hint == "Did you mean low-occupancy?"
     with pytest.raises(BadInput) as caught:
         rule_named(rules, "zzz")
-    assert caught.value.hint == "`gpuadvise rules` lists them."
+    assert caught.value.hint == (
+        "`gpuadvise rules` lists them, with --select those of a topic or priority."
+    )
 
 
 def test_skipping_lists_every_missing_fact() -> None:

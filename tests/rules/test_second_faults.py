@@ -208,9 +208,7 @@ UNEVEN = replace(
 )
 WORDS = WarpRequests(requests=524_288.0, sectors=4 * 524_288.0, used_bytes=32.0)
 # Numbers of one byte by threads that each look for one.
-HALVES = replace(
-    STREAM, stalls={"long_scoreboard": 0.52}, issue_busy=0.59, global_loads=BYTE_PAIRS
-)
+HALVES = replace(STREAM, stalls={"long_scoreboard": 0.52}, issue_busy=0.59, global_loads=BYTE_PAIRS)
 FEW_BYTES = WarpRequests(requests=10.7e6, sectors=43e6, used_bytes=22.0)
 
 
