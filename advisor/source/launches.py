@@ -38,7 +38,9 @@ class Launches:
         self._file = file
         self._known: dict[int, list[SourceLaunch]] = {}
         self._aliased: frozenset[str] | None = None
-        self._widths: dict[str, list[int]] | None = None
+        self._widths: dict[str, list[int]] = {}
+        self._values: dict[tuple[str, int], list[int]] = {}
+        self._is_read = False
 
     def of(self, function: SourceFunction) -> list[SourceLaunch]:
         """Return the launches in *function*, in order."""
@@ -62,13 +64,27 @@ class Launches:
 
     def widths(self, kernel: str) -> list[int]:
         """Return the threads along x of the launches of *kernel* in this file, where it says them."""
-        if self._widths is None:
-            self._widths = {}
-            for function in self._file.functions:
-                for launch in self.of(function):
-                    if sides := block_sides(self._file, function, launch.block):
-                        self._widths.setdefault(launch.kernel, []).append(sides[0])
+        self._read_numbers()
         return self._widths.get(kernel, [])
+
+    def values(self, kernel: str, place: int) -> list[int]:
+        """Return the integers that launches of *kernel* in this file hand it as argument *place*, from 0."""
+        self._read_numbers()
+        return self._values.get((kernel, place), [])
+
+    def _read_numbers(self) -> None:
+        """Keep the numbers of all launches, not their nodes: those are let go with each function."""
+        if self._is_read:
+            return
+        self._is_read = True
+        for function in self._file.functions:
+            for launch in self.of(function):
+                if sides := block_sides(self._file, function, launch.block):
+                    self._widths.setdefault(launch.kernel, []).append(sides[0])
+                for place, argument in enumerate(launch.arguments):
+                    value = _number(self._file, function, argument)
+                    if value is not None:
+                        self._values.setdefault((launch.kernel, place), []).append(value)
 
     def _repeats(self, launch: SourceLaunch) -> bool:
         words = [self._file.at(a) for a in launch.arguments if a.kind != "number_literal"]
@@ -145,12 +161,12 @@ def block_sides(file: CudaFile, function: SourceFunction, block: Node) -> tuple[
 
 
 def _sides(file: CudaFile, function: SourceFunction, nodes: list[Node]) -> tuple[int, ...] | None:
-    sides = tuple(_side(file, function, node) for node in nodes)
+    sides = tuple(_number(file, function, node) for node in nodes)
     known = tuple(side for side in sides if side is not None)
     return known if known and len(known) == len(sides) else None
 
 
-def _side(file: CudaFile, function: SourceFunction, node: Node) -> int | None:
+def _number(file: CudaFile, function: SourceFunction, node: Node) -> int | None:
     value = file.constant(node, function)
     if value is None and node.kind in ("identifier", "type_identifier"):
         variable = file.variable(file.at(node), node, function)

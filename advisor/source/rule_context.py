@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.diagnostic import Diagnostic, TextEdit
-from gpuadvise.advisor.source.tree import LOOPS
+from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.source.variance import Variances
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.cuda_file import CudaFile
     from gpuadvise.advisor.source.lane_stride import LaneStride
     from gpuadvise.advisor.source.launches import Launches
-    from gpuadvise.advisor.source.scopes import SourceFunction
+    from gpuadvise.advisor.source.scopes import SourceFunction, Variable
     from gpuadvise.advisor.source.tree import Node
 
     SourceCheck: TypeAlias = Callable[["RuleContext"], Iterator[Diagnostic]]
@@ -36,6 +36,7 @@ _REACHING = frozenset(
 # What an edit must not take away.
 _MORE = re.compile(rb"//|/\*|\\\r?\n|\n[ \t]*#")
 _MOST_LOOPS = 1000  # whose assignments are remembered
+_MOST_NAMES = 4  # that lead to each other
 # Longest piece of source that a diagnostic repeats.
 _SHOWN = 160
 
@@ -51,6 +52,8 @@ class RuleContext:
     _variances: Variances | None = field(default=None)
     _calls: dict[str, list[Node]] | None = field(default=None)
     _assigned: dict[tuple[int, bool], set[str]] = field(default_factory=dict)
+    _changes: dict[str, list[Node]] | None = field(default=None)
+    _handed_out: set[str] | None = field(default=None)
 
     @property
     def variances(self) -> Variances:
@@ -118,6 +121,43 @@ class RuleContext:
         while node.children and node.kind in _REACHING:
             node = node.children[0]
         return self.at(node)
+
+    def changes(self, variable: Variable) -> list[Node]:
+        """Return the assignments and steps that change *variable* after its declaration."""
+        if self._changes is None:
+            self._changes = {}
+            for change in self.function.nodes("assignment_expression", "update_expression"):
+                target = change.children[0] if change.children else change
+                self._changes.setdefault(self.at(target), []).append(change)
+        changes = self._changes.get(variable.name, [])
+        return [change for change in changes if variable.start <= change.start < variable.end]
+
+    @property
+    def handed_out(self) -> set[str]:
+        """The names whose address is taken, or that a function of this file may take by reference."""
+        if self._handed_out is None:
+            file = self.file
+            self._handed_out = {
+                self.at(node.children[0])
+                for node in self.function.nodes("pointer_expression")
+                if node.children and file.operator(node) == "&"
+            }
+            for call in self.calls():
+                if any("&" in called.header for called in file.called(file.callee(call))):
+                    self._handed_out.update(map(self.at, file.arguments(call)))
+        return self._handed_out
+
+    def settled(self, node: Node) -> Node:
+        """Return what the variable *node* starts with where nothing changes it; others as they are."""
+        node = bare(node)
+        for _ in range(_MOST_NAMES):
+            variable = self.file.variable(self.at(node), node, self.function)
+            if node.kind != "identifier" or variable is None or variable.value is None:
+                break
+            if self.changes(variable) or variable.name in self.handed_out:
+                break
+            node = bare(variable.value)
+        return node
 
     def under_version_guard(self, node: Node) -> bool:
         """Whether *node* is compiled only for some compiler, version or architecture."""

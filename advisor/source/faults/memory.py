@@ -6,7 +6,8 @@ import re
 from math import gcd
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.lane_stride import LaneStride, lane_stride, reached_by_few_lanes
+from gpuadvise.advisor.source.lane_stride import LaneStride, lane_stride
+from gpuadvise.advisor.source.reaching_lanes import reached_by_few_lanes
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 
 if TYPE_CHECKING:
@@ -49,15 +50,14 @@ def strided_accesses(context: RuleContext) -> Iterator[Diagnostic]:
         if stride is None or not _is_row_apart(context, stride, pointers[name]):
             continue
         variable = context.file.variable(name, access, context.function)
-        if variable is None or not variable.parameter:
+        if variable is None or not variable.parameter or _is_replaced(context, variable):
             continue
-        if reached_by_few_lanes(context, access) or _few_along_x(context):
+        if reached_by_few_lanes(context, access) or _most_along_x(context) < _FEWEST_WAYS:
             continue
         reported.add(name)
         yield context.diagnostic(
             "uncoalesced-access", access,
-            f"Neighbouring threads access elements of {name} that are {_distance(stride)} apart: each lane of a warp needs a "
-            "sector of 32 bytes of its own.",
+            f"Neighbouring threads access elements of {name} that are {_distance(stride)} apart: {_cost(stride)}",
             "Let threadIdx.x run along the fastest index: exchange rows and columns in the layout or among the threads, or "
             "load the rows into shared memory with neighbouring threads on neighbouring elements.",
             stride=_distance(stride),
@@ -69,15 +69,31 @@ def _is_kernel_with_threads(context: RuleContext) -> bool:
     return function.place is ExecutionSpace.KERNEL and function.says(b"threadIdx.x")
 
 
-def _few_along_x(context: RuleContext) -> bool:
-    """Whether a launch of the file has few threads along x."""
-    return min(context.launches.widths(context.function.name), default=_WARP) < _FEWEST_WAYS
+def _most_along_x(context: RuleContext) -> int:
+    """Return how many lanes of a warp are neighbours along x: fewer than 32 where the file says so."""
+    name = context.function.name
+    bound = context.file.launch_bounds.get(name)
+    return min(_WARP, bound or _WARP, *context.launches.widths(name))
+
+
+def _is_replaced(context: RuleContext, parameter: Variable) -> bool:
+    """Whether the kernel lets *parameter* point to something else, which may be shared memory."""
+    return any(
+        context.file.operator(change) == "="
+        and context.root_name(change.children[1]) != parameter.name
+        for change in context.changes(parameter)
+    )
 
 
 def _is_address(context: RuleContext, access: Node) -> bool:
     above = access.parent
-    taken = above is not None and above.kind == "pointer_expression"
-    return taken and above is not None and context.file.operator(above) == "&"
+    while above is not None and above.kind == "parenthesized_expression":
+        above = above.parent
+    return (
+        above is not None
+        and above.kind == "pointer_expression"
+        and context.file.operator(above) == "&"
+    )
 
 
 def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
@@ -86,8 +102,12 @@ def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
     A factor is the length of a row where the rest of the index is compared with it: a step of a
     convolution or of a vector may be one.
     """
+    size = _BYTES.get(kind.rstrip("*"), 0)
     if not stride.factors:
-        return abs(stride.number) * _BYTES.get(kind.rstrip("*"), 0) >= _LONG_ROW
+        return abs(stride.number) * size >= _LONG_ROW
+    launched = _shortest_launched(context, stride)
+    if launched is not None and launched * (size or _WORD) < _LONG_ROW:
+        return False
     return any(
         context.file.operator(node) in _COMPARING
         and any(
@@ -99,6 +119,20 @@ def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
     )
 
 
+def _shortest_launched(context: RuleContext, stride: LaneStride) -> int | None:
+    """Return the elements between lanes in the launch with the shortest rows, None where none says it."""
+    places = {p.name: place for place, p in enumerate(context.function.parameters)}
+    elements = abs(stride.number)
+    for factor in stride.factors:
+        if factor not in places:
+            return None
+        lengths = context.launches.values(context.function.name, places[factor])
+        if not lengths:
+            return None
+        elements *= min(lengths)
+    return elements
+
+
 def _plain(context: RuleContext, node: Node) -> str:
     return "".join(context.at(node).split())
 
@@ -107,6 +141,12 @@ def _distance(stride: LaneStride) -> str:
     if not stride.factors:
         return f"{abs(stride.number)} elements"
     return f"a row ({' * '.join(stride.factors)} elements)"
+
+
+def _cost(stride: LaneStride) -> str:
+    if not stride.factors:
+        return "each lane of a warp needs a sector of 32 bytes of its own."
+    return "with rows of 32 bytes or more, each lane of a warp needs a sector of its own."
 
 
 def columns_of_tiles(context: RuleContext) -> Iterator[Diagnostic]:
@@ -122,6 +162,8 @@ def columns_of_tiles(context: RuleContext) -> Iterator[Diagnostic]:
             base = base.children[0]
         name = context.at(base)
         if base.kind != "identifier" or name in reported or len(indices) != 2:
+            continue
+        if _is_address(context, access):
             continue
         tile = context.file.variable(name, access, context.function)
         if tile is None or not tile.shared:
@@ -146,13 +188,13 @@ def _ways(context: RuleContext, tile: Variable, indices: list[Node]) -> int:
     size = _BYTES.get(tile.type.rstrip("*"), 0)
     sides = [context.constant(side) for side in tile.dimensions]
     row, column = (lane_stride(context, index) for index in indices)
-    if not size or len(sides) != 2 or row is None or column is None:
+    if not size or len(sides) != 2 or tile.type.count("*") != 2 or row is None or column is None:
         return 0
     rows, columns = sides
     if rows is None or columns is None or row.factors or column.factors or not row.number:
         return 0
     words = abs(row.number * columns + column.number) * size // _WORD
-    lanes = min(_WARP, rows // abs(row.number), *context.launches.widths(context.function.name))
+    lanes = min(rows // abs(row.number), _most_along_x(context))
     if not words or lanes < 2:
         return 0
     # Accesses of 8 bytes go half a warp at a time.

@@ -129,6 +129,88 @@ __global__ void narrow_block(float *out) {
   __shared__ float tile[32][32];
   out[threadIdx.y] = tile[threadIdx.x][threadIdx.y];
 }
+__global__ void address_alone(float *out) {
+  __shared__ float tile[32][32];
+  float *row = &(tile[threadIdx.x][0]);
+  for (int k = 0; k < 32; ++k) row[(k + threadIdx.x) % 32] = k;
+  out[threadIdx.x] = tile[0][threadIdx.x];
+}
+__global__ void of_pointers(float *out) {
+  __shared__ float *tile[16][8];
+  out[threadIdx.x] = *tile[threadIdx.x][0];
+}
+__global__ void sum_of_each_warp(float *out) {
+  __shared__ float sums[32][8];
+  if (threadIdx.x < (blockDim.x >> 5)) out[threadIdx.x] = sums[threadIdx.x][0];
+}
+__global__ void sum_or_nothing(float *out) {
+  __shared__ float sums[32][8];
+  out[threadIdx.x] = threadIdx.x < blockDim.x / warpSize ? sums[threadIdx.x][0] : 0;
+}
+__global__ void half_of_the_block(float *out) {
+  __shared__ float sums[32][32];
+  if (threadIdx.x < blockDim.x / 2) {
+    out[threadIdx.x] = sums[threadIdx.x][0];  // expect: bank-conflicts
+  }
+}
+__global__ void at_most_four(float *out, int n) {
+  __shared__ float tile[32][32];
+  if (threadIdx.x < min(n, 4)) out[threadIdx.x] = tile[threadIdx.x][0];
+}
+__global__ void moved_by_some(float *out) {
+  __shared__ float tile[32][32];
+  int column = 0;
+  if (threadIdx.x & 1) column = 1;
+  out[threadIdx.x] = tile[threadIdx.x][column];
+}
+__global__ void counted_by_each(float *out) {
+  __shared__ float tile[32][32];
+  int column = 0;
+  while (column < threadIdx.x) column++;
+  out[threadIdx.x] = tile[threadIdx.x][column];
+}
+__global__ void counted_together(float *out, int n) {
+  __shared__ float tile[32][32];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    int column = 0;
+    for (int k = 0; k < n; ++k) {
+      column = (column + 1) % 32;
+      out[i] += tile[threadIdx.x][column];  // expect: bank-conflicts
+    }
+  }
+}
+__global__ void others_gone(float *out) {
+  __shared__ float tile[32][32];
+  if (threadIdx.x == 0) {
+    out[1] = 1;
+  } else {
+    return;
+  }
+  out[0] = tile[threadIdx.x][0];
+}
+__global__ void others_gone_deeper(float *out, int n) {
+  __shared__ float tile[32][32];
+  if (n > 1) {
+    if (threadIdx.x > 0) return;
+  }
+  out[0] = tile[threadIdx.x][0];
+}
+__global__ void back_from_a_lambda(float *out) {
+  __shared__ float tile[32][32];
+  auto first = [](int i) { if (i & 1) return 1; return 0; };
+  out[first(threadIdx.x)] = tile[threadIdx.x][0];  // expect: bank-conflicts
+}
+__global__ void out_of_a_search(float *out, const float *in, int n) {
+  __shared__ float tile[32][32];
+  for (int k = 0; k < n; ++k) {
+    if (in[threadIdx.x + k] > 0) break;
+  }
+  out[threadIdx.x] = tile[threadIdx.x][0];  // expect: bank-conflicts
+  for (int k = 0; k < n; ++k) {
+    if (in[threadIdx.x + k] > 0) continue;
+    out[threadIdx.x] += tile[threadIdx.x][k];
+  }
+}
 int main(float *out) {
   narrow_block<<<1, dim3(2, 128)>>>(out);
 }

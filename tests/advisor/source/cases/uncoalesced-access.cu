@@ -145,6 +145,71 @@ __global__ void reassigned(float *out, const float *in, int n, const int *next) 
   i = next[i];
   for (int k = 0; k < n; ++k) out[k] += in[i * n + k];
 }
+__global__ void width_in_a_variable(float *out, const float *in, int n) {
+  int d = 3, i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  for (int k = 0; k < d; ++k) out[i] += in[i * d + k];
+}
+template <int D> __global__ void width_of_template(float *out, const float *in, int n) {
+  int d = D;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < d && i < n; ++k) out[i] += in[i * d + k];
+}
+__global__ void short_rows_launched(float *out, const float *in, int n, int width) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < width && i < n; ++k) out[i] += in[i * width + k];
+}
+__global__ void long_rows_launched(float *out, const float *in, int n, int width) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < width && i < n; ++k) {
+    out[i] += in[i * width + k];  // expect: uncoalesced-access
+  }
+}
+__global__ void thread_of_each_warp(float *out, const float *in, int n) {
+  int warps = (blockDim.x + 31) / 32;
+  if (threadIdx.x < warps)
+    for (int k = 0; k < n; ++k) out[threadIdx.x] += in[threadIdx.x * n + k];
+}
+__global__ void last_lane(float *out, const float *in, int n) {
+  int lane = threadIdx.x % 32;
+  if (lane >= 31)
+    for (int k = 0; k < n; ++k) out[threadIdx.x] += in[threadIdx.x * n + k];
+}
+__global__ void guard_of_a_multiple(float *out, const float *in, int n) {
+  if (threadIdx.x * 16 < 64)
+    for (int k = 0; k < n; ++k) out[threadIdx.x] += in[threadIdx.x * n + k];
+}
+__global__ void rows_of_a_block(float *out, const float *in) {
+  for (int k = 0; k < blockDim.y; ++k) out[threadIdx.x] += in[threadIdx.x * blockDim.y + k];
+}
+__global__ void now_in_shared_memory(float *out, float *in, int n) {
+  extern __shared__ float copy[];
+  in = copy;
+  for (int k = 0; k < n; ++k) out[threadIdx.x] += in[threadIdx.x * n + k];
+}
+__global__ void further_on(float *out, const float *in, int n) {
+  in = in + blockIdx.x * n;
+  for (int k = 0; k < n; ++k) {
+    out[threadIdx.x] += in[threadIdx.x * n + k];  // expect: uncoalesced-access
+  }
+}
+__global__ void __launch_bounds__(4) four_threads(float *out, const float *in, int n) {
+  for (int k = 0; k < n; ++k) out[threadIdx.x] += in[threadIdx.x * n + k];
+}
+__device__ void place_of(int thread, int n, int &row, int &column) {
+  row = thread % n;
+  column = thread / n;
+}
+__global__ void by_reference(float *out, const float *in, int n) {
+  int row, column = 0;
+  place_of(threadIdx.x, n, row, column);
+  for (int k = 0; k < n; ++k) out[threadIdx.x] += in[(row + threadIdx.x) * n + k];
+}
 int main(float *out, float *in, int n) {
+  int width = 5;
+  short_rows_launched<<<n, 256>>>(out, in, n, 3);
+  short_rows_launched<<<n, 256>>>(out, in, n, n);
+  long_rows_launched<<<n, 256>>>(out, in, n, 96);
+  short_rows_launched<<<n, 256>>>(out, in, n, width);
   column_of_threads<<<n, dim3(1, 256)>>>(out, in, n);
 }

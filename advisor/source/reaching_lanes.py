@@ -1,0 +1,108 @@
+"""Which lanes of a warp reach a place in a kernel: all but those past the end of the data, or few."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.divergence import conditions_of, is_shared_by_warp
+from gpuadvise.advisor.source.lane_stride import lane_stride
+from gpuadvise.advisor.source.tree import LOOPS, bare
+from gpuadvise.advisor.source.variance import Variance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_WARP = 32
+# Our judgement: a block divided by so much leaves few lanes of a warp.
+_FEW_OF_A_BLOCK = 8
+_BOUNDS = frozenset(("<", "<=", ">", ">="))
+_JUMPS = frozenset(("continue_statement", "break_statement", "goto_statement"))
+# Jumps that end inside of the nearest of these.
+_ENDS = {"continue_statement": LOOPS, "break_statement": (*LOOPS, "switch_statement")}
+
+
+def reached_by_few_lanes(context: RuleContext, node: Node) -> bool:
+    """Whether only some lanes of a warp may reach *node*: all that is known are checks of bounds."""
+    conditions = [*conditions_of(context, node)]
+    for exit_ in _exits_before(context, node):
+        conditions += conditions_of(context, exit_, node)
+    return not all(_is_bounds_check(context, condition) for condition in conditions)
+
+
+def _exits_before(context: RuleContext, node: Node) -> Iterator[Node]:
+    """Yield the statements before *node* with which a lane goes past it."""
+    exits = [*context.function.nodes("return_statement"), *_jumps(context)]
+    for exit_ in exits:
+        if exit_.start < node.start and _passes(exit_, node):
+            yield exit_
+
+
+def _jumps(context: RuleContext) -> Iterator[Node]:
+    """Yield the other jumps under a condition of their own."""
+    for branch in context.function.nodes("if_statement"):
+        for way in (branch.part("consequence"), branch.part("alternative")):
+            if way is None:
+                continue
+            body = way.children[-1] if way.kind == "else_clause" and way.children else way
+            yield from (part for part in (body, *body.children) if part.kind in _JUMPS)
+
+
+def _passes(exit_: Node, node: Node) -> bool:
+    """Whether *exit_* leads past *node*, and not only out of a loop or a lambda before it."""
+    for above in exit_.ancestors():
+        if above.holds(node):
+            return True
+        if above.kind in ("lambda_expression", *_ENDS.get(exit_.kind, ())):
+            return False
+    return True
+
+
+def _is_bounds_check(context: RuleContext, condition: Node) -> bool:
+    """Whether *condition* is the same for a warp, or only stops lanes at the end of the data."""
+    condition = bare(condition)
+    if condition.kind == "condition_clause" and condition.children:
+        return _is_bounds_check(context, condition.children[-1])
+    if is_shared_by_warp(context, condition):
+        return True
+    if condition.kind != "binary_expression" or len(condition.children) != 2:
+        return False
+    operator = context.file.operator(condition)
+    if operator in ("&&", "||"):
+        return all(_is_bounds_check(context, part) for part in condition.children)
+    if operator not in _BOUNDS:
+        return False
+    side, bound = condition.children
+    if context.variances.of(side) is Variance.UNIFORM:
+        side, bound = bound, side
+    return (
+        context.variances.of(side) is Variance.LANE
+        and context.variances.of(bound) is Variance.UNIFORM
+        and not _is_few(context, side, context.settled(bound))
+    )
+
+
+def _is_few(context: RuleContext, side: Node, bound: Node) -> bool:
+    """Whether *bound* may part the lanes of a warp that *side* numbers, be the data large or not."""
+    value = context.constant(bound)
+    if value is not None:
+        stride = lane_stride(context, side)
+        return stride is None or bool(stride.factors) or value < (_WARP - 1) * abs(stride.number)
+    if context.file.is_constant(bound, context.function):
+        return True
+    if bound.kind == "call_expression" and context.file.callee(bound) == "min":
+        return any(_is_few(context, side, part) for part in context.file.arguments(bound))
+    return _is_part_of_block(context, bound)
+
+
+def _is_part_of_block(context: RuleContext, bound: Node) -> bool:
+    """Whether *bound* is a block divided by much, such as the number of its warps."""
+    operator = context.file.operator(bound)
+    if operator not in ("/", ">>") or "blockDim." not in context.at(bound):
+        return False
+    divisor = context.constant(bound.children[1])
+    if divisor is not None and operator == ">>":
+        divisor = 1 << min(max(divisor, 0), _WARP)
+    return divisor is None or divisor >= _FEW_OF_A_BLOCK
