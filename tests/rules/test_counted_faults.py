@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
+from judged_profiles import findings_on, priority
 
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.facts.code import LaunchBounds
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests, WarpRequests
 from gpuadvise.advisor.profiles.launch_facts import profiled_facts
-from gpuadvise.rules.engine import run
-from gpuadvise.rules.guide import RULES
-
-if TYPE_CHECKING:
-    from gpuadvise.advisor.facts.bag import Facts
 
 # The largest of 33 million numbers by atomicMax() on one word: the compiler sends one per warp.
 LARGEST = KernelProfile(
@@ -142,17 +137,8 @@ DOUBLE_POWERS = replace(
 )
 
 
-def priorities(profile: KernelProfile) -> dict[str, str]:
-    report = run(RULES, profiled_facts(profile, device=find("h100-sxm")))
-    return {finding.rule.id: str(finding.priority) for finding in report.findings}
-
-
-def priority(facts: Facts, rule: str) -> str:
-    return next(str(f.priority) for f in run(RULES, facts).findings if f.rule.id == rule)
-
-
 @pytest.mark.parametrize(
-    ("profile", "rule", "priority"),
+    ("profile", "rule", "expected"),
     [
         (LARGEST, "atomic-contention", "medium"),
         # At the rate that one address takes, their share of the instructions does not matter.
@@ -178,8 +164,8 @@ def priority(facts: Facts, rule: str) -> str:
         (replace(SPARSE, active_threads=7.9), "divergent-branches", "high"),
     ],
 )
-def test_what_counts_show_is_found(profile: KernelProfile, rule: str, priority: str) -> None:
-    assert priorities(profile).get(rule) == priority
+def test_what_counts_show_is_found(profile: KernelProfile, rule: str, expected: str) -> None:
+    assert priority(profile, rule) == expected
 
 
 SPREAD = WarpRequests(requests=262_144.0, sectors=8 * 262_144.0)
@@ -227,15 +213,15 @@ SPREAD = WarpRequests(requests=262_144.0, sectors=8 * 262_144.0)
     ],
 )
 def test_what_counts_rule_out_is_not_said(profile: KernelProfile, rule: str) -> None:
-    assert rule not in priorities(profile)
+    assert priority(profile, rule) is None
 
 
 def test_a_short_launch_is_no_loud_waste_of_memory() -> None:
     short = replace(
         BYTES, seconds=4e-6, l1_load_hit_rate=0.0, global_sectors=8e5, global_sectors_ideal=2e5
     )
-    assert priorities(short)["uncoalesced-access"] == "low"
-    assert priorities(replace(short, seconds=91e-6))["uncoalesced-access"] == "high"
+    assert priority(short, "uncoalesced-access") == "low"
+    assert priority(replace(short, seconds=91e-6), "uncoalesced-access") == "high"
 
 
 def test_dropped_launch_bounds_are_low_where_warps_would_not_help() -> None:
@@ -243,5 +229,5 @@ def test_dropped_launch_bounds_are_low_where_warps_would_not_help() -> None:
     bounds = LaunchBounds(threads=256, blocks=16)
     busy = replace(profiled_facts(TILES, device=device), launch_bounds=bounds)
     waits = replace(profiled_facts(SPARSE, device=device), launch_bounds=bounds)
-    assert priority(busy, "overstated-launch-bounds") == "low"
-    assert priority(waits, "overstated-launch-bounds") == "medium"
+    assert findings_on(busy)["overstated-launch-bounds"].priority == "low"
+    assert findings_on(waits)["overstated-launch-bounds"].priority == "medium"

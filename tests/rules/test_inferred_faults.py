@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from judged_profiles import priority
 
-from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile, ProfilerRule, WarpRequests
 from gpuadvise.advisor.facts.limiter import limiter_of, unit_shares
-from gpuadvise.advisor.profiles.launch_facts import profiled_facts
 from gpuadvise.rules.bottleneck import limit_sentence
-from gpuadvise.rules.engine import run
-from gpuadvise.rules.guide import RULES
 
 # A copy by 4-byte words as its details page shows it: 61 % of DRAM, 119 bytes per memory slot.
 COPY = KernelProfile(
@@ -77,13 +74,8 @@ FEW = replace(
 )
 
 
-def priorities(profile: KernelProfile) -> dict[str, str]:
-    report = run(RULES, profiled_facts(profile, device=find("h200")))
-    return {found.rule.id: str(found.priority) for found in report.findings}
-
-
 @pytest.mark.parametrize(
-    ("profile", "rule", "priority"),
+    ("profile", "rule", "expected"),
     [
         (COPY, "narrow-loads", "medium"),
         (replace(COPY, global_loads=WarpRequests(used_bytes=25.6), global_sectors=9.4e6,
@@ -102,9 +94,9 @@ def priorities(profile: KernelProfile) -> dict[str, str]:
     ],
 )  # fmt: skip
 def test_what_a_page_shows_is_found(
-    profile: KernelProfile, rule: str, priority: str | None
+    profile: KernelProfile, rule: str, expected: str | None
 ) -> None:
-    assert priorities(profile).get(rule) == priority
+    assert priority(profile, rule, "h200") == expected
 
 
 @pytest.mark.parametrize(
@@ -132,7 +124,7 @@ def test_what_a_page_shows_is_found(
     ],
 )
 def test_what_a_page_does_not_show_is_not_said(profile: KernelProfile, rule: str) -> None:
-    assert rule not in priorities(profile)
+    assert priority(profile, rule, "h200") is None
 
 
 LOOKED_AT = (ProfilerRule(name="IssueSlotUtilization", kind="OPT", message=""),)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
+from judged_profiles import findings, priority
 
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue.lookup import find
@@ -24,12 +24,8 @@ from gpuadvise.advisor.facts.matrix_kernels import (
     loads_single_halves,
 )
 from gpuadvise.advisor.facts.timeline import TracedRun
-from gpuadvise.advisor.profiles.launch_facts import profiled_facts
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
-
-if TYPE_CHECKING:
-    from gpuadvise.rules.report import Finding
 
 NONE = WarpRequests(requests=0.0, sectors=0.0)
 # A kernel that streams: loads wait, memory is half busy, whole sectors of 16 bytes per thread.
@@ -232,16 +228,6 @@ CONVERTED = replace(
     global_loads=BYTE_PAIRS,
     shared_loads=SharedRequests(requests=1.2e6),
 )
-
-
-def findings(profile: KernelProfile, gpu: str = "h100-sxm") -> dict[str, Finding]:
-    report = run(RULES, profiled_facts(profile, device=find(gpu)))
-    return {finding.rule.id: finding for finding in report.findings}
-
-
-def priority(profile: KernelProfile, rule: str, gpu: str = "h100-sxm") -> str | None:
-    finding = findings(profile, gpu).get(rule)
-    return None if finding is None else str(finding.priority)
 
 
 @pytest.mark.parametrize(
