@@ -1,14 +1,19 @@
 """Start-up of the program as whole processes, beside a minimal Typer program in the same run.
 
     python benchmarks/startup.py [RUNS]
+    python benchmarks/startup.py [RUNS] --against CHECKOUT
 
 Programs take turns, so that a busy moment hits all of them; figures are medians of wall-clock
 time and the peak resident set. Run it with the interpreter of an environment into which the
 wheel was installed: an editable install loads import hooks that no user has.
+
+With ``--against`` ordinary commands of this checkout are compared with those of another one,
+``git worktree add CHECKOUT COMMIT``: medians of processor time, which means something on busy cores.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import pty
@@ -20,6 +25,10 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from resource import struct_rusage
 
 BASELINE = """\
 import typer
@@ -37,6 +46,18 @@ if __name__ == "__main__":
 """
 QUESTION = ("occupancy", "--regs", "32", "--block", "256", "--gpu", "h100")
 RUNS = 41
+REPOSITORY = Path(__file__).resolve().parents[1]
+COMMANDS = (
+    ("--version",),
+    ("kernels", "--help"),
+    (*QUESTION, "--format", "json"),
+    QUESTION,
+    ("bandwidth", "--gpu", "h200", "--format", "json"),
+    ("device", "--gpu", "h100", "--get", "name"),
+    ("overlap", "--gpu", "h200", "--h2d", "1GiB", "--kernel", "5ms", "--format", "json"),
+    ("advise", "--regs", "72", "--block", "100", "--gpu", "h200", "--format", "json"),
+    ("compat", "tests/cli/recorded/libsmall.so", "--gpu", "h100"),
+)
 
 
 @dataclass(slots=True)
@@ -46,22 +67,37 @@ class Program:
     name: str
     words: list[str]
     terminal: bool = False
+    checkout: Path | None = None  # whose modules are loaded; None: those installed
     seconds: list[float] = field(default_factory=list)
+    processor_seconds: list[float] = field(default_factory=list)
     kib: int = 0
 
     def run(self) -> None:
         """Run once, to its end."""
         begin = perf_counter()
-        kib = self._on_a_terminal() if self.terminal else self._into_a_pipe()
+        used = self._on_a_terminal() if self.terminal else self._into_a_pipe()
         self.seconds.append(perf_counter() - begin)
-        self.kib = max(self.kib, kib)
+        self.processor_seconds.append(used.ru_utime + used.ru_stime)
+        self.kib = max(self.kib, used.ru_maxrss)
 
-    def _into_a_pipe(self) -> int:
-        return _ended(subprocess.Popen(self.words, stdout=subprocess.DEVNULL, env=_environment()))
+    def forget(self) -> None:
+        """Forget the times of runs that warmed up."""
+        self.seconds.clear()
+        self.processor_seconds.clear()
 
-    def _on_a_terminal(self) -> int:
+    def _into_a_pipe(self) -> struct_rusage:
+        return _ended(self._started(subprocess.DEVNULL))
+
+    def _started(self, target: int) -> subprocess.Popen[bytes]:
+        environment = _environment()
+        if self.checkout is None:
+            return subprocess.Popen(self.words, stdout=target, env=environment)
+        environment["PYTHONPATH"] = str(self.checkout / ".typing")
+        return subprocess.Popen(self.words, stdout=target, env=environment, cwd=REPOSITORY)
+
+    def _on_a_terminal(self) -> struct_rusage:
         ours, theirs = pty.openpty()
-        child = subprocess.Popen(self.words, stdout=theirs, env=_environment())
+        child = self._started(theirs)
         os.close(theirs)
         try:
             while os.read(ours, 1 << 16):
@@ -72,13 +108,13 @@ class Program:
         return _ended(child)
 
 
-def _ended(child: subprocess.Popen[bytes]) -> int:
-    """Return the peak resident set of *child* in KiB; wait for it."""
+def _ended(child: subprocess.Popen[bytes]) -> struct_rusage:
+    """Return what *child* used; wait for it."""
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise SystemExit(f"{child.args} ended with {child.returncode}")
-    return used.ru_maxrss
+    return used
 
 
 def _environment() -> dict[str, str]:
@@ -99,12 +135,7 @@ def main(runs: int) -> None:
             Program("occupancy, text into a pipe", ours),
             Program("occupancy, text on a terminal", ours, terminal=True),
         ]
-        for program in programs:
-            program.run()
-            program.seconds.clear()
-        for _ in range(runs):
-            for program in programs:
-                program.run()
+        _run_in_turns(programs, runs)
     print(f"Python {platform.python_version()}, Typer {version('typer')}, {os.cpu_count()} cores")
     base = median(programs[0].seconds)
     for program in programs:
@@ -115,5 +146,38 @@ def main(runs: int) -> None:
         )
 
 
+def compare(runs: int, checkout: Path) -> None:
+    """Print one line per command: processor time of *checkout*, of this one, and the ratio."""
+    if not (checkout / ".typing" / "gpuadvise").is_dir():
+        raise SystemExit(
+            f"{checkout} is no checkout of this repository: it has no .typing/gpuadvise"
+        )
+    start = (sys.executable, "-m", "gpuadvise")
+    print(f"{'command':82} {'before':>8} {'now':>9}")
+    for words in COMMANDS:
+        name = " ".join(words)
+        before = Program(name, [*start, *words], checkout=checkout.resolve())
+        now = Program(name, [*start, *words], checkout=REPOSITORY)
+        _run_in_turns([before, now], runs)
+        old, new = median(before.processor_seconds), median(now.processor_seconds)
+        print(f"{name:82} {1000 * old:5.0f} ms {1000 * new:6.0f} ms  {new / old:4.2f} x")
+
+
+def _run_in_turns(programs: list[Program], runs: int) -> None:
+    for program in programs:
+        program.run()
+        program.forget()
+    for _ in range(runs):
+        for program in programs:
+            program.run()
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else RUNS)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", nargs="?", type=int, default=RUNS)
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT")
+    given = parser.parse_args()
+    if given.against:
+        compare(given.runs, given.against)
+    else:
+        main(given.runs)
