@@ -46,15 +46,17 @@ _UNSEEN = BaselineFinding()
 
 
 def new_among(
-    findings: Sequence[Finding], known: Mapping[Key, BaselineFinding]
+    findings: Sequence[Finding], known: Mapping[Key, BaselineFinding], *, of_run: bool = False
 ) -> tuple[Finding, ...]:
     """Return those of one kernel's *findings* that *known* does not have.
+
+    Baselines of a single run, and older ones, do not name the run of findings *of_run*.
 
     A rule that fires more often in one place than it did says something new; of its findings
     those in the baseline's very words are the old ones.
     """
     counts = Counter(map(_key, findings))
-    seen = {key: known.get(key, _UNSEEN) for key in counts}
+    seen = {key: known.get(key) or _unnamed(key, known, of_run=of_run) for key in counts}
     surplus = {key: count - seen[key].count for key, count in counts.items()}
     new = []
     for finding in findings:
@@ -66,6 +68,11 @@ def new_among(
             surplus[key] -= 1
             new.append(finding)
     return tuple(new)
+
+
+def _unnamed(key: Key, known: Mapping[Key, BaselineFinding], *, of_run: bool) -> BaselineFinding:
+    rule, _, file = key
+    return known.get((rule, None, file), _UNSEEN) if of_run else _UNSEEN
 
 
 def _key(finding: Finding) -> Key:
@@ -124,7 +131,9 @@ class Judge:
 
     def new_findings(self, report: Report) -> tuple[Finding, ...]:
         """Return the findings of *report* that the baseline does not have."""
-        return new_among(report.findings, self.baseline) if self.baseline else report.findings
+        if not self.baseline:
+            return report.findings
+        return new_among(report.findings, self.baseline, of_run="timeline" in report.known)
 
 
 def threshold(option: str, word: str | None) -> Priority | None:

@@ -623,6 +623,24 @@ def test_runs_are_named_where_there_are_several(cli, tmp_path: Path) -> None:
     assert "Keep the GPU at work" in alone
 
 
+def test_a_baseline_that_names_no_runs_excuses_their_findings(cli, tmp_path: Path) -> None:
+    gaps = [traces.kernel(10_000 * at, 100, device=gpu) for at in range(5) for gpu in (0, 1)]
+    path, saved, bare = tmp_path / "two.json", tmp_path / "saved.json", tmp_path / "bare.json"
+    path.write_text(traces.kineto(gaps))
+    answer = json.loads(cli("advise", str(path), "--format", "json").out)
+    saved.write_text(json.dumps(answer))
+    named = [row for row in answer["findings"] if row["location"]]
+    assert {row["location"]["kernel"] for row in named} == {"GPU 0", "GPU 1"}
+    for row in named:
+        row["location"]["kernel"] = None
+    bare.write_text(json.dumps(answer))
+    for baseline in (saved, bare):
+        assert cli("advise", str(path), "--fail-on", "low", "--baseline", str(baseline)).code == 0
+    answer["findings"] = []
+    bare.write_text(json.dumps(answer))
+    assert cli("advise", str(path), "--fail-on", "low", "--baseline", str(bare)).code == 1
+
+
 def test_overlap_says_which_of_several_timelines_it_is_about(cli, tmp_path: Path) -> None:
     for rank, time in enumerate((600, 900, 700)):
         info = {"distributedInfo": {"rank": rank, "world_size": 3}}
