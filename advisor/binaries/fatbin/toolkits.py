@@ -1,8 +1,9 @@
 """Which toolkit made an image, without reading more of it than tells.
 
 Images of the old ABI say it in their first 24 bytes, whose packed form is as short; those of the new one
-in a note, for which the whole image is unpacked: one of each target, and of all in one container, which one
-run of the compiler driver makes.
+in a note, for which the whole image is unpacked: one of each target, and one of a container, since nvcc
+writes a container in one run. Who calls `fatbinary` can join images of several toolkits: the first one read
+then stands for all of that ABI.
 """
 
 from __future__ import annotations
