@@ -256,16 +256,16 @@ def _loaded(entry: CommandRow) -> ClickCommand:
     module = import_module(f"gpuadvise.cli.{entry.module or entry.name + '.command'}")
     # Evaluated here once: Typer would evaluate postponed annotations four times.
     module.command.__annotations__ = get_annotations(module.command, eval_str=True)
-    lone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    typer_app = typer.Typer(add_completion=False, rich_markup_mode=None)
     examples = getattr(module, "EXAMPLES", "")
-    lone.command(
+    typer_app.command(
         entry.name,
         cls=_Command,
         help=entry.help,
         epilog=f"\b\nExamples:\n{examples}" if examples else None,
         context_settings=SETTINGS,
     )(module.command)
-    command = typer.main.get_command(lone)
+    command = typer.main.get_command(typer_app)
     if any("--format" in option.opts for option in command.params):
         command.params.append(_json_option())
     if any("--gpu" in option.opts for option in command.params):

@@ -102,9 +102,10 @@ def formats(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the formats that the help of the command's ``--format`` names."""
     from re import findall
 
-    told = next(str(vars(p)["help"]) for p in ctx.command.params if p.name == "format")
+    help_text = next(str(vars(p)["help"]) for p in ctx.command.params if p.name == "format")
     return _beginning(
-        incomplete, [word for word in findall("[a-z]+", told.partition("(")[0]) if word != "or"]
+        incomplete,
+        [word for word in findall("[a-z]+", help_text.partition("(")[0]) if word != "or"],
     )
 
 

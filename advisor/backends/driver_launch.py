@@ -125,14 +125,14 @@ def _compiled(cuda: Any, wanted: Mapping[str, Any]) -> tuple[ctypes.c_void_p, in
     """Return a kernel that takes what is *wanted*, and its registers: charged the same if possible."""
     count = wanted["registers"] or 1
     cap = min(-(-count // _STEP) * _STEP, _MOST_REGISTERS)
-    found: list[tuple[int, ctypes.c_void_p]] = []
+    functions: list[tuple[int, ctypes.c_void_p]] = []
     for values in _pressures(cap):
         function = _loaded(cuda, kernel_text(values, cap, wanted["static"], wanted["barriers"]))
         registers = number(cuda, "cuFuncGetAttribute", _REGISTERS, function)
-        found.append((registers, function))
+        functions.append((registers, function))
         if _steps(registers) == _steps(count):
             break
-    registers, function = min(found, key=lambda each: abs(_steps(each[0]) - _steps(count)))
+    registers, function = min(functions, key=lambda pair: abs(_steps(pair[0]) - _steps(count)))
     return function, registers
 
 

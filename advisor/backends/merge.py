@@ -98,17 +98,20 @@ _EMPTY = "A driver is loaded, but it shows no GPU."
 
 def merged(nvml: NvmlReport, cuda: DriverReport | None, environ: Mapping[str, str]) -> Machine:
     """Return the machine that both reports describe; *cuda* is None if nobody asked it."""
-    asked = cuda is not None and cuda.problem is None
+    driver_answers = cuda is not None and cuda.problem is None
     both = tuple(pairs(nvml.gpus, cuda.gpus if cuda else ()))
     numbers = _numbers(both)
-    found = [_gpu(one, other, environ, numbers, queried=asked) for one, other in both]
-    failed = (nvml.problem, cuda.problem if cuda else None, *found)
-    problems = tuple(dict.fromkeys(each for each in failed if isinstance(each, str)))
+    gpus = [
+        _gpu(nvml_gpu, driver_gpu, environ, numbers, queried=driver_answers)
+        for nvml_gpu, driver_gpu in both
+    ]
+    failed = (nvml.problem, cuda.problem if cuda else None, *gpus)
+    problems = tuple(dict.fromkeys(problem for problem in failed if isinstance(problem, str)))
     return Machine(
-        gpus=tuple(each for each in found if isinstance(each, Gpu)),
+        gpus=tuple(gpu for gpu in gpus if isinstance(gpu, Gpu)),
         driver_version=nvml.driver_version,
         cuda_version=cuda.cuda_version if cuda else None,
-        problems=problems if found or problems else (_EMPTY,),
+        problems=problems if gpus or problems else (_EMPTY,),
     )
 
 
@@ -162,13 +165,13 @@ def _instead(nvml: NvmlGpu | None) -> str:
 def pairs(nvml: Sequence[NvmlGpu], cuda: Sequence[DriverGpu]) -> Iterator[Pair]:
     """Yield every GPU of NVML with the driver's view of it, then those NVML does not know."""
     left = list(cuda)
-    for one in nvml:
-        match = next((other for other in left if _same(one, other)), None)
+    for nvml_gpu in nvml:
+        match = next((driver_gpu for driver_gpu in left if _same(nvml_gpu, driver_gpu)), None)
         if match is not None:
             left.remove(match)
-        yield one, match
-    for other in left:
-        yield None, other
+        yield nvml_gpu, match
+    for driver_gpu in left:
+        yield None, driver_gpu
 
 
 def _same(nvml: NvmlGpu, driver: DriverGpu) -> bool:

@@ -176,10 +176,10 @@ def _field(nvml: Any, handle: Any, number: int) -> int:
     return int(value.value.uiVal)
 
 
-def _word(what: str, by_number: Sequence[str], number: int) -> str:
+def _word(subject: str, by_number: Sequence[str], number: int) -> str:
     """Return the word for *number*; raises ValueError for one that came later."""
     if not 0 <= number < len(by_number):
-        raise ValueError(f"{what} {number} is not known here")
+        raise ValueError(f"{subject} {number} is not known here")
     return by_number[number]
 
 
@@ -189,17 +189,17 @@ def _state(number: int) -> int | None:
 
 def _memory(nvml: Any, handle: Any) -> tuple[dict[str, Any], dict[str, str]]:
     names = ("memory_total_bytes", "memory_used_bytes", "memory_free_bytes")
-    found, _ = ask(nvml, handle, _MEMORY_2)
+    memory, _ = ask(nvml, handle, _MEMORY_2)
     reasons: dict[str, str] = {}
-    if found:
-        extra = {"memory_reserved_bytes": found["all"].reserved}
+    if memory:
+        extra = {"memory_reserved_bytes": memory["all"].reserved}
     else:
-        found, reasons = ask(nvml, handle, _MEMORY_1)
+        memory, reasons = ask(nvml, handle, _MEMORY_1)
         extra = {}
-        if not found:
+        if not memory:
             return {}, dict.fromkeys((*names, "memory_reserved_bytes"), reasons["all"])
         reasons = {"memory_reserved_bytes": _OLD_MEMORY}
-    info = found["all"]
+    info = memory["all"]
     return dict(zip(names, (info.total, info.used, info.free), strict=True)) | extra, reasons
 
 
@@ -309,9 +309,9 @@ def _connected(
     whole = {gpu.index: gpu.pci_bus_id for gpu in gpus if gpu.mig is None}
     able = [None if isinstance(handle, nvml.NVMLError) else handle for handle in handles]
     ids = [whole[index] for index in range(len(handles))]
-    found = topologies(nvml, able, ids, errors=live)
+    by_index = topologies(nvml, able, ids, errors=live)
     return [
-        replace(gpu, topology=found[gpu.index]) if gpu.mig is None and not gpu.problem else gpu
+        replace(gpu, topology=by_index[gpu.index]) if gpu.mig is None and not gpu.problem else gpu
         for gpu in gpus
     ]
 

@@ -70,8 +70,8 @@ def by_capability(capability: Capability) -> Device:
 
 def with_capability(capability: Capability) -> tuple[CatalogueEntry, ...]:
     """Return every GPU of the catalogue that has *capability*, in its order."""
-    asked = str(capability)
-    return tuple(each for each in entries() if str(each.device.capability) == asked)
+    text = str(capability)
+    return tuple(entry for entry in entries() if str(entry.device.capability) == text)
 
 
 def slice_of(whole: Device, profile: str) -> Device:

@@ -72,9 +72,9 @@ class BatchModel:
             return record(occupancy(limits, launch))
         block = self._by_block(warps, registers)
         blocks = min(block.blocks_per_sm, held)
-        each = (*block.block_limits[:3], memory.block_limits[3], named.block_limits[4])
+        block_limits = (*block.block_limits[:3], memory.block_limits[3], named.block_limits[4])
         raised = optin and blocks and used > limits.shared_memory_per_block
-        by_resource = dict(zip(_NAMES, each, strict=True))
+        by_resource = dict(zip(_NAMES, block_limits, strict=True))
         return {
             "blocks_per_sm": blocks,
             "warps_per_sm": blocks * warps,

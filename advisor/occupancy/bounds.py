@@ -49,10 +49,10 @@ def launch_bounds(limits: Limits, threads: int, blocks: int | None = None) -> Co
 
 
 def _ignored(limits: Limits, threads: int, blocks: int) -> str | None:
-    asked, room = threads * blocks, limits.max_threads_per_sm
-    if asked > room:
+    threads_per_sm, room = threads * blocks, limits.max_threads_per_sm
+    if threads_per_sm > room:
         return (
-            f"__launch_bounds__({threads}, {blocks}) asks for {asked:,} threads per SM, which has "
+            f"__launch_bounds__({threads}, {blocks}) asks for {threads_per_sm:,} threads per SM, which has "
             f"{room:,}: the compiler ignores the minimum of {blocks} blocks."
         )
     if blocks > limits.max_blocks_per_sm:

@@ -45,9 +45,9 @@ def mended(data: bytes, diagnostics: Iterable[Diagnostic], *, python: bool = Fal
     left: list[Diagnostic] = []
     end = -1
     for diagnostic in with_edits:
-        apart = min(e.start for e in diagnostic.edits) >= end
-        (fixed if apart else left).append(diagnostic)
-        if apart:
+        disjoint = min(e.start for e in diagnostic.edits) >= end
+        (fixed if disjoint else left).append(diagnostic)
+        if disjoint:
             end = max(e.end for e in diagnostic.edits)
     # Python is linted without its byte order mark: offsets count from behind it.
     mark = _MARK if python and data.startswith(_MARK) else b""

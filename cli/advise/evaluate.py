@@ -185,9 +185,9 @@ class Call:
 def advise(call: Call, output: Output) -> Exit:
     """Run the rules over the evidence of *call* and print what they say."""
     settings = read_settings(Path())
-    asked = call.given.get("fail_on")
-    option = "--fail-on" if asked else f"{settings.file}: fail_on"
-    limit = threshold(option, asked or settings.fail_on)
+    given = call.given.get("fail_on")
+    option = "--fail-on" if given else f"{settings.file}: fail_on"
+    limit = threshold(option, given or settings.fail_on)
     _refuse_unheard(call, output)
     judge, evidence = call.judge(settings), call.evidence()
     if output.format in (Format.NDJSON, Format.CSV) and not output.fields and evidence.streams:

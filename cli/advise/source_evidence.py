@@ -113,14 +113,14 @@ def _drop_unrolled(path: str, target: Capability, evidence: SourceEvidence, befo
     from gpuadvise.advisor.backends.cuda_sources import compile_source, read_cuda_source
 
     source = read_cuda_source(path, CompilerOptions())
-    asked = 0
+    loops = 0
     for name, known in evidence.kernels.items():
         kept: list[Observation] = []
         for seen in known.observations:
             if seen.fault == _ROLLED:
-                asked += 1
+                loops += 1
                 at = int(seen.detail.get("offset", -1))
-                if at < 0 or asked > _MOST_LOOPS:
+                if at < 0 or loops > _MOST_LOOPS:
                     continue
                 text = source.code.text
                 text = text[:at] + b"\n#pragma unroll\n" + text[at:]

@@ -63,33 +63,35 @@ def worst(verdicts: Iterable[str]) -> str:
 
 def result(held: Sequence[Held], gpu: Device, driver: Driver | None) -> dict[str, Any]:
     """Return what becomes of the code of each file, and of all: the worst decides."""
-    judged = [file_result(each, gpu, driver) for each in held]
-    answers = [each["answer"] for each in judged]
-    needed = max((each["needed"] for each in judged if each["needed"] is not None), default=None)
-    with_code = [each for each in answers if each["verdict"] != NONE]
+    judged = [file_result(file, gpu, driver) for file in held]
+    answers = [file["answer"] for file in judged]
+    needed = max((file["needed"] for file in judged if file["needed"] is not None), default=None)
+    with_code = [answer for answer in answers if answer["verdict"] != NONE]
     return {
-        "verdict": worst(each["verdict"] for each in answers),
-        "complete": bool(with_code) and all(each["complete"] for each in with_code),
+        "verdict": worst(answer["verdict"] for answer in answers),
+        "complete": bool(with_code) and all(answer["complete"] for answer in with_code),
         "summary": answers[0]["summary"] if len(answers) == 1 else _summary(answers, _called(gpu)),
         "driver": driver_fields(driver),
         "needed_driver": needed_fields(needed),
         "needed_driver_is": _exactness(judged),
         "newest_driver": needed_fields(last_driver(number(gpu.capability))),
-        "modules": _summed([each["modules"] for each in answers]),
+        "modules": _summed([answer["modules"] for answer in answers]),
         "answers": answers,
-        "files": [row for each in judged for row in each["files"]],
-        "entries": [row for each in judged for row in each["entries"]],
-        "fix": fix_fields(gpu.capability, driver) if any(e["lacking"] for e in judged) else None,
-        "libraries": [library_fields(lib, driver) for each in held for lib in each.libraries],
+        "files": [row for file in judged for row in file["files"]],
+        "entries": [row for file in judged for row in file["entries"]],
+        "fix": fix_fields(gpu.capability, driver)
+        if any(file["lacking"] for file in judged)
+        else None,
+        "libraries": [library_fields(lib, driver) for file in held for lib in file.libraries],
     }
 
 
 def _exactness(judged: Sequence[Mapping[str, Any]]) -> str | None:
     """Return how far the driver that is needed can be trusted; None: none is known."""
-    known = [each for each in judged if each["needed"] is not None]
+    known = [file for file in judged if file["needed"] is not None]
     if not known:
         return None
-    return "lower bound" if any(each["lower_bound"] for each in known) else "exact"
+    return "lower bound" if any(file["lower_bound"] for file in known) else "exact"
 
 
 # libcudart.so.12, libcudart.so.11.0: the runtime needs a driver of its major version.
@@ -146,7 +148,9 @@ def _needed(survey: Survey, gpu: Capability, alternatives: Sequence[Alternative]
     """Return the oldest driver for all that *gpu* can use; of *alternatives* one is enough."""
     parts = [
         survey._replace(
-            loadable=tuple(each for each in survey.loadable if each.path in alternative.paths)
+            loadable=tuple(
+                loadable for loadable in survey.loadable if loadable.path in alternative.paths
+            )
         )
         for alternative in alternatives
     ] or [survey]
@@ -157,16 +161,18 @@ def _needed(survey: Survey, gpu: Capability, alternatives: Sequence[Alternative]
 def _has_all(verdict: Verdict) -> bool:
     """Return whether nothing is to be built: one of several alternatives is enough."""
     alternatives = alternatives_of(verdict)
-    return is_complete(verdict) or any(each.outcome is Outcome.RUNS for each in alternatives)
+    return is_complete(verdict) or any(
+        alternative.outcome is Outcome.RUNS for alternative in alternatives
+    )
 
 
 def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    return {name: sum(each[name] for each in counts) for name in counts[0]}
+    return {name: sum(count[name] for count in counts) for name in counts[0]}
 
 
 def _summary(answers: Sequence[Mapping[str, Any]], gpu: str) -> str:
-    counts = Counter(each["verdict"] for each in answers)
-    in_part = sum(each["verdict"] == "runs" and not each["complete"] for each in answers)
+    counts = Counter(answer["verdict"] for answer in answers)
+    in_part = sum(answer["verdict"] == "runs" and not answer["complete"] for answer in answers)
     phrases = {
         "{} not at all": counts["fails"],
         "{} after compilation by the driver": counts["jit"],
@@ -175,7 +181,7 @@ def _summary(answers: Sequence[Mapping[str, Any]], gpu: str) -> str:
         "{} without device code": counts[NONE],
     }
     parts = [text.format(f"{count:,}") for text, count in phrases.items() if count]
-    worst_one = next(each for each in answers if each["verdict"] == worst(counts))
+    worst_one = next(answer for answer in answers if answer["verdict"] == worst(counts))
     return f"Of {len(answers):,} files on {gpu}: {and_list(parts)}. {worst_one['summary']}"
 
 
@@ -222,7 +228,7 @@ def files(verdict: Verdict) -> list[dict[str, Any]]:
 def entry_fields(holding: Holding, verdict: Verdict, path: str) -> dict[str, Any]:
     """Return one kind of entry, and what the driver makes of it."""
     entry = holding.entry
-    one = fit(entry, verdict.gpu, verdict.driver)
+    judged = fit(entry, verdict.gpu, verdict.driver)
     return {
         "kind": str(entry.content),
         "target": _target(entry),
@@ -231,8 +237,8 @@ def entry_fields(holding: Holding, verdict: Verdict, path: str) -> dict[str, Any
         "count": holding.times,
         "bytes": holding.size,
         "link_input": entry.link_input,
-        "verdict": str(Outcome.FAILS if verdict.blocked else one.outcome),
-        "reason": verdict.blocked or one.reason,
+        "verdict": str(Outcome.FAILS if verdict.blocked else judged.outcome),
+        "reason": verdict.blocked or judged.reason,
         "file": path,
         "toolkit": show(entry.toolkit) if entry.toolkit else None,
         "fits_gpu": fit(entry, verdict.gpu).outcome is not Outcome.FAILS,
@@ -262,16 +268,16 @@ def gpu_answer(held: Sequence[Held], options: Mapping[str, Any], choice: Choice)
     """Return what becomes of the files on the GPU of *choice*."""
     gpu = choice.device
     driver = driver_for(options["driver"], choice)
-    found = result([each for each in held if not each.unreadable], gpu, driver)
-    failed = _failed({each["file"]: each["verdict"] for each in found["answers"]}, options)
+    fields = result([file for file in held if not file.unreadable], gpu, driver)
+    failed = _failed({answer["file"]: answer["verdict"] for answer in fields["answers"]}, options)
     return Answer(
         command="compat",
         device=device_block(gpu),
         input=options,
-        result=found,
-        rows=found["entries"],
-        blocks=lambda: text.blocks(found, device_line(gpu)),
-        notes=(*choice.notes, *(note for each in held for note in each.notes), *_short(found)),
+        result=fields,
+        rows=fields["entries"],
+        blocks=lambda: text.blocks(fields, device_line(gpu)),
+        notes=(*choice.notes, *(note for file in held for note in file.notes), *_short(fields)),
         failed=failed,
         exit=_exit(failed, held),
     )
@@ -279,29 +285,29 @@ def gpu_answer(held: Sequence[Held], options: Mapping[str, Any], choice: Choice)
 
 def _short(result: Mapping[str, Any]) -> list[str]:
     """Return what to say of libraries whose CUDA runtime the driver is too old for."""
-    if any(each["driver_is_enough"] for each in result["libraries"]):
+    if any(library["driver_is_enough"] for library in result["libraries"]):
         return []  # one of several builds
     return [
-        f"{inert(os.path.basename(each['file']))} asks for a CUDA runtime that needs CUDA "
-        f"{each['needed_driver']['cuda']} (driver {each['needed_driver']['branch']} or later): "
+        f"{inert(os.path.basename(library['file']))} asks for a CUDA runtime that needs CUDA "
+        f"{library['needed_driver']['cuda']} (driver {library['needed_driver']['branch']} or later): "
         "the program would not start."
-        for each in result["libraries"]
-        if each["driver_is_enough"] is False
+        for library in result["libraries"]
+        if library["driver_is_enough"] is False
     ][:_MOST_NAMED]
 
 
 def matrix_answer(held: Sequence[Held], options: Mapping[str, Any]) -> Answer:
     """Return what becomes of the files on each GPU of the catalogue: of each, the worst."""
     driver = read("driver", options["driver"])
-    readable = [each for each in held if not each.unreadable]
-    tables = {each.path: matrix(each.survey, driver) for each in readable if not each.empty}
-    best = {each.path: NONE for each in readable} | {
+    readable = [file for file in held if not file.unreadable]
+    tables = {file.path: matrix(file.survey, driver) for file in readable if not file.empty}
+    best = {file.path: NONE for file in readable} | {
         path: min((row["verdict"] for row in rows), key=_ORDER.index)
         for path, rows in tables.items()
     }
-    found = [_merged(rows) for rows in zip(*tables.values(), strict=True)]
+    rows_of_all = [_merged(rows) for rows in zip(*tables.values(), strict=True)]
     name = readable[0].name if len(readable) == 1 else f"The code of {len(readable):,} files"
-    summary = summary_of(found, name) if found else _NO_CODE.format(name, "")
+    summary = summary_of(rows_of_all, name) if rows_of_all else _NO_CODE.format(name, "")
     failed = _failed(best, options)
     return Answer(
         command="compat",
@@ -311,11 +317,11 @@ def matrix_answer(held: Sequence[Held], options: Mapping[str, Any]) -> Answer:
             "verdict": worst(best.values()),
             "summary": summary,
             "driver": driver_fields(driver),
-            "matrix": found,
+            "matrix": rows_of_all,
         },
-        rows=gpu_rows(found),
-        blocks=lambda: blocks(found, summary),
-        notes=tuple(note for each in held for note in each.notes),
+        rows=gpu_rows(rows_of_all),
+        blocks=lambda: blocks(rows_of_all, summary),
+        notes=tuple(note for file in held for note in file.notes),
         failed=failed,
         exit=_exit(failed, held),
     )
@@ -355,7 +361,7 @@ def _failed(verdicts: Mapping[str, str], options: Mapping[str, Any]) -> list[str
 def _exit(failed: Sequence[str], held: Sequence[Held]) -> Exit:
     if failed:
         return Exit.THRESHOLD
-    return Exit.UNAVAILABLE if any(each.damage for each in held) else Exit.RAN
+    return Exit.UNAVAILABLE if any(file.damage for file in held) else Exit.RAN
 
 
 def _called(gpu: Device) -> str:
@@ -371,8 +377,8 @@ _NAMED = 3
 def matrix(survey: Survey, driver: Driver | None) -> list[dict[str, Any]]:
     """Return the verdict on each capability of the catalogue, newest first, with its GPUs."""
     gpus: dict[Capability, list[str]] = {}
-    for each in entries():
-        gpus.setdefault(each.device.capability, []).append(each.device.name)
+    for entry in entries():
+        gpus.setdefault(entry.device.capability, []).append(entry.device.name)
     return [_row(survey, gpu, gpus[gpu], driver) for gpu in sorted(gpus, reverse=True)]
 
 
@@ -414,12 +420,12 @@ def blocks(records: Sequence[Mapping[str, Any]], summary: str) -> list[Block]:
         for row in useful
     )
     left = [row["compute_capability"] for row in records if row not in useful]
-    found: list[Block] = (
+    page: list[Block] = (
         [Line(summary), Table(columns=columns, rows=rows)] if rows else [Line(summary)]
     )
     if left:
-        found.append(Line(f"Not on compute capability {and_list(left)}.", Tone.FAINT))
-    return found
+        page.append(Line(f"Not on compute capability {and_list(left)}.", Tone.FAINT))
+    return page
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]], what: str) -> str:

@@ -56,7 +56,7 @@ def command(
     """Say whether the device code in FILE runs on a GPU, and what would mend it."""
     if fail_on is not None and fail_on not in THRESHOLDS:
         raise BadInput(f"--fail-on: {quoted(fail_on)} is not a verdict.", hint="Use jit or fails.")
-    asked = {"files": files, "driver": driver, "fail_on": fail_on, "matrix": all_gpus}
+    given = {"files": files, "driver": driver, "fail_on": fail_on, "matrix": all_gpus}
     if files.count(STDIN) > 1:
         raise BadInput("Standard input can be read only once.")
     if all_gpus and any((gpu, cc, device, snapshot)):
@@ -68,8 +68,8 @@ def command(
                 "--fail-on needs a GPU to judge for, and there is none here.",
                 hint=f"Name it: --gpu l4, or {VARIABLE}; --all-gpus asks whether any runs the code.",
             )
-        choice, asked["matrix"] = None, True
+        choice, given["matrix"] = None, True
         note(f"No live GPU: answered for every GPU; --gpu or ${VARIABLE} names one.")
     held = held_by_all(files)
-    answer = gpu_answer(held, asked, choice) if choice else matrix_answer(held, asked)
+    answer = gpu_answer(held, given, choice) if choice else matrix_answer(held, given)
     return emit(answer, Output(format=format, fields=tuple(get or ())))

@@ -68,7 +68,7 @@ def held_by_all(paths: Sequence[str]) -> list[Held]:
     Raises BadInput, also where none of them can be read, and Unavailable.
     """
     held = [held_by(path, alone=len(paths) == 1) for path in paths]
-    if all(each.unreadable for each in held):
+    if all(file.unreadable for file in held):
         raise unreadable(and_list([quoted(_called(path)) for path in paths]), held[0].damage)
     return held
 
@@ -82,14 +82,14 @@ def held_by(path: str, *, alone: bool = True) -> Held:
     libraries: list[Library] = []
     package = None if path == STDIN or os.path.exists(path) else _package(path)
     try:
-        found = survey(_entries(path, package, damage, libraries))
+        code = survey(_entries(path, package, damage, libraries))
     except OtherText:
         if alone:
             raise
-        found = survey(())
+        code = survey(())
     name = f"{package.name} {package.version}" if package else _called(path)
     whole = f"What can be read of {name}" if damage else name
-    return Held(path, whole, found, tuple(damage), tuple(libraries))
+    return Held(path, whole, code, tuple(damage), tuple(libraries))
 
 
 def _package(name: str) -> InstalledPackage | None:

@@ -36,31 +36,32 @@ def blocks(result: Mapping[str, Any], gpu: str) -> list[Block]:
     tone = (
         TONES[result["verdict"]] if result["complete"] or result["verdict"] != "runs" else Tone.POOR
     )
-    found: list[Block] = [Line(result["summary"], tone)]
+    page: list[Block] = [Line(result["summary"], tone)]
     if result["entries"]:
-        found += [_facts(result, gpu), *_libraries(result["libraries"])]
+        page += [_facts(result, gpu), *_libraries(result["libraries"])]
     several = len(result["answers"]) > 1
     if several:
-        found += [Heading("Files"), _answers(result["answers"])]
+        page += [Heading("Files"), _answers(result["answers"])]
     elif len(result["files"]) > 1:
-        found += [Heading("Files"), _files(result["files"])]
+        page += [Heading("Files"), _files(result["files"])]
     if result["entries"] and not several:
-        found += [Heading("Device code"), *_entries(result["entries"])]
+        page += [Heading("Device code"), *_entries(result["entries"])]
     if result["fix"]:
-        found += _closed(result) or _fix(result["fix"])
+        page += _closed(result) or _fix(result["fix"])
     if (
         result["entries"]
         and (not result["complete"] or _packages(result["answers"]))
-        and any(each["file"].endswith((".so", ".pyd")) for each in result["files"])
+        and any(file["file"].endswith((".so", ".pyd")) for file in result["files"])
     ):
-        found.append(Line(_ELSEWHERE, Tone.FAINT))
-    return found
+        page.append(Line(_ELSEWHERE, Tone.FAINT))
+    return page
 
 
 def _packages(answers: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether a wheel or an installed package is among the files: what runs may not be in it."""
     return any(
-        each["file"].endswith(".whl") or not os.path.splitext(each["file"])[1] for each in answers
+        answer["file"].endswith(".whl") or not os.path.splitext(answer["file"])[1]
+        for answer in answers
     )
 
 
@@ -101,12 +102,12 @@ def _is_cudas(library: str) -> bool:
 
 def _libraries(libraries: Sequence[Mapping[str, Any]]) -> list[Block]:
     """Return what the files ask the loader for of CUDA, and where it looks, as a line if there is any."""
-    asking = [each for each in libraries if any(map(_is_cudas, each["needed"]))]
-    names = sorted({name for each in asking for name in each["needed"] if _is_cudas(name)})
+    asking = [library for library in libraries if any(map(_is_cudas, library["needed"]))]
+    names = sorted({name for library in asking for name in library["needed"] if _is_cudas(name)})
     if not names:
         return []
     rest = [f"{len(names) - _MOST_LIBRARIES:,} more"] if len(names) > _MOST_LIBRARIES else []
-    paths = {tuple(each["search"]) for each in asking}
+    paths = {tuple(library["search"]) for library in asking}
     only = _places(paths.pop()) if len(paths) == 1 else ""
     # A line of its own: as a fact it would make the column of values as wide as all these names.
     listed = and_list([*names[:_MOST_LIBRARIES], *rest])
@@ -130,8 +131,12 @@ def _driver_hint(driver: Mapping[str, Any] | None) -> str:
 
 def _answers(answers: Sequence[Mapping[str, Any]]) -> Table:
     rows = tuple(
-        (Cell(each["verdict"], TONES[each["verdict"]]), Cell(each["file"]), Cell(each["summary"]))
-        for each in answers
+        (
+            Cell(answer["verdict"], TONES[answer["verdict"]]),
+            Cell(answer["file"]),
+            Cell(answer["summary"]),
+        )
+        for answer in answers
     )
     return Table(columns=(Column("verdict"), Column("file"), Column("why", below=True)), rows=rows)
 
@@ -139,8 +144,8 @@ def _answers(answers: Sequence[Mapping[str, Any]]) -> Table:
 def _files(files: Sequence[Mapping[str, Any]]) -> Table:
     titles = ("file", "runs", "jit", "fails")
     rows = tuple(
-        (Cell(each["file"], TONES[each["verdict"]]), *(_count(each[name]) for name in titles[1:]))
-        for each in files[:_MOST_FILES]
+        (Cell(file["file"], TONES[file["verdict"]]), *(_count(file[name]) for name in titles[1:]))
+        for file in files[:_MOST_FILES]
     )
     left = len(files) - len(rows)
     more = ((Cell(f"and {left:,} more"), *(Cell("") for _ in titles[1:])),) if left else ()
@@ -149,11 +154,11 @@ def _files(files: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _entries(entries: Sequence[Mapping[str, Any]]) -> list[Block]:
-    shown = [each for each in entries if not each["link_input"] and each["kind"] != "stub"]
+    shown = [entry for entry in entries if not entry["link_input"] and entry["kind"] != "stub"]
     alike: dict[object, list[Mapping[str, Any]]] = {}
-    for each in shown or entries:
-        key = [each[name] for name in ("kind", "target", "verdict", "reason", "fits_gpu")]
-        alike.setdefault(tuple(key), []).append(each)
+    for entry in shown or entries:
+        key = [entry[name] for name in ("kind", "target", "verdict", "reason", "fits_gpu")]
+        alike.setdefault(tuple(key), []).append(entry)
     rows = list(alike.values())
     fitting = [row for row in rows if row[0]["fits_gpu"]]
     nearest = [row for verdict in TONES for row in fitting[::-1] if row[0]["verdict"] == verdict]
@@ -181,8 +186,8 @@ def _entry(alike: Sequence[Mapping[str, Any]], new: bool) -> tuple[Cell, ...]:
         Cell(entry["kind"]),
         Cell(entry["target"] or "-"),
         Cell(made[0] if len(made) == 1 else f"{made[0]} to {made[-1].rpartition(' ')[2]}"),
-        _count(sum(each["count"] for each in alike)),
-        Cell(show_bytes(sum(each["bytes"] for each in alike))),
+        _count(sum(row["count"] for row in alike)),
+        Cell(show_bytes(sum(row["bytes"] for row in alike))),
         verdict if entry["fits_gpu"] else Cell(_unfit(entry), Tone.FAINT),
         Cell(entry["reason"] if new else "", Tone.FAINT),
     )
@@ -210,7 +215,7 @@ _NVIDIA = r"(lib)?(cu(blas|dnn|fft|rand|solver|sparse|pti|tensor)|npp|nvjpeg|nvr
 
 def _closed(result: Mapping[str, Any]) -> list[Block]:
     """Return what to do where nobody but NVIDIA can build the missing code; nothing elsewhere."""
-    names = {each["file"].rsplit("/", 1)[-1] for each in result["files"]}
+    names = {file["file"].rsplit("/", 1)[-1] for file in result["files"]}
     if not names or not all(re.match(_NVIDIA, name) for name in names):
         return []
     return [Line("Only NVIDIA builds this library: look for a version of it with that code.")]

@@ -74,18 +74,18 @@ def driver_check(listed: list[ListedKernel], choice: Choice | None, dynamic_smem
     ordinal = choice.gpu.identity.cuda_index or 0
     kernels: list[DriverKernel] = []
     differences: list[tuple[str, str, int | None, int | None]] = []
-    for path in dict.fromkeys(one.kernel.place.path for one in listed):
-        own = [one for one in listed if one.kernel.place.path == path and one.kernel.entry]
+    for path in dict.fromkeys(row.kernel.place.path for row in listed):
+        own = [row for row in listed if row.kernel.place.path == path and row.kernel.entry]
         image = whole_image(path)
         if image is None:
             raise Unavailable(
                 f"--driver-check: {quoted_path(path)} is nothing that a driver loads as it is.",
                 hint=f"Give a cubin, fatbin or PTX file of up to {MAX_LOADED >> 20} MiB.",
             )
-        asked = [_launching(one, dynamic_smem) for one in own]
-        for one, kernel in zip(own, driver_kernels(image, asked, ordinal), strict=True):
+        launchings = [_launching(row, dynamic_smem) for row in own]
+        for row, kernel in zip(own, driver_kernels(image, launchings, ordinal), strict=True):
             kernels.append(kernel)
-            differences += _differences(one, kernel)
+            differences += _differences(row, kernel)
     return Checked(kernels, differences)
 
 

@@ -54,11 +54,11 @@ class KernelGate:
         """Judge one kernel; a baseline excuses what it says is as bad."""
         kernel, known = listed.kernel, self._in_baseline(listed.kernel)
         share = 0.0 if listed.residency.stuck else listed.residency.share
-        told = (self.least is None or share is not None) and (
+        judged = (self.least is None or share is not None) and (
             not self.spills or kernel.spill_stores is not None
         )
         named = self._input_of(kernel.place.path)
-        self.judged[named] = self.judged.get(named, False) or told
+        self.judged[named] = self.judged.get(named, False) or judged
         if self.least is not None and share is not None:
             self.occupancies += 1
             before = known.occupancy if known else None
@@ -75,7 +75,9 @@ class KernelGate:
         """Return the file or folder that was named for *path* to be read."""
         if path in self.inputs:
             return path
-        return next((each for each in self.inputs if path.startswith(f"{each.rstrip('/')}/")), path)
+        return next(
+            (given for given in self.inputs if path.startswith(f"{given.rstrip('/')}/")), path
+        )
 
     def _in_baseline(self, kernel: Kernel) -> BaselineKernel | None:
         if not self.baseline:
@@ -111,11 +113,13 @@ class KernelGate:
         if self.spilling:
             count = plural(len(self.spilling), "kernel")
             failures.append(f"{count} spilling (--fail-on-spills): {_some(self.spilling)}.")
-        for option, (wanted, compared, what) in held.items():
+        for option, (wanted, compared, lacking) in held.items():
             if wanted and not compared and not failures:
-                why = nothing or f"{what} can be told from these files (PTX has no registers yet)."
+                why = (
+                    nothing or f"{lacking} can be told from these files (PTX has no registers yet)."
+                )
                 raise BadInput(f"{option} has nothing to compare: {_clause(why)}")
-        unjudged = [*unlisted, *(path for path, told in self.judged.items() if not told)]
+        unjudged = [*unlisted, *(path for path, judged in self.judged.items() if not judged)]
         if self.set and unjudged and not failures:
             names = and_list([quoted_path(path) for path in unjudged[:_NAMED]], "or")
             rest = f" and {len(unjudged) - _NAMED:,} more" if len(unjudged) > _NAMED else ""

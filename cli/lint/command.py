@@ -98,13 +98,13 @@ def _rules(select: list[str], ignore: list[str], settings: Settings) -> frozense
     theirs = selected(RULES, () if select else settings.select, settings.ignore, place=place)
     left = {rule.id for rule in among(selected(RULES, select, ignore), theirs)}
     named = frozenset(select or settings.select)
-    asked = frozenset(i for i in left if i in CHECKED and (i not in OPT_IN or i in named))
-    if not asked:
+    checked = frozenset(i for i in left if i in CHECKED and (i not in OPT_IN or i in named))
+    if not checked:
         raise BadInput(
             "No rule is left that lint could check.",
             hint=f"--select, --ignore and {settings.file} exclude them all; see docs/lint.md.",
         )
-    return asked
+    return checked
 
 
 def _mend(

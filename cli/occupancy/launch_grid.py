@@ -121,13 +121,13 @@ def _answer(case: GridCase) -> Answer:
 
 
 def _input(case: GridCase) -> dict[str, Any]:
-    asked = echo(case.launch)
+    given = echo(case.launch)
     swept = {key.value: None for key in case.keys if case.request.texts[key] is None}
     axes = [
         {"axis": key.value, "first": values[0], "last": values[-1], "values": len(values)}
         for key, (_, values) in zip(case.keys, case.grid.axes, strict=True)
     ]
-    return {**asked, **swept, "axes": axes}
+    return {**given, **swept, "axes": axes}
 
 
 def _summary(case: GridCase, tiers: Sequence[Tier]) -> dict[str, Any]:

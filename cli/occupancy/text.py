@@ -213,18 +213,18 @@ def _reserve(case: OccupancyCase) -> Iterator[str]:
 
 
 def _carveout(case: OccupancyCase) -> Iterator[str]:
-    found, launch = case.carveout, case.occupancy.launch
-    if found is None or not (launch.shared_memory or launch.carveout is not None):
+    carveout, launch = case.carveout, case.occupancy.launch
+    if carveout is None or not (launch.shared_memory or launch.carveout is not None):
         return
-    asked = "no carveout given" if launch.carveout is None else f"carveout {launch.carveout} %"
-    left = f", which leaves {exact_bytes(found.l1_bytes)} of L1" if found.l1_bytes else ""
-    yield f"Shared memory of the SM: {exact_bytes(found.bytes)} assumed ({asked}){left}."
-    if found.smallest_bytes < found.bytes:
-        more = found.smallest_l1_bytes
+    chosen = "no carveout given" if launch.carveout is None else f"carveout {launch.carveout} %"
+    left = f", which leaves {exact_bytes(carveout.l1_bytes)} of L1" if carveout.l1_bytes else ""
+    yield f"Shared memory of the SM: {exact_bytes(carveout.bytes)} assumed ({chosen}){left}."
+    if carveout.smallest_bytes < carveout.bytes:
+        more = carveout.smallest_l1_bytes
         leaves = f" and leave {exact_bytes(more)} of L1" if more else ""
         yield (
-            f"{exact_bytes(found.smallest_bytes)} hold as many blocks{leaves}: "
-            f"cudaFuncAttributePreferredSharedMemoryCarveout {found.smallest_per_cent}."
+            f"{exact_bytes(carveout.smallest_bytes)} hold as many blocks{leaves}: "
+            f"cudaFuncAttributePreferredSharedMemoryCarveout {carveout.smallest_per_cent}."
         )
 
 

@@ -168,24 +168,24 @@ class _PtxProgram:
 
 def _ptx_program(path: str, texts: list[bytes], name: str | None) -> _PtxProgram:
     """Return the kernel called *name*, of the program for the newest target that has it."""
-    found: dict[str, tuple[int, bytes, bytes]] = {}
+    entries: dict[str, tuple[int, bytes, bytes]] = {}
     for text in texts:
         target = int(match[1]) if (match := _TARGET.search(text)) else 0
         for entry in _ENTRY.finditer(text):
-            known = found.get(entry[1].decode())
+            known = entries.get(entry[1].decode())
             if known is None or known[0] < target:
-                found[entry[1].decode()] = (target, text, entry[2] or b"")
-    plain = {mangled: demangle(mangled) or mangled for mangled in found}
-    chosen = [m for m in found if name is None or name == m or _is_named(m, name)]
+                entries[entry[1].decode()] = (target, text, entry[2] or b"")
+    plain = {mangled: demangle(mangled) or mangled for mangled in entries}
+    chosen = [m for m in entries if name is None or name == m or _is_named(m, name)]
     if len(chosen) != 1:
         known_names = (
             and_list([quoted(words) for words in list(plain.values())[:_MOST_NAMES]]) or "none"
         )
-        what = "no kernel" if not chosen else plural(len(chosen), "kernel")
-        asked = "" if name is None else f" {quoted(name)}"
-        raise BadInput(f"--kernel: the PTX has {what}{asked}.", hint=f"It has {known_names}.")
+        count = "no kernel" if not chosen else plural(len(chosen), "kernel")
+        called = "" if name is None else f" {quoted(name)}"
+        raise BadInput(f"--kernel: the PTX has {count}{called}.", hint=f"It has {known_names}.")
     mangled = chosen[0]
-    _, text, listed = found[mangled]
+    _, text, listed = entries[mangled]
     return _PtxProgram(
         path, text, mangled, tuple(_ptx_parameters(listed.decode("utf-8", "replace"))),
         plain[mangled].removeprefix("void ").partition("(")[0],

@@ -85,14 +85,14 @@ def words(properties: DeviceProperties, *, free_bytes: int, widest_stride: int) 
 
 def measure_access(session: Session, *, quick: bool = False) -> Iterator[AccessTiming]:
     """Yield every pattern's useful rate; all patterns move the same number of words."""
-    asked = patterns(quick=quick)
-    widest = max(pattern.stride for pattern in asked)
+    measured = patterns(quick=quick)
+    widest = max(pattern.stride for pattern in measured)
     count = words(session.properties(), free_bytes=session.free_bytes(), widest_stride=widest)
     size = (count * max(widest, WORDS[-1] // WORDS[0]) + max(OFFSETS)) * WORDS[0]
     with session.scope():
         kernels, stream = Kernels(session), session.stream()
         source, target = session.random_device_bytes(size), session.device_bytes(size)
-        for pattern in asked:
+        for pattern in measured:
             launch = kernels.launcher(
                 f"{pattern.move}{pattern.word}", count // _BLOCK_WORDS, stream,
                 target, source, pattern.stride, pattern.offset,

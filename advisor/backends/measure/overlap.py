@@ -124,10 +124,10 @@ class _Job:
     def staged(self, counts: Sequence[int]) -> Iterator[Staged]:
         """Yield the mix over *counts* streams, the first of them 1, all measured in turns."""
         work = [self._operations(count) for count in counts]
-        lone = self.session.by_events(partial(_issue, work[0]), self.streams[:1])
+        one_stream = self.session.by_events(partial(_issue, work[0]), self.streams[:1])
         rows = [by_clock(partial(_issue, operations)) for operations in work]
-        found = in_turns([lone, *rows, *self._alone()], self.repeats)
-        (known,), staged, alone = found[0], found[1 : 1 + len(rows)], found[1 + len(rows) :]
+        samples = in_turns([one_stream, *rows, *self._alone()], self.repeats)
+        (known,), staged, alone = samples[0], samples[1 : 1 + len(rows)], samples[1 + len(rows) :]
         parts = self._parts(*(stage for (stage,) in alone))
         # By how much later than its events the host knows that one stream is done.
         lag = staged[0][0].median - known.median
@@ -179,9 +179,11 @@ class _Job:
     def _rounds(self, seconds: float) -> int:
         """Return the kernel's rounds that take *seconds*, from two trial lengths."""
         few, many = 2_000, 22_000
-        lone = self.streams[:1]
+        first_stream = self.streams[:1]
         short, long = (
-            self.session.timed(self._kernel(0, self.mix.bytes, n, lone[0]), lone, 5).median
+            self.session.timed(
+                self._kernel(0, self.mix.bytes, n, first_stream[0]), first_stream, 5
+            ).median
             for n in (few, many)
         )
         per_round = (long - short) / (many - few)

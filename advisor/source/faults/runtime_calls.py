@@ -202,8 +202,8 @@ def _asked_after(context: RuleContext, function: SourceFunction, node: Node) -> 
     """Whether *function* asks for the last error after *node*."""
     if function.last_check is None:
         text = context.file.text.content[function.node.start : function.node.end].lower()
-        asked = [match.start() for match in _LAST_ERROR.finditer(text)]
-        function.last_check = function.node.start + asked[-1] if asked else 0
+        checks = [match.start() for match in _LAST_ERROR.finditer(text)]
+        function.last_check = function.node.start + checks[-1] if checks else 0
     return node.end <= function.last_check
 
 
