@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.divergence import differs_between_lanes
 from gpuadvise.advisor.source.tree import bare
-from gpuadvise.advisor.source.variance import Variance
+from gpuadvise.advisor.source.variance import LaneStride, Variance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,24 +19,6 @@ _DEEPEST = 30
 _INT_BITS = 32
 _STEPS = frozenset(("+=", "-=", "++", "--"))
 _SHORT_SIDES = frozenset(("blockDim.y", "blockDim.z"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaneStride:
-    """The distance of the values of two neighbouring lanes: *number* times all *factors*.
-
-    *factors* are values of the whole block, as they are written without spaces. *rest* are the
-    names in what is added, which all lanes share.
-    """
-
-    number: int
-    factors: tuple[str, ...] = ()
-    rest: frozenset[str] = field(default=frozenset())
-
-    @property
-    def is_zero(self) -> bool:
-        """Whether all lanes have the same value."""
-        return self.number == 0
 
 
 def lane_stride(context: RuleContext, node: Node, depth: int = 0) -> LaneStride | None:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.diagnostic import Diagnostic, TextEdit
 from gpuadvise.advisor.source.tree import LOOPS, bare
-from gpuadvise.advisor.source.variance import Variances
+from gpuadvise.advisor.source.variance import LaneStride, Variances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
     from gpuadvise.advisor.source.cuda_file import CudaFile
-    from gpuadvise.advisor.source.lane_stride import LaneStride
     from gpuadvise.advisor.source.launches import Launches
     from gpuadvise.advisor.source.scopes import SourceFunction, Variable
     from gpuadvise.advisor.source.tree import Node

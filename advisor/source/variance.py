@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,24 @@ class Variance(IntEnum):
     WARP = 1  # differs between warps, or between rows of threads
     LANE = 2  # differs between the lanes of one warp
     UNKNOWN = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneStride:
+    """The distance of the values of two neighbouring lanes: *number* times all *factors*.
+
+    *factors* are values of the whole block, as they are written without spaces. *rest* are the
+    names in what is added, which all lanes share.
+    """
+
+    number: int
+    factors: tuple[str, ...] = ()
+    rest: frozenset[str] = field(default=frozenset())
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether all lanes have the same value."""
+        return self.number == 0
 
 
 class Variances:

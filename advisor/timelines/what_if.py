@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.timeline import WORTH_SAYING
 from gpuadvise.advisor.facts.timing import HostMemory
-from gpuadvise.advisor.timelines.avoidable import DIRECTIONS, repeated_allocation_ns
+from gpuadvise.advisor.timelines.avoidable import repeated_allocation_ns
 from gpuadvise.advisor.timelines.evidence import traced_pipeline, traced_transfers
-from gpuadvise.advisor.transfers.copies import Direction, copy_rate
+from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_SPREAD
 from gpuadvise.advisor.transfers.savings import (
+    saved_by_merging,
     saved_by_pinning,
     saved_by_staging,
+    worth_merging,
     worth_pinning,
     worthwhile_staging,
 )
@@ -183,19 +185,15 @@ def _worth_pinning(timeline: Timeline, model: LinkModel, run: TracedRun) -> list
 
 
 def _merging(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
-    """Return what copies too small to reach half the link's rate take beyond their bytes' time."""
-    saved = 0.0
+    """Return what small copies cost, where the rule small-transfers advises to merge them."""
     if timeline.device is None:
         return 0
-    for copies in timeline.copies:
-        direction = DIRECTIONS.get(copies.kind.path)
-        if direction is None or copies.calls < 2 or copies.managed:
-            continue
-        if copies.median_bytes < model.copy_latency * copy_rate(model, direction):
-            saved += copies.total_ns - copies.bytes / copy_rate(model, direction) * 1e9
-    if saved <= 0 or run.waits_often:  # the waits are what costs
-        return 0
-    return round(saved + run.around_copies * 1e9)
+    saved = sum(
+        saved_by_merging(copies, model)
+        for copies in traced_transfers(timeline, run)
+        if worth_merging(copies, model, timeline.span_seconds, run)
+    )
+    return round((saved + run.around_copies) * 1e9) if saved else 0
 
 
 def _overlapping(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:

@@ -1,11 +1,17 @@
-"""What pinned memory and staging would save of a program's copies, and when it is worth doing."""
+"""What pinned memory, merged copies and staging would save of a program's copies, and when it is worth doing."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.timing import HostMemory
-from gpuadvise.advisor.transfers.copies import WORTHWHILE, copy_seconds, latency_share
+from gpuadvise.advisor.transfers.copies import (
+    WORTHWHILE,
+    Direction,
+    copy_rate,
+    copy_seconds,
+    latency_share,
+)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
@@ -18,7 +24,7 @@ SLOW_COPY = 0.6
 # Below this share of the run, faster copies change nothing that a user would notice.
 NOTICEABLE = 0.05
 # A copy that is mostly latency says nothing about the memory it comes from.
-_MOSTLY_LATENCY = 0.5
+MOSTLY_LATENCY = 0.5
 
 
 def pinned_seconds(copy: Transfer, link: LinkModel) -> float:
@@ -38,7 +44,7 @@ def saved_by_pinning(copy: Transfer, link: LinkModel) -> float:
 
 def worth_pinning(copy: Transfer, link: LinkModel, run_seconds: float | None) -> bool:
     """Return whether pinned memory, or a link at its rate, saves what a user would notice."""
-    if not copy.bytes or latency_share(copy.bytes, link, copy.direction) > _MOSTLY_LATENCY:
+    if not copy.bytes or latency_share(copy.bytes, link, copy.direction) > MOSTLY_LATENCY:
         return False
     saved = saved_by_pinning(copy, link)
     if saved < NOTICEABLE * (run_seconds or 0.0):
@@ -47,6 +53,41 @@ def worth_pinning(copy: Transfer, link: LinkModel, run_seconds: float | None) ->
         return copy.seconds is None or saved > 0
     late = pinned_seconds(copy, link) < SLOW_COPY * seconds_now(copy, link)
     return copy.seconds is not None and late and copy.memory in (None, HostMemory.PINNED)
+
+
+def seconds_apart(copy: Transfer, link: LinkModel) -> float:
+    """Return the seconds of all copies of *copy*: as measured, else by the model."""
+    return copy.count * (copy.seconds or copy_seconds(copy.bytes, link, copy.direction))
+
+
+def seconds_merged(copy: Transfer, link: LinkModel) -> float:
+    """Return the seconds of one copy of all the bytes."""
+    return copy_seconds(copy.count * copy.bytes, link, copy.direction)
+
+
+def saved_by_merging(copy: Transfer, link: LinkModel) -> float:
+    """Return the seconds that the copies take beyond those of their bytes."""
+    moving = copy.count * copy.bytes / copy_rate(link, copy.direction)
+    return max(0.0, seconds_apart(copy, link) - moving)
+
+
+def worth_merging(
+    copy: Transfer, link: LinkModel, run_seconds: float | None, run: TracedRun | None = None
+) -> bool:
+    """Return whether copies are mostly latency and take a twentieth of the run, if its time is known.
+
+    The model's time counts here, since a recorded copy's leaves out what the host spends on it;
+    that is the idle time around copies to the GPU, where a recorded *run* tells it.
+    """
+    mostly_latency = latency_share(copy.bytes, link, copy.direction) > MOSTLY_LATENCY
+    if copy.count < 2 or not mostly_latency:
+        return False
+    if seconds_merged(copy, link) >= seconds_apart(copy, link):
+        return False
+    seconds = copy.count * copy_seconds(copy.bytes, link, copy.direction)
+    if run is not None and copy.direction is Direction.H2D:
+        seconds += run.around_copies
+    return run_seconds is None or seconds >= NOTICEABLE * run_seconds
 
 
 def worthwhile_staging(

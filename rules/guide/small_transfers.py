@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
-from gpuadvise.advisor.transfers.copies import (
-    Direction,
-    copy_rate,
-    copy_seconds,
-    half_rate_bytes,
-    latency_share,
+from gpuadvise.advisor.transfers.copies import copy_rate, half_rate_bytes
+from gpuadvise.advisor.transfers.savings import (
+    MOSTLY_LATENCY,
+    saved_by_merging,
+    seconds_apart,
+    seconds_merged,
+    worth_merging,
 )
 from gpuadvise.rules.evidence import derived, given, traced
 from gpuadvise.rules.model import (
@@ -33,10 +34,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Transfer
     from gpuadvise.advisor.transfers.links import LinkModel
 
-MOSTLY = 0.5
-# Of the run: what takes less is not worth packing.
-SHARE = 0.05
-
 
 def check(
     transfers: tuple[Transfer, ...],
@@ -48,53 +45,24 @@ def check(
     return tuple(
         _advice(copy, link, timeline)
         for copy in transfers
-        if copy.count > 1
-        and latency_share(copy.bytes, link, copy.direction) > MOSTLY
-        and _packed(copy, link) < _apart(copy, link)
-        and _matters(copy, link, run_seconds, timeline)
+        if worth_merging(copy, link, run_seconds, timeline)
     )
-
-
-def _matters(
-    copy: Transfer, link: LinkModel, run_seconds: float | None, timeline: TracedRun | None
-) -> bool:
-    """Return whether the copies take a twentieth of the run, as far as its time is known.
-
-    The model's time counts here, since a recorded copy's leaves out what the host spends on it;
-    that is the idle time around copies to the GPU, where a recorded run tells it.
-    """
-    seconds = copy.count * copy_seconds(copy.bytes, link, copy.direction)
-    if timeline is not None and copy.direction is Direction.H2D:
-        seconds += timeline.around_copies
-    return run_seconds is None or seconds >= SHARE * run_seconds
-
-
-def _apart(copy: Transfer, link: LinkModel) -> float:
-    """Return the seconds of all copies: as measured, else by the model."""
-    return copy.count * (copy.seconds or copy_seconds(copy.bytes, link, copy.direction))
-
-
-def _packed(copy: Transfer, link: LinkModel) -> float:
-    """Return the seconds of one copy of all the bytes."""
-    return copy_seconds(copy.count * copy.bytes, link, copy.direction)
 
 
 def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
     """Return what one copy wins of the copies, of a recorded run what it wins of the span."""
-    now = _apart(copy, link)
     if timeline is None:
-        upper = now / _packed(copy, link)
+        upper = seconds_apart(copy, link) / seconds_merged(copy, link)
         return Gain(kind="copy time", upper_bound=upper, how="separate / packed copies")
     how = (
         "the copies' time beyond that of their bytes, and the idle time while they are queued or "
         "waited for"
     )
-    moving = copy.count * copy.bytes / copy_rate(link, copy.direction)
-    return span_gain(timeline, max(0.0, now - moving) + timeline.around_copies, how)
+    return span_gain(timeline, saved_by_merging(copy, link) + timeline.around_copies, how)
 
 
 def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advice:
-    apart, packed = _apart(copy, link), _packed(copy, link)
+    apart, packed = seconds_apart(copy, link), seconds_merged(copy, link)
     share = 1 - copy.count * copy.bytes / copy_rate(link, copy.direction) / apart
     seen = given if timeline is None else traced
     half = show_bytes(round(half_rate_bytes(link, copy.direction)))
@@ -131,7 +99,7 @@ RULE = Rule(
     thresholds=(
         Threshold(
             name="share of latency",
-            value=MOSTLY,
+            value=MOSTLY_LATENCY,
             unit="share",
             source="guide 10.1: batch small transfers",
         ),

@@ -6,7 +6,7 @@ import re
 from math import gcd
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.lane_stride import LaneStride, lane_stride
+from gpuadvise.advisor.source.lane_stride import lane_stride
 from gpuadvise.advisor.source.reaching_lanes import reached_by_few_lanes
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.scopes import Variable
     from gpuadvise.advisor.source.tree import Node
+    from gpuadvise.advisor.source.variance import LaneStride
 
 _WARP = _BANKS = 32
 _WORD = 4  # bytes of a bank
