@@ -120,7 +120,9 @@ def fields(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 def command_names(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the commands that begin with *incomplete*, and what they answer."""
     root = ctx.find_root()
-    return [(str(it.value), it.help or "") for it in root.command.shell_complete(root, incomplete)]
+    return [
+        (str(item.value), item.help or "") for item in root.command.shell_complete(root, incomplete)
+    ]
 
 
 def term_names(incomplete: str) -> list[str]:

@@ -18,7 +18,7 @@ _MOST_NOTES = 3
 
 def damage_notes(damage: Sequence[Damage]) -> tuple[str, ...]:
     """Return what to say beside an answer about the rest of the file."""
-    shown = tuple(f"{_where(each.place)}: {each.message}" for each in damage[:_MOST_NOTES])
+    shown = tuple(f"{_where(part.place)}: {part.message}" for part in damage[:_MOST_NOTES])
     more = len(damage) - len(shown)
     return (*shown, f"{plural(more, 'more part')} cannot be read.") if more else shown
 

@@ -240,8 +240,11 @@ def _of_each(entries: Sequence[dict[str, Any]], parts: list[str], wanted: Wanted
         raise BadInput(
             f"--get {quoted(wanted.path)}: there is no such field.", hint=_there(entries[0], part)
         )
-    found = [_values(entry, parts, wanted) if part in entry else [None] for entry in entries]
-    return [value for values in found for value in values]
+    return [
+        value
+        for entry in entries
+        for value in (_values(entry, parts, wanted) if part in entry else [None])
+    ]
 
 
 def _there(value: Any, wanted: str) -> str:

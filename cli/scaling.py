@@ -60,7 +60,7 @@ def command(
 ) -> Exit:
     """Print the bounds of Amdahl and Gustafson."""
     share, speed_up = read("parallel", parallel), read("target", target)
-    asked = ScalingRequest(
+    request = ScalingRequest(
         parallel=share,
         processors=read("processors", processors) or _needed(share, speed_up),
         target=speed_up,
@@ -68,10 +68,14 @@ def command(
     answer = Answer(
         command="scaling",
         device=None,
-        input={"parallel": asked.parallel, "processors": asked.processors, "target": asked.target},
-        result=result(asked),
-        rows=rows(asked),
-        blocks=lambda: blocks(asked),
+        input={
+            "parallel": request.parallel,
+            "processors": request.processors,
+            "target": request.target,
+        },
+        result=result(request),
+        rows=rows(request),
+        blocks=lambda: blocks(request),
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))
 

@@ -30,7 +30,7 @@ def command(
     """Print the JSON Schema of command NAME, or the names that have one."""
     known = names()
     if name is None:
-        stream(f"{each}\n" for each in known)
+        stream(f"{name}\n" for name in known)
     elif name in known:
         stream([bundled(name)])
     else:

@@ -137,11 +137,11 @@ class AccessCase:
 def result(case: AccessCase) -> dict[str, Any]:
     """Return the ``result`` of the JSON document; counts are summed over the warps."""
     first = case.accesses[0]
-    found: dict[str, Any] = {name: _sum(case, name) for name in _SUMS}
+    sums: dict[str, Any] = {name: _sum(case, name) for name in _SUMS}
     return {
-        **found,
+        **sums,
         "efficiency": case.efficiency,
-        "cached_efficiency": found["bytes_used"] / (32 * found["distinct_sectors"]),
+        "cached_efficiency": sums["bytes_used"] / (32 * sums["distinct_sectors"]),
         "instructions": max(access.instructions for access in case.accesses),
         "width": min(access.width for access in case.accesses),
         "aligned": all(access.aligned for access in case.accesses),
@@ -171,20 +171,20 @@ def measures(access: AccessCost) -> dict[str, Any]:
 
 def blocks(case: AccessCase) -> list[Block]:
     """Return what a person reads."""
-    found: list[Block] = [_verdict(case), Line(device_line(case.device))]
+    page: list[Block] = [_verdict(case), Line(device_line(case.device))]
     if case.sweep:
-        found += [_sweep(case.sweep)]
+        page += [_sweep(case.sweep)]
     else:
-        found += [LabelledFacts(tuple(_facts(case)))]
-        found += [Line(note) for note in _notes(case)]
+        page += [LabelledFacts(tuple(_facts(case)))]
+        page += [Line(note) for note in _notes(case)]
         if case.remedies:
-            found += [Heading("What would move less"), _remedies(case.remedies)]
+            page += [Heading("What would move less"), _remedies(case.remedies)]
     if case.show:
-        found += [
+        page += [
             Heading(f"Bytes of each 128-byte line{_first_of(len(case.accesses))}"),
             Drawing(picture(case.patterns[0], case.accesses[0])),
         ]
-    return found
+    return page
 
 
 def _verdict(case: AccessCase) -> Line:
@@ -194,7 +194,7 @@ def _verdict(case: AccessCase) -> Line:
         best = max(case.sweep, key=lambda row: float(row["efficiency"]))
         worst = min(case.sweep, key=lambda row: float(row["efficiency"]))
         most, least = (
-            f"{show_share(it['efficiency'])} ({name} {it[name]})" for it in (best, worst)
+            f"{show_share(step['efficiency'])} ({name} {step[name]})" for step in (best, worst)
         )
         return Line(
             f"Between {most} and {least} of the bytes that are moved are used.", Tone.STRONG

@@ -83,10 +83,10 @@ def indices(text: str) -> list[int]:
     """Return the whole numbers of ``0,5,9`` or, for ``-``, of stdin; raises BadInput."""
     if text == "-":
         text = named("--indices", _listed, text)
-    found = [named("--indices", _INDEX, part) for part in text.replace(",", " ").split()]
-    if not found:
+    numbers = [named("--indices", _INDEX, part) for part in text.replace(",", " ").split()]
+    if not numbers:
         raise BadInput("--indices: the list is empty.", hint="Write it as 0,5,9.")
-    return found
+    return numbers
 
 
 def _listed(path: str) -> str:

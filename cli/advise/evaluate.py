@@ -84,10 +84,10 @@ def _rows(evidence: GatheredEvidence, judge: Judge, tally: _Tally) -> Iterator[d
         findings = judge.new_findings(report)
         if report.share is not None:
             findings = tuple(ranked([(report, findings)]))
-        one = AdviceReports(rules=judge.rules, reports=(report,), findings=findings)
-        tally.add(exit_code(one, tally.limit))
+        reports = AdviceReports(rules=judge.rules, reports=(report,), findings=findings)
+        tally.add(exit_code(reports, tally.limit))
         tally.held = tally.held or (tally.limit is not None and can_meet(report, tally.limit))
-        for rule, error in one.failures:
+        for rule, error in reports.failures:
             note(f"The rule {rule} broke: {error}")
         yield from map(finding_row, findings)
 

@@ -89,7 +89,9 @@ def profiled_launches(paths: Iterable[str], damage: list[Damage]) -> list[Profil
 
 
 def _shapes(run: list[ProfiledLaunch]) -> list[tuple[object, ...]]:
-    return [(_short(one.profile.kernel), one.profile.grid, one.profile.block) for one in run]
+    return [
+        (_short(launch.profile.kernel), launch.profile.grid, launch.profile.block) for launch in run
+    ]
 
 
 def _short(kernel: str) -> str:
@@ -99,13 +101,13 @@ def _short(kernel: str) -> str:
 
 def _joined(first: ProfiledLaunch, second: ProfiledLaunch) -> ProfiledLaunch:
     """Return what both pages say; the one that says more leads."""
-    lead, other = sorted((first.profile, second.profile), key=_known_fields, reverse=True)
+    fuller, sparser = sorted((first.profile, second.profile), key=_known_fields, reverse=True)
     missing = {
-        field.name: getattr(other, field.name)
+        field.name: getattr(sparser, field.name)
         for field in fields(KernelProfile)
-        if _empty(getattr(lead, field.name)) and not _empty(getattr(other, field.name))
+        if _empty(getattr(fuller, field.name)) and not _empty(getattr(sparser, field.name))
     }
-    return ProfiledLaunch(profile=replace(lead, **missing), code=first.code or second.code)
+    return ProfiledLaunch(profile=replace(fuller, **missing), code=first.code or second.code)
 
 
 def _known_fields(profile: KernelProfile) -> int:
@@ -125,8 +127,8 @@ def _folded(launches: Iterable[ProfiledLaunch]) -> Iterator[ProfiledLaunch]:
     for launch in launches:
         alike.setdefault(_identity(launch.profile), []).append(launch)
     for group in alike.values():
-        ordered = sorted(group, key=lambda one: one.profile.seconds or 0.0)
-        times = [one.profile.seconds for one in group if one.profile.seconds is not None]
+        ordered = sorted(group, key=lambda launch: launch.profile.seconds or 0.0)
+        times = [seconds for launch in group if (seconds := launch.profile.seconds) is not None]
         middle = ordered[len(ordered) // 2]
         yield replace(
             middle,

@@ -292,16 +292,20 @@ class GatheredEvidence:
         *remind*: include what is said once per program, not once per kernel. Device code alone
         is judged with the driver and the environment every time.
         """
-        found: dict[str, Any] = {}
+        surroundings: dict[str, Any] = {}
         if self.device is not None or self.snapshot is not None:
-            found |= _state(self.chosen)
+            surroundings |= _state(self.chosen)
         if self.environment:
-            found["environment"] = {k: v for k, v in os.environ.items() if k.startswith(_CUDA)}
+            surroundings["environment"] = {
+                k: v for k, v in os.environ.items() if k.startswith(_CUDA)
+            }
         if not remind:
-            found = {k: v for k, v in found.items() if facts.code and k in _LOADER_FACTS}
+            surroundings = {
+                k: v for k, v in surroundings.items() if facts.code and k in _LOADER_FACTS
+            }
         if self.reminders and remind:
-            found["sanitized"] = False
-        missing = {key: value for key, value in found.items() if getattr(facts, key) is None}
+            surroundings["sanitized"] = False
+        missing = {key: value for key, value in surroundings.items() if getattr(facts, key) is None}
         return completed(replace(facts, **missing)) if missing else facts
 
 
@@ -340,7 +344,7 @@ def _state(choice: Choice) -> dict[str, Any]:
 
     if choice.machine is None or choice.gpu is None:
         return {}
-    devices = tuple(each.device for each in choice.machine.gpus)
+    devices = tuple(gpu.device for gpu in choice.machine.gpus)
     return {**gpu_facts(choice.gpu, choice.machine), "devices": devices}
 
 

@@ -156,12 +156,12 @@ def result(case: BandwidthCase) -> dict[str, Any]:
 def blocks(case: BandwidthCase) -> list[Block]:
     """Return what a person reads."""
     named = [Line(device_line(case.device))] if case.device else []
-    found: list[Block] = [_verdict(case), *named, LabelledFacts(tuple(_facts(case)))]
-    found += [Line(cause) for cause in case.causes]
-    found += [Line(note, Tone.FAINT) for note in _notes(case)]
+    page: list[Block] = [_verdict(case), *named, LabelledFacts(tuple(_facts(case)))]
+    page += [Line(cause) for cause in case.causes]
+    page += [Line(note, Tone.FAINT) for note in _notes(case)]
     if case.links:
-        found += [Heading("Links, each direction"), _links(case)]
-    return found
+        page += [Heading("Links, each direction"), _links(case)]
+    return page
 
 
 # From here on a ratio is told in times: nobody reads 490,426,867.5 %.

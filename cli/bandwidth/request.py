@@ -128,13 +128,13 @@ def traffic(
     if matrix is not None:
         read_bytes, write_bytes = _matrix(matrix, dtype, copies)
     seconds = options.read("time", time)
-    found = KernelTraffic(read_bytes=read_bytes, write_bytes=write_bytes, seconds=seconds)
-    if (seconds is None) != (found.moved is None):
+    kernel = KernelTraffic(read_bytes=read_bytes, write_bytes=write_bytes, seconds=seconds)
+    if (seconds is None) != (kernel.moved is None):
         raise BadInput(
             "An effective bandwidth needs bytes and a time.",
             hint="Give --read, --write or --matrix together with --time.",
         )
-    return found
+    return kernel
 
 
 def _matrix(matrix: str, dtype: str, copies: str) -> tuple[int, int]:

@@ -96,46 +96,48 @@ class BanksCase:
 
 def result(case: BanksCase) -> dict[str, Any]:
     """Return the ``result`` of the JSON document."""
-    found, swizzle = case.conflicts, case.swizzle
+    conflicts, swizzle = case.conflicts, case.swizzle
     return {
-        "degree": found.degree,
+        "degree": conflicts.degree,
         "suggested_padding": case.padding,
         "swizzle": swizzle
         and {"expression": str(swizzle), "mask": swizzle.mask, "shift": swizzle.shift},
-        "wavefronts": found.wavefronts,
-        "ideal_wavefronts": found.ideal_wavefronts,
-        "slowdown": found.wavefronts / found.ideal_wavefronts,
-        "instructions": found.instructions,
-        "width": found.width,
-        "lanes_per_phase": found.lanes_per_phase,
-        "busiest_banks": list(found.busiest_banks),
+        "wavefronts": conflicts.wavefronts,
+        "ideal_wavefronts": conflicts.ideal_wavefronts,
+        "slowdown": conflicts.wavefronts / conflicts.ideal_wavefronts,
+        "instructions": conflicts.instructions,
+        "width": conflicts.width,
+        "lanes_per_phase": conflicts.lanes_per_phase,
+        "busiest_banks": list(conflicts.busiest_banks),
         "tile_bytes": case.tile and case.tile.bytes,
     }
 
 
 def blocks(case: BanksCase) -> list[Block]:
     """Return what a person reads."""
-    found: list[Block] = [
+    page: list[Block] = [
         _verdict(case),
         Line(device_line(case.device)),
         LabelledFacts(tuple(_facts(case))),
     ]
-    found += [Line(sentence) for sentence in _advice(case)]
+    page += [Line(sentence) for sentence in _advice(case)]
     if case.show:
         grid = picture(case.pattern, case.conflicts, case.device.capability, wide=case.wide_banks)
-        found += [Heading("Lanes and banks"), Drawing(grid)]
-    return found
+        page += [Heading("Lanes and banks"), Drawing(grid)]
+    return page
 
 
 def _verdict(case: BanksCase) -> Line:
     """Return the answer in a sentence: whether there is a conflict, and what ends it."""
-    found = case.conflicts
-    if found.degree == 1:
+    conflicts = case.conflicts
+    if conflicts.degree == 1:
         return Line("No bank conflict.", Tone.STRONG)
-    passes = f"{plural(found.wavefronts, 'pass', 'passes')} instead of {found.ideal_wavefronts}"
+    passes = (
+        f"{plural(conflicts.wavefronts, 'pass', 'passes')} instead of {conflicts.ideal_wavefronts}"
+    )
     end = f"; {plural(case.padding, 'element')} of padding per row ends it" if case.padding else ""
-    article = "An" if found.degree in (8, 11, 18) else "A"
-    return Line(f"{article} {found.degree}-way bank conflict: {passes}{end}.", Tone.STRONG)
+    article = "An" if conflicts.degree in (8, 11, 18) else "A"
+    return Line(f"{article} {conflicts.degree}-way bank conflict: {passes}{end}.", Tone.STRONG)
 
 
 def draw(axes: Axes, case: BanksCase) -> None:
@@ -154,20 +156,20 @@ def draw(axes: Axes, case: BanksCase) -> None:
 
 
 def _facts(case: BanksCase) -> Iterator[Fact]:
-    found = case.conflicts
-    conflict = found.degree > 1
-    verdict = f"{found.degree}-way" if conflict else "none"
-    noun = "bank" if len(found.busiest_banks) == 1 else "banks"
-    banks = f"{noun} {shown_lanes(found.busiest_banks)}" if found.busiest_banks else ""
-    tone = Tone.BAD if conflict else Tone.GOOD
+    conflicts = case.conflicts
+    conflicting = conflicts.degree > 1
+    verdict = f"{conflicts.degree}-way" if conflicting else "none"
+    noun = "bank" if len(conflicts.busiest_banks) == 1 else "banks"
+    banks = f"{noun} {shown_lanes(conflicts.busiest_banks)}" if conflicts.busiest_banks else ""
+    tone = Tone.BAD if conflicting else Tone.GOOD
     yield Fact(label="conflict", value=Cell(verdict, tone), remark=banks)
-    passes = plural(found.wavefronts, "pass", "passes")
-    remark = f"{found.ideal_wavefronts} without conflicts"
+    passes = plural(conflicts.wavefronts, "pass", "passes")
+    remark = f"{conflicts.ideal_wavefronts} without conflicts"
     yield Fact(label="takes", value=Cell(passes), remark=remark)
     yield Fact(
         label="width",
-        value=Cell(plural(found.width, "byte")),
-        remark=f"per lane and instruction, {found.lanes_per_phase} lanes at a time",
+        value=Cell(plural(conflicts.width, "byte")),
+        remark=f"per lane and instruction, {conflicts.lanes_per_phase} lanes at a time",
     )
     if case.tile:
         yield Fact(label="tile", value=Cell(show_bytes(case.tile.bytes)))

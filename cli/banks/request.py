@@ -75,15 +75,15 @@ def _strided(device: Device, words: Words, extra: int, *, wide: bool) -> BanksCa
 
 
 def _listed(device: Device, words: Words, extra: int, *, wide: bool) -> BanksCase:
-    found = patterns(words)
+    warps = patterns(words)
     if extra:
         raise BadInput("--pad needs rows: --stride or --tile, not --indices.")
-    if len(found) > 1:
+    if len(warps) > 1:
         raise BadInput("--indices: one warp has 32 lanes at most.")
     return BanksCase(
         device=device,
-        pattern=found[0],
-        conflicts=bank_conflicts(found[0], device.capability, eight_byte_banks=wide),
+        pattern=warps[0],
+        conflicts=bank_conflicts(warps[0], device.capability, eight_byte_banks=wide),
         padding=None,
         swizzle=None,
         wide_banks=wide,

@@ -132,8 +132,12 @@ def file_result(held: Held, gpu: Device, driver: Driver | None) -> dict[str, Any
             "needed_driver": needed_fields(needed),
             "modules": counted(verdict),
             "alternatives": [
-                {"cuda": str(each), "files": list(each.paths), "verdict": str(each.outcome)}
-                for each in alternatives
+                {
+                    "cuda": str(alternative),
+                    "files": list(alternative.paths),
+                    "verdict": str(alternative.outcome),
+                }
+                for alternative in alternatives
             ],
         },
         "needed": needed,
@@ -218,10 +222,10 @@ def files(verdict: Verdict) -> list[dict[str, Any]]:
     return [
         {
             "file": path,
-            "verdict": str(next(outcome for outcome in Outcome if found[outcome])),
-            **{str(outcome): found[outcome] for outcome in Outcome},
+            "verdict": str(next(outcome for outcome in Outcome if outcomes[outcome])),
+            **{str(outcome): outcomes[outcome] for outcome in Outcome},
         }
-        for path, found in sorted(counts.items())
+        for path, outcomes in sorted(counts.items())
     ]
 
 

@@ -51,8 +51,8 @@ def command(
 
 def _refuse(options: dict[str, str | None], *, all_gpus: bool, telemetry: bool) -> None:
     named = [f"--{name}" for name, value in options.items() if value is not None]
-    if all_gpus and (other := [name for name in named if name != "--from"]):
-        raise BadInput(f"--all and {other[0]} contradict each other.", hint="Give one of them.")
+    if all_gpus and (sources := [name for name in named if name != "--from"]):
+        raise BadInput(f"--all and {sources[0]} contradict each other.", hint="Give one of them.")
     if telemetry and (fixed := [name for name in named if name in ("--gpu", "--cc")]):
         raise BadInput(f"--telemetry needs a live GPU; {fixed[0]} names none.")
 

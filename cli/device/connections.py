@@ -112,13 +112,13 @@ def nvlinks(topology: Topology) -> Cell:
     if not up:
         return Cell(f"none of {len(topology.nvlinks)} up", Tone.POOR)
     rates = {link.bytes_per_second for link in up}
-    each = f" at {show_rate(rate)}" if len(rates) == 1 and (rate := next(iter(rates))) else ""
+    speed = f" at {show_rate(rate)}" if len(rates) == 1 and (rate := next(iter(rates))) else ""
     ends = dict.fromkeys(f"GPU {link.peer}" if link.peer is not None else link.to for link in up)
     to = and_list([end for end in ends if end])
     count = f"{len(up)} of {len(topology.nvlinks)} up"
     erring = _errors(topology)
     poor = len(up) < len(topology.nvlinks) or erring
-    text = f"{count}{each}{f' to {to}' if to else ''}{erring}"
+    text = f"{count}{speed}{f' to {to}' if to else ''}{erring}"
     return Cell(text, Tone.POOR if poor else Tone.PLAIN)
 
 

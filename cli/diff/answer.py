@@ -53,7 +53,7 @@ def _side(side: Side | None) -> dict[str, Any] | None:
     if side is None:
         return None
     kernel, residency = side.kernel, side.residency
-    found = residency.occupancy
+    occupancy = residency.occupancy
     return {
         "registers": kernel.registers,
         "static_smem": kernel.static_smem,
@@ -67,9 +67,9 @@ def _side(side: Side | None) -> dict[str, Any] | None:
         "code_bytes": kernel.code_bytes,
         "block_threads": residency.block_threads,
         "block_from": str(residency.block_from) if residency.block_from else None,
-        "blocks_per_sm": found.blocks_per_sm if found else None,
+        "blocks_per_sm": occupancy.blocks_per_sm if occupancy else None,
         "occupancy": side.tier,
-        "limiters": [limiter.value for limiter in found.limiters] if found else None,
+        "limiters": [limiter.value for limiter in occupancy.limiters] if occupancy else None,
     }
 
 
@@ -88,8 +88,8 @@ def flat(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def counted(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Return how many kernels have each status."""
-    found = Counter(one["status"] for one in records)
-    return {str(status): found[status] for status in Status}
+    counts = Counter(change["status"] for change in records)
+    return {str(status): counts[status] for status in Status}
 
 
 def in_order(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -143,15 +143,17 @@ def answer(old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, gate: G
         block=new.block,
         dynamic_smem=new.dynamic_smem,
     )
-    found = list(changes(builds[0].kernels, builds[1].kernels, residencies, by_target=gpu is None))
-    failed = gate.failures(found)
+    changed = list(
+        changes(builds[0].kernels, builds[1].kernels, residencies, by_target=gpu is None)
+    )
+    failed = gate.failures(changed)
     if not failed:
-        gate.refuse_nothing(found, builds, _where(choice))
-    records = in_order(map(record, found))
+        gate.refuse_nothing(changed, builds, _where(choice))
+    records = in_order(map(record, changed))
     counts = counted(records)
     members = one_sided(*builds)
     summary = text.summary(records, counts, _where(choice), members)
-    listed = [one for one in records if unchanged or one["status"] != Status.UNCHANGED]
+    listed = [change for change in records if unchanged or change["status"] != Status.UNCHANGED]
     limit = _SHOWN if new.limit is None else new.limit
     return Answer(
         command="diff",
@@ -216,8 +218,8 @@ def one_sided(old: Build, new: Build) -> dict[str, list[str]]:
     if not all(members):  # a bare library beside a wheel is no other member
         return {side: [] for side in SIDES}
     return {
-        side: sorted(path for key, path in mine.items() if key not in other)
-        for side, mine, other in zip(SIDES, members, reversed(members), strict=True)
+        side: sorted(path for key, path in mine.items() if key not in theirs)
+        for side, mine, theirs in zip(SIDES, members, reversed(members), strict=True)
     }
 
 

@@ -74,8 +74,8 @@ def command(
             request.output,
         )
     gate = Gate(tier=fail_on_regression, spills=fail_on_spills)
-    found = answer(of_file(request, old), of_file(request, new), unchanged=unchanged, gate=gate)
-    return emit(found, request.output)
+    compared = answer(of_file(request, old), of_file(request, new), unchanged=unchanged, gate=gate)
+    return emit(compared, request.output)
 
 
 def _refuse_for_runs(

@@ -26,8 +26,8 @@ class Gate:
 
     def failures(self, changes: Sequence[KernelChange]) -> list[str]:
         """Return why the exit code is 1, in sentences; none: the gate passes."""
-        worse = sum(each.status is Status.WORSE for each in changes) if self.tier else 0
-        spilling = sum(each.spills_more for each in changes) if self.spills else 0
+        worse = sum(change.status is Status.WORSE for change in changes) if self.tier else 0
+        spilling = sum(change.spills_more for change in changes) if self.spills else 0
         sentences = []
         if worse:
             sentences.append(f"{plural(worse, 'kernel')} lost occupancy (--fail-on-regression).")
@@ -42,9 +42,9 @@ class Gate:
     ) -> None:
         """Raise BadInput where the gate would pass because nothing was compared."""
         reasons = []
-        if self.tier and not any(each.tiers_known for each in changes):
+        if self.tier and not any(change.tiers_known for change in changes):
             reasons.append(("--fail-on-regression", "an occupancy"))
-        if self.spills and not any(each.spills_known for each in changes):
+        if self.spills and not any(change.spills_known for change in changes):
             reasons.append(("--fail-on-spills", "spills or stack"))
         if reasons:
             option, what = reasons[0]

@@ -70,7 +70,7 @@ class RunDiff:
         """Whether the whole takes longer, or a kernel does or lost occupancy."""
         times = self.old.whole_seconds, self.new.whole_seconds
         longer = self.comparable and regressed(*times, max(times))
-        return longer or any(each.status in _REGRESSIONS for each in self.changes)
+        return longer or any(change.status in _REGRESSIONS for change in self.changes)
 
     @property
     def comparable(self) -> bool:
@@ -91,9 +91,9 @@ def are_runs(old: str, new: str) -> bool:
     if kinds[0] == kinds[1] or not {None, "timeline"} & {*kinds}:
         return kinds[0] is not None
     if None in kinds:
-        run, other = (old, new) if kinds[0] else (new, old)
+        run, build = (old, new) if kinds[0] else (new, old)
         raise BadInput(
-            f"{quoted_path(run)} is a recorded run, {quoted_path(other)} is none.",
+            f"{quoted_path(run)} is a recorded run, {quoted_path(build)} is none.",
             hint="Give two timelines, two kernel reports, or two builds.",
         )
     raise BadInput(
@@ -136,18 +136,18 @@ def answer(
         _refuse_short_names(*runs)
     changes = sorted(run_changes(*runs), key=_moved_time, reverse=True)
     pattern = new.pattern
-    kept = tuple(each for each in changes if pattern is None or pattern.search(_name(each)))
+    kept = tuple(change for change in changes if pattern is None or pattern.search(_name(change)))
     diff = RunDiff(old=runs[0], new=runs[1], changes=kept)
     records = [_record(change) for change in kept]
-    listed = [one for one in records if unchanged or one["status"] != RunStatus.UNCHANGED]
-    counts = Counter(one["status"] for one in records)
+    listed = [record for record in records if unchanged or record["status"] != RunStatus.UNCHANGED]
+    counts = Counter(record["status"] for record in records)
     summary = _summary(diff)
     limit = _SHOWN if new.limit is None else new.limit
     shown_device = runs[1].device
     failing = fail_on_regression and diff.regression
     any_damaged = any(run.damaged for run in runs)
     notes = [*_notes(old.files[0], runs[0]), *_notes(new.files[0], runs[1])]
-    if fail_on_regression and not any(each.old and each.new for each in kept):
+    if fail_on_regression and not any(change.old and change.new for change in kept):
         where = "--filter leaves no kernel that" if pattern else "no kernel"
         both = "both runs have" if pattern else "is in both runs"
         raise BadInput(f"--fail-on-regression has nothing to compare: {where} {both}.")
@@ -169,7 +169,7 @@ def answer(
             "whole": {side: _whole(run) for side, run in zip(("old", "new"), runs, strict=True)},
             "copies": _copy_records(diff),
         },
-        rows=[_flat(one) for one in listed],
+        rows=[_flat(record) for record in listed],
         blocks=lambda: _blocks(summary, diff, listed[: limit or None], len(listed)),
         notes=notes,
         documents={"github": lambda: _annotations(summary, listed)},
@@ -219,14 +219,14 @@ def _run(request: KernelsRequest, device: Device | None) -> Run:
     if is_timeline(path):
         from gpuadvise.cli.timeline.request import timelines_in
 
-        return run_of_timelines([each.timeline for each in timelines_in((path,), device)])
+        return run_of_timelines([case.timeline for case in timelines_in((path,), device)])
     from gpuadvise.advisor.profiles.ncu_file import read_profiles
 
     damage: list[Damage] = []
     profiles = [profile for profile, _ in read_profiles(path, damage)]
     if damage and not profiles:
         raise unreadable(quoted_path(path), damage)
-    return run_of_profiles(profiles, device, [each.message for each in damage])
+    return run_of_profiles(profiles, device, [part.message for part in damage])
 
 
 def _name(change: RunChange) -> str:
@@ -280,11 +280,11 @@ def _copy_records(diff: RunDiff) -> list[Record]:
     records = []
     for kind in dict.fromkeys([*sides[0], *sides[1]]):
         record: Record = dict(zip(("direction", "source", "target"), kind, strict=True))
-        for side, copies in zip(("old", "new"), sides, strict=True):
-            found = copies.get(kind)
+        for side, by_kind in zip(("old", "new"), sides, strict=True):
+            copies = by_kind.get(kind)
             record[side] = (
-                {key: asdict(found)[key] for key in ("calls", "bytes", "seconds")}
-                if found
+                {key: asdict(copies)[key] for key in ("calls", "bytes", "seconds")}
+                if copies
                 else None
             )
         records.append(record)
@@ -324,17 +324,17 @@ def _factor(old: float, new: float) -> str:
 
 
 def _blocks(summary: str, diff: RunDiff, shown: Sequence[Record], count: int) -> list[Block]:
-    found: list[Block] = [Line(summary, _tone(diff))]
+    page: list[Block] = [Line(summary, _tone(diff))]
     if diff.old.span_seconds is not None and diff.new.span_seconds is not None:
-        found.append(_whole_table(diff))
+        page.append(_whole_table(diff))
     if shown:
         title = f"Kernels{_of_all_gpus(diff)}, the largest change first"
-        found += [Heading(title), _kernel_table(shown)]
+        page += [Heading(title), _kernel_table(shown)]
     if count > len(shown):
-        found.append(Line(f"and {count - len(shown):,} more (--limit 0 shows all)"))
+        page.append(Line(f"and {count - len(shown):,} more (--limit 0 shows all)"))
     if copies := _copy_records(diff):
-        found += [Heading(f"Copies{_of_all_gpus(diff)}"), _copy_table(copies)]
-    return found
+        page += [Heading(f"Copies{_of_all_gpus(diff)}"), _copy_table(copies)]
+    return page
 
 
 def _tone(diff: RunDiff) -> Tone:
@@ -449,7 +449,7 @@ _ANNOTATED = {
 def _annotations(summary: str, records: Sequence[Record]) -> str:
     """Return *summary* as a notice for GitHub, slower kernels and lost occupancy as errors."""
     lines = [f"::notice title=gpuadvise diff::{_escaped(summary)}"]
-    bad = [one for one in records if one["status"] in _REGRESSIONS]
+    bad = [record for record in records if record["status"] in _REGRESSIONS]
     for record in bad[:_MOST_ANNOTATED]:
         title = _ANNOTATED[record["status"]]
         text = (

@@ -102,18 +102,18 @@ def blocks(
     tone = Tone.BAD if any(r["status"] == Status.WORSE for r in records) else Tone.STRONG
     listed = [r for r in records if unchanged or r["status"] != Status.UNCHANGED]
     shown = listed[:limit] if limit else listed
-    found: list[Block] = [Line(summary, tone)]
+    page: list[Block] = [Line(summary, tone)]
     for side, paths in members.items():
-        found += [Line(f"only in the {side} build: {path}") for path in paths[:_MOST_MEMBERS]]
+        page += [Line(f"only in the {side} build: {path}") for path in paths[:_MOST_MEMBERS]]
         if len(paths) > _MOST_MEMBERS:
-            found.append(Line(f"and {len(paths) - _MOST_MEMBERS:,} more in the {side} build"))
+            page.append(Line(f"and {len(paths) - _MOST_MEMBERS:,} more in the {side} build"))
     if shown:
-        found.append(_table(shown))
+        page.append(_table(shown))
     if len(listed) > len(shown):
-        found.append(Line(f"and {len(listed) - len(shown):,} more (--limit 0 shows all)"))
+        page.append(Line(f"and {len(listed) - len(shown):,} more (--limit 0 shows all)"))
     if any((r[side] or {}).get("block_from") == "best" for r in shown for side in ("old", "new")):
-        found.append(Line("Without launch bounds, at the best block size; --block names one."))
-    return found
+        page.append(Line("Without launch bounds, at the best block size; --block names one."))
+    return page
 
 
 def _table(shown: Sequence[Record]) -> Table:

@@ -174,13 +174,13 @@ def workflow_commands(machine: Machine, checks: Sequence[DoctorCheck]) -> str:
     from gpuadvise.cli.render import github
 
     labels = [label(gpu) for gpu in machine.gpus]
-    found = [
+    findings = [
         {**finding_object(finding), "message": f"{_where(check, labels)}{finding.message}"}
         for check in checks
         for finding in check.findings
     ]
     sick = [github.annotation("error", "gpuadvise doctor", text) for text in machine.problems]
-    said = "".join(sick) + github.render(found, None)
+    said = "".join(sick) + github.render(findings, None)
     return said or github.annotation("notice", "gpuadvise doctor", headline(machine, checks))
 
 

@@ -71,7 +71,8 @@ def _listed() -> Answer:
         blocks=lambda: [
             LabelledFacts(
                 tuple(
-                    Fact(it.name, Cell(f"{it.text.split('. ')[0].rstrip('.')}.")) for it in terms()
+                    Fact(term.name, Cell(f"{term.text.split('. ')[0].rstrip('.')}."))
+                    for term in terms()
                 )
             ),
             Line("gpuadvise explain TERM says more.", Tone.FAINT),
@@ -107,9 +108,9 @@ def _hint(name: str) -> str:
 
     if any(rule.id == name for rule in RULES):
         return f"It is a rule: gpuadvise rules {name}."
-    known = {plain_name(it): it for term in terms() for it in (term.name, *term.also)}
+    known = {plain_name(word): word for term in terms() for word in (term.name, *term.also)}
     near = get_close_matches(plain_name(name[:SHOWN]), known)
-    near = near or [word for word in known if plain_name(name) in word.split()][:3]
+    near = near or [key for key in known if plain_name(name) in key.split()][:3]
     if near:
-        return f"Did you mean {and_list([known[word] for word in near], 'or')}?"
+        return f"Did you mean {and_list([known[key] for key in near], 'or')}?"
     return "gpuadvise explain lists the terms; gpuadvise rules the rules."

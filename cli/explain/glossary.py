@@ -23,8 +23,8 @@ def terms() -> tuple[Term, ...]:
     import tomllib
 
     text = (files("gpuadvise.cli.explain") / "glossary.toml").read_text(encoding="utf-8")
-    found = (_term(record) for record in tomllib.loads(text)["term"])
-    return tuple(sorted(found, key=lambda term: term.name.lower()))
+    glossary = (_term(record) for record in tomllib.loads(text)["term"])
+    return tuple(sorted(glossary, key=lambda term: term.name.lower()))
 
 
 def _term(record: dict[str, Any]) -> Term:
@@ -40,9 +40,9 @@ def _term(record: dict[str, Any]) -> Term:
 def term_named(name: str) -> Term | None:
     """Return the term that *name* names: in any case, with hyphens or spaces, in the plural."""
     wanted = plain_name(name)
-    known = {plain_name(it): term for term in terms() for it in (term.name, *term.also)}
+    known = {plain_name(word): term for term in terms() for word in (term.name, *term.also)}
     singular = wanted.removesuffix("es"), wanted.removesuffix("s")
-    return next((known[it] for it in (wanted, *reversed(singular)) if it in known), None)
+    return next((known[word] for word in (wanted, *reversed(singular)) if word in known), None)
 
 
 def plain_name(name: str) -> str:

@@ -46,7 +46,7 @@ def command(
 ) -> Exit:
     """List, search or compare the GPUs of the catalogue."""
     choice = chosen(query or [], cc)
-    records = [_record(each) for each in choice.entries]
+    records = [_record(entry) for entry in choice.entries]
     answer = Answer(
         command="gpus",
         device=None,
@@ -59,11 +59,11 @@ def command(
     return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
-def _record(each: CatalogueEntry) -> dict[str, Any]:
+def _record(entry: CatalogueEntry) -> dict[str, Any]:
     from gpuadvise.advisor.snapshot import device_record
 
-    names = {"aliases": list(each.aliases), "driver_names": list(each.driver_names)}
-    return {**device_record(each.device), **names}
+    names = {"aliases": list(entry.aliases), "driver_names": list(entry.driver_names)}
+    return {**device_record(entry.device), **names}
 
 
 def _rows(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -49,12 +49,12 @@ def chosen(query: Sequence[str], cc: str | None = None) -> Chosen:
     if not query:
         return Chosen(entries=same)
     ids = {entry.id for entry in same}
-    found = _described(query)
-    entries = tuple(entry for entry in found.entries if entry.id in ids)
+    described = _described(query)
+    entries = tuple(entry for entry in described.entries if entry.id in ids)
     if not entries:
         words = quoted(" ".join(query))
         raise BadInput(f"{words} describes no GPU of compute capability {quoted(cc)}.")
-    return Chosen(entries=entries, compared=found.compared)
+    return Chosen(entries=entries, compared=described.compared)
 
 
 def _described(query: Sequence[str]) -> Chosen:

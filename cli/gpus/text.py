@@ -36,7 +36,7 @@ def blocks(selection: Chosen) -> list[Block]:
         return _one_gpu(selection.entries[0])
     if selection.compared:
         return [
-            _side_by_side([each.device for each in selection.entries]),
+            _side_by_side([entry.device for entry in selection.entries]),
             *_notes(selection.entries),
         ]
     count = f"{plural(len(selection.entries), 'GPU')}. Peaks in TFLOP/s; Tensor is dense FP16 with FP32 sums."
@@ -44,21 +44,21 @@ def blocks(selection: Chosen) -> list[Block]:
     return [*page, Line(selection.note)] if selection.note else page
 
 
-def _one_gpu(each: CatalogueEntry) -> list[Block]:
-    names = and_list([f'"{name}"' for name in each.driver_names], "or")
-    about: list[Block] = [Line(each.device.name, Tone.STRONG), facts.facts(each.device)]
-    about.append(Line(f"--gpu takes {and_list([each.id, *each.aliases], 'or')}."))
+def _one_gpu(entry: CatalogueEntry) -> list[Block]:
+    names = and_list([f'"{name}"' for name in entry.driver_names], "or")
+    about: list[Block] = [Line(entry.device.name, Tone.STRONG), facts.facts(entry.device)]
+    about.append(Line(f"--gpu takes {and_list([entry.id, *entry.aliases], 'or')}."))
     if names:
         about.append(Line(f"Drivers call it {names}."))
-    return [*about, *map(Line, each.device.notes)]
+    return [*about, *map(Line, entry.device.notes)]
 
 
 def _notes(gpus: Iterable[CatalogueEntry]) -> list[Block]:
-    return [Line(f"{each.id}: {note}") for each in gpus for note in each.device.notes]
+    return [Line(f"{entry.id}: {note}") for entry in gpus for note in entry.device.notes]
 
 
 def _list(gpus: Iterable[CatalogueEntry]) -> Table:
-    return Table(columns=_LIST, rows=tuple(_listed(each.id, each.device) for each in gpus))
+    return Table(columns=_LIST, rows=tuple(_listed(entry.id, entry.device) for entry in gpus))
 
 
 def _listed(id: str, device: Device) -> tuple[Cell, ...]:

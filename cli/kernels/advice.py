@@ -63,8 +63,8 @@ def advised(kernels: Iterable[ListedKernel], device: Device | None) -> KernelAdv
     findings: list[Finding] = []
     skipped: dict[str, dict[str, Any]] = {}
     evaluated: set[str] = set()
-    for one in kernels:
-        report = _report(one, device)
+    for listed in kernels:
+        report = _report(listed, device)
         if report is not None:
             findings += report.findings
             missing = {str(row["rule"]): dict(row) for row in not_evaluated_objects(report)}

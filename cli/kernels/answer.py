@@ -69,15 +69,15 @@ def _triton(options: TritonOptions | None) -> tuple[int | None, ...]:
 
 
 def _resident(residency: Residency) -> tuple[Any, ...]:
-    found = residency.occupancy
+    occupancy = residency.occupancy
     return (
         residency.block_threads,
         None if residency.block_from is None else residency.block_from.value,
-        found.blocks_per_sm if found else None,
-        found.warps_per_sm if found else None,
-        found.occupancy if found else None,
-        [limiter.value for limiter in found.limiters] if found else None,
-        found.launchable if found else None,
+        occupancy.blocks_per_sm if occupancy else None,
+        occupancy.warps_per_sm if occupancy else None,
+        occupancy.occupancy if occupancy else None,
+        [limiter.value for limiter in occupancy.limiters] if occupancy else None,
+        occupancy.launchable if occupancy else None,
         residency.reason,
     )
 
@@ -133,7 +133,7 @@ class Listing(NamedTuple):
     """What is listed in which form, its page for people, and what the rules say about it."""
 
     form: RowEncoder
-    things: Sequence[object]
+    items: Sequence[object]
     blocks: Callable[[], Sequence[Block]]
     advised: KernelAdvice | None = None
     checked: Checked | None = None
@@ -141,7 +141,7 @@ class Listing(NamedTuple):
 
     def json(self) -> Iterable[str]:
         """Return the objects of the JSON answer."""
-        return self.form.texts(self.things, Format.JSON) if self.texts is None else self.texts
+        return self.form.texts(self.items, Format.JSON) if self.texts is None else self.texts
 
 
 def entries_of(gatherer: Gatherer, *, tally: bool = False) -> Iterator[Entry | EntryTally]:
@@ -285,8 +285,8 @@ def _texts(form: RowEncoder, rows: Iterable[tuple[Any, Any]], limit: int | None)
 def _sorted_texts(form: RowEncoder, rows: Iterable[tuple[Any, Any]], name: str) -> Iterator[str]:
     from gpuadvise.cli.render.sorted_rows import sorted_rows
 
-    keys, things = tee(rows)
-    texts = form.texts((thing for _, thing in things), name)
+    keys, items = tee(rows)
+    texts = form.texts((item for _, item in items), name)
     return sorted_rows(zip((key for key, _ in keys), texts, strict=True))
 
 
@@ -330,12 +330,14 @@ def _streamed(
         stream(_lines(ENTRY, entries_of(gatherer), request))
     elif request.group_by:
         listing = group_listing(request, choice, gatherer, gate)
-        stream(_lines(listing.form, listing.things, request))
+        stream(_lines(listing.form, listing.items, request))
     else:
-        found = found_in(request, choice, gatherer, gate)
-        stream(_sorted_lines(found, request) if request.sort else _lines(KERNEL, found, request))
+        kernels = found_in(request, choice, gatherer, gate)
+        stream(
+            _sorted_lines(kernels, request) if request.sort else _lines(KERNEL, kernels, request)
+        )
         if gate.set:  # --limit hides rows, not from the gate
-            deque(found, maxlen=0)
+            deque(kernels, maxlen=0)
     failed = _failures(request, choice, gatherer, gate)
     said = (*notes(request, choice, gatherer), *gate.notes())
     note(*(choice.notes if choice else ()), *said, *failed)
@@ -374,7 +376,7 @@ def _answer(
     failed = _failures(request, choice, gatherer, gate)
     name = "entries" if request.entries_only else "groups" if request.group_by else "kernels"
     # Only --get looks into records: making the JSON of each at once takes a fifth of the time.
-    records = [*map(listing.form.record, listing.things)] if request.output.fields else []
+    records = [*map(listing.form.record, listing.items)] if request.output.fields else []
     answer = Answer(
         command="kernels",
         device=device_block(choice.device) if choice else None,

@@ -171,7 +171,7 @@ class Gatherer:
     def _select(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         fitting = tuple(entry for entry in entries if self._matches_gpu(entry.capability))
         if not fitting:
-            self.gathered.untargeted.update((each.content, each.capability) for each in entries)
+            self.gathered.untargeted.update((entry.content, entry.capability) for entry in entries)
             return ()
         selected = self._loaded(fitting)
         self.gathered.selected += len(selected)

@@ -96,7 +96,7 @@ _KEYS: dict[str, Callable[[ListedKernel], Any]] = {
     "registers": _most("registers"),
     "smem": _most("static_smem"),
     "stack": _most("stack"),
-    "spills": lambda one: -one.spilled,
+    "spills": lambda listed: -listed.spilled,
     "code": _most("code_bytes"),
     "code_bytes": _most("code_bytes"),
 }

@@ -321,7 +321,7 @@ def why_nothing(request: KernelsRequest, choice: Choice | None, seen: GatheredIt
     if seen.unloaded and choice:
         return f"{choice.device.name} would load none of this code: gpuadvise compat says why."
     if seen.untargeted:
-        targets = _targets(_entry_target(*each) for each in seen.untargeted)
+        targets = _targets(_entry_target(*entry) for entry in seen.untargeted)
         return f"--arch leaves none of this code, which is for {targets}."
     return "There is no code with kernels to list; --list shows what there is."
 

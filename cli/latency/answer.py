@@ -138,8 +138,8 @@ def result(case: LatencyCase) -> dict[str, Any]:
 def blocks(case: LatencyCase) -> list[Block]:
     """Return what a person reads."""
     facts = (*_arithmetic(case), *_memory_facts(case))
-    found: list[Block] = [_verdict(case), Line(device_line(case.device)), LabelledFacts(facts)]
-    return found + [Line(sentence) for sentence in _remarks(case)]
+    page: list[Block] = [_verdict(case), Line(device_line(case.device)), LabelledFacts(facts)]
+    return page + [Line(sentence) for sentence in _remarks(case)]
 
 
 def _verdict(case: LatencyCase) -> Line:

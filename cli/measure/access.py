@@ -48,9 +48,9 @@ def measured_access(
 def _row(access: AccessTiming, accesses: Sequence[AccessTiming], device: Device) -> dict[str, Any]:
     pattern = access.pattern
     best = next(
-        other.rate
-        for other in accesses
-        if (other.pattern.move, other.pattern.word) == (pattern.move, pattern.word)
+        timing.rate
+        for timing in accesses
+        if (timing.pattern.move, timing.pattern.word) == (pattern.move, pattern.word)
     )
     efficiency, expected = access.rate / best, expected_efficiency(access, device)
     return {

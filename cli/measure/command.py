@@ -64,17 +64,17 @@ def command(
         collected = _collected(chosen, session, quick)
         if not collected.items:
             return _nothing(session, collected)
-        found, collected = _calibrated(chosen, session, gpu, collected, quick)
+        measured, collected = _calibrated(chosen, session, gpu, collected, quick)
     stopped = _stopped(collected)
-    kept = _kept(gpu, found) if save else ()
+    kept = _kept(gpu, measured) if save else ()
     answer = Answer(
         command="measure",
         device=device_block(gpu.device),
         input={"subject": subject, "quick": quick, "word": _word(subject, word), "save": save},
-        result={"partial": collected.partial, "stopped": stopped, **found.summary,
-                "rows": list(found.rows)},
-        rows=found.rows,
-        blocks=lambda: _blocks(gpu, found, stopped),
+        result={"partial": collected.partial, "stopped": stopped, **measured.summary,
+                "rows": list(measured.rows)},
+        rows=measured.rows,
+        blocks=lambda: _blocks(gpu, measured, stopped),
         notes=(*_neighbours(gpu), *_left_out(chosen, collected, quick), *kept),
         exit=_exit(collected),
     )  # fmt: skip
@@ -197,7 +197,7 @@ def _blocks(gpu: Gpu, measured: Measured, stopped: str | None) -> Sequence[Block
 def _neighbours(gpu: Gpu) -> tuple[str, ...]:
     """Return a note on other programs that use the GPU: they take bandwidth and time."""
     processes = gpu.telemetry.processes if gpu.telemetry else None
-    others = [process for process in processes or () if process.pid != os.getpid()]
-    if not others:
+    neighbours = [process for process in processes or () if process.pid != os.getpid()]
+    if not neighbours:
         return ()
-    return (f"{plural(len(others), 'other process', 'other processes')} used the GPU.",)
+    return (f"{plural(len(neighbours), 'other process', 'other processes')} used the GPU.",)

@@ -34,7 +34,7 @@ class Subject:
     """One thing that can be measured.
 
     ``run`` yields measurements from a session (second argument: quick), ``count`` tells how
-    many at most, ``label`` names one for the progress bar, ``found`` makes an answer of one or
+    many at most, ``label`` names one for the progress bar, ``measured`` makes an answer of one or
     more of them (its session is None once the device failed; last argument: quick). *kept*: the
     answer's summary holds what ``--save`` can keep.
     """

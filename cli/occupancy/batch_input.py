@@ -142,10 +142,10 @@ def misspelt(columns: Iterable[str]) -> list[tuple[str, str]]:
     """Return each of *columns* that is nearly the name of an option, and that name."""
     from difflib import get_close_matches
 
-    near = (
+    guesses = (
         (name, get_close_matches(_key(name)[:_LONGEST_KEY], _KNOWN, 1, 0.75)) for name in columns
     )
-    return [(name, found[0]) for name, found in near if found and _key(name) not in _KNOWN]
+    return [(name, options[0]) for name, options in guesses if options and _key(name) not in _KNOWN]
 
 
 def _key(column: str) -> str:

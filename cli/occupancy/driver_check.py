@@ -122,28 +122,28 @@ def compared(choice: Choice, report: DriverReport) -> dict[str, Any]:
     return {
         "compared": len(driver_limits(attributes)),
         "differences": [
-            {"limit": each.field, "model": each.model, "driver": each.driver}
-            for each in differences(model, attributes)
+            {"limit": difference.field, "model": difference.model, "driver": difference.driver}
+            for difference in differences(model, attributes)
         ],
     }
 
 
 def driver_sentence(check: Mapping[str, Any]) -> str:
     """Return the outcome of the check in a sentence."""
-    found: list[dict[str, Any]] = check["differences"]
+    wrong: list[dict[str, Any]] = check["differences"]
     answer: dict[str, Any] | None = check.get("answer")
     agreed = f"The driver agrees with all {plural(check['compared'], 'limit')} that it tells"
-    if not found and not answer:
+    if not wrong and not answer:
         return f"{agreed}."
-    if not found and answer and answer["problem"]:
+    if not wrong and answer and answer["problem"]:
         return f"{agreed}; of the launch it said nothing: {answer['problem']}"
-    if not found and answer:
+    if not wrong and answer:
         clusters = (
             "" if answer["clusters"] is None else f", {plural(answer['clusters'], 'cluster')}"
         )
         said = f"{plural(answer['blocks_per_sm'], 'block')} per SM{clusters}"
         return f"{agreed}, and answers {said} for a kernel of {answer['registers']} registers."
-    parts = [f"{each['limit']} is {each['driver']}, not {each['model']}" for each in found]
+    parts = [f"{limit['limit']} is {limit['driver']}, not {limit['model']}" for limit in wrong]
     return f"The driver differs from the model: {'; '.join(parts)}."
 
 

@@ -154,13 +154,13 @@ def _roomiest(fullest: Tier) -> list[tuple[int, ...]]:
 
 def _row(case: GridCase, values: tuple[int, ...]) -> dict[str, Any]:
     launch = case.grid.launch_of(values)
-    found = occupancy(case.grid.limits, launch)
+    resident = occupancy(case.grid.limits, launch)
     return {
         **{key.value: value for key, value in zip(case.keys, values, strict=True)},
-        "blocks_per_sm": found.blocks_per_sm,
-        "warps_per_sm": found.warps_per_sm,
-        "occupancy": found.occupancy,
-        "limiters": [each.value for each in found.limiters] if found.launchable else [],
+        "blocks_per_sm": resident.blocks_per_sm,
+        "warps_per_sm": resident.warps_per_sm,
+        "occupancy": resident.occupancy,
+        "limiters": [limiter.value for limiter in resident.limiters] if resident.launchable else [],
     }
 
 
@@ -173,12 +173,12 @@ def _rows(case: GridCase) -> Iterator[dict[str, Any]]:
 
 def _fields(case: GridCase, code: int) -> dict[str, Any]:
     """Return the fields of a row behind its figures; no limiters where nothing can start."""
-    found = decoded(code)
+    figures = decoded(code)
     return {
-        "blocks_per_sm": found.blocks_per_sm,
-        "warps_per_sm": found.warps_per_sm,
-        "occupancy": found.warps_per_sm / case.grid.limits.max_warps_per_sm,
-        "limiters": [limiter.value for limiter in found.limiters],
+        "blocks_per_sm": figures.blocks_per_sm,
+        "warps_per_sm": figures.warps_per_sm,
+        "occupancy": figures.warps_per_sm / case.grid.limits.max_warps_per_sm,
+        "limiters": [limiter.value for limiter in figures.limiters],
     }
 
 

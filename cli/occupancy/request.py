@@ -84,11 +84,11 @@ def fields(texts: Iterable[tuple[str, str]], label: Callable[[str], str]) -> dic
 
 def _grown(values: Mapping[str, Any], label: str) -> int:
     """Return the dynamic shared memory of a block, its part per thread included."""
-    threads, each = values["threads"], values["dynamic_per_thread"]
-    total: int = values.get("dynamic_shared", 0) + threads * each
+    threads, per_thread = values["threads"], values["dynamic_per_thread"]
+    total: int = values.get("dynamic_shared", 0) + threads * per_thread
     if total > LARGEST_LAUNCH:
         raise BadInput(
-            f"{label}: {each:,} bytes for each of {threads:,} threads are too many; a block takes "
+            f"{label}: {per_thread:,} bytes for each of {threads:,} threads are too many; a block takes "
             f"{LARGEST_LAUNCH:,} bytes at most."
         )
     return total
@@ -220,5 +220,5 @@ class OccupancyRequest:
 
     def verdict(self, occupancies: Iterable[Occupancy]) -> tuple[Exit, Sequence[str]]:
         """Return the exit code for *occupancies*, and a note if one is below the threshold."""
-        lowest = min(each.occupancy for each in occupancies)
+        lowest = min(answer.occupancy for answer in occupancies)
         return fails_under("occupancy", lowest, self.threshold)

@@ -90,7 +90,7 @@ class Point:
 
 def sweep_axes(texts: Iterable[str]) -> list[SweptAxis]:
     """Return what each ``--sweep`` asks for; raises BadInput."""
-    found: dict[Axis, SweptAxis] = {}
+    axes: dict[Axis, SweptAxis] = {}
     for text in texts:
         what, given, values = text.partition("=")
         by = _SPELLED.get(what.strip().lower().replace("-", "_"))
@@ -100,10 +100,10 @@ def sweep_axes(texts: Iterable[str]) -> list[SweptAxis]:
                 hint="It takes block, regs, smem or barriers, one --sweep for each; with values as in "
                 "regs=32:128:8.",
             )
-        if by in found:
+        if by in axes:
             raise BadInput(f"--sweep: {what.strip()} is swept twice.")
-        found[by] = SweptAxis(by, _values(by, values) if given else None)
-    return list(found.values())
+        axes[by] = SweptAxis(by, _values(by, values) if given else None)
+    return list(axes.values())
 
 
 def _values(by: Axis, text: str) -> Sequence[int]:
@@ -361,16 +361,16 @@ def draw(axes: Axes, points: Sequence[Point], by: Axis, current: int | None) -> 
 
 def all_cc_answer(request: OccupancyRequest) -> Answer:
     """Return the answer, oldest capability first; raises BadInput."""
-    launch = question(request.texts, flag)
-    found = [(cc, occupancy(limits_of(cc)[0], launch.launch)) for cc in known_capabilities()]
-    table = [{"compute_capability": str(cc), **record(launch)} for cc, launch in found]
-    code, notes = request.verdict([launch for _, launch in found])
+    launched = question(request.texts, flag)
+    answers = [(cc, occupancy(limits_of(cc)[0], launched.launch)) for cc in known_capabilities()]
+    table = [{"compute_capability": str(cc), **record(resident)} for cc, resident in answers]
+    code, notes = request.verdict([resident for _, resident in answers])
     return Answer(
         command="occupancy",
         device=None,
-        input=echo(launch),
+        input=echo(launched),
         result={"sweep": table},
-        blocks=lambda: capabilities(found),
+        blocks=lambda: capabilities(answers),
         rows=[flat(row) for row in table] if request.output.format == Format.CSV else table,
         failed=notes,
         exit=code,

@@ -155,16 +155,16 @@ def _bounds(case: OccupancyCase) -> Iterator[str]:
 
 
 def _cluster(case: OccupancyCase) -> Iterator[str]:
-    clusters, found = case.clusters, case.occupancy
-    if clusters is None or not found.launchable:
+    clusters, occupancy = case.clusters, case.occupancy
+    if clusters is None or not occupancy.launchable:
         return
     from gpuadvise.advisor.occupancy.clusters import ClusterSource, blocks_in_clusters
 
-    most = blocks_in_clusters(found.blocks_per_sm, case.device.capability)
-    if most < found.blocks_per_sm:
+    most = blocks_in_clusters(occupancy.blocks_per_sm, case.device.capability)
+    if most < occupancy.blocks_per_sm:
         yield (
             f"Of a launch with clusters an SM holds {most} blocks at most, not "
-            f"{found.blocks_per_sm} (measured on an H200): {most * found.warps_per_block} warps."
+            f"{occupancy.blocks_per_sm} (measured on an H200): {most * occupancy.warps_per_block} warps."
         )
     resident = plural(clusters.count, "cluster")
     match clusters.source:
@@ -203,8 +203,8 @@ def _extrapolated(case: OccupancyCase) -> Iterator[str]:
 
 
 def _reserve(case: OccupancyCase) -> Iterator[str]:
-    found, reserve = case.occupancy, case.device.limits.shared_memory_reserved_per_block
-    used = found.launch.static_shared + found.launch.dynamic_shared
+    occupancy, reserve = case.occupancy, case.device.limits.shared_memory_reserved_per_block
+    used = occupancy.launch.static_shared + occupancy.launch.dynamic_shared
     if used and reserve:
         yield (
             f"Shared memory of a block: {used:,} bytes of the kernel and {reserve:,} reserved by "
@@ -339,9 +339,9 @@ def _chosen(case: OccupancyCase) -> str:
     threads = case.occupancy.launch.threads
     suggestion = case.suggestion
     as_full = (suggestion.guide or suggestion.as_full) if suggestion else ()
-    others = [f"{size.launch.threads:,}" for size in as_full if size.launch.threads != threads]
-    also = f"; {and_list(others)} keep as many warps" if len(others) > 1 else ""
-    also = f"; {others[0]} keeps as many warps" if len(others) == 1 else also
+    also_full = [f"{size.launch.threads:,}" for size in as_full if size.launch.threads != threads]
+    also = f"; {and_list(also_full)} keep as many warps" if len(also_full) > 1 else ""
+    also = f"; {also_full[0]} keeps as many warps" if len(also_full) == 1 else also
     return f"Block size chosen, for none was given: {threads:,} threads{also}."
 
 

@@ -80,19 +80,17 @@ def command(
     written = None if language is None else Language(read("skeleton", language))
     step = read("granularity", granularity)
     stream_total = read("streams", streams)
-    pieces = read("chunks", chunks)
-    if pieces and (stream_total is None or pieces < stream_total):
-        raise BadInput("--chunks needs --streams, and at least as many chunks as streams.")
-    tried = read("max_streams", most)
+    pieces = _pieces(chunks, stream_total)
+    most_streams = read("max_streams", most)
     typed = {"--h2d": h2d, "--kernel": kernel, "--d2h": d2h, "--pageable": pageable or None}
     timeline, notes = (
         (None, []) if from_timeline is None else timeline_of_copies(from_timeline, typed)
     )
-    named = gpu or cc or device or snapshot
-    if timeline is not None and timeline.device is not None and not named:
-        choice = Choice(device=timeline.device)
-    else:
+    traced_gpu = None if timeline is None else timeline.device
+    if traced_gpu is None or gpu or cc or device or snapshot:
         choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
+    else:
+        choice = Choice(device=traced_gpu)
     stored = chosen_calibration(NONE if changes.link_given else calibration, choice)
     link = model(choice.device, changes, stored.links)
     traced = None if timeline is None else staged_as_traced(timeline, link)
@@ -102,7 +100,12 @@ def command(
         staged_work = traced.work
         link = link if changes.link_given else traced.link
     prediction = overlap(
-        staged_work, link, streams=stream_total, pieces=pieces, most_streams=tried, granularity=step
+        staged_work,
+        link,
+        streams=stream_total,
+        pieces=pieces,
+        most_streams=most_streams,
+        granularity=step,
     )
     case = OverlapCase(
         device=choice.device,
@@ -118,10 +121,7 @@ def command(
         traced=traced,
     )
     if plot is not None:
-        from gpuadvise.cli.render.picture import save
-
-        title = f"{plural(case.staging.streams, 'stream')} on {case.device.name}"
-        save(plot, title, lambda axes: draw(axes, case.staging))
+        _save_picture(plot, case)
     answer = Answer(
         command="overlap",
         device=device_block(case.device),
@@ -139,6 +139,21 @@ def command(
         documents={} if case.code is None else {"code": lambda: f"{case.code}\n"},
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))
+
+
+def _pieces(chunks: str | None, streams: int | None) -> int | None:
+    """Return the number of ``--chunks``; raises BadInput where there are fewer than streams."""
+    pieces: int | None = read("chunks", chunks)
+    if pieces and (streams is None or pieces < streams):
+        raise BadInput("--chunks needs --streams, and at least as many chunks as streams.")
+    return pieces
+
+
+def _save_picture(path: str, case: OverlapCase) -> None:
+    from gpuadvise.cli.render.picture import save
+
+    title = f"{plural(case.staging.streams, 'stream')} on {case.device.name}"
+    save(path, title, lambda axes: draw(axes, case.staging))
 
 
 def _code(

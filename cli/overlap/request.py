@@ -119,16 +119,16 @@ def model(device: Device | None, changes: Changes, measured: LinkModel | None = 
     """
     if changes.pcie is not None and (changes.rate is not None or changes.calibration is not None):
         raise BadInput("--pcie gives the link's rates: leave out --rate and --calibration.")
-    found = measured or default_link_model(device)
+    link = measured or default_link_model(device)
     if changes.pcie is not None:
-        found = _in_slot(found, read("pcie", changes.pcie))
+        link = _in_slot(link, read("pcie", changes.pcie))
     if changes.calibration not in (None, NONE):
         from gpuadvise.advisor.backends.user_files import read_calibration
 
-        found = named("--calibration", read_calibration, changes.calibration)
+        link = named("--calibration", read_calibration, changes.calibration)
     if changes.ideal:
-        found = replace(found, **_IDEAL)
-    return replace(found, **_replaced(changes))
+        link = replace(link, **_IDEAL)
+    return replace(link, **_replaced(changes))
 
 
 def _in_slot(model: LinkModel, link: Link) -> LinkModel:

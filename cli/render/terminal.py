@@ -240,13 +240,13 @@ class _TableGrid:
             fitted = _fitted(table, natural, width)
             yield from _records(table, None, width) if fitted is None else [_table(table, fitted)]
             return
-        others = sum(natural) - natural[at] + _GAP * (len(natural) - 1)
+        beside = sum(natural) - natural[at] + _GAP * (len(natural) - 1)
         prose = table.columns[at].prose
         wanted = min(natural[at], _ROOM_FOR_PROSE if prose else _ROOM_FOR_NAMES)
-        if others + wanted <= width:
-            natural[at] = min(natural[at], width - others)
+        if beside + wanted <= width:
+            natural[at] = min(natural[at], width - beside)
             yield _table(table, natural)
-        elif others - _GAP <= width:
+        elif beside - _GAP <= width:
             rest = _table(_without(table, at), natural[:at] + natural[at + 1 :])
             yield from _with_lines_below(rest, table, at, console)
         else:
@@ -287,8 +287,8 @@ def _records(table: Table, at: int | None, width: int) -> RenderResult:
             for place, (column, cell) in enumerate(zip(table.columns, row, strict=True))
             if place != (at or 0) and cell.text
         ]
-        others = _broken(Text(", ").join(pairs), width - 2)
-        yield Padding(others, (0, 0, 0, 2), expand=False)
+        below = _broken(Text(", ").join(pairs), width - 2)
+        yield Padding(below, (0, 0, 0, 2), expand=False)
 
 
 def _titled(column: Column, cell: Cell) -> Text:

@@ -58,19 +58,19 @@ def result(device: Device, kernels: Sequence[Placed]) -> dict[str, Any]:
 
 def row(kernel: Placed) -> dict[str, Any]:
     """Return one kernel for JSON and CSV."""
-    found, work = kernel.roofline, kernel.workload
+    position, work = kernel.roofline, kernel.workload
     return {
         "kernel": work.name,
-        "arithmetic_intensity": found.intensity,
-        "ridge_point": found.ridge,
-        "attainable": found.attainable,
-        "bound": str(found.bound),
-        "achieved": found.achieved,
-        "share": found.share,
-        "least_seconds": found.least_seconds,
-        "peak": found.peak,
+        "arithmetic_intensity": position.intensity,
+        "ridge_point": position.ridge,
+        "attainable": position.attainable,
+        "bound": str(position.bound),
+        "achieved": position.achieved,
+        "share": position.share,
+        "least_seconds": position.least_seconds,
+        "peak": position.peak,
         "unit": kernel.unit.key,
-        "bandwidth": found.bandwidth,
+        "bandwidth": position.bandwidth,
         "flops": work.flops,
         "bytes": work.bytes,
         "seconds": work.seconds,
@@ -84,18 +84,18 @@ def rows(kernels: Sequence[Placed]) -> list[Mapping[str, Any]]:
 
 def blocks(device: Device, kernels: Sequence[Placed]) -> list[Block]:
     """Return what a person reads."""
-    found: list[Block] = [Line(_verdict(kernels), Tone.STRONG), Line(device_line(device))]
+    page: list[Block] = [Line(_verdict(kernels), Tone.STRONG), Line(device_line(device))]
     if len(kernels) > 1:
-        return [*found, *_many(kernels)]
+        return [*page, *_many(kernels)]
     kernel = kernels[0]
-    found.append(LabelledFacts(tuple(_facts(kernel))))
+    page.append(LabelledFacts(tuple(_facts(kernel))))
     if kernel.roofline.far:
-        found.append(Line("Below half of its roof: latency, occupancy or too little work limits."))
+        page.append(Line("Below half of its roof: latency, occupancy or too little work limits."))
     if kernel.roofline.impossible:
-        found.append(Line(_IMPOSSIBLE, Tone.BAD))
+        page.append(Line(_IMPOSSIBLE, Tone.BAD))
     if kernel.moves:
-        found += [Heading("What would move it"), _moves(kernel)]
-    return [*found, Heading("Ridge points"), _ridges(device, kernel.roofline.bandwidth)]
+        page += [Heading("What would move it"), _moves(kernel)]
+    return [*page, Heading("Ridge points"), _ridges(device, kernel.roofline.bandwidth)]
 
 
 def _verdict(kernels: Sequence[Placed]) -> str:
@@ -106,13 +106,13 @@ def _verdict(kernels: Sequence[Placed]) -> str:
         far = sum(kernel.roofline.far for kernel in kernels)
         below = f"; {far:,} below half of the roof" if far else ""
         return f"{plural(len(kernels), 'kernel')}: {and_list(counts)}{below}."
-    found, unit = kernels[0].roofline, kernels[0].unit.key
+    position, unit = kernels[0].roofline, kernels[0].unit.key
     peak = f"the {unit} peak"
-    if found.bound is Bound.MEMORY:
-        peak = f"{show_share(found.attainable / found.peak)} of {peak}"
-    reached = "" if found.share is None else f" {show_share(found.share)} of that is reached."
-    bound = str(found.bound).capitalize()
-    return f"{bound}-bound: at most {show_flops(found.attainable)}, {peak}.{reached}"
+    if position.bound is Bound.MEMORY:
+        peak = f"{show_share(position.attainable / position.peak)} of {peak}"
+    reached = "" if position.share is None else f" {show_share(position.share)} of that is reached."
+    bound = str(position.bound).capitalize()
+    return f"{bound}-bound: at most {show_flops(position.attainable)}, {peak}.{reached}"
 
 
 def _many(kernels: Sequence[Placed]) -> list[Block]:
@@ -128,24 +128,26 @@ def _many(kernels: Sequence[Placed]) -> list[Block]:
 
 
 def _facts(kernel: Placed) -> Iterator[Fact]:
-    found = kernel.roofline
-    ridge = f"ridge at {_number(found.ridge)}"
-    yield Fact(label="intensity", value=Cell(f"{_number(found.intensity)} FLOP/B"), remark=ridge)
-    yield Fact(label="bound", value=Cell(str(found.bound), Tone.STRONG))
-    peak = Cell(show_flops(found.peak))
+    position = kernel.roofline
+    ridge = f"ridge at {_number(position.ridge)}"
+    yield Fact(label="intensity", value=Cell(f"{_number(position.intensity)} FLOP/B"), remark=ridge)
+    yield Fact(label="bound", value=Cell(str(position.bound), Tone.STRONG))
+    peak = Cell(show_flops(position.peak))
     yield Fact(
         label="peak", value=peak, remark=f"{kernel.unit.key}; {source_words(kernel.unit.source)}"
     )
-    roof = show_rate(found.bandwidth) if found.bound is Bound.MEMORY else kernel.unit.key
+    roof = show_rate(position.bandwidth) if position.bound is Bound.MEMORY else kernel.unit.key
     yield Fact(
         label="attainable",
-        value=Cell(show_flops(found.attainable)),
-        remark=f"under {roof}; at least {show_seconds(found.least_seconds)}",
+        value=Cell(show_flops(position.attainable)),
+        remark=f"under {roof}; at least {show_seconds(position.least_seconds)}",
     )
-    if found.achieved is not None and found.share is not None:
-        tone = Tone.BAD if found.impossible else Tone.POOR if found.far else Tone.GOOD
-        yield Fact(label="achieved", value=Cell(show_flops(found.achieved)))
-        yield Fact(label="share", value=Cell(show_share(found.share), tone), remark="of the roof")
+    if position.achieved is not None and position.share is not None:
+        tone = Tone.BAD if position.impossible else Tone.POOR if position.far else Tone.GOOD
+        yield Fact(label="achieved", value=Cell(show_flops(position.achieved)))
+        yield Fact(
+            label="share", value=Cell(show_share(position.share), tone), remark="of the roof"
+        )
 
 
 def _moves(kernel: Placed) -> Table:
@@ -183,15 +185,15 @@ def _kernels(kernels: Sequence[Placed]) -> Table:
 
 
 def _kernel(kernel: Placed, name: str) -> tuple[Cell, ...]:
-    found = kernel.roofline
-    tone = Tone.BAD if found.impossible else Tone.POOR if found.far else Tone.PLAIN
+    position = kernel.roofline
+    tone = Tone.BAD if position.impossible else Tone.POOR if position.far else Tone.PLAIN
     return (
         Cell(name),
-        Cell(str(found.bound)),
-        Cell(_number(found.intensity)),
-        Cell(show_flops(found.attainable)),
-        Cell("" if found.achieved is None else show_flops(found.achieved)),
-        Cell("" if found.share is None else show_share(found.share), tone),
+        Cell(str(position.bound)),
+        Cell(_number(position.intensity)),
+        Cell(show_flops(position.attainable)),
+        Cell("" if position.achieved is None else show_flops(position.achieved)),
+        Cell("" if position.share is None else show_share(position.share), tone),
     )
 
 

@@ -72,26 +72,23 @@ def command(
     if ncu is None:
         workloads = _workloads(describe, flops, moved, dtype, time)
     else:
-        _alone(describe, flops, moved, time)
+        _refuse_beside_ncu(describe, flops, moved, time)
         report = profiled(ncu)
         workloads, notes = report.workloads, (*_left_out(report), *damage_notes(report.damage))
         damaged = bool(report.damage)
         if (gpu, cc, device, snapshot) == (None, None, None, None):
             gpu = known_name(report.device)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
-    if ncu is not None and (other := other_gpu_note(report.device, choice.device)):
-        notes = (*notes, other)
+    if ncu is not None and (mismatch := other_gpu_note(report.device, choice.device)):
+        notes = (*notes, mismatch)
     reached = chosen_calibration(calibration, choice)
-    if found := reached.calibration:
+    if reached.calibration:
         from gpuadvise.advisor.calibration import with_roofs
 
-        choice = choice._replace(device=with_roofs(choice.device, found))
+        choice = choice._replace(device=with_roofs(choice.device, reached.calibration))
     kernels = [placed(choice.device, workload, given) for workload in workloads]
     if plot is not None:
-        from gpuadvise.cli.render.picture import save
-        from gpuadvise.cli.roofline.chart import draw
-
-        save(plot, choice.device.name, lambda axes: draw(axes, kernels))
+        _save_chart(plot, choice.device, kernels)
     shares = [kernel.roofline.share for kernel in kernels if kernel.roofline.share is not None]
     code, below = fails_under("of the roof", min(shares, default=None), least)
     answer = Answer(
@@ -123,8 +120,8 @@ def _workloads(
     return [typed(flops, moved, dtype, time)]
 
 
-def _alone(*others: str | None) -> None:
-    if any(other is not None for other in others):
+def _refuse_beside_ncu(*options: str | None) -> None:
+    if any(option is not None for option in options):
         raise BadInput("--ncu gives the kernels: leave out --describe, --flops, --bytes, --time.")
 
 
@@ -135,13 +132,20 @@ def _left_out(report: Profiled) -> tuple[str, ...]:
     return (f"{launches} left out: no floating-point operations, or not counted.",)
 
 
+def _save_chart(path: str, device: Device, kernels: list[Placed]) -> None:
+    from gpuadvise.cli.render.picture import save
+    from gpuadvise.cli.roofline.chart import draw
+
+    save(path, device.name, lambda axes: draw(axes, kernels))
+
+
 def _blocks(device: Device, kernels: list[Placed], *, show: bool) -> list[Block]:
-    found = blocks(device, kernels)
+    page = blocks(device, kernels)
     if show:
         from gpuadvise.cli.roofline.chart import drawn
 
-        found += [Heading("Roofline"), drawn(kernels, device.name)]
-    return found
+        page += [Heading("Roofline"), drawn(kernels, device.name)]
+    return page
 
 
 def _input(kernel: Placed) -> dict[str, Any]:

@@ -87,10 +87,10 @@ def described(path: str) -> list[Workload]:
     except UnicodeDecodeError:
         raise BadInput(f"--describe: {quoted(path)} is not UTF-8.") from None
     facts = [kernel.facts for kernel in from_toml(text, path, from_catalogue)]
-    found = [_workload(fact.kernel, fact.work) for fact in facts if fact.work]
-    if not found:
+    workloads = [_workload(fact.kernel, fact.work) for fact in facts if fact.work]
+    if not workloads:
         raise BadInput(f"--describe: {inert(path)} has no kernel with a work table.")
-    return found
+    return workloads
 
 
 def _workload(name: str | None, work: Work) -> Workload:
@@ -113,23 +113,23 @@ def profiled(path: str) -> Profiled:
     launches = [profile for profile, _ in read_profiles(path, damage)]
     if damage and not launches:
         raise unreadable(quoted_path(path), damage)
-    found = [_workload(launch.kernel, launch.work) for launch in launches if launch.work]
-    if not found and any(launch.float_operations and launch.dram_bytes for launch in launches):
+    workloads = [_workload(launch.kernel, launch.work) for launch in launches if launch.work]
+    if not workloads and any(launch.float_operations and launch.dram_bytes for launch in launches):
         raise BadInput(
             f"--ncu: no launch of {quoted(path)} did floating-point work, so none has a place "
             "under a roofline.",
             hint="gpuadvise advise says what limits such kernels.",
         )
-    if not found:
+    if not workloads:
         raise BadInput(
             f"--ncu: {quoted(path)} has no launch with operations, DRAM traffic and a time.",
             hint="Make it with: ncu --set full -o report ./app, and give report.ncu-rep, or its CSV "
             "of --page raw.",
         )
     return Profiled(
-        workloads=found,
+        workloads=workloads,
         device=launches[0].device,
-        left_out=len(launches) - len(found),
+        left_out=len(launches) - len(workloads),
         damage=tuple(damage),
     )
 
@@ -181,10 +181,10 @@ def _moves(
     device: Device, workload: Workload, unit: UnitPeak, roofline: Roofline
 ) -> tuple[Move, ...]:
     kind = workload.number_type
-    others = [] if unit.source == _GIVEN else other_peaks(device, kind, unit)
+    alternatives = [] if unit.source == _GIVEN else other_peaks(device, kind, unit)
     moves = [
-        narrowed(roofline, other.key, kind.bits, narrow.bits, other.rate)
-        for narrow, other in others
+        narrowed(roofline, its_unit.key, kind.bits, narrow.bits, its_unit.rate)
+        for narrow, its_unit in alternatives
     ]
     fusion = fused(roofline)
     better = [move for move in (*moves, *([fusion] if fusion else [])) if move.gain > 1]

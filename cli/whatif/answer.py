@@ -305,7 +305,7 @@ class _Compiler:
 
 def _record(candidate: CappedKernel, device: Device, measured: _Measured | None) -> dict[str, Any]:
     sample = None if measured is None else measured.of(candidate)
-    found = candidate.occupancy
+    resident = candidate.occupancy
     return {
         "arch": device.capability.target,
         "block": candidate.threads,
@@ -316,10 +316,10 @@ def _record(candidate: CappedKernel, device: Device, measured: _Measured | None)
         "spill_loads": candidate.spill_loads,
         "static_smem": candidate.static_shared,
         "code_bytes": len(candidate.code),
-        "blocks_per_sm": found.blocks_per_sm,
-        "warps_per_sm": found.warps_per_sm,
-        "occupancy": found.occupancy,
-        "limiters": [limiter.value for limiter in found.limiters],
+        "blocks_per_sm": resident.blocks_per_sm,
+        "warps_per_sm": resident.warps_per_sm,
+        "occupancy": resident.occupancy,
+        "limiters": [limiter.value for limiter in resident.limiters],
         "dropped": candidate.dropped,
         "seconds": None if sample is None else sample.median,
         "seconds_low": None if sample is None else sample.low,
@@ -384,16 +384,16 @@ def _verdict(measured: _Measured, picked: Picked) -> str:
 
 
 def _row(candidate: CappedKernel, best: bool, measured: _Measured | None) -> tuple[Cell, ...]:
-    found, out = candidate.occupancy, candidate.dropped
-    tone = Tone.STRONG if best else Tone.FAINT if out else Tone.PLAIN
+    resident, dropped = candidate.occupancy, candidate.dropped
+    tone = Tone.STRONG if best else Tone.FAINT if dropped else Tone.PLAIN
     words = (
         f"{'> ' if best else ''}{candidate.threads}", "own" if candidate.cap is None else str(candidate.cap),
         str(candidate.registers), f"{candidate.spilled:,}", f"{candidate.local_bytes:,}",
-        f"{candidate.static_shared:,}", str(found.blocks_per_sm), show_share(found.occupancy),
-        and_list([limiter.value.replace("_", " ") for limiter in found.limiters]),
+        f"{candidate.static_shared:,}", str(resident.blocks_per_sm), show_share(resident.occupancy),
+        and_list([limiter.value.replace("_", " ") for limiter in resident.limiters]),
     )  # fmt: skip
     sample = None if measured is None else measured.of(candidate)
     won = measured is not None and candidate is measured.won
     marks = [word for word, holds in (("pick", best), ("won", won)) if holds]
     timed = () if measured is None else ("" if sample is None else show_seconds(sample.median),)
-    return tuple(Cell(word, tone) for word in (*words, *timed, out or ", ".join(marks)))
+    return tuple(Cell(word, tone) for word in (*words, *timed, dropped or ", ".join(marks)))
