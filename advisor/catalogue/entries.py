@@ -115,9 +115,9 @@ def _share(size: int | None, share: float) -> int | None:
     return None if size is None else int(size * share)
 
 
-def names_of(each: CatalogueEntry) -> tuple[str, ...]:
+def names_of(gpu: CatalogueEntry) -> tuple[str, ...]:
     """Return every name that *each* is known by."""
-    return (each.id, each.device.name, *each.aliases, *each.driver_names)
+    return (gpu.id, gpu.device.name, *gpu.aliases, *gpu.driver_names)
 
 
 def _entry(id: str, record: dict[str, Any]) -> CatalogueEntry:

@@ -72,7 +72,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) and each for each in value)
+    return isinstance(value, list) and all(isinstance(text, str) and text for text in value)
 
 
 def _is_sources(value: Any) -> bool:

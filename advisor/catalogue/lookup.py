@@ -65,7 +65,7 @@ def find(name: str) -> Device:
         return next(iter(devices.values()))
     some = and_list([device.id or device.name for device in devices.values()])
     raise BadInput(
-        f"{_shown(', '.join(each.name for each in named))} names {len(devices)} GPUs, {some}, "
+        f"{_shown(', '.join(gpu.name for gpu in named))} names {len(devices)} GPUs, {some}, "
         "where one is accepted.",
         hint="Name one of them; gpuadvise gpus compares several.",
     )
@@ -88,7 +88,7 @@ def _find_named(named: NamedGpu) -> Device:
     if len(matches) == 1:
         return matches[0].device
     if matches:
-        some = and_list([each.id for each in matches[:6]], "or")
+        some = and_list([gpu.id for gpu in matches[:6]], "or")
         more = ", among others" if len(matches) > 6 else ""
         raise BadInput(f"{_shown(name)} can be {some}{more}.", hint="Name one of them.")
     capability = _as_capability(name)
@@ -128,8 +128,8 @@ def described_by(named: NamedGpu) -> tuple[CatalogueEntry, ...]:
     matches = candidates(named.name)
     if named.sm_count or named.memory_bytes:
         same = _of_driver(named.name)
-        matches += tuple(each for each in same if each not in matches)
-    fitting = tuple(each for each in matches if _allows(named, each.device))
+        matches += tuple(gpu for gpu in same if gpu not in matches)
+    fitting = tuple(gpu for gpu in matches if _allows(named, gpu.device))
     if matches and not fitting:
         raise _contradiction(named, matches)
     return fitting
@@ -145,7 +145,7 @@ def _contradiction(named: NamedGpu, matches: tuple[CatalogueEntry, ...]) -> BadI
     facts = [f"the chip {named.chip}"] if named.chip else []
     facts += [plural(named.sm_count, "SM")] if named.sm_count else []
     facts += [f"{named.memory_bytes >> 20:,} MiB"] if named.memory_bytes else []
-    some = and_list([f"{each.id} ({each.device.chip})" for each in matches[:4]], "and")
+    some = and_list([f"{gpu.id} ({gpu.device.chip})" for gpu in matches[:4]], "and")
     slices = "" if named.chip else " A MIG slice is named after its GPU, as h100 1g.10gb."
     return BadInput(
         f"The catalogue has no {_shown(named.name)} with {and_list(facts)}.",
@@ -207,16 +207,16 @@ def _with_memory(name: str, wanted: tuple[str, ...]) -> tuple[CatalogueEntry, ..
     said = sizes(name) | {word for word in wanted if word in _memory_types()}
     rest = "".join(word for word in wanted if word not in said)
     ids = line_of("names.json", rest) if said and rest else None
-    return tuple(each for each in map(entry, ids or ()) if said <= _memory_words(each))
+    return tuple(gpu for gpu in map(entry, ids or ()) if said <= _memory_words(gpu))
 
 
 @cache
 def _memory_types() -> set[str]:
-    return {each.device.memory_type.lower() for each in entries() if each.device.memory_type}
+    return {gpu.device.memory_type.lower() for gpu in entries() if gpu.device.memory_type}
 
 
-def _memory_words(each: CatalogueEntry) -> set[str]:
-    device = each.device
+def _memory_words(gpu: CatalogueEntry) -> set[str]:
+    device = gpu.device
     memory = device.memory_bytes or 0
     size = str(memory >> 30) if memory >= 1 << 30 else ""
     return {size, (device.memory_type or "").lower()}
@@ -228,9 +228,9 @@ def _of_words(wanted: set[str]) -> tuple[CatalogueEntry, ...]:
     A single one is meant only if a name of it has no other word but its memory: what tells
     products apart (Ti, Super, Laptop, RTX) is never supplied.
     """
-    described = [each for each in entries() if _vocabulary()[each.id] >= wanted]
+    described = [gpu for gpu in entries() if _vocabulary()[gpu.id] >= wanted]
     if "quadro" in wanted and "rtx" not in wanted:  # Quadro 4000 is older than Quadro RTX 4000
-        described = [each for each in described if "rtx" not in _vocabulary()[each.id]]
+        described = [gpu for gpu in described if "rtx" not in _vocabulary()[gpu.id]]
     if len(described) != 1:
         return tuple(described)
     (only,) = described
@@ -243,8 +243,8 @@ def _of_words(wanted: set[str]) -> tuple[CatalogueEntry, ...]:
 def _vocabulary() -> dict[str, set[str]]:
     """Return, by id, every word of a GPU's names that tells GPUs apart, and of its memory."""
     return {
-        each.id: {word for name in names_of(each) for word in words(name)} | _memory_words(each)
-        for each in entries()
+        gpu.id: {word for name in names_of(gpu) for word in words(name)} | _memory_words(gpu)
+        for gpu in entries()
     }
 
 
@@ -257,7 +257,7 @@ def identify(
     contradict a name that fits alone (a slice of a GPU, an engineering sample).
     """
     named = _of_driver(driver_name)
-    fitting = [each.device for each in named if _fits(each.device, sm_count, memory_bytes)]
+    fitting = [gpu.device for gpu in named if _fits(gpu.device, sm_count, memory_bytes)]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -343,7 +343,7 @@ def nearest(name: str) -> str:
     """Return a hint that names the GPUs that *name* describes, or whose names come nearest."""
     from difflib import get_close_matches  # only a failed look-up needs it
 
-    described = [] if _is_bare(name) else [each.id for each in search(name)]
+    described = [] if _is_bare(name) else [gpu.id for gpu in search(name)]
     if len(described) > 1:
         some = and_list(described[:4])
         such = f"such as {some}" if len(described) > 4 else some
@@ -351,9 +351,9 @@ def nearest(name: str) -> str:
     index = json.loads(text_of("names.json"))
     wanted = key(name[:LONGEST])
     near = get_close_matches(wanted, index, n=8, cutoff=0.4)
-    near.sort(key=lambda each: sorted(each) != sorted(wanted))  # swapped letters come first
+    near.sort(key=lambda spelling: sorted(spelling) != sorted(wanted))  # swapped letters come first
     families = get_close_matches(wanted, _architectures(), n=1, cutoff=0.75)
-    names = (id for each in near[:4] for id in index[each])
+    names = (id for spelling in near[:4] for id in index[spelling])
     ids = list(dict.fromkeys([*described, *families, *names]))
     listing = "gpuadvise gpus lists them all."
     return f"Nearest: {and_list(ids[:4], 'or')}; {listing}" if ids else listing
@@ -362,7 +362,7 @@ def nearest(name: str) -> str:
 @cache
 def _architectures() -> tuple[str, ...]:
     """Return the names of the architectures, which describe GPUs as words do."""
-    known = (each.device.architecture for each in entries())
+    known = (gpu.device.architecture for gpu in entries())
     return tuple(sorted({name.lower() for name in known if name}))
 
 
@@ -376,16 +376,16 @@ def search(text: str) -> tuple[CatalogueEntry, ...]:
         return ()
     wanted = set(all_words(text)) - VENDOR
     exact = candidates(text)
-    found = tuple(each for each in entries() if each in exact or _described(each.id) >= wanted)
-    return found or _with_text_capability(text)
+    matches = tuple(gpu for gpu in entries() if gpu in exact or _described(gpu.id) >= wanted)
+    return matches or _with_text_capability(text)
 
 
 @cache
 def _described(id: str) -> set[str]:
     device = entry(id).device
     about = f"{device.product_class} {device.architecture} {device.chip}"
-    every = (about, *names_of(entry(id)))
-    return {word for text in every for word in all_words(text)} | _memory_words(entry(id))
+    texts = (about, *names_of(entry(id)))
+    return {word for text in texts for word in all_words(text)} | _memory_words(entry(id))
 
 
 def _with_text_capability(text: str) -> tuple[CatalogueEntry, ...]:

@@ -138,7 +138,7 @@ def _named(gpu: dict[str, Any], key: str) -> str | list[str]:
 
 
 def _titles(named: str | list[str], documents: Documents) -> str:
-    return "; ".join(_title(documents[each]) for each in _listed(named))
+    return "; ".join(_title(documents[id]) for id in _listed(named))
 
 
 def _listed(named: str | list[str]) -> list[str]:

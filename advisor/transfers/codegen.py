@@ -35,8 +35,7 @@ def skeleton(
     host's memory: the same kernel over mapped memory, without copies.
     """
     template = _TEMPLATES[language, mapped]
-    copies = {"h2d": bool(work.h2d_bytes or work.h2d_seconds)}
-    copies["d2h"] = bool(work.d2h_bytes or work.d2h_seconds)
+    copies = {"h2d": work.copies_in, "d2h": work.copies_out}
     lines = (line.partition("|") for line in template.splitlines())
     kept = "\n".join(text for need, _, text in lines if copies.get(need, True))
     kept = kept.replace("@N", str(streams)).replace("@M", str(chunks or streams))

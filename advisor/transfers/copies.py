@@ -1,4 +1,4 @@
-"""Single copies: their time, their latency's share, and the size from which they pay."""
+"""Single copies: their rate and time, and how much of it is latency."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def copy_rate(model: LinkModel, direction: Direction, *, pageable: bool = False)
 def copy_seconds(
     size: int, model: LinkModel, direction: Direction = Direction.H2D, *, pageable: bool = False
 ) -> float:
-    """Return the seconds that a copy of *size* bytes takes alone on the link."""
+    """Return the seconds that a copy of *size* bytes takes alone on the link; raises BadInput below 0."""
     if size < 0:
         raise BadInput("A copy has 0 bytes or more.")
     return model.copy_latency + size / copy_rate(model, direction, pageable=pageable)

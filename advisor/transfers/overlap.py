@@ -102,7 +102,8 @@ def stage(
     """Return what *streams* streams with one piece each (or *pieces* in all) take.
 
     Pageable copies block the host and wait for each other, so they never overlap. Chunks of
-    known size are multiples of *granularity* bytes.
+    known size are multiples of *granularity* bytes. Raises BadInput for streams or pieces outside
+    1 to MOST_PIECES.
     """
     if not 1 <= streams <= MOST_PIECES:
         raise BadInput(f"Streams number 1 to {MOST_PIECES}, not {streams}.")
@@ -136,7 +137,7 @@ def overlap(
 
     Raises BadInput when there is nothing to copy or to compute.
     """
-    if not (work.kernel_seconds > 0 and (_has(work, "h2d") or _has(work, "d2h"))):
+    if not (work.kernel_seconds > 0 and (work.copies_in or work.copies_out)):
         raise BadInput("Overlap needs a kernel time and at least one copy.")
     tried = _tried(work, model, most_streams, granularity)
     least = min(staging.seconds for staging in tried)
@@ -208,10 +209,6 @@ def _floor(busy: dict[Engine, float], model: LinkModel, *, pageable: bool) -> tu
     if copies > busy[Engine.KERNEL]:
         return copies, Engine.H2D if h2d >= d2h else Engine.D2H
     return busy[Engine.KERNEL], Engine.KERNEL
-
-
-def _has(work: StagedWork, copy: str) -> bool:
-    return bool(getattr(work, f"{copy}_bytes") or getattr(work, f"{copy}_seconds"))
 
 
 def _guide(busy: dict[Engine, float], streams: int, work: StagedWork) -> float | None:

@@ -14,6 +14,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.transfers.copies import Direction, copy_rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ class EngineSpan:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Operation:
+class Operation:
     """An operation, what is left of it, and the one its stream must finish before it.
 
     Its engine is free again ``drain`` before its end.
@@ -52,7 +53,7 @@ class _Operation:
     fixed: float
     moving: float
     drain: float
-    before: _Operation | None = None
+    before: Operation | None = None
     start: float = inf
     end: float = inf
 
@@ -62,7 +63,7 @@ class _Operation:
 
 
 # The queues of one resource: one per kind of operation, each in the order of issue.
-_Queues = list[deque[_Operation]]
+_Queues = list[deque[Operation]]
 
 
 def simulate(pieces: Sequence[Piece], streams: int, model: LinkModel) -> tuple[EngineSpan, ...]:
@@ -82,10 +83,10 @@ def simulate(pieces: Sequence[Piece], streams: int, model: LinkModel) -> tuple[E
     return tuple(sorted(spans, key=lambda span: (span.start, span.end)))
 
 
-def issue(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list[_Operation]:
+def issue(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list[Operation]:
     """Return the operations in the order of issue: piece by piece, in, kernel, out."""
-    found: list[_Operation] = []
-    last: dict[int, _Operation] = {}
+    operations: list[Operation] = []
+    last: dict[int, Operation] = {}
     issued = 0.0
     for number, piece in enumerate(pieces):
         for engine, stage in (
@@ -98,7 +99,7 @@ def issue(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list[_Oper
             issued += model.launch_cost if engine is Engine.KERNEL else model.copy_cost
             # The next stream's blocks start while the last ones of a kernel finish.
             drains = engine is Engine.KERNEL and model.engines > 0 and stage.moving > 0
-            operation = _Operation(
+            operation = Operation(
                 engine=engine,
                 piece=number,
                 issued=issued,
@@ -108,18 +109,18 @@ def issue(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list[_Oper
                 before=last.get(number % streams),
             )
             last[number % streams] = operation
-            found.append(operation)
-    return found
+            operations.append(operation)
+    return operations
 
 
-def _keeps_order(operations: list[_Operation], model: LinkModel) -> bool:
+def _keeps_order(operations: list[Operation], model: LinkModel) -> bool:
     """Return whether every engine takes its operations as issued, and none slows another down."""
     ways = {o.engine for o in operations if o.engine is not Engine.KERNEL}
     undisturbed = model.duplex_slowdown == 1 and not model.duplex_latency
     return len(ways) < 2 or model.engines == 0 or (model.engines > 1 and undisturbed)
 
 
-def run_in_order(operations: list[_Operation], engines: int) -> None:
+def run_in_order(operations: list[Operation], engines: int) -> None:
     """Set when each operation runs: once its stream, the host and its engine have come so far."""
     free: dict[Engine | None, float] = {}
     for operation in operations:
@@ -129,17 +130,17 @@ def run_in_order(operations: list[_Operation], engines: int) -> None:
         operation.end = free[engine] + operation.drain
 
 
-def run_by_events(operations: list[_Operation], model: LinkModel) -> None:
+def run_by_events(operations: list[Operation], model: LinkModel) -> None:
     """Set when each operation runs, from event to event: copies of both ways meet."""
     resources = _resources(operations, model.engines)
-    running: dict[int, _Operation] = {}
+    running: dict[int, Operation] = {}
     now = 0.0
     while running or any(any(queues) for queues in resources):
         ready = _start(resources, running, now)
         now = _advance(running, now, ready, model)
 
 
-def _resources(operations: list[_Operation], engines: int) -> list[_Queues]:
+def _resources(operations: list[Operation], engines: int) -> list[_Queues]:
     """Return what can work at the same time, each with its queues."""
     h2d, kernel, d2h = (deque(o for o in operations if o.engine is engine) for engine in Engine)
     if engines == 0:
@@ -149,7 +150,7 @@ def _resources(operations: list[_Operation], engines: int) -> list[_Queues]:
     return [[h2d], [kernel], [d2h]]
 
 
-def _start(resources: list[_Queues], running: dict[int, _Operation], now: float) -> float:
+def _start(resources: list[_Queues], running: dict[int, Operation], now: float) -> float:
     """Start on each idle resource the operation that was issued first of those ready.
 
     Returns when the first operation of a resource that stays idle becomes ready.
@@ -169,7 +170,7 @@ def _start(resources: list[_Queues], running: dict[int, _Operation], now: float)
     return later
 
 
-def _advance(running: dict[int, _Operation], now: float, ready: float, model: LinkModel) -> float:
+def _advance(running: dict[int, Operation], now: float, ready: float, model: LinkModel) -> float:
     """Let time pass until something ends, or becomes *ready* on an idle resource; return the new time."""
     duplex = sum(o.engine is not Engine.KERNEL for o in running.values()) > 1
     paces = {n: _pace(o, model) if duplex else 1.0 for n, o in running.items()}
@@ -184,7 +185,7 @@ def _advance(running: dict[int, _Operation], now: float, ready: float, model: Li
     return then
 
 
-def _pace(operation: _Operation, model: LinkModel) -> float:
+def _pace(operation: Operation, model: LinkModel) -> float:
     """Return how much longer *operation* takes while both directions copy."""
     if operation.engine is Engine.KERNEL:
         return 1.0
@@ -193,7 +194,7 @@ def _pace(operation: _Operation, model: LinkModel) -> float:
     return model.duplex_slowdown
 
 
-def _progress(operation: _Operation, time: float, whole: bool) -> None:
+def _progress(operation: Operation, time: float, whole: bool) -> None:
     """Take *time* off what *operation* is doing, or all of it when it ends just now."""
     if operation.fixed:
         operation.fixed = 0.0 if whole else operation.fixed - time
@@ -217,6 +218,16 @@ class StagedWork:
     d2h_bytes: int = 0
     d2h_seconds: float = 0.0
     pageable: bool = False
+
+    @property
+    def copies_in(self) -> bool:
+        """Whether data go to the device."""
+        return bool(self.h2d_bytes or self.h2d_seconds)
+
+    @property
+    def copies_out(self) -> bool:
+        """Whether data come back."""
+        return bool(self.d2h_bytes or self.d2h_seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +256,8 @@ def shares(pieces: int, total: int | None = None, granularity: int = 1) -> list[
     """Return the share of the data in each piece; they sum to 1 and the last may be smaller.
 
     With *total* bytes every piece but the last holds the same multiple of *granularity*, and
-    fewer pieces result when the data run out before.
+    fewer pieces result when the data run out before. Raises BadInput for a number of pieces outside
+    1 to MOST_PIECES.
     """
     if not 1 <= pieces <= MOST_PIECES:
         raise BadInput(f"Data are cut into 1 to {MOST_PIECES} pieces, not {pieces}.")
@@ -259,8 +271,8 @@ def shares(pieces: int, total: int | None = None, granularity: int = 1) -> list[
 
 def cut(work: StagedWork, model: LinkModel, parts: list[float]) -> list[Piece]:
     """Return the pieces of *work* when piece i holds the share ``parts[i]`` of the data."""
-    h2d_rate = model.pageable_h2d_rate if work.pageable else model.h2d_rate
-    d2h_rate = model.pageable_d2h_rate if work.pageable else model.d2h_rate
+    h2d_rate = copy_rate(model, Direction.H2D, pageable=work.pageable)
+    d2h_rate = copy_rate(model, Direction.D2H, pageable=work.pageable)
     lag = model.copy_latency
     h2d_time = work.h2d_seconds or (work.h2d_bytes and lag + work.h2d_bytes / h2d_rate)
     d2h_time = work.d2h_seconds or (work.d2h_bytes and lag + work.d2h_bytes / d2h_rate)

@@ -55,7 +55,7 @@ def worth_pinning(copy: Transfer, link: LinkModel, run_seconds: float | None) ->
     return copy.seconds is not None and late and copy.memory in (None, HostMemory.PINNED)
 
 
-def seconds_apart(copy: Transfer, link: LinkModel) -> float:
+def seconds_separate(copy: Transfer, link: LinkModel) -> float:
     """Return the seconds of all copies of *copy*: as measured, else by the model."""
     return copy.count * (copy.seconds or copy_seconds(copy.bytes, link, copy.direction))
 
@@ -68,7 +68,7 @@ def seconds_merged(copy: Transfer, link: LinkModel) -> float:
 def saved_by_merging(copy: Transfer, link: LinkModel) -> float:
     """Return the seconds that the copies take beyond those of their bytes."""
     moving = copy.count * copy.bytes / copy_rate(link, copy.direction)
-    return max(0.0, seconds_apart(copy, link) - moving)
+    return max(0.0, seconds_separate(copy, link) - moving)
 
 
 def worth_merging(
@@ -82,7 +82,7 @@ def worth_merging(
     mostly_latency = latency_share(copy.bytes, link, copy.direction) > MOSTLY_LATENCY
     if copy.count < 2 or not mostly_latency:
         return False
-    if seconds_merged(copy, link) >= seconds_apart(copy, link):
+    if seconds_merged(copy, link) >= seconds_separate(copy, link):
         return False
     seconds = copy.count * copy_seconds(copy.bytes, link, copy.direction)
     if run is not None and copy.direction is Direction.H2D:

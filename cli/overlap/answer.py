@@ -141,7 +141,7 @@ def _limiter(case: OverlapCase) -> str:
     work, overlap = case.work, case.overlap
     if work.pageable or case.model.engines == 0:
         return "copies and kernel in turn"
-    if _copies_both_ways(work) and overlap.limiter is not Engine.KERNEL:
+    if work.copies_in and work.copies_out and overlap.limiter is not Engine.KERNEL:
         return "the copies both ways"
     return _ENGINES[overlap.limiter]
 
@@ -190,18 +190,13 @@ def _obstacles(work: StagedWork, model: LinkModel) -> Iterator[str]:
         yield "Pageable copies block the host and overlap with nothing: allocate pinned memory."
     elif model.engines == 0:
         yield "This device has no engine that copies while kernels run (asyncEngineCount 0)."
-    elif model.engines == 1 and _copies_both_ways(work):
+    elif model.engines == 1 and work.copies_in and work.copies_out:
         yield "One engine copies both ways in turn (asyncEngineCount 1)."
 
 
 def _gain(case: OverlapCase) -> Iterator[str]:
     if case.worthwhile:
         yield "Needed: pinned memory, non-blocking streams that take the pieces in turn, cudaMemcpyAsync."
-
-
-def _copies_both_ways(work: StagedWork) -> bool:
-    h2d, d2h = work.h2d_bytes or work.h2d_seconds, work.d2h_bytes or work.d2h_seconds
-    return bool(h2d and d2h)
 
 
 _LABEL, _WIDEST = 8, 160

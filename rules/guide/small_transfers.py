@@ -9,8 +9,8 @@ from gpuadvise.advisor.transfers.copies import copy_rate, half_rate_bytes
 from gpuadvise.advisor.transfers.savings import (
     MOSTLY_LATENCY,
     saved_by_merging,
-    seconds_apart,
     seconds_merged,
+    seconds_separate,
     worth_merging,
 )
 from gpuadvise.rules.evidence import derived, given, traced
@@ -52,7 +52,7 @@ def check(
 def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
     """Return what one copy wins of the copies, of a recorded run what it wins of the span."""
     if timeline is None:
-        upper = seconds_apart(copy, link) / seconds_merged(copy, link)
+        upper = seconds_separate(copy, link) / seconds_merged(copy, link)
         return Gain(kind="copy time", upper_bound=upper, how="separate / packed copies")
     how = (
         "the copies' time beyond that of their bytes, and the idle time while they are queued or "
@@ -62,8 +62,8 @@ def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
 
 
 def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advice:
-    apart, packed = seconds_apart(copy, link), seconds_merged(copy, link)
-    share = 1 - copy.count * copy.bytes / copy_rate(link, copy.direction) / apart
+    separate, packed = seconds_separate(copy, link), seconds_merged(copy, link)
+    share = 1 - copy.count * copy.bytes / copy_rate(link, copy.direction) / separate
     seen = given if timeline is None else traced
     half = show_bytes(round(half_rate_bytes(link, copy.direction)))
     return Advice(
@@ -74,7 +74,7 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
         ),
         action=(
             f"Pack them into one buffer of {show_bytes(copy.count * copy.bytes)} and copy once: "
-            f"{show_seconds(packed)} instead of {show_seconds(apart)}, plus what packing "
+            f"{show_seconds(packed)} instead of {show_seconds(separate)}, plus what packing "
             "costs on the host. In PyTorch: torch.stack() or torch.cat() on the host, one "
             ".to('cuda'), and views of the result."
         ),
