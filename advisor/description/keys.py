@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor import values as v
 from gpuadvise.advisor.capability import parse_capability
-from gpuadvise.advisor.description.tables import Key, KeyTable, LateTable
+from gpuadvise.advisor.description.tables import Key, KeyTable, LateTable, one_or_more
 from gpuadvise.advisor.facts import application as app
 from gpuadvise.advisor.facts import timeline as traced
 from gpuadvise.advisor.facts import timing
@@ -207,11 +207,6 @@ PRODUCT = KeyTable(
 )
 
 
-def _products(value: object) -> tuple[traced.TracedProduct, ...]:
-    rows = value if isinstance(value, list) else [value]
-    return tuple(PRODUCT.value(row, ()) for row in rows)
-
-
 _IDLE = (
     "launch_idle",
     "host_idle",
@@ -243,7 +238,7 @@ TIMELINE = KeyTable(
         **{name: Key(name, v.whole()) for name in _TRACED_COUNTS},
         "hidden_graphs": Key("hidden_graphs", v.flag),
         "recorder": Key("recorder", v.text),
-        "products": Key("products", _products),
+        "products": Key("products", one_or_more(PRODUCT)),
     },
 )
 

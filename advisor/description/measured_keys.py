@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpuadvise.advisor import values as v
-from gpuadvise.advisor.description.tables import Key, KeyTable
+from gpuadvise.advisor.description.tables import Key, KeyTable, nested, one_or_more
 from gpuadvise.advisor.facts.kernel_profile import (
     CycleSpread,
     KernelProfile,
@@ -14,9 +12,6 @@ from gpuadvise.advisor.facts.kernel_profile import (
 )
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.topology import NvLink, Topology
-
-if TYPE_CHECKING:
-    from gpuadvise.advisor.values import Reader
 
 # Key -> field of the profile.
 _SHARES = {
@@ -61,10 +56,6 @@ def _stalls(value: object) -> dict[str, float]:
     return {reason: count / whole for reason, count in cycles.items()}
 
 
-def _nested(table: KeyTable) -> Reader:
-    return lambda value: table.value(value, ())
-
-
 PROFILE = KeyTable(
     KernelProfile,
     {
@@ -76,16 +67,16 @@ PROFILE = KeyTable(
         "instructions": Key("instructions", v.number()),
         "elapsed_cycles": Key("elapsed_cycles", v.number(above=True)),
         "float_instructions": Key("float_instructions", v.number_table),
-        "loads": Key("global_loads", _nested(_REQUESTS)),
-        "stores": Key("global_stores", _nested(_REQUESTS)),
-        "local_loads": Key("local_loads", _nested(_REQUESTS)),
-        "local_stores": Key("local_stores", _nested(_REQUESTS)),
-        "reductions": Key("global_reductions", _nested(_REQUESTS)),
-        "atomics": Key("global_atomics", _nested(_REQUESTS)),
-        "shared_loads": Key("shared_loads", _nested(_SHARED)),
-        "shared_stores": Key("shared_stores", _nested(_SHARED)),
+        "loads": Key("global_loads", nested(_REQUESTS)),
+        "stores": Key("global_stores", nested(_REQUESTS)),
+        "local_loads": Key("local_loads", nested(_REQUESTS)),
+        "local_stores": Key("local_stores", nested(_REQUESTS)),
+        "reductions": Key("global_reductions", nested(_REQUESTS)),
+        "atomics": Key("global_atomics", nested(_REQUESTS)),
+        "shared_loads": Key("shared_loads", nested(_SHARED)),
+        "shared_stores": Key("shared_stores", nested(_SHARED)),
         "shared_atomics": Key("shared_atomics", v.number()),
-        "sm_cycles": Key("sm_cycles", _nested(_CYCLES)),
+        "sm_cycles": Key("sm_cycles", nested(_CYCLES)),
         "stalls": Key("stalls", _stalls),
     },
 )
@@ -99,11 +90,6 @@ _PROCESS = KeyTable(
         "memory_bytes": Key("memory_bytes", v.size),
     },
 )
-
-
-def _processes(value: object) -> tuple[Process, ...]:
-    rows = value if isinstance(value, list) else [value]
-    return tuple(_PROCESS.value(row, ()) for row in rows)
 
 
 _FLAGS = (
@@ -157,7 +143,7 @@ TELEMETRY = KeyTable(
         "clock_event_reasons": Key("clock_event_reasons", v.text_list),
         "clock_limit_seconds": Key("clock_limit_seconds", v.number_table),
         "xids": Key("xids", v.codes),
-        "processes": Key("processes", _processes),
+        "processes": Key("processes", one_or_more(_PROCESS)),
     },
 )
 
@@ -174,15 +160,10 @@ _NVLINK = KeyTable(
 )
 
 
-def _nvlinks(value: object) -> tuple[NvLink, ...]:
-    rows = value if isinstance(value, list) else [value]
-    return tuple(_NVLINK.value(row, ()) for row in rows)
-
-
 TOPOLOGY = KeyTable(
     Topology,
     {
-        "nvlinks": Key("nvlinks", _nvlinks),
+        "nvlinks": Key("nvlinks", one_or_more(_NVLINK)),
         "nvlink_bandwidth_mode": Key("nvlink_bandwidth_mode", v.text),
     },
 )

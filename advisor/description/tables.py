@@ -48,19 +48,19 @@ class KeyTable:
     settle: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
     def value(self, raw: object, path: Path) -> Any:
-        """Return the value that *raw* describes; raises Fault."""
-        found = self.fields(raw, path)
+        """Return the value that *raw* describes; raises DescriptionFault."""
+        values = self.fields(raw, path)
         for key in self.required():
-            if self.keys[key].field not in found:
+            if self.keys[key].field not in values:
                 message = f"The key {quoted(key)} is missing."
                 raise DescriptionFault(path, message, hint=f"Keys: {self.listed()}.", missing=key)
         try:
-            return self.build(**self.settle(found))
+            return self.build(**self.settle(values))
         except BadInput as error:
             raise DescriptionFault(path, error.message, hint=error.hint) from None
 
     def fields(self, raw: object, path: Path) -> dict[str, Any]:
-        """Return the fields that *raw* gives; raises Fault for an unknown key or a bad value."""
+        """Return the fields that *raw* gives; raises DescriptionFault for an unknown key or a bad value."""
         if not isinstance(raw, dict):
             raise DescriptionFault(
                 path, "A table of keys belongs here.", hint=f"Keys: {self.listed()}."
@@ -99,7 +99,7 @@ class ListOf:
     table: KeyTable
 
     def value(self, raw: object, path: Path) -> tuple[Any, ...]:
-        """Return the values that *raw* describes; raises Fault."""
+        """Return the values that *raw* describes; raises DescriptionFault."""
         if not isinstance(raw, list) or not raw:
             raise DescriptionFault(path, "A list of tables belongs here.")
         return tuple(self.table.value(item, (*path, i)) for i, item in enumerate(raw))
@@ -112,11 +112,26 @@ class LateTable:
     load: Callable[[], KeyTable]
 
     def value(self, raw: object, path: Path) -> Any:
-        """Return the value that *raw* describes; raises Fault."""
+        """Return the value that *raw* describes; raises DescriptionFault."""
         return self.load().value(raw, path)
 
 
 Table = KeyTable | ListOf | LateTable
+
+
+def nested(table: KeyTable) -> Reader:
+    """Return a reader of a key that holds a *table*; its faults name no path below the key."""
+    return lambda raw: table.value(raw, ())
+
+
+def one_or_more(table: KeyTable) -> Reader:
+    """Return a reader of a key that holds a *table* or a list of them, as a tuple."""
+
+    def read(raw: object) -> tuple[Any, ...]:
+        rows = raw if isinstance(raw, list) else [raw]
+        return tuple(table.value(row, ()) for row in rows)
+
+    return read
 
 
 def unknown_key(key: str, keys: Mapping[str, object], path: Path) -> DescriptionFault:
