@@ -86,6 +86,18 @@ class Telemetry:
 IDLE_REASON = "the GPU is idle"
 NO_RECOVERY = "none"
 POWER_REASON = "the power limit is reached"
+# Why a clock is below its most, by nvidia-smi's names.
+CLOCK_REASONS = {
+    "gpu_idle": IDLE_REASON,
+    "applications_clocks_setting": "clocks were set by an administrator",
+    "sw_power_cap": POWER_REASON,
+    "hw_slowdown": "hardware slowdown: too hot, or the power supply asked for it",
+    "sync_boost": "another GPU of its synchronised-boost group is slower",
+    "sw_thermal_slowdown": "software thermal slowdown: the GPU or its memory is too hot",
+    "hw_thermal_slowdown": "hardware thermal slowdown: the GPU is far too hot",
+    "hw_power_brake_slowdown": "the power supply asked for less (power brake)",
+    "display_clocks_setting": "a display setting limits the clock",
+}
 
 
 def link_is_idle(telemetry: Telemetry) -> bool:

@@ -116,8 +116,8 @@ def _named(option: str, name: str) -> Device:
     try:
         return find(name)
     except BadInput as error:
-        other = "--cc takes a compute capability instead of a name."
-        raise BadInput(f"{option}: {error.message}", hint=f"{error.hint} {other}") from None
+        by_capability = "--cc takes a compute capability instead of a name."
+        raise BadInput(f"{option}: {error.message}", hint=f"{error.hint} {by_capability}") from None
 
 
 def _of_capability(text: str) -> Device:
@@ -270,15 +270,15 @@ def select(gpus: Sequence[Gpu], text: str) -> Gpu:
     """
     wanted = check_selector(text)
     numbered = any(gpu.identity.index is not None for gpu in gpus)
-    found = [gpu for gpu in gpus if _names(wanted, gpu, numbered)]
-    if len(found) > 1:
+    matches = [gpu for gpu in gpus if _names(wanted, gpu, numbered)]
+    if len(matches) > 1:
         raise BadInput(
-            f"--device: {quoted(wanted)} names {len(found)} GPUs here.",
+            f"--device: {quoted(wanted)} names {len(matches)} GPUs here.",
             hint="Write more of it, or the number of one; gpuadvise device --all lists them.",
         )
-    if not found:
+    if not matches:
         raise Unavailable(f"No GPU here is {quoted(wanted)}.", hint=_what_is_there(gpus))
-    return found[0]
+    return matches[0]
 
 
 def _names(wanted: str, gpu: Gpu, numbered: bool) -> bool:
@@ -293,7 +293,7 @@ def _names(wanted: str, gpu: Gpu, numbered: bool) -> bool:
 
 
 def _pci(text: str) -> str:
-    from gpuadvise.advisor.backends.merge import pci_id
+    from gpuadvise.advisor.backends.pci_tree import pci_id
 
     return pci_id(text if text.count(":") == 2 else f"0:{text}")
 

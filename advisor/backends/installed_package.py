@@ -34,13 +34,13 @@ def installed_package(
         return None
     from importlib.metadata import distributions
 
-    for found in distributions(name=name, path=[*_active(environ), *sys.path]):
+    for package in distributions(name=name, path=[*_active(environ), *sys.path]):
         files = tuple(
-            (str(file), str(found.locate_file(file)))
-            for file in (found.files or ())[:_MOST_FILES]
+            (str(file), str(package.locate_file(file)))
+            for file in (package.files or ())[:_MOST_FILES]
             if file.suffix.lower() in _BINARY or ".so." in file.name
         )
-        return InstalledPackage(name, str(found.version), files)
+        return InstalledPackage(name, str(package.version), files)
     return None
 
 

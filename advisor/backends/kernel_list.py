@@ -27,8 +27,8 @@ def listed(root: str = "/") -> NvmlReport:
     entries = [_entry(path) for path in sorted(glob(os.path.join(root, _LISTED)))]
     if not all({"Model", "Device Minor", "Bus Location"} <= entry.keys() for entry in entries):
         return NvmlReport()
-    here = [each for each in entries if _usable(root, each)]
-    gpus = tuple(_gpu(index, each) for index, each in enumerate(here))
+    here = [entry for entry in entries if _usable(root, entry)]
+    gpus = tuple(_gpu(index, entry) for index, entry in enumerate(here))
     return NvmlReport(driver_version=_version(root), gpus=gpus)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 
+from gpuadvise.advisor.backends.pci_tree import pci_id
+
 _LOG = "dev/kmsg"
 # NVRM: Xid (PCI:0000:06:00): 79, pid=1234, name=..., GPU has fallen off the bus.
 # Old drivers leave "PCI:" out.
@@ -25,13 +27,11 @@ def xids(root: str = "/") -> dict[str, tuple[int, ...]]:
     Raises Unreadable. Who sent a process' name into the log cannot forge an entry of another
     line: each read gives one line.
     """
-    found: dict[str, list[int]] = {}
+    codes: dict[str, list[int]] = {}
     for line in _lines(os.path.join(root, _LOG)):
         if match := _XID.search(line):
-            address = match[1].decode().lower()
-            domain, _, rest = address.partition(":")
-            found.setdefault(f"{domain.zfill(8)}:{rest}", []).append(int(match[2]))
-    return {address: tuple(codes) for address, codes in found.items()}
+            codes.setdefault(pci_id(match[1].decode()), []).append(int(match[2]))
+    return {gpu: tuple(of_gpu) for gpu, of_gpu in codes.items()}
 
 
 def _lines(path: str) -> list[bytes]:

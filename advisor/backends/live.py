@@ -69,14 +69,15 @@ def _logged(report: NvmlReport) -> NvmlReport:
 
 
 def _with_xids(gpu: NvmlGpu, codes: Mapping[str, tuple[int, ...]], why: str | None) -> NvmlGpu:
+    from gpuadvise.advisor.backends.pci_tree import pci_id
+
     now = gpu.telemetry
     if now is None:
         return gpu
     if why:
         now = replace(now, reasons={**now.reasons, "xids": why})
     else:
-        address = (gpu.pci_bus_id or "").lower().partition(".")[0]
-        now = replace(now, xids=codes.get(address, ()))
+        now = replace(now, xids=codes.get(pci_id(gpu.pci_bus_id or ""), ()))
     return replace(gpu, telemetry=now)
 
 

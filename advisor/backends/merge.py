@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.live_device import live_device
+from gpuadvise.advisor.backends.pci_tree import pci_id
 from gpuadvise.advisor.backends.visible_devices import MASK
 from gpuadvise.advisor.catalogue import identify
 from gpuadvise.advisor.errors import BadInput
@@ -176,23 +177,16 @@ def pairs(nvml: Sequence[NvmlGpu], cuda: Sequence[DriverGpu]) -> Iterator[Pair]:
 
 def _same(nvml: NvmlGpu, driver: DriverGpu) -> bool:
     if nvml.uuid and driver.uuid:
-        return _digits(nvml.uuid) == _digits(driver.uuid)
+        return uuid_digits(nvml.uuid) == uuid_digits(driver.uuid)
     # All slices of a GPU share its PCI id, so it cannot tell them apart.
     if nvml.mig or nvml.mig_enabled or not nvml.pci_bus_id or not driver.pci_bus_id:
         return False
     return pci_id(nvml.pci_bus_id) == pci_id(driver.pci_bus_id)
 
 
-def _digits(uuid: str) -> str:
+def uuid_digits(uuid: str) -> str:
+    """Return the digits of a GPU's UUID, which NVML and CUDA write in different ways."""
     return uuid.partition("-")[2].replace("-", "").lower()
-
-
-def pci_id(text: str) -> str:
-    """Return a PCI id with the domain in eight digits: ``0:6:0`` parts vary by who writes it."""
-    address = text.strip().lower().partition(".")[0]
-    domain, _, rest = address.rpartition(":")[0].rpartition(":")
-    device = address.rpartition(":")[2]
-    return f"{domain.zfill(8)}:{rest.zfill(2)}:{device.zfill(2)}"
 
 
 def _identity(
@@ -270,13 +264,13 @@ def _topology(
 
     seen = seen or Topology()
     peers = {peer.index: peer for peer in seen.peers}
-    for each in driver.peers:
-        index = numbers[each.cuda_index]
+    for driver_peer in driver.peers:
+        index = numbers[driver_peer.cuda_index]
         peer = peers.get(index, Peer(index=index))
         peers[index] = replace(
             peer,
-            access=peer.access if each.access is None else each.access,
-            atomics=peer.atomics if each.atomics is None else each.atomics,
-            why_not=None if each.access else peer.why_not,
+            access=peer.access if driver_peer.access is None else driver_peer.access,
+            atomics=peer.atomics if driver_peer.atomics is None else driver_peer.atomics,
+            why_not=None if driver_peer.access else peer.why_not,
         )
     return replace(seen, peers=tuple(peers[index] for index in sorted(peers)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.backends.readings import NvmlGpu, NvmlReport
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.gpu import MigSlice
-from gpuadvise.advisor.telemetry import IDLE_REASON, POWER_REASON, Process, ProcessKind, Telemetry
+from gpuadvise.advisor.telemetry import CLOCK_REASONS, Process, ProcessKind, Telemetry
 from gpuadvise.advisor.topology import Topology
 
 if TYPE_CHECKING:
@@ -18,18 +18,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.gpu import Machine
 
-# The names of clocks_event_reason_* (before driver 535: clocks_throttle_reason_*).
-_EVENTS = {
-    "gpu_idle": IDLE_REASON,
-    "applications_clocks_setting": "clocks were set by an administrator",
-    "sw_power_cap": POWER_REASON,
-    "hw_slowdown": "hardware slowdown: too hot, or the power supply asked for it",
-    "sync_boost": "another GPU of its synchronised-boost group is slower",
-    "sw_thermal_slowdown": "software thermal slowdown: the GPU or its memory is too hot",
-    "hw_thermal_slowdown": "hardware thermal slowdown: the GPU is far too hot",
-    "hw_power_brake_slowdown": "the power supply asked for less (power brake)",
-    "display_clocks_setting": "a display setting limits the clock",
-}
 _FIRST_TAG, _LAST_TAG = b"<nvidia_smi_log", b"</nvidia_smi_log>"
 _MOST_GPUS = 1024
 _MOST_SLICES = 64
@@ -69,7 +57,7 @@ def machine_from_xml(content: bytes) -> Machine:
     if root.tag != "nvidia_smi_log":
         raise BadInput("It is XML, but not of nvidia-smi.", hint="Save: nvidia-smi -q -x")
     listed = enumerate(root.findall("gpu")[:_MOST_GPUS])
-    gpus = tuple(each for index, gpu in listed for each in _gpus(index, gpu))
+    gpus = tuple(gpu for index, element in listed for gpu in _gpus(index, element))
     report = NvmlReport(driver_version=_text(root, "driver_version"), gpus=gpus)
     machine = merged(report, None, {})
     return replace(
@@ -244,15 +232,13 @@ def _errors(counter: str, kind: str) -> Callable[[Element], int | None]:
 
 
 def _clock_events(gpu: Element) -> tuple[str, ...] | None:
-    for kind in ("event", "throttle"):
+    for kind in ("event", "throttle"):  # "throttle" before driver 535
         reasons = gpu.find(f"clocks_{kind}_reasons")
         if reasons is not None:
             prefix = f"clocks_{kind}_reason_"
-            return tuple(
-                _EVENTS.get(reason.tag.removeprefix(prefix), reason.tag.removeprefix(prefix))
-                for reason in reasons
-                if (reason.text or "").strip() == "Active"
-            )
+            active = (reason for reason in reasons if (reason.text or "").strip() == "Active")
+            names = [reason.tag.removeprefix(prefix) for reason in active]
+            return tuple(CLOCK_REASONS.get(name, name) for name in names)
     return None
 
 

@@ -10,9 +10,8 @@ from gpuadvise.advisor.backends.readings import NvmlGpu, NvmlReport
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.gpu import MigSlice
 from gpuadvise.advisor.telemetry import (
-    IDLE_REASON,
+    CLOCK_REASONS,
     NO_RECOVERY,
-    POWER_REASON,
     Process,
     ProcessKind,
     Telemetry,
@@ -29,15 +28,15 @@ _NOT_A_NUMBER = 2**64 - 1  # NVML's "not available" in 64-bit fields
 
 # Bits of nvmlDeviceGetCurrentClocksEventReasons; nvml.h, "nvmlClocksEventReasons".
 CLOCK_EVENTS: Mapping[int, str] = {
-    0x1: IDLE_REASON,
-    0x2: "clocks were set by an administrator",
-    0x4: POWER_REASON,
-    0x8: "hardware slowdown: too hot, or the power supply asked for it",
-    0x10: "another GPU of its synchronised-boost group is slower",
-    0x20: "software thermal slowdown: the GPU or its memory is too hot",
-    0x40: "hardware thermal slowdown: the GPU is far too hot",
-    0x80: "the power supply asked for less (power brake)",
-    0x100: "a display setting limits the clock",
+    0x1: CLOCK_REASONS["gpu_idle"],
+    0x2: CLOCK_REASONS["applications_clocks_setting"],
+    0x4: CLOCK_REASONS["sw_power_cap"],
+    0x8: CLOCK_REASONS["hw_slowdown"],
+    0x10: CLOCK_REASONS["sync_boost"],
+    0x20: CLOCK_REASONS["sw_thermal_slowdown"],
+    0x40: CLOCK_REASONS["hw_thermal_slowdown"],
+    0x80: CLOCK_REASONS["hw_power_brake_slowdown"],
+    0x100: CLOCK_REASONS["display_clocks_setting"],
 }
 # nvmlPerfPolicyType_t of nvml.h; times are in nanoseconds since the driver was loaded.
 _POLICIES: Mapping[str, int] = {
@@ -208,7 +207,7 @@ def _processes(nvml: Any, handle: Any) -> tuple[Process, ...]:
         (ProcessKind.COMPUTE, nvml.nvmlDeviceGetComputeRunningProcesses(handle)),
         (ProcessKind.GRAPHICS, nvml.nvmlDeviceGetGraphicsRunningProcesses(handle)),
     )
-    return tuple(_process(nvml, kind, one) for kind, some in lists for one in some)
+    return tuple(_process(nvml, kind, process) for kind, some in lists for process in some)
 
 
 def _process(nvml: Any, kind: ProcessKind, info: Any) -> Process:
@@ -271,12 +270,12 @@ def report(*, everything: bool = True, live: bool = False) -> NvmlReport:
     except nvml.NVMLError as error:
         return NvmlReport(problem=f"NVML cannot count the GPUs: {words(nvml, error)}.")
     handles = [_handle(nvml, n) for n in range(count)]
-    found = [
+    gpus = [
         gpu for n, handle in enumerate(handles) for gpu in _gpus(nvml, n, handle, everything, live)
     ]
     if everything:
-        found = _connected(nvml, handles, found, live)
-    return NvmlReport(driver_version=system.get("version"), gpus=tuple(found))
+        gpus = _connected(nvml, handles, gpus, live)
+    return NvmlReport(driver_version=system.get("version"), gpus=tuple(gpus))
 
 
 def _handle(nvml: Any, index: int) -> Any:

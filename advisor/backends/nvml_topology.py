@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.nvml import ask
-from gpuadvise.advisor.backends.pci_tree import place
+from gpuadvise.advisor.backends.pci_tree import pci_id, place
 from gpuadvise.advisor.topology import NvLink, Peer, Topology
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def topologies(
 
     With *errors* those of each NVLink are counted, which costs a question for each.
     """
-    addresses = {_address(pci): index for index, pci in enumerate(pci_ids) if pci}
+    addresses = {pci_id(pci): index for index, pci in enumerate(pci_ids) if pci}
     queries: Mapping[str, Query] = {**_HOST, "nvlinks": lambda n, g: _links(n, g, errors=errors)}
     answers = [ask(nvml, handle, queries) if handle is not None else ({}, {}) for handle in handles]
     mode = _bandwidth_mode(nvml) if any("nvlinks" in facts for facts, _ in answers) else None
@@ -180,14 +180,9 @@ def _at_peers(
     if links is None:
         return None
     return tuple(
-        replace(link, peer=addresses.get(_address(pci))) if pci and link.to == "gpu" else link
+        replace(link, peer=addresses.get(pci_id(pci))) if pci and link.to == "gpu" else link
         for link, pci in links
     )
-
-
-def _address(pci: str) -> str:
-    domain, _, rest = pci.lower().partition(":")
-    return f"{domain.zfill(8)}:{rest.partition('.')[0]}"
 
 
 def _peers(
@@ -233,7 +228,7 @@ def _joined(
 ) -> int:
     """Return how many NVLinks join a GPU to *peer*, directly or through switches."""
     direct = sum(link.peer == peer for link in links or ())
-    switched = [sum(link.to == "switch" for link in each or ()) for each in (links, peer_links)]
+    switched = [sum(link.to == "switch" for link in ends or ()) for ends in (links, peer_links)]
     return direct or min(switched)
 
 
@@ -253,5 +248,5 @@ def ranges(words: Sequence[int]) -> str:
 
 def _lowest(words: Sequence[int]) -> int | None:
     """Return the number of the lowest bit set in *words*."""
-    found = [n * _BITS + (word & -word).bit_length() - 1 for n, word in enumerate(words) if word]
-    return found[0] if found else None
+    lowest = (n * _BITS + (word & -word).bit_length() - 1 for n, word in enumerate(words) if word)
+    return next(lowest, None)

@@ -103,8 +103,8 @@ def compiled(program: Program, target: str, options: Sequence[str] = ()) -> Comp
         image = b" " * int(call(nvrtc, "nvrtcGetCUBINSize", handle))
         call(nvrtc, "nvrtcGetCUBIN", handle, image)
         lowered = {
-            each: call(nvrtc, "nvrtcGetLoweredName", handle, each.encode()).decode()
-            for each in program.expressions
+            name: call(nvrtc, "nvrtcGetLoweredName", handle, name.encode()).decode()
+            for name in program.expressions
         }
         return CompiledProgram(cubin=image, lowered=lowered)
     finally:

@@ -1,4 +1,4 @@
-"""A GPU's place among the PCI devices, as the Linux kernel describes it under ``/sys``."""
+"""A GPU's PCI id, and its place among the PCI devices as Linux describes it under ``/sys``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 # GT/s per lane and the generation of PCI Express that brought it.
 _GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
 _LARGEST_WIDTH = 32  # 63 and 255 stand for "not known"
+
+
+def pci_id(text: str) -> str:
+    """Return a PCI id in one way: eight digits of domain, small letters, no function.
+
+    NVML, the CUDA driver, the kernel and people write ``0:6:0`` with more digits or fewer.
+    """
+    address = text.strip().lower().partition(".")[0]
+    domain, _, rest = address.rpartition(":")[0].rpartition(":")
+    device = address.rpartition(":")[2]
+    return f"{domain.zfill(8)}:{rest.zfill(2)}:{device.zfill(2)}"
 
 
 def place(pci_bus_id: str, root: str = "/") -> dict[str, Any]:

@@ -111,15 +111,15 @@ def read_measurement(path: str) -> Calibration:
     except (ValueError, RecursionError):
         raise BadInput(f"{quoted(path)} is not JSON.") from None
     try:
-        found = from_json(document.get("result") if isinstance(document, dict) else None)
+        calibration = from_json(document.get("result") if isinstance(document, dict) else None)
     except BadInput as error:
         raise BadInput(f"{quoted(path)}: {error.message}", hint=error.hint) from None
-    if found.memory_bandwidth is None and not found.peaks:
+    if calibration.memory_bandwidth is None and not calibration.peaks:
         raise BadInput(
             f"{quoted(path)} tells no memory bandwidth and no peaks.",
             hint="Save them with: gpuadvise measure bandwidth --format json, or kernel-rate.",
         )
-    return found
+    return calibration
 
 
 def _parameters(document: Any) -> Any:

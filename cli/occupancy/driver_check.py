@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.driver_launch import DriverLaunch
-from gpuadvise.advisor.backends.merge import pci_id
+from gpuadvise.advisor.backends.merge import uuid_digits
+from gpuadvise.advisor.backends.pci_tree import pci_id
 from gpuadvise.advisor.catalogue import limits_of
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.driver_limits import differences, driver_limits
@@ -149,11 +150,7 @@ def driver_sentence(check: Mapping[str, Any]) -> str:
 
 def _same(identity: Identity, gpu: DriverGpu) -> bool:
     if identity.uuid and gpu.uuid:
-        return _digits(identity.uuid) == _digits(gpu.uuid)
+        return uuid_digits(identity.uuid) == uuid_digits(gpu.uuid)
     if not identity.pci_bus_id or not gpu.pci_bus_id:
         return False
     return pci_id(identity.pci_bus_id) == pci_id(gpu.pci_bus_id)
-
-
-def _digits(uuid: str) -> str:
-    return uuid.partition("-")[2].replace("-", "").lower()

@@ -102,8 +102,8 @@ def calibrated(session: Session, copies: Sequence[Copy]) -> LinkModel:
 
 def _large(copies: Sequence[Copy], kind: CopyKind) -> list[Copy]:
     """Return the copies of *kind* that show its rate: the largest alone where all are small."""
-    found = [copy for copy in copies if copy.kind is kind]
-    return [copy for copy in found if copy.bytes >= _LARGE] or found[-1:]
+    of_kind = [copy for copy in copies if copy.kind is kind]
+    return [copy for copy in of_kind if copy.bytes >= _LARGE] or of_kind[-1:]
 
 
 def _rate(copies: Sequence[Copy], kind: CopyKind) -> float:
@@ -159,8 +159,8 @@ def _duplex_latency(session: Session, slowdown: float, rate: float) -> float:
             for back in (False, True)
             for count in (1, _PIECES_BACK)
         ]
-        one, few, one_back, few_back = (done.median for done, _ in in_turns(trials, _REPEATS))
-    more = ((few_back - one_back) - (few - one)) / (_PIECES_BACK - 1)
+        single, few, single_back, few_back = (done.median for done, _ in in_turns(trials, _REPEATS))
+    more = ((few_back - single_back) - (few - single)) / (_PIECES_BACK - 1)
     return max(0.0, more - (slowdown - 1) * _PIECE / rate)
 
 

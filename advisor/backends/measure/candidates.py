@@ -51,7 +51,7 @@ def launch_times(
             for launch in launches:
                 if launch.image not in modules:
                     modules[launch.image] = call("cuModuleLoadData", launch.image)
-            works = [_Work(modules[each.image], each, memory, stream) for each in launches]
+            works = [_Work(modules[timed.image], timed, memory, stream) for timed in launches]
             trials = [session.by_events(work, [stream]) for work in works]
             for work, trial in zip(works, trials, strict=True):
                 work.times = min(

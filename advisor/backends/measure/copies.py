@@ -78,21 +78,21 @@ def measure_copies(session: Session, *, quick: bool = False) -> Iterator[Copy]:
 def _pinned(session: Session, size: int, n: int) -> Iterator[Copy]:
     host, other_host = session.pinned_bytes(size), session.pinned_bytes(size)
     device = session.device_bytes(size, like=host)
-    other = session.device_bytes(size, like=host)
+    target = session.device_bytes(size, like=host)
     down, up = session.stream(), session.stream()
 
     def h2d() -> None:
         call("cuMemcpyHtoDAsync", device, host, size, down)
 
     def d2h() -> None:
-        call("cuMemcpyDtoHAsync", other_host, other, size, up)
+        call("cuMemcpyDtoHAsync", other_host, target, size, up)
 
     def both() -> None:
         h2d()
         d2h()
 
     def d2d() -> None:
-        call("cuMemcpyDtoDAsync", other, device, size, down)
+        call("cuMemcpyDtoDAsync", target, device, size, down)
 
     yield _copy(CopyKind.PINNED_H2D, size, 1, session.timed(h2d, [down], n))
     yield _copy(CopyKind.PINNED_D2H, size, 1, session.timed(d2h, [up], n))

@@ -95,8 +95,8 @@ class Kernels:
     def launcher(self, name: str, blocks: int, stream: Any, *args: int | Any) -> Launcher:
         """Return a launch of kernel *name*; pointers and ``long`` arguments as integers."""
         if name not in self._functions:
-            found = call("cuModuleGetFunction", self._module, name.encode())
-            self._functions[name] = found
+            function = call("cuModuleGetFunction", self._module, name.encode())
+            self._functions[name] = function
         return Launcher(self._functions[name], blocks, stream, args)
 
 

@@ -142,15 +142,15 @@ class _Job:
 
     def _alone(self) -> list[Trial]:
         """Return the trials of the stages: kernel and copy, and with a copy back it and both."""
-        one, other = self.streams[:2]
-        kernel = [self._kernel(0, self.mix.bytes, self.rounds, one)]
-        copies = [[self._h2d(0, self.mix.bytes, one)]]
+        first, second = self.streams[:2]
+        kernel = [self._kernel(0, self.mix.bytes, self.rounds, first)]
+        copies = [[self._h2d(0, self.mix.bytes, first)]]
         if self.mix.copy_back:
-            copies += [[self._d2h(0, self.mix.bytes, one)], self._crossed(one, other)]
-        trials = [self.session.by_events(partial(_issue, kernel), [one])]
+            copies += [[self._d2h(0, self.mix.bytes, first)], self._crossed(first, second)]
+        trials = [self.session.by_events(partial(_issue, kernel), [first])]
         for operations in copies:
             often = partial(_issue, operations * self.times)
-            trials.append(self.session.by_events(often, [one, other]))
+            trials.append(self.session.by_events(often, [first, second]))
         return trials
 
     def _crossed(self, first: Any, second: Any) -> list[Callable[[], None]]:

@@ -74,17 +74,17 @@ def measure_peers(session: Session, *, quick: bool = False) -> Iterator[PeerCopy
     """Yield the copies of each pair of GPUs; *session* is of one of them and stays current."""
     wanted = _QUICK_BYTES if quick else _BYTES
     try:
-        for one, two in combinations(range(gpus()), 2):
+        for first, second in combinations(range(gpus()), 2):
             with ExitStack() as held:
-                pair = [held.enter_context(Session(number)) for number in (one, two)]
-                ends = [held.enter_context(_End(each)) for each in pair]
+                pair = [held.enter_context(Session(number)) for number in (first, second)]
+                ends = [held.enter_context(_End(of_gpu)) for of_gpu in pair]
                 size = min([wanted, *(end.session.free_bytes() // 4 for end in ends)])
                 for end in ends:
                     end.allocate(size)
-                yield from _measured(ends, (one, two), size, quick, access=False)
+                yield from _measured(ends, (first, second), size, quick, access=False)
                 if _reach(ends):
                     with _access(ends):
-                        yield from _measured(ends, (one, two), size, quick, access=True)
+                        yield from _measured(ends, (first, second), size, quick, access=True)
     finally:
         session.use()
 
@@ -121,30 +121,33 @@ class _End:
 
 
 def _reach(ends: list[_End]) -> bool:
-    one, two = (end.session.device for end in ends)
-    return bool(call("cuDeviceCanAccessPeer", one, two) and call("cuDeviceCanAccessPeer", two, one))
+    first, second = (end.session.device for end in ends)
+    return bool(
+        call("cuDeviceCanAccessPeer", first, second)
+        and call("cuDeviceCanAccessPeer", second, first)
+    )
 
 
 def _atomics(ends: list[_End]) -> bool:
     attribute = driver().CUdevice_P2PAttribute.CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED
-    one, two = (end.session.device for end in ends)
-    return bool(call("cuDeviceGetP2PAttribute", attribute, one, two))
+    first, second = (end.session.device for end in ends)
+    return bool(call("cuDeviceGetP2PAttribute", attribute, first, second))
 
 
 @contextmanager
 def _access(ends: list[_End]) -> Iterator[None]:
     """Let each of the two GPUs reach the other's memory meanwhile."""
     pairs = (ends, ends[::-1])
-    for own, other in pairs:
+    for own, peer in pairs:
         own.session.use()
-        _enable(other.session.context)
+        _enable(peer.session.context)
     try:
         yield
     finally:
-        for own, other in pairs:
+        for own, peer in pairs:
             with suppress(DriverFault):
                 own.session.use()
-                call("cuCtxDisablePeerAccess", other.session.context)
+                call("cuCtxDisablePeerAccess", peer.session.context)
 
 
 def _enable(context: Any) -> None:
@@ -158,8 +161,8 @@ def _enable(context: Any) -> None:
 def _measured(
     ends: list[_End], numbers: tuple[int, int], size: int, quick: bool, *, access: bool
 ) -> Iterator[PeerCopy]:
-    one, two = ends
-    ways = (((one, two), False), ((two, one), False), ((one, two), True))
+    first, second = ends
+    ways = (((first, second), False), ((second, first), False), ((first, second), True))
     trials = [partial(_trial, from_, to, size, both) for (from_, to), both in ways]
     samples = in_turns(trials, _QUICK_REPEATS if quick else _REPEATS)
     places = (numbers, numbers[::-1], numbers)

@@ -207,15 +207,15 @@ def collect(items: Iterable[T], report: Callable[[T], None]) -> Collected[T]:
 
     Raises DriverFault when nothing could be measured at all.
     """
-    found: list[T] = []
+    collected: list[T] = []
     try:
         for item in items:
-            found.append(item)
+            collected.append(item)
             report(item)
     except KeyboardInterrupt:
-        return Collected(items=tuple(found), interrupted=True)
+        return Collected(items=tuple(collected), interrupted=True)
     except DriverFault as fault:
-        if not found:
+        if not collected:
             raise
-        return Collected(items=tuple(found), fault=fault.message)
-    return Collected(items=tuple(found))
+        return Collected(items=tuple(collected), fault=fault.message)
+    return Collected(items=tuple(collected))

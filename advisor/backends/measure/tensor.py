@@ -106,15 +106,15 @@ def architecture(capability: tuple[int, int]) -> str:
 def source(types: tuple[TensorType, ...]) -> str:
     """Return CUDA C++ with a kernel ``tensor_TYPE(out, rounds)`` for each of *types*."""
     return _FILLED + "".join(
-        _from_registers(each) if each.instruction == "mma" else _from_shared(each) for each in types
+        _from_registers(kind) if kind.instruction == "mma" else _from_shared(kind) for kind in types
     )
 
 
-_C = {"f": "float", "r": "int", "d": "double"}
+_ACCUMULATORS = {"f": "float", "r": "int", "d": "double"}
 
 
 def _from_registers(kind: TensorType) -> str:
-    accumulator, operand = _C[kind.kind], "double" if kind.operand == "d" else "unsigned"
+    accumulator, operand = _ACCUMULATORS[kind.kind], "double" if kind.operand == "d" else "unsigned"
     groups, first = [], 0
     for count in (kind.d, kind.a, kind.b):
         groups.append("{" + ",".join(f"%{first + n}" for n in range(count)) + "}")
@@ -146,7 +146,7 @@ extern "C" __global__ void {kind.kernel}({accumulator}* out, long rounds) {{
 
 
 def _from_shared(kind: TensorType) -> str:
-    accumulator = _C[kind.kind]
+    accumulator = _ACCUMULATORS[kind.kind]
     registers = ",".join(f"%{n}" for n in range(kind.d))
     outputs = ",".join(f'"+{kind.kind}"(d[{n}])' for n in range(kind.d))
     one = f"{kind.multiply} {{{registers}}}, %{kind.d}, %{kind.d + 1}, p{kind.tail}; "

@@ -19,7 +19,8 @@ from gpuadvise.advisor.backends.live import (
     live_machine,
     nvml_report,
 )
-from gpuadvise.advisor.backends.merge import bandwidth_doubt, known_product, merged, pci_id
+from gpuadvise.advisor.backends.merge import bandwidth_doubt, known_product, merged
+from gpuadvise.advisor.backends.pci_tree import pci_id
 from gpuadvise.advisor.backends.probe import ProbeOutcome
 from gpuadvise.advisor.backends.readings import DriverGpu, DriverReport, NvmlGpu, NvmlReport
 from gpuadvise.advisor.catalogue import find
