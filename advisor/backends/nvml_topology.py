@@ -191,9 +191,9 @@ def _peers(
     if handles[index] is None:
         return ()
     return tuple(
-        _peer(nvml, handles[index], index, handle, other, links)
-        for other, handle in enumerate(handles)
-        if other != index and handle is not None
+        _peer(nvml, handles[index], index, handle, peer, links)
+        for peer, handle in enumerate(handles)
+        if peer != index and handle is not None
     )
 
 
