@@ -125,7 +125,8 @@ def bounded(advice: Advice, rule: Rule, profile: KernelProfile | None) -> Advice
         return advice
     unit, share = _busiest_after(shares, advice.relief or {})
     most = min(_MOST, 1 / max(share, 1 / _MOST))
-    left = f"{unit} stays {show_share(share)} busy: 1 / {show_number(share)}"
+    what = f" with {advice.left}" if advice.left and unit in (advice.relief or {}) else ""
+    left = f"{unit} stays {show_share(share)} busy{what}: 1 / {show_number(share)}"
     if advice.gain is None:
         return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=left))
     gain = advice.gain

@@ -30,6 +30,8 @@ _UNFUSED = "FPInstructions"
 _HALF_FP32 = ((6, 0), (7, 0), (7, 2), (7, 5), (8, 0))
 _HALF_RATE = 0.5
 _SCHEDULERS = 4
+# The page rounds the share of the FP32 peak to a whole percent.
+_HALF_PERCENT = 0.005
 # Operations of one thread's instruction. Half-precision instructions work on pairs.
 _OPERATIONS = {
     "fp64": {"dadd": 1, "dmul": 1, "dfma": 2},
@@ -236,9 +238,38 @@ class KernelProfile:
         known = self.rules and self.fp32_of_peak and self.issue_busy and self.capability
         if not known or any(rule.name == _UNFUSED for rule in self.rules):
             return None
+        return min(1.0, (self.fp32_of_peak or 0.0) * self._fp32_rate / (self.issue_busy or 1.0))
+
+    @property
+    def single_instructions(self) -> float | None:
+        """Floating-point instructions of 16 and 32 bits as a share of all, at least; None: not known.
+
+        Without counts the share of the FP32 peak tells: as many as if each were a fused one.
+        """
+        counts = self.float_instructions
+        if counts and self.instructions:
+            single = sum(count for name, count in counts.items() if name not in _OPERATIONS["fp64"])
+            return min(1.0, single / _LANES / self.instructions)
+        if self.fp32_of_peak is None or not self.issue_busy:
+            return None
+        return max(0.0, self.fp32_of_peak - _HALF_PERCENT) * self._fp32_rate / self.issue_busy
+
+    @property
+    def kept_instructions(self) -> float:
+        """Instructions as a share of all that work on 16 and 32 bits or ask global and shared memory, at least.
+
+        No more is known of what a change leaves that takes local memory or double precision away.
+        """
+        ways = (self.global_loads, self.global_stores, self.shared_loads, self.shared_stores)
+        requests = sum(way.requests or 0.0 for way in ways)
+        asking = requests / self.instructions if self.instructions else 0.0
+        return min(1.0, asking + (self.single_instructions or 0.0))
+
+    @property
+    def _fp32_rate(self) -> float:
+        """FP32 instructions of warps that an SM takes per one that it issues."""
         half = self.capability and (self.capability.major, self.capability.minor) in _HALF_FP32
-        per_issue = _HALF_RATE if half else 1.0
-        return min(1.0, (self.fp32_of_peak or 0.0) * per_issue / (self.issue_busy or 1.0))
+        return _HALF_RATE if half else 1.0
 
     @property
     def memory_instructions(self) -> float | None:

@@ -190,6 +190,18 @@ def active_share(profile: KernelProfile) -> float | None:
     return None
 
 
+def filled_share(profile: KernelProfile) -> float | None:
+    """Return the share of the warps that start at once which an SM holds on average; None unknown.
+
+    Over the time of the busiest SM: one that runs 1 of its 2 blocks is busy, and half filled.
+    """
+    active = active_share(profile)
+    start = (profile.theoretical_occupancy or 0.0) * min(1.0, profile.waves or 1.0)
+    if active is None or not start or profile.achieved_occupancy is None:
+        return active
+    return active * min(1.0, profile.achieved_occupancy / start)
+
+
 def limiter_of(
     profile: KernelProfile | None = None,
     work: Work | None = None,

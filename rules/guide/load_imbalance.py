@@ -13,6 +13,7 @@ from gpuadvise.advisor.facts.limiter import (
     TooLittleWork,
     UnknownLimiter,
     active_share,
+    filled_share,
 )
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import profiled
@@ -67,7 +68,11 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
             "short ones alternate."
         ),
         evidence=(profiled("busy time of an SM, mean / most", share, "share"),),
-        gain=Gain(kind="kernel time", upper_bound=1 / share, how="busy time of an SM, most / mean"),
+        gain=Gain(
+            kind="kernel time",
+            upper_bound=1 / (filled_share(profile) or share),
+            how="warps of an SM at the start / on average, over the time of the busiest one",
+        ),
     )
 
 

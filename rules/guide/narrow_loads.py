@@ -275,7 +275,9 @@ def _from_dram(profile: KernelProfile) -> bool:
 
 
 def _relief(profile: KernelProfile, factor: float) -> dict[str, float]:
-    left = relieved(profile, factor, "issue", "lsu", "adu", "l1/shared", "alu", "fma", "compute")
+    left = relieved(
+        profile, factor, "issue", "lsu", "adu", "l1/shared", "alu", "fma", "cbu", "compute"
+    )
     shares = unit_shares(profile)
     if "dram" in shares:
         left["l2"] = shares["dram"]  # fewer requests for the same bytes

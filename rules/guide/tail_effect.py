@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound, LastWave, active_share
+from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound, LastWave, active_share, filled_share
 from gpuadvise.advisor.occupancy.clusters import resident_clusters
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.quantity import show_share
@@ -80,12 +80,28 @@ def check(
         ),
         gain=Gain(
             kind="kernel throughput",
-            upper_bound=1 / share,
-            how="time of the busiest SM / mean of all"
+            upper_bound=_packed(occupancy) / (filled_share(profile) or share)
+            if profile and measured
+            else 1 / share,
+            how="warps that smaller blocks bring to an SM / warps there on average, to the end of the last one"
             if measured
             else f"block slots / blocks = {up:,} / {blocks:,}",
         ),
     )
+
+
+def _packed(occupancy: Occupancy) -> float:
+    """Return how many times the warps smaller blocks of the same kind bring to an SM, at most.
+
+    What one block leaves of an SM's registers and shared memory is too little for a block of its size.
+    """
+    hardware = occupancy.hardware
+    blocks = [hardware.max_warps_per_sm / occupancy.warps_per_block]
+    if occupancy.registers_per_block:
+        blocks.append(hardware.registers_per_sm / occupancy.registers_per_block)
+    if occupancy.shared_memory_per_block:
+        blocks.append(hardware.shared_memory_per_sm / occupancy.shared_memory_per_block)
+    return max(1.0, min(blocks) / max(occupancy.blocks_per_sm, 1))
 
 
 RULE = Rule(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.access import best_remedy, coalesced, in_words, pattern_of
 from gpuadvise.advisor.facts.limiter import AtRoof, unit_shares
 from gpuadvise.advisor.memory.transactions import SECTOR
+from gpuadvise.advisor.peaks import peak
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.rules.bottleneck import (
@@ -51,6 +53,10 @@ NOTABLE_HITS = 0.005  # of loads: less does not show in a figure of three digits
 FAR_APART = 2.0
 _LANES, _WORD = 32.0, 8.0
 _MOST_HITS = 0.95
+# Tensor instructions of before Hopper, which libraries take for unaligned rows, keep an H100's pipe 34 % busy
+# at 16 % of its peak.
+_OLD_INSTRUCTIONS = 2.0
+_HOPPER = 9
 # What "neighbouring lanes, neighbouring elements" comes down to in code.
 _HOW = (
     " Let threadIdx.x run along the fastest index, keep one array per field instead of an array "
@@ -68,7 +74,7 @@ def check(
     """Advise for each described access, or for the profile, that uses below 80 % of its bytes."""
     found = [_described(access, device) for access in global_accesses or ()]
     if sector_efficiency is not None and sector_efficiency < USED:
-        found.append(_profiled(sector_efficiency, profile, limiter))
+        found.append(_profiled(sector_efficiency, profile, limiter, device))
     return tuple(advice for advice in found if advice)
 
 
@@ -116,7 +122,10 @@ def _evidence(cost: Cost) -> tuple[Evidence, ...]:
 
 
 def _profiled(
-    efficiency: float, profile: KernelProfile | None, limiter: Limiter | None
+    efficiency: float,
+    profile: KernelProfile | None,
+    limiter: Limiter | None,
+    device: Device,
 ) -> Advice | None:
     ways = _ways(profile)
     least = max(efficiency, 1 / SECTOR)
@@ -142,7 +151,7 @@ def _profiled(
         ),
         evidence=(profiled("sectors needed / sectors moved", efficiency, "share"),),
         gain=Gain(kind="global memory traffic", upper_bound=factor, how=how),
-        relief=_relief(profile, factor, efficiency) if profile else None,
+        relief=_relief(profile, factor, device) if profile else None,
         priority=Priority.LOW if short else None,
     )
 
@@ -238,6 +247,7 @@ def _moved_beyond_l1(
                     f", times {show_number(again)} that L1 finds again and a tile need not ask for"
                 )
         if used <= SECTOR / 8 and hit < 1 / 2 and not at_l1:
+            factor, how = _more_of(profile, factor, how)
             factor *= FAR_APART
             how += f", times {show_number(FAR_APART)} for lanes far apart in DRAM"
         elif hit:
@@ -246,6 +256,16 @@ def _moved_beyond_l1(
                 how += f", times the {show_share(1 - hit)} that L1 does not hold"
         worst = max(worst, (factor, how))
     return worst
+
+
+def _more_of(profile: KernelProfile | None, factor: float, how: str) -> tuple[float, str]:
+    """Return the bytes moved / needed where device memory moves more: it reads what a store leaves of a sector."""
+    needed = (profile.global_sectors_ideal or 0.0) * SECTOR if profile else 0.0
+    moved = (profile.dram_bytes or 0.0) if profile else 0.0
+    if not needed or moved <= factor * needed:
+        return factor, how
+    sizes = f"{show_bytes(round(moved))} / {show_bytes(round(needed))}"
+    return moved / needed, f"DRAM bytes / needed bytes = {sizes}"
 
 
 def _found_again(profile: KernelProfile | None) -> float:
@@ -268,7 +288,7 @@ def _split(ways: list[tuple[str, WarpRequests]]) -> str:
     return f": {and_list(sentences)}" if sentences else ""
 
 
-def _relief(profile: KernelProfile, factor: float, efficiency: float) -> dict[str, float]:
+def _relief(profile: KernelProfile, factor: float, device: Device) -> dict[str, float]:
     """Return what is left to the units that carry sectors; L1 carries shared memory as well."""
     left = relieved(profile, factor, "dram", "l2", "memory", "lsu", "adu", "issue", "alu", "xu")
     shares = unit_shares(profile)
@@ -279,7 +299,27 @@ def _relief(profile: KernelProfile, factor: float, efficiency: float) -> dict[st
         shared = min(shared_memory_share(profile) or 0.0, shares["l1/shared"])
         others = shares["l1/shared"] - shared
         left["l1/shared"] = shared + others / factor
+    if "tensor" in shares:
+        left["tensor"] = min(shares["tensor"], _tensor_work(profile, device, shares["tensor"]))
     return left
+
+
+def _tensor_work(profile: KernelProfile, device: Device, share: float) -> float:
+    """Return how busy the tensor cores would be at the peak's rate: aligned rows allow its instructions.
+
+    Those for unaligned loads keep the pipe of a Hopper GPU, now busy for *share*, busy for longer.
+    """
+    older = share / _OLD_INSTRUCTIONS if device.capability.major >= _HOPPER else share
+    if not profile.seconds or not any(profile.tensor_operations.values()):
+        return older
+    try:
+        return sum(
+            count / profile.seconds / peak(device, number_type, tensor=True).rate
+            for number_type, count in profile.tensor_operations.items()
+            if count
+        )
+    except BadInput:
+        return older
 
 
 RULE = Rule(

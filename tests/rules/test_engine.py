@@ -174,7 +174,12 @@ def test_one_side_of_a_conflict_alone_stays_as_it_is() -> None:
 
 def test_placed_advice_differs_in_its_place_alone() -> None:
     whole = advice(
-        2, priority=Priority.LOW, relief={"dram": 0.1}, also=("low-occupancy",), broken=True
+        2,
+        priority=Priority.LOW,
+        relief={"dram": 0.1},
+        left="half",
+        also=("low-occupancy",),
+        broken=True,
     )
     assert all(getattr(whole, field.name) for field in fields(Advice) if field.name != "location")
     place = Location(kernel="blur")
