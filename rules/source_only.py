@@ -55,14 +55,6 @@ def _example(fault: str, seen: str) -> Description:
 
 SOURCE_ONLY = (
     _rule(
-        "exceeded-launch-bounds", "Launch within the kernel's bounds", Topic.EXECUTION, Priority.HIGH,
-        "A launch with more threads than __launch_bounds__ promises fails.",
-        "A launch in the file has more threads per block than the kernel declares.",
-        (programming_guide("Launch Bounds"),),
-        seen="blur<<<grid, 512>>>(out, in)",
-        act="Launch at most as many threads as the kernel declares, or declare more.",
-    ),
-    _rule(
         "legacy-warp-intrinsics", "Give warp intrinsics a mask", Topic.CONTROL_FLOW, Priority.HIGH,
         "Compute capability 7.0 schedules lanes apart and has no intrinsics without a mask.",
         "Device code calls a shuffle or a vote without _sync.",

@@ -65,6 +65,7 @@ _MODULES = (
     "register_limited_occupancy",
     "shared_memory_limited_occupancy",
     "impossible_launch",
+    "exceeded_launch_bounds",
     "overstated_launch_bounds",
     "lone_small_kernel",
     "unsupported_cluster",

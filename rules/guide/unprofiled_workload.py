@@ -10,6 +10,7 @@ from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.code import LaunchBounds
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
@@ -25,12 +26,14 @@ def check(
     work: Work | None = None,
     pipeline: Pipeline | None = None,
     launched: Occupancy | None = None,
+    launch_bounds: LaunchBounds | None = None,
 ) -> Verdict:
     """Advise when a launch is described and neither a profile nor a time is known."""
     timed = work is not None and work.seconds is not None
     if profile or traffic or pipeline or timed:
         return PASSED
-    if launched is not None and not launched.launchable:
+    exceeded = launch_bounds is not None and launch.threads > launch_bounds.threads
+    if exceeded or (launched is not None and not launched.launchable):
         return PASSED  # there is nothing to profile before the launch succeeds
     return Advice(
         message=(
