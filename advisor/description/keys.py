@@ -309,6 +309,7 @@ ACCESS = KeyTable(
         "distinct": Key("distinct_addresses", v.whole(1, 32)),
         "local_2d": Key("local_2d", v.flag),
         "textured": Key("textured", v.flag),
+        "bytes": Key("array_bytes", v.size),
     },
     _distances,
 )

@@ -33,7 +33,8 @@ class Access:
     *indices* replaces *stride*: one word index per lane. *offset_bytes* counts from an
     aligned address, *alignment* is what the type promises, *row_bytes* the distance of two
     rows. *distinct_addresses* is what a warp reads of constant memory. *local_2d*: lanes read
-    neighbours in two dimensions, in no order that coalesces.
+    neighbours in two dimensions, in no order that coalesces. *array_bytes* is the size of the whole
+    array.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Access:
     distinct_addresses: int | None = None
     local_2d: bool | None = None
     textured: bool = False
+    array_bytes: int | None = None
 
 
 @lru_cache(maxsize=512)  # several rules ask, and kernels repeat each other's accesses

@@ -352,6 +352,7 @@ class Facts:
         row_bytes = 4096
         local_2d = false
         textured = false
+        bytes = "64MiB"  # of the whole array: up to 16 KiB stay in L1
 
         [[kernel.accesses]]
         name = "table[index[i]]"

@@ -46,8 +46,8 @@ class Observation:
     fault: str
     file: str
     line: int
-    column: int
     seen: str
+    column: int = 1
     kernel: str | None = None
     detail: Mapping[str, str] = field(default_factory=dict)
     message: str | None = None

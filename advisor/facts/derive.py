@@ -62,8 +62,10 @@ def _limiter(known: Mapping[str, Any]) -> Limiter | None:
     wave = None
     if occupancy is not None and sm_count and grid:
         wave = waves(occupancy, sm_count, math.prod(grid))
-    if occupancy is not None and not occupancy.launchable and not known.keys() & _MEASURED:
+    if _fails(known) and not known.keys() & _MEASURED:
         return UnknownLimiter(wanted="a launch that the device can run, for this one fails")
+    if known.get("concurrent") and "profile" not in known:
+        grid = None  # what it leaves free, other kernels take
     return limiter_of(
         profile=known.get("profile"),
         work=known.get("work"),
@@ -74,6 +76,13 @@ def _limiter(known: Mapping[str, Any]) -> Limiter | None:
         sm_count=sm_count,
         waves=wave.waves if wave else None,
     )
+
+
+def _fails(known: Mapping[str, Any]) -> bool:
+    """Return whether the device, or the launch bounds of the kernel, forbid the launch."""
+    occupancy, launch, bounds = map(known.get, ("occupancy", "launch", "launch_bounds"))
+    exceeded = launch is not None and bounds is not None and launch.threads > bounds.threads
+    return exceeded or (occupancy is not None and not occupancy.launchable)
 
 
 def _of_device(device: Device) -> dict[str, Any]:

@@ -128,6 +128,8 @@ Limiter: TypeAlias = (
 _REPORT = "a profile: `ncu --set full -o report ./app`, then give report.ncu-rep"
 # Warps wait in a kernel at its roof as well: without the units a stall is no limit.
 _UNITS = "how busy its units are, which `ncu --set full -o report ./app` tells beside the stalls"
+# More bytes than device memory can move in that time: caches served a part of them.
+_MOVED = "the bytes that device memory itself moved, for those given are more than it can move in the time"
 
 
 def unit_shares(profile: KernelProfile) -> dict[str, float]:
@@ -218,6 +220,8 @@ def limiter_of(
         return _profiled(profile, shares, blocks, sm_count, waves)
     if roofline is not None and roofline.share is not None and work is not None:
         return _under_roof(roofline, work)
+    if traffic is not None and memory_bandwidth and traffic.rate > memory_bandwidth:
+        return UnknownLimiter(wanted=_MOVED)
     if traffic is not None and memory_bandwidth and traffic.rate / memory_bandwidth >= AT_ROOF:
         return AtRoof(unit="dram", share=min(1.0, traffic.rate / memory_bandwidth))
     if blocks is not None and sm_count and blocks < sm_count:
@@ -233,6 +237,8 @@ def _under_roof(roofline: Roofline, work: Work) -> Limiter:
     share = roofline.share or 0.0
     if share < AT_ROOF:
         return UnknownLimiter(wanted=_REPORT)
+    if roofline.bound is Bound.MEMORY and roofline.impossible:
+        return UnknownLimiter(wanted=_MOVED)
     number_type, tensor = work.arithmetic
     unit = f"{number_type}_tensor" if tensor else str(number_type)
     if roofline.bound is Bound.MEMORY:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.number_types import NumberType
-from gpuadvise.advisor.peaks import other_peaks, peak
+from gpuadvise.advisor.peaks import TENSOR, other_peaks, peak
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_flops, show_number
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound, narrowed
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 # Dense products of libraries end here: under the power limit clocks stay below the data sheet.
 AT_ROOF = 0.7
+# Bits of the types that tensor cores take as they are.
+NARROW = 16
 # A unit that is hardly faster is not worth another precision.
 CLEARLY = 1.5
 
@@ -54,6 +56,9 @@ def check(
     if share is not None and share >= AT_ROOF and not ordinary:
         return PASSED
     faster = _faster(device, work, roofline)
+    # Narrow types lose nothing there; wider ones lose digits, or are seldom matrix products.
+    beside = f"{number_type}{TENSOR}" if tensor is False and number_type.bits <= NARROW else None
+    idle = any(name == beside for name, _ in faster)
     return Advice(
         message=(
             f"{show_number(roofline.intensity)} FLOP per byte is at or above the ridge point of "
@@ -67,7 +72,9 @@ def check(
             of_device(device, "peaks", f"peak, {work.dtype}", roofline.peak, "FLOP/s"),
         ),
         gain=_gain(faster, min(1.0, share or 1.0)),
-        priority=None if ordinary and faster and (share or 0.0) < AT_ROOF else Priority.LOW,
+        priority=None
+        if ordinary and faster and (idle or (share or 0.0) < AT_ROOF)
+        else Priority.LOW,
     )
 
 
@@ -115,7 +122,8 @@ RULE = Rule(
     why="At and above the ridge point the time of a kernel is its operations divided by the peak.",
     when=(
         "FLOP per byte are at least peak / bandwidth. With a time: only from 50 % of the roof on, and for 16 bits "
-        "and fewer only up to 70 %; low from there on."
+        "and fewer only up to 70 %; low from there on, unless they are said to be off the tensor cores, "
+        "which take the same type."
     ),
     thresholds=(
         Threshold(

@@ -10,6 +10,7 @@ from gpuadvise.rules.evidence import given, profiled, traced
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
+    Evidence,
     Examples,
     Family,
     Gain,
@@ -25,33 +26,43 @@ from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.traced import idle_gain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timeline import TracedRun
+    from gpuadvise.advisor.facts.timing import Traffic, Work
 
 # A launch costs the host 2 to 3 us, and the device about as much between two kernels.
 TINY = 5e-6
 MANY = 4
+# Of the run: launches that take less of it, 5 us for each, are not what makes it long.
+NOTICEABLE = 0.05
 
 
 def check(
     timeline: TracedRun | None = None,
     launches: int | None = None,
     profile: KernelProfile | None = None,
+    traffic: Traffic | None = None,
+    work: Work | None = None,
+    run_seconds: float | None = None,
 ) -> Verdict:
     """Advise when launches, rather than what they do, take the time."""
     if timeline is not None:
         return _recorded(timeline)
-    seconds = profile.seconds if profile else None
     if launches is None or launches < MANY:
         return PASSED
-    if seconds is None:
+    timed = next((each for each in (profile, traffic, work) if each and each.seconds), None)
+    if timed is None or timed.seconds is None:
         return undecided("profile.time")
-    if seconds >= TINY:
+    if timed.seconds >= TINY:
         return PASSED
-    return _profiled(seconds, launches)
+    if run_seconds is not None and launches * TINY < NOTICEABLE * run_seconds:
+        return PASSED
+    return _repeated(timed.seconds, launches, profiled if timed is profile else given)
 
 
-def _profiled(seconds: float, launches: int) -> Advice:
+def _repeated(seconds: float, launches: int, seen: Callable[..., Evidence]) -> Advice:
     return Advice(
         message=(
             f"{launches:,} launches of {show_seconds(seconds)} each: a launch costs 2 to 3 us, as "
@@ -63,7 +74,7 @@ def _profiled(seconds: float, launches: int) -> Advice:
             "(cudaStreamBeginCapture, cudaGraphLaunch)."
         ),
         evidence=(
-            profiled("time of a launch", seconds, "s"),
+            seen("time of a launch", seconds, "s"),
             given("launches", launches, "launches"),
         ),
         gain=Gain(
@@ -113,7 +124,8 @@ RULE = Rule(
     family=Family.GRID,
     why="A launch costs the host several microseconds, and a kernel that is shorter ends before the next arrives.",
     when=(
-        "A kernel of less than 5 us is launched at least 4 times in the same shape; or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
+        "A kernel of less than 5 us is launched at least 4 times in the same shape, for which 5 us each "
+        "are 5 % of the run or more where its time is known; or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
         "18 us, and a fifth of the span or more is idle between launches."
     ),
     thresholds=(
@@ -124,6 +136,9 @@ RULE = Rule(
             source="launches cost 2 to 3 us on the host: measured on an H200",
         ),
         Threshold(name="many", value=MANY, unit="launches", source="our judgement"),
+        Threshold(
+            name="noticeable", value=NOTICEABLE, unit="share of the run", source="our judgement"
+        ),
         Threshold(name="busy", value=LAUNCH_BOUND_BUSY, unit="share", source="our judgement"),
         Threshold(
             name="idle between launches",

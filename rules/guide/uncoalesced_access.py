@@ -52,6 +52,8 @@ NOTABLE_HITS = 0.005  # of loads: less does not show in a figure of three digits
 # at stride 32 an H200 reaches 6.5 % of its rate where the sectors alone would allow 12.5 %.
 FAR_APART = 2.0
 _LANES, _WORD = 32.0, 8.0
+# An array as small stays in the smallest L1 beside the data that stream through it.
+IN_L1 = 16 * 1024
 _MOST_HITS = 0.95
 # Tensor instructions of before Hopper, which libraries take for unaligned rows, keep an H100's pipe 34 % busy
 # at 16 % of its peak.
@@ -86,11 +88,13 @@ def _described(access: Access, device: Device) -> Advice | None:
     if used >= USED or moved <= cost.ideal_sectors:
         return None  # a broadcast uses little of its sector, and needs no other
     better = best_remedy(pattern, device.capability)
+    kept = access.array_bytes is not None and access.array_bytes <= IN_L1
     return Advice(
         message=(
             f'A warp\'s access "{access.name}" to {in_words(access)} moves '
             f"{plural(moved, 'sector')} of 32 bytes and uses {cost.bytes_used:,} of "
             f"{moved * SECTOR:,} bytes ({show_share(used)})."
+            + (f" L1 keeps the {show_bytes(access.array_bytes or 0)} of the array." if kept else "")
         ),
         action=_remedy(better) if better else _gather(cost.ideal_sectors),
         evidence=_evidence(cost),
@@ -99,6 +103,7 @@ def _described(access: Access, device: Device) -> Advice | None:
             upper_bound=moved / cost.ideal_sectors,
             how=f"sectors moved / needed = {moved} / {cost.ideal_sectors}",
         ),
+        priority=Priority.LOW if kept else None,
     )
 
 
@@ -332,7 +337,7 @@ RULE = Rule(
     recommendation=True,
     why="Memory moves whole 32-byte sectors, so what a warp does not use of them is lost bandwidth.",
     when=(
-        "Less than 80 % of the bytes that a warp's access moves are used; low for profiled launches below 5 us. Stores do not "
+        "Less than 80 % of the bytes that a warp's access moves are used; low for profiled launches below 5 us, and for arrays of 16 KiB or less. Stores do not "
         "count where a profile shows that warps wait for loads and L2 is less than half busy; nothing does where sectors are fewer than a tenth of the requests to memory. "
         "In a source: neighbouring threads access elements a row apart."
     ),
@@ -342,6 +347,12 @@ RULE = Rule(
             value=USED,
             unit="share",
             source="guide 10.2.1: a misaligned warp moves 5 sectors for 4, which caches mostly hide",
+        ),
+        Threshold(
+            name="array that L1 keeps",
+            value=IN_L1,
+            unit="bytes",
+            source="our judgement: L1 has 24 KiB and more",
         ),
         Threshold(
             name="room in L2 for stores",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
+    from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
 # What a launch takes to start and to end: below it the size of the grid is not the matter. Last steps
@@ -55,6 +56,8 @@ def check(
     profile: KernelProfile | None = None,
     limiter: Limiter | None = None,
     run_share: float | None = None,
+    traffic: Traffic | None = None,
+    work: Work | None = None,
 ) -> Verdict:
     """Advise when the grid leaves multiprocessors idle, or brings them too few warps for a wait."""
     blocks = math.prod(grid)
@@ -67,7 +70,8 @@ def check(
     if isinstance(limiter, AtRoof | IssueBound):
         return PASSED
     name = device.name if device else "the GPU"
-    short = profile is not None and (profile.seconds or SHORTEST) < SHORTEST
+    timed = next((each for each in (profile, traffic, work) if each and each.seconds), None)
+    short = timed is not None and (timed.seconds or SHORTEST) < SHORTEST
     return Advice(
         message=(
             f"{plural(blocks, 'block')} for the {sm_count} SMs of {name}: "

@@ -1,0 +1,125 @@
+"""Rules on kernels that somebody describes, without a profile: both sides of what decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpuadvise.advisor.description.devices import from_catalogue
+from gpuadvise.advisor.description.reader import described
+from gpuadvise.rules.engine import run
+from gpuadvise.rules.guide import RULES
+
+
+def found(kernel: dict[str, Any]) -> dict[str, str]:
+    """Return the priority of each finding on *kernel*, by rule."""
+    findings = run(RULES, described(kernel, from_catalogue).facts).findings
+    return {finding.rule.id: str(finding.priority) for finding in findings}
+
+
+def limit(kernel: dict[str, Any]) -> str:
+    limiter = described(kernel, from_catalogue).facts.limiter
+    assert limiter is not None
+    return limiter.name
+
+
+BOUNDED = {"gpu": "a100-sxm4-40", "regs": 64, "grid": 4000, "launch_bounds": [256, 4]}
+
+
+@pytest.mark.parametrize(("block", "fails"), [(256, False), (257, True), (512, True)])
+def test_a_block_beyond_its_launch_bounds_fails(block: int, fails: bool) -> None:
+    assert ("exceeded-launch-bounds" in found({**BOUNDED, "block": block})) is fails
+
+
+def test_a_launch_that_fails_is_not_tuned() -> None:
+    assert "surplus-occupancy" not in found({**BOUNDED, "block": 512})
+    failing = described({**BOUNDED, "block": 512}, from_catalogue).facts.limiter
+    assert "this one fails" in getattr(failing, "wanted", "")
+
+
+TINY = {"gpu": "a100-sxm4-40", "regs": 16, "block": 256, "grid": 432}
+
+
+@pytest.mark.parametrize(
+    ("more", "loud"),
+    [
+        ({"launches": 4, "traffic": {"read": "1MB", "write": "1MB", "time": "4.9us"}}, True),
+        ({"launches": 4, "traffic": {"read": "1MB", "write": "1MB", "time": "5us"}}, False),
+        ({"launches": 3, "traffic": {"read": "1MB", "write": "1MB", "time": "4.9us"}}, False),
+        ({"launches": 4, "work": {"flops": 1e6, "bytes": "1MB", "time": "2us"}}, True),
+        ({"launches": 4, "work": {"flops": 1e6, "bytes": "1MB"}}, False),
+    ],
+)
+def test_many_launches_of_a_tiny_kernel_whose_time_is_given(
+    more: dict[str, Any], loud: bool
+) -> None:
+    more = {
+        key: {"dtype": "fp32"} | value if key == "work" else value for key, value in more.items()
+    }
+    assert ("launch-bound" in found(TINY | more)) is loud
+
+
+@pytest.mark.parametrize(("run", "loud"), [("99ms", True), ("101ms", False)])
+def test_tiny_launches_that_hardly_show_in_the_run(run: str, loud: bool) -> None:
+    timed = {"launches": 1000, "traffic": {"read": "1MB", "write": "1MB", "time": "3us"}}
+    assert ("launch-bound" in found(TINY | timed | {"total_time": run})) is loud
+
+
+@pytest.mark.parametrize(("time", "priority"), [("29us", "low"), ("30us", "high")])
+def test_a_short_kernel_need_not_fill_the_device(time: str, priority: str) -> None:
+    kernel = {"gpu": "h200", "block": 256, "grid": 8}
+    timed = {"traffic": {"read": "10MB", "write": "10MB", "time": time}}
+    assert found(kernel | timed)["underfilled-device"] == priority
+
+
+@pytest.mark.parametrize(
+    ("time", "priority"),
+    [("3.98ms", None), ("4ms", "low"), ("5.3ms", "low"), ("5.4ms", "medium")],
+)
+def test_double_precision_behind_device_memory(time: str, priority: str | None) -> None:
+    """Of 3.22 GB an RTX 4090 (1.008 TB/s) moves 80 % of its rate in 3.99 ms, 60 % in 5.32 ms."""
+    work = {"flops": 2.68e8, "bytes": "3.22GB", "dtype": "fp64", "time": time}
+    assert found({"gpu": "rtx-4090", "work": work}).get("scarce-fp64") == priority
+
+
+@pytest.mark.parametrize(
+    ("work", "priority"),
+    [
+        ({"dtype": "fp16", "tensor": False}, "medium"),
+        ({"dtype": "fp16", "tensor": True}, None),
+        ({"dtype": "fp32", "tensor": False}, "low"),
+    ],
+)
+def test_arithmetic_at_the_roof_of_the_units_beside_tensor_cores(
+    work: dict[str, Any], priority: str | None
+) -> None:
+    peak = {"fp16": 312e12 if work["tensor"] else 78e12, "fp32": 19.5e12}[work["dtype"]]
+    timed = {"flops": 0.8 * peak, "bytes": "6GB", "time": "1s"}
+    assert found({"gpu": "a100-sxm4-40", "work": work | timed}).get("compute-bound") == priority
+
+
+@pytest.mark.parametrize(("size", "priority"), [(16_384, "low"), (16_385, "high")])
+def test_strided_access_of_an_array_that_l1_keeps(size: int, priority: str) -> None:
+    access = {"name": "table[4 * lane]", "word": 4, "stride": 4, "bytes": size}
+    assert found({"gpu": "h200", "accesses": [access]})["uncoalesced-access"] == priority
+
+
+def test_what_runs_beside_others_is_not_limited_by_its_grid() -> None:
+    kernel = {"gpu": "h200", "regs": 64, "block": 512, "grid": 24}
+    assert limit(kernel) == "too-little-work"
+    assert limit(kernel | {"concurrent": True}) == "unknown"
+
+
+@pytest.mark.parametrize(("time", "name"), [("10ms", "roof:dram"), ("9.9ms", "unknown")])
+def test_more_bytes_than_device_memory_moves_are_no_limit(time: str, name: str) -> None:
+    """A V100 moves 8.98 GB in 10 ms."""
+    traffic = {"read": 4_490_000_000, "write": 4_490_000_000, "time": time}
+    assert limit({"gpu": "v100-sxm2-16", "traffic": traffic}) == name
+    work = {"flops": 1e9, "bytes": 8_980_000_000, "dtype": "fp32", "time": time}
+    assert limit({"gpu": "v100-sxm2-16", "work": work}) == name
+
+
+def test_a_place_in_a_source_needs_no_column() -> None:
+    seen = {"fault": "synchronizations-in-loops", "file": "a.cu", "line": 3, "seen": "sync()"}
+    assert "synchronizations-in-loops" in found({"observations": [seen]})
