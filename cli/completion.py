@@ -5,6 +5,7 @@ The functions that offer values import what they list only when the shell asks.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +16,7 @@ from gpuadvise.cli.emit import stream
 from gpuadvise.cli.exits import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, MutableMapping
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 EXAMPLES = """\
@@ -57,7 +58,7 @@ def gpu_ids(incomplete: str) -> list[str]:
     ids = [entry.id for entry in entries()]
     names = [alias for entry in entries() for alias in entry.aliases if " " not in alias]
     names += [id.replace("-", "") for id in ids]
-    return _beginning(incomplete, ids) or _beginning(incomplete, sorted(set(names)))
+    return _continuing(incomplete, ids) or _continuing(incomplete, sorted(set(names)))
 
 
 def gpu_words(incomplete: str) -> list[str]:
@@ -66,7 +67,7 @@ def gpu_words(incomplete: str) -> list[str]:
 
     devices = [entry.device for entry in entries()]
     kinds = {str(d.architecture).lower() for d in devices} | {str(d.product_class) for d in devices}
-    return _beginning(incomplete, sorted(kinds)) + gpu_ids(incomplete)
+    return _continuing(incomplete, sorted(kinds)) + gpu_ids(incomplete)
 
 
 def capabilities(incomplete: str) -> list[str]:
@@ -89,7 +90,7 @@ def number_types(incomplete: str) -> list[str]:
     from gpuadvise.advisor.peaks import TENSOR
 
     plain = list(map(str, NumberType))
-    return _beginning(incomplete, [*plain, *(f"{name}{TENSOR}" for name in plain)])
+    return _continuing(incomplete, [*plain, *(f"{name}{TENSOR}" for name in plain)])
 
 
 def links(incomplete: str) -> list[str]:
@@ -129,7 +130,7 @@ def term_names(incomplete: str) -> list[str]:
     """Return the terms of the glossary that begin with *incomplete*, in one word each."""
     from gpuadvise.cli.explain.glossary import terms
 
-    return _beginning(incomplete, [term.name.lower().replace(" ", "-") for term in terms()])
+    return _continuing(incomplete, [term.name.lower().replace(" ", "-") for term in terms()])
 
 
 def schema_names(incomplete: str) -> list[str]:
@@ -166,4 +167,28 @@ def priorities(incomplete: str) -> list[str]:
 
 
 def _beginning(incomplete: str, words: list[str]) -> list[str]:
-    return [word for word in words if word.startswith(incomplete.lower())]
+    return [word for word in words if word.startswith(incomplete)]
+
+
+def _continuing(incomplete: str, names: list[str]) -> list[str]:
+    """Return the *names*, read in any case, that go on from *incomplete*, which stays as typed.
+
+    Shells drop what does not begin with what was typed.
+    """
+    typed = len(incomplete)
+    return [incomplete + name[typed:] for name in names if name.startswith(incomplete.lower())]
+
+
+def without_equals(environ: MutableMapping[str, str]) -> None:
+    """Leave out of bash's words the ``=`` that it makes one of its own in ``--gpu=h2``.
+
+    It would count as the value of the option. Where nothing is typed behind it yet, it stays.
+    """
+    words, at = environ["COMP_WORDS"].split("\n"), int(environ["COMP_CWORD"])
+    separate = [
+        place
+        for place, (option, word) in enumerate(pairwise(words), start=1)
+        if word == "=" and option.startswith("--") and place != at
+    ]
+    environ["COMP_WORDS"] = "\n".join(w for place, w in enumerate(words) if place not in separate)
+    environ["COMP_CWORD"] = str(at - sum(place < at for place in separate))

@@ -95,7 +95,11 @@ def _run(args: list[str]) -> int:
     if f"_{PROGRAM.upper()}_COMPLETE" in os.environ:
         from typer._completion_classes import completion_init
 
+        from gpuadvise.cli.completion import without_equals
+
         completion_init()
+        if "COMP_CWORD" in os.environ:  # bash
+            without_equals(os.environ)
     try:
         code = typer.main.get_command(app).main(args, prog_name=PROGRAM, standalone_mode=False)
     except NoArgsIsHelpError as error:

@@ -234,17 +234,29 @@ def test_completion_imports_no_command() -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_bash_completes_with_our_script(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "place", "offered"),
+    [
+        ("occupancy --sweep bl", 3, ["block"]),
+        ("occupancy --gpu H200", 3, ["H200-nvl", "H200-sxm"]),
+        ("occupancy --gpu = h200", 4, ["h200-nvl", "h200-sxm"]),  # bash's words of --gpu=h200
+        ("occupancy --format =", 3, ["text", "json", "csv", "ndjson", "markdown", "github"]),
+        ("occupancy --gpu = h200 --format = nd", 7, ["ndjson"]),
+    ],
+)
+def test_bash_completes_with_our_script(
+    tmp_path: Path, words: str, place: int, offered: list[str]
+) -> None:
     program = tmp_path / "gpuadvise"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpuadvise "$@"\n')
     program.chmod(0o755)
     script = (
         f'PATH="{tmp_path}:$PATH"; source <(gpuadvise completion bash); '
-        "COMP_WORDS=(gpuadvise occupancy --sweep bl); COMP_CWORD=3; "
+        f"COMP_WORDS=(gpuadvise {words}); COMP_CWORD={place}; "
         '_gpuadvise_completion gpuadvise; echo "${COMPREPLY[@]}"'
     )
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
-    assert done.stdout.split() == ["block"]
+    assert done.stdout.split() == offered
 
 
 def test_fields_of_json_are_those_listed(cli) -> None:
