@@ -50,7 +50,7 @@ def read_dynamic(span: Span) -> DynamicSection:
     if span.size < _HEAD or span.read(0, 6) != elf.MAGIC + b"\x02\x01":
         return DynamicSection()
     sections = elf.read_sections(span, elf.read_header(span))
-    dynamic = next((each for each in sections if each.type == _SECTION_DYNAMIC), None)
+    dynamic = next((s for s in sections if s.type == _SECTION_DYNAMIC), None)
     if dynamic is None or dynamic.size > _MAX_BYTES or dynamic.link >= len(sections):
         return DynamicSection()
     strings = sections[dynamic.link]
@@ -58,14 +58,14 @@ def read_dynamic(span: Span) -> DynamicSection:
         return DynamicSection()
     table = elf.read_section(span, dynamic)
     names = elf.read_section(span, strings)
-    found: dict[int, list[str]] = {_NEEDED: [], _RPATH: [], _RUNPATH: []}
+    texts: dict[int, list[str]] = {_NEEDED: [], _RPATH: [], _RUNPATH: []}
     for tag, value in _ENTRY.iter_unpack(table[: len(table) - len(table) % _ENTRY.size]):
-        if tag in found:
-            found[tag].append(elf.text_at(names, value, _LONGEST))
-    paths = found[_RUNPATH] or found[_RPATH]  # the older is not looked at beside the newer
+        if tag in texts:
+            texts[tag].append(elf.text_at(names, value, _LONGEST))
+    paths = texts[_RUNPATH] or texts[_RPATH]  # the older is not looked at beside the newer
     return DynamicSection(
-        needed=tuple(name.rpartition("/")[2] for name in found[_NEEDED]),
-        search=tuple(_public(path) for each in paths for path in each.split(":") if path),
+        needed=tuple(name.rpartition("/")[2] for name in texts[_NEEDED]),
+        search=tuple(_public(path) for listed in paths for path in listed.split(":") if path),
     )
 
 

@@ -33,31 +33,31 @@ _MOST = 10_000  # images; more are made to take time
 def read_embedded(span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
     """Yield what containers and cubins at any byte of *span* hold."""
     at, count = 0, 0
-    while (found := _next(span, at)) is not None:
+    while (start := _next(span, at)) is not None:
         count += 1
         if count > _MOST:
             text = f"It holds more than {_MOST:,} pieces of device code; the rest is not read."
-            yield Damage(place=place.at(found), message=text)
+            yield Damage(place=place.at(start), message=text)
             return
-        size = _size(span, found)
+        size = _size(span, start)
         if size is None:
-            at = found + 1
+            at = start + 1
             continue
-        items = _items(span.part(found, size), place, options)
+        items = _items(span.part(start, size), place, options)
         try:
             for item in items:
-                yield _moved(item, found)
+                yield _moved(item, start)
         except Damaged as damage:
-            yield Damage(place=place.at(found), message=damage.message)
-        at = found + size
+            yield Damage(place=place.at(start), message=damage.message)
+        at = start + size
 
 
 def _next(span: FileSpan, at: int) -> int | None:
     """Return where device code may start at or after *at*."""
     for start in _pieces(span, at):
         data = span.read(start, min(_PIECE + _HEAD, span.size - start))
-        places = [data.find(start_of) for start_of in (PATTERN, _IDENT)]
-        near = min((each for each in places if each >= 0), default=None)
+        places = [data.find(first_bytes) for first_bytes in (PATTERN, _IDENT)]
+        near = min((place for place in places if place >= 0), default=None)
         if near is not None:
             return start + near
     return None
@@ -81,10 +81,12 @@ def _size(span: FileSpan, at: int) -> int | None:
         return min(REGION.size + int(size), left)
     if len(head) < _HEAD:
         return None
-    machine, table, each, count = map(int, _ELF.unpack_from(head))
+    machine, table, row_bytes, count = map(int, _ELF.unpack_from(head))
     if machine != MACHINE_CUDA:
         return None
-    return min(max(table + each * count, _HEAD), left)  # the table comes last, or all that is left
+    return min(
+        max(table + row_bytes * count, _HEAD), left
+    )  # the table comes last, or all that is left
 
 
 def _items(part: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
@@ -92,12 +94,9 @@ def _items(part: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]
     if part.read(0, len(PATTERN)) == PATTERN:
         yield from read_containers(part, place, options)
         return
-    from gpuadvise.advisor.binaries.cubin.reader import describe, read_cubin
+    from gpuadvise.advisor.binaries.cubin.reader import read_bare_cubin
 
-    entry = describe(part, place)
-    yield entry
-    if options.pick((entry,)):
-        yield from read_cubin(part, place, instructions=options.instructions)
+    yield from read_bare_cubin(part, place, options)
 
 
 def _moved(item: Item, by: int) -> Item:

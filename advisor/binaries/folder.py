@@ -84,8 +84,8 @@ def _below(path: str, contents: FolderContents, depth: int) -> Iterator[os.DirEn
         contents.complete = False
         return
     try:
-        with os.scandir(path) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+        with os.scandir(path) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
     except OSError:
         contents.unreadable += 1
         return

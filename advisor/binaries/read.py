@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.folder import FolderContents
 
 _SNIFFED = 1 << 12
+# What members of archives are read as.
+_IMAGES = (FileType.CUBIN, FileType.HOST, FileType.FATBIN, FileType.OTHER)
 _MAX_DAMAGE = 1000
 _MAX_MEMBERS = 200_000
 MAX_LOADED = 1 << 28  # bytes handed to a driver in one piece
@@ -67,7 +69,7 @@ def whole_image(path: str) -> bytes | None:
     Raises as ``read`` does.
     """
     with opened(path) as (_, span):
-        form = file_type_of(span.read(0, min(_SNIFFED, span.size)))
+        form = _type_of(span)
         if form not in (FileType.CUBIN, FileType.FATBIN, FileType.TEXT) or span.size > MAX_LOADED:
             return None
         return span.read(0, span.size)
@@ -91,6 +93,10 @@ def ptx_texts(path: str) -> list[bytes]:
             except Damaged as damage:
                 raise BadInput(f"{quoted_path(path)}: {damage.message}") from None
         return []
+
+
+def _type_of(span: FileSpan) -> FileType:
+    return file_type_of(span.read(0, min(_SNIFFED, span.size)))
 
 
 def _read(file: BinaryIO, span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
@@ -135,27 +141,21 @@ def _read(file: BinaryIO, span: FileSpan, place: Place, options: ReadOptions) ->
 
 
 def _image(form: FileType, span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:
-    if form is not FileType.CUBIN:
-        if options.dynamic is not None and form is FileType.HOST:
-            _tell_dynamic(span, place, options.dynamic)
-        nothing = True
-        for item in read_containers(span, place, options):
-            nothing = False
-            yield item
-        if nothing:
-            from gpuadvise.advisor.binaries.embedded import read_embedded  # few files need it
+    if form is FileType.CUBIN:
+        from gpuadvise.advisor.binaries.cubin.reader import read_bare_cubin  # most are containers
 
-            yield from read_embedded(span, place, options)
+        yield from read_bare_cubin(span, place, options)
         return
-    from gpuadvise.advisor.binaries.cubin.reader import (  # most files are containers
-        describe,
-        read_cubin,
-    )
+    if options.dynamic is not None and form is FileType.HOST:
+        _tell_dynamic(span, place, options.dynamic)
+    nothing = True
+    for item in read_containers(span, place, options):
+        nothing = False
+        yield item
+    if nothing:
+        from gpuadvise.advisor.binaries.embedded import read_embedded  # few files need it
 
-    entry = describe(span, place)
-    yield entry
-    if options.pick((entry,)):
-        yield from read_cubin(span, place, instructions=options.instructions)
+        yield from read_embedded(span, place, options)
 
 
 def _tell_dynamic(
@@ -178,8 +178,8 @@ def _archive(span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Ite
     for member in archive.read_members(span):
         part = span.part(member.at, member.size)
         within = place._replace(member=_joined(place.member, member.name))
-        form = file_type_of(part.read(0, min(_SNIFFED, part.size)))
-        if form in (FileType.CUBIN, FileType.HOST, FileType.FATBIN, FileType.OTHER):
+        form = _type_of(part)
+        if form in _IMAGES:
             try:
                 yield from _image(form, part, within, options)
             except Damaged as damage:
@@ -198,8 +198,8 @@ def _tar(file: BinaryIO, span: FileSpan, place: Place, options: ReadOptions) -> 
                     continue
                 part = span.part(member.offset_data, member.size)
                 within = place._replace(member=_joined(place.member, member.name))
-                form = file_type_of(part.read(0, min(_SNIFFED, part.size)))
-                if form in (FileType.CUBIN, FileType.HOST, FileType.FATBIN, FileType.OTHER):
+                form = _type_of(part)
+                if form in _IMAGES:
                     yield from _image(form, part, within, options)
     except (tarfile.TarError, OSError, ValueError) as error:
         raise Damaged(f"Its members cannot be followed: {error}.") from None
@@ -215,7 +215,7 @@ def _zip(file: BinaryIO, place: Place, options: ReadOptions) -> Iterator[Item]:
         within = place._replace(member=_joined(place.member, member.name))
         unpacked = cast("BinaryIO", member.file)
         span = FileSpan(unpacked, member.size)
-        if not member.size or file_type_of(span.read(0, min(_SNIFFED, span.size))) is FileType.ZIP:
+        if not member.size or _type_of(span) is FileType.ZIP:
             continue
         try:
             yield from _read(unpacked, span, within, options)

@@ -97,21 +97,21 @@ class FileSpan:
             return []
         if not hasattr(os, "SEEK_HOLE") or status.st_blocks * 512 + _LEAST_HOLE > status.st_size:
             return []
-        found: list[tuple[int, int]] = []
+        holes: list[tuple[int, int]] = []
         at, end = self._start, self._start + self.size
         with self._lock:
             try:
-                while at < end and len(found) < _MOST_HOLES:
+                while at < end and len(holes) < _MOST_HOLES:
                     hole = os.lseek(self._file.fileno(), at, os.SEEK_HOLE)
                     try:
                         at = os.lseek(self._file.fileno(), hole, os.SEEK_DATA)
                     except OSError:  # no more data
                         at = end
                     if hole < end and at - hole >= _LEAST_HOLE:
-                        found.append((hole - self._start, min(at, end) - self._start))
+                        holes.append((hole - self._start, min(at, end) - self._start))
             except OSError:
-                return found
-        return found
+                return holes
+        return holes
 
     def view(self) -> memoryview:
         """Return all bytes; raises Damaged when they are not there."""

@@ -63,9 +63,9 @@ class NvInfo:
     __slots__ = ("_values", "_words")
 
     def __init__(self, records: bytes, kept: frozenset[int]) -> None:
-        found = walk(records, kept)[::-1]
-        self._values = {attribute: value for attribute, value, _ in found}
-        self._words = {attribute: words for attribute, _, words in found}
+        kept_records = walk(records, kept)[::-1]
+        self._values = {attribute: value for attribute, value, _ in kept_records}
+        self._words = {attribute: words for attribute, _, words in kept_records}
 
     def has(self, attribute: int) -> bool:
         """Return whether the attribute is there at all."""

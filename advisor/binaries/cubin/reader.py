@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.binaries.cubin.identity import CubinIdentity
+    from gpuadvise.advisor.binaries.model import Item
+    from gpuadvise.advisor.binaries.options import ReadOptions
     from gpuadvise.advisor.binaries.span import Span
     from gpuadvise.advisor.capability import Capability
 
@@ -106,6 +108,17 @@ def read_cubin(
             yield Damage(place=place, message=f"A function cannot be read. {damage.message}")
             if layout.span.spent:
                 return
+
+
+def read_bare_cubin(span: Span, place: Place, options: ReadOptions) -> Iterator[Item]:
+    """Yield the entry of a cubin that is in no container, and its kernels where *options* pick it.
+
+    Raises Damaged when its tables cannot be read.
+    """
+    entry = describe(span, place)
+    yield entry
+    if options.pick((entry,)):
+        yield from read_cubin(span, place, instructions=options.instructions)
 
 
 def describe(span: Span, place: Place) -> Entry:

@@ -153,10 +153,10 @@ def count(code: bytes, sm: int) -> tuple[int, int] | None:
 
 def counted(kernel: Kernel, layout: Layout, function: Function) -> Kernel:
     """Return *kernel* with its instructions counted, where they can be."""
-    found = count(elf.read_section(layout.span, function.text), layout.identity.sm)
-    if found is None:
+    counts = count(elf.read_section(layout.span, function.text), layout.identity.sm)
+    if counts is None:
         return kernel
-    return kernel._replace(instructions=found[0], fp64_instructions=found[1])
+    return kernel._replace(instructions=counts[0], fp64_instructions=counts[1])
 
 
 def spills_of(layout: Layout, function: Function, facts: NvInfo, frame: int | None) -> Spills:

@@ -116,7 +116,7 @@ class Pending(Generic[Value]):
         self.values.append(value)
         if len(self.values) < len(self.drafts):
             return []
-        agreed = value if all(other == value for other in self.values) else None
+        agreed = value if all(written == value for written in self.values) else None
         settled = [(draft, agreed) for draft in self.drafts]
         self.clear()
         return settled
