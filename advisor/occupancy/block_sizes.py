@@ -74,8 +74,8 @@ def best_block(limits: Limits, launch: Launch) -> int:
     the others: several blocks of an SM hide each other's waits. One warp where no block can
     start; clusters and grid are not looked at, for no block size mends them.
     """
-    alone = replace(launch, cluster_dim=(1, 1, 1), grid_dim=None)
-    suggestion = suggest_block(limits, alone)
+    bare = replace(launch, cluster_dim=(1, 1, 1), grid_dim=None)
+    suggestion = suggest_block(limits, bare)
     if suggestion is None:
         return limits.warp_size
     return (suggestion.guide[-1] if suggestion.guide else suggestion.as_full[0]).launch.threads
@@ -115,7 +115,7 @@ def blocks_at(result: Occupancy, threads: int) -> int:
         return min(most for most in whole.block_limits if most is not None)
     warps = -(-threads // limits.warp_size)
     _, most, _, by_shared, by_barriers = result.block_limits
-    found = [limits.max_warps_per_sm // warps, most, by_shared, by_barriers]
+    block_limits = [limits.max_warps_per_sm // warps, most, by_shared, by_barriers]
     if launch.registers is not None:
-        found.append(allocation.blocks(limits, warps, launch.registers))
-    return min([each for each in found if each is not None])
+        block_limits.append(allocation.blocks(limits, warps, launch.registers))
+    return min([blocks for blocks in block_limits if blocks is not None])

@@ -75,8 +75,8 @@ def _cut(dimensions: Dimensions, most: int) -> Dimensions:
     sizes = list(dimensions)
     while math.prod(sizes) > most:
         longest = sizes.index(max(sizes))
-        others = math.prod(sizes) // sizes[longest]
-        sizes[longest] = max(1, most // others)
+        area = math.prod(sizes) // sizes[longest]  # of the other two
+        sizes[longest] = max(1, most // area)
     return sizes[0], sizes[1], sizes[2]
 
 
@@ -178,12 +178,14 @@ class LaunchFix:
 
 def fixes(limits: Limits, launch: Launch, fault: LaunchFault) -> tuple[LaunchFix, ...]:
     """Return changes that rid *launch* of *fault* and all others, the smallest first."""
-    found = {
+    by_sentence = {
         _sentence(launch, fixed): fixed
         for mended in repairs(limits, launch, fault)
         for fixed in _repaired(limits, mended)
     }
-    ranked = [LaunchFix(launch=to, how=how, loss=_loss(launch, to)) for how, to in found.items()]
+    ranked = [
+        LaunchFix(launch=to, how=how, loss=_loss(launch, to)) for how, to in by_sentence.items()
+    ]
     return tuple(sorted(ranked, key=lambda fix: fix.loss))
 
 

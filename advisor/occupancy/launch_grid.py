@@ -68,19 +68,19 @@ class LaunchGrid:
         if self.arrays:
             from gpuadvise.advisor.occupancy.vectorized import codes
 
-            found: list[int] = codes(self.limits, self.launch, self.axes).ravel().tolist()
-            return found
+            coded_answers: list[int] = codes(self.limits, self.launch, self.axes).ravel().tolist()
+            return coded_answers
         return [self._code(launch) for launch in self.launches()]
 
     def tiers(self) -> list[Tier]:
         """Return the tiers of the whole grid, the fullest first."""
-        found: dict[int, Tier] = {}
+        by_warps: dict[int, Tier] = {}
         for tier in chain.from_iterable(piece.piece_tiers() for piece in self.pieces()):
-            known = found.setdefault(tier.warps_per_sm, tier)
+            known = by_warps.setdefault(tier.warps_per_sm, tier)
             if known is not tier:
                 known.join(tier, self.names)
-        fullest, *others = sorted(found.values(), key=lambda tier: -tier.warps_per_sm)
-        return [fullest, *(replace(tier, roomiest={}) for tier in others)]
+        fullest, *lower = sorted(by_warps.values(), key=lambda tier: -tier.warps_per_sm)
+        return [fullest, *(replace(tier, roomiest={}) for tier in lower)]
 
     def piece_tiers(self) -> Iterator[Tier]:
         """Yield the tiers of a grid that is one piece."""
@@ -117,7 +117,7 @@ class LaunchGrid:
         answer = occupancy(self.limits, self.launch_of(values))
         if not answer.launchable:
             return IMPOSSIBLE
-        bits = sum(1 << RESOURCES.index(each) for each in answer.limiters)
+        bits = sum(1 << RESOURCES.index(limiter) for limiter in answer.limiters)
         code: int = coded(answer.blocks_per_sm, answer.warps_per_block, bits)
         return code
 

@@ -1,4 +1,4 @@
-"""What each limiting resource would have to give for one more block."""
+"""The smallest changes of a launch that raise its occupancy: what each limiting resource must give."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuadvise.advisor.limits import RegisterAllocation, SharedMode
 from gpuadvise.advisor.occupancy import allocation
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.block_sizes import blocks_at, whole_warps
-from gpuadvise.advisor.occupancy.budget import block_bytes_budget, dynamic_shared_budget
+from gpuadvise.advisor.occupancy.budget import block_bytes_budget
 from gpuadvise.advisor.occupancy.launch import CachePreference, GlobalCaching
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.quantity import show_bytes
@@ -67,19 +67,19 @@ def changes(result: Occupancy) -> tuple[ResourceChange, ...]:
 
     Registers come last: they are the least likely to pay.
     """
-    found: list[ResourceChange] = []
+    needed: list[ResourceChange] = []
     for resource in sorted(result.limiters, key=lambda limiter: limiter is Resource.REGISTERS):
         match resource:
             case Resource.REGISTERS:
-                found += _fewer_registers(result)
+                needed += _fewer_registers(result)
             case Resource.SHARED_MEMORY:
-                found += _larger_carveout(result)
-                found += _less_shared_memory(result)
+                needed += _larger_carveout(result)
+                needed += _less_shared_memory(result)
             case Resource.BARRIERS:
-                found += _fewer_barriers(result)
+                needed += _fewer_barriers(result)
             case Resource.WARPS | Resource.BLOCKS:
                 pass  # the block size turns these: block_size()
-    return tuple(found)
+    return tuple(needed)
 
 
 def block_size(result: Occupancy) -> Iterator[ResourceChange]:
@@ -134,10 +134,10 @@ def _fewer_registers(result: Occupancy) -> Iterator[ResourceChange]:
     if result.occupancy >= ENOUGH:
         return
     least = math.ceil(now * LEAST_KEPT)
-    trials = ((count, _register_limit(result, count)) for count in _charged_apart(result, least))
-    found = next((trial for trial in trials if trial[1] > result.blocks_per_sm), None)
-    if found is not None:
-        count, blocks = found
+    trials = ((count, _register_limit(result, count)) for count in _charged_less(result, least))
+    winning = next((trial for trial in trials if trial[1] > result.blocks_per_sm), None)
+    if winning is not None:
+        count, blocks = winning
         yield ResourceChange(
             resource=Resource.REGISTERS,
             knob=Knob.REGISTERS,
@@ -149,7 +149,7 @@ def _fewer_registers(result: Occupancy) -> Iterator[ResourceChange]:
         )
 
 
-def _charged_apart(result: Occupancy, least: int) -> Iterator[int]:
+def _charged_less(result: Occupancy, least: int) -> Iterator[int]:
     """Yield the register counts below the present one, down to *least*, that are charged less.
 
     Registers are charged in steps, of which the largest count stands for the others.
@@ -286,17 +286,18 @@ def next_steps(result: Occupancy) -> tuple[NextStep, ...]:
     if not result.launchable or result.warps_per_sm == result.hardware.max_warps_per_sm:
         return ()
 
-    found = changes(result)
-    steps = [step for change in (*block_size(result), *found) if (step := _step(result, [change]))]
-    return tuple(steps or _joint(result, found))
+    by_limiter = changes(result)
+    every = (*block_size(result), *by_limiter)
+    steps = [step for change in every if (step := _step(result, [change]))]
+    return tuple(steps or _joint(result, by_limiter))
 
 
 def _joint(result: Occupancy, changes: Sequence[ResourceChange]) -> list[NextStep]:
     """Return one step per tying resource, if taking all of them wins a block."""
     per_resource = list({change.resource: change for change in reversed(changes)}.values())[::-1]
     rotated = [
-        [change, *(other for other in per_resource if other is not change)]
-        for change in per_resource
+        [first, *(change for change in per_resource if change is not first)]
+        for first in per_resource
     ]
     return [step for changes in rotated if (step := _step(result, changes))]
 
@@ -308,7 +309,7 @@ def _step(result: Occupancy, changes: Sequence[ResourceChange]) -> NextStep | No
     after = occupancy(result.hardware, launch)
     if after.warps_per_sm <= result.warps_per_sm:
         return None
-    first, *others = changes
+    first, *tying = changes
     return NextStep(
         resource=first.resource,
         knob=first.knob,
@@ -316,46 +317,5 @@ def _step(result: Occupancy, changes: Sequence[ResourceChange]) -> NextStep | No
         to=first.to,
         how=first.how,
         after=after,
-        together_with=tuple(other.resource for other in others),
+        together_with=tuple(change.resource for change in tying),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headroom:
-    """The most a kernel may take, each alone, at the same blocks per SM.
-
-    ``registers`` per thread, ``dynamic_shared`` bytes per block; ``None`` when the launch is
-    impossible or its register count not known.
-    """
-
-    registers: int | None
-    dynamic_shared: int | None
-
-
-def headroom(result: Occupancy) -> Headroom:
-    """Return what *result*'s kernel may take free of charge."""
-    if not result.launchable:
-        return Headroom(registers=None, dynamic_shared=None)
-    return Headroom(
-        registers=free_registers(result),
-        dynamic_shared=dynamic_shared_budget(result.hardware, result.launch, result.blocks_per_sm),
-    )
-
-
-def free_registers(result: Occupancy) -> int | None:
-    """Return the most registers per thread at the same blocks per SM; None when not known."""
-    count = result.launch.registers
-    if count is None or not result.launchable:
-        return None
-    while count < result.hardware.max_registers_per_thread:
-        if _blocks(result, count + 1) < result.blocks_per_sm:
-            break
-        count += 1
-    return count
-
-
-def _blocks(result: Occupancy, count: int) -> int:
-    """Return the blocks that stay with *count* registers, as far as registers decide it."""
-    if result.launch.caching is GlobalCaching.OFF:
-        return allocation.blocks(result.hardware, result.warps_per_block, count)
-    return occupancy(result.hardware, result.launch.but(registers=count)).blocks_per_sm

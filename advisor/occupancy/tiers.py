@@ -37,7 +37,7 @@ def decoded(code: int) -> GridAnswer:
     blocks = code & ((1 << _BLOCK_BITS) - 1)
     warps = (code >> _BLOCK_BITS) & ((1 << _WARP_BITS) - 1)
     bits = code >> (_BLOCK_BITS + _WARP_BITS)
-    limiters = tuple(each for index, each in enumerate(RESOURCES) if bits >> index & 1)
+    limiters = tuple(limiter for index, limiter in enumerate(RESOURCES) if bits >> index & 1)
     return GridAnswer(blocks, blocks * warps, limiters)
 
 

@@ -57,9 +57,9 @@ def warp_slots(limits: Limits, threads: Ints) -> Blocks:
 
 def least(*parts: Blocks) -> Blocks:
     """Return the least of *parts* everywhere, joining the small ones first."""
-    joined, *others = sorted(parts, key=np.size)
-    for other in others:
-        joined = np.minimum(joined, other)
+    joined, *larger = sorted(parts, key=np.size)
+    for part in larger:
+        joined = np.minimum(joined, part)
     return joined
 
 
@@ -146,8 +146,8 @@ def _by_halves(limits: Limits, warps: Ints, count: Ints) -> Ints:
     return warps_per_part * (parts // 2) // warps * 2
 
 
-def _halved(have: int, halves: int, each: Ints) -> Ints:
-    return have // halves // each * halves
+def _halved(have: int, halves: int, warps: Ints) -> Ints:
+    return have // halves // warps * halves
 
 
 def _shared_limit(limits: Limits, launch: Launch, static: Ints, dynamic: Ints) -> Blocks:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.block_sizes import suggest_block
 from gpuadvise.advisor.occupancy.carveout import carveout
+from gpuadvise.advisor.occupancy.headroom import headroom
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.occupancy.next_steps import headroom, next_steps
+from gpuadvise.advisor.occupancy.next_steps import next_steps
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.clusters import Clusters
     from gpuadvise.advisor.occupancy.fixes import LaunchFix
     from gpuadvise.advisor.occupancy.grid import Waves
-    from gpuadvise.advisor.occupancy.next_steps import Headroom, NextStep
+    from gpuadvise.advisor.occupancy.headroom import Headroom
+    from gpuadvise.advisor.occupancy.next_steps import NextStep
     from gpuadvise.cli.occupancy.request import LaunchRequest
 
 

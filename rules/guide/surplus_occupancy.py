@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.block_sizes import blocks_at
-from gpuadvise.advisor.occupancy.next_steps import free_registers
+from gpuadvise.advisor.occupancy.headroom import free_registers
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (

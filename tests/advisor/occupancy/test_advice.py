@@ -15,9 +15,10 @@ from gpuadvise.advisor.occupancy.block_sizes import suggest_block
 from gpuadvise.advisor.occupancy.bounds import launch_bounds
 from gpuadvise.advisor.occupancy.budget import dynamic_shared_budget, register_budget
 from gpuadvise.advisor.occupancy.grid import waves
+from gpuadvise.advisor.occupancy.headroom import headroom
 from gpuadvise.advisor.occupancy.launch import CachePreference, Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.occupancy.next_steps import Knob, headroom, next_steps
+from gpuadvise.advisor.occupancy.next_steps import Knob, next_steps
 from gpuadvise.advisor.occupancy.record import record, step_record, waves_record
 
 

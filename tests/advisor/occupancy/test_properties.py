@@ -22,9 +22,10 @@ from gpuadvise.advisor.occupancy.block_sizes import (
 from gpuadvise.advisor.occupancy.budget import dynamic_shared_budget, register_budget
 from gpuadvise.advisor.occupancy.checks import first_fault
 from gpuadvise.advisor.occupancy.fixes import fixes
+from gpuadvise.advisor.occupancy.headroom import headroom
 from gpuadvise.advisor.occupancy.launch import CachePreference, GlobalCaching, Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.occupancy.next_steps import Knob, headroom, next_steps
+from gpuadvise.advisor.occupancy.next_steps import Knob, next_steps
 from gpuadvise.advisor.occupancy.record import record
 
 if TYPE_CHECKING:
