@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.facts.limiter import (
-    AT_ROOF,
+    BY_LOADS,
     SEVERAL,
     AtRoof,
     Imbalance,
@@ -45,18 +45,11 @@ _SHARED_WAITS = frozenset({"short_scoreboard", "mio_throttle", "barrier", SEVERA
 _ALWAYS = frozenset({Family.GRID, Family.COPIES, Family.ROOFLINE})
 
 
-# Loads keep device memory at most 90 % busy. Below this share of it, where warps wait for loads most of
-# their time, more warps bring more loads under way (Little's law): up to 0.9 / 0.75, a fifth more.
-NEARLY_BUSY = 0.75
-FOR_LOADS = 0.6
-
-
-def admits(limiter: Limiter, family: Family, profile: KernelProfile | None = None) -> bool:
+def admits(limiter: Limiter, family: Family) -> bool:
     """Return whether a change of *family* can lift *limiter*."""
     if family in _ALWAYS:
         return True
-    for_loads = family in (Family.RESIDENCY, Family.LATENCY)
-    if for_loads and profile is not None and near_roof(limiter, profile):
+    if family in (Family.RESIDENCY, Family.LATENCY) and near_roof(limiter):
         return True
     match limiter:
         case UnknownLimiter():
@@ -82,14 +75,9 @@ def admits(limiter: Limiter, family: Family, profile: KernelProfile | None = Non
             assert_never(other)
 
 
-def near_roof(limiter: Limiter | None, profile: KernelProfile) -> bool:
+def near_roof(limiter: Limiter | None) -> bool:
     """Return whether device memory is the limit, but would be busier with more loads under way."""
-    if not isinstance(limiter, AtRoof) or limiter.unit != "dram" or limiter.share >= NEARLY_BUSY:
-        return False
-    wait = profile.top_stall
-    others = max((profile.issue_busy or 0.0, profile.sm_busy or 0.0, profile.l1_busy or 0.0))
-    for_loads = wait is not None and wait[0] == "long_scoreboard" and wait[1] >= FOR_LOADS
-    return for_loads and others < AT_ROOF
+    return isinstance(limiter, AtRoof) and limiter.for_loads is not None
 
 
 def _lifts_roof(unit: str, family: Family) -> bool:
@@ -125,7 +113,8 @@ def bounded(advice: Advice, rule: Rule, profile: KernelProfile | None) -> Advice
         return advice
     unit, share = _busiest_after(shares, advice.relief or {})
     most = min(_MOST, 1 / max(share, 1 / _MOST))
-    what = f" with {advice.left}" if advice.left and unit in (advice.relief or {}) else ""
+    words = (advice.left or {}).get(unit)
+    what = f" with {words}" if words else ""
     left = f"{unit} stays {show_share(share)} busy{what}: 1 / {show_number(share)}"
     if advice.gain is None:
         return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=left))
@@ -343,6 +332,12 @@ def limit_sentence(limiter: Limiter | None) -> str:
         case IssueBound():
             return (
                 f"Issue slots are {show_share(limiter.share)} busy: only fewer instructions help."
+            )
+        case AtRoof(for_loads=float(waiting)):
+            return (
+                f"Device memory is {show_share(limiter.share)} busy, of about {show_share(BY_LOADS)} that loads "
+                f"reach, and {show_share(waiting)} of a warp's time goes to loads: fewer bytes help, and so far "
+                "more loads under way."
             )
         case AtRoof():
             helps = _HELPS.get(limiter.unit, "only less work for it, or another unit, helps")

@@ -345,6 +345,7 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
         launches=facts.launches or 1,
         run_seconds=facts.run_seconds,
         undecided=tuple(undecided),
+        uncounted=facts.profile is not None and facts.profile.is_without_counts,
     )
 
 
@@ -369,7 +370,7 @@ def _weighed(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
     if rule.broken or outcome.broken or rule.family is None:
         return outcome
     if facts.limiter is not None and facts.profile is not None:
-        if not admits(facts.limiter, rule.family, facts.profile):
+        if not admits(facts.limiter, rule.family):
             return PASSED
         outcome = bounded(outcome, rule, facts.profile)
         if outcome.gain and outcome.gain.upper_bound < NOTABLE:

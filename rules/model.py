@@ -120,8 +120,8 @@ class Advice:
     """What a rule saw and what to do about it, both with numbers and units.
 
     *priority* is this case's own, None for the rule's. *relief* is how busy units of the kernel
-    would be for the same time after the change, where it does less of their work, and *left* says
-    what it counts as left; *also* are the rules that say the same.
+    would be for the same time after the change, where it does less of their work, and *left* what
+    it counts as left to such a unit, in words; *also* are the rules that say the same.
     """
 
     message: str
@@ -131,7 +131,7 @@ class Advice:
     location: Location | None = None
     priority: Priority | None = None
     relief: Mapping[str, float] | None = None
-    left: str = ""
+    left: Mapping[str, str] | None = None
     also: tuple[str, ...] = ()
     broken: bool = False  # without it the program fails
 

@@ -82,7 +82,7 @@ def warps_may_help(
     work: Work | None,
 ) -> bool:
     """Return whether more warps could win time: no unit is busy, or memory is not as busy as it could be."""
-    if profile is not None and near_roof(limiter, profile):
+    if near_roof(limiter):
         return True
     return wants_warps(limiter) and not busy(profile, traffic, device, work)
 

@@ -163,6 +163,7 @@ class Report:
     run_seconds: float | None = None  # of the whole run
     # Rules that had their facts but not the values in them that decide, with those values.
     undecided: tuple[tuple[Rule, tuple[Missing, ...]], ...] = ()
+    uncounted: bool = False  # its profile is a page without counts of requests to memory
 
     @property
     def total_seconds(self) -> float | None:

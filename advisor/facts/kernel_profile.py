@@ -241,6 +241,11 @@ class KernelProfile:
         return min(1.0, (self.fp32_of_peak or 0.0) * self._fp32_rate / (self.issue_busy or 1.0))
 
     @property
+    def is_without_counts(self) -> bool:
+        """Whether a page with the profiler's own rules says nothing of requests to global memory."""
+        return bool(self.rules) and self.global_loads.requests is None
+
+    @property
     def single_instructions(self) -> float | None:
         """Floating-point instructions of 16 and 32 bits as a share of all, at least; None: not known.
 

@@ -36,6 +36,11 @@ UNEVEN = 0.75
 # imbalance. Measured on an H200: idle shares of 5 us kernels reach a half.
 SHORT = 20e-6
 _MANY_WAVES = 8
+# Loads keep device memory at most this busy. Below the next share of it, where warps wait for loads most of
+# their time, more warps or more loads of each bring more under way (Little's law): a fifth more from 0.75 on.
+BY_LOADS = 0.9
+NEARLY_BUSY = 0.75
+FOR_LOADS = 0.6
 # A details page names a wait from 30 % of a warp's time on: without one there are several.
 SEVERAL = "several"
 # Pages round to a hundredth, and derive some shares from others.
@@ -74,10 +79,15 @@ class Imbalance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtRoof:
-    """A *unit* (dram, l2, l1/shared, a pipe, a type's arithmetic) at *share* of its peak."""
+    """A *unit* (dram, l2, l1/shared, a pipe, a type's arithmetic) at *share* of its peak.
+
+    *for_loads* is the share of a warp's time that goes to loads where more of them under way would keep
+    device memory busier, else None.
+    """
 
     unit: str
     share: float
+    for_loads: float | None = None
 
     @property
     def name(self) -> str:
@@ -259,12 +269,24 @@ def _profiled(
     uneven = _uneven(profile, waves)
     beyond_sm = unit in ("dram", "l2")
     if at_roof and (beyond_sm or uneven is None) and not _behind_barriers(profile, unit, share):
-        return IssueBound(share=share) if unit == "issue" else AtRoof(unit=unit, share=share)
+        if unit == "issue":
+            return IssueBound(share=share)
+        return AtRoof(unit=unit, share=share, for_loads=_short_of_loads(profile, unit, share))
     if blocks is not None and sm_count and blocks < sm_count:
         return TooLittleWork(blocks=blocks, sm_count=sm_count, share=blocks / sm_count)
     if uneven is not None:
         return uneven
     return _waiting(profile, shares)
+
+
+def _short_of_loads(profile: KernelProfile, unit: str, share: float) -> float | None:
+    """Return the part of a warp's time that goes to loads, where these leave device memory room."""
+    if unit != "dram" or share >= NEARLY_BUSY:
+        return None
+    wait = profile.top_stall
+    others = max((profile.issue_busy or 0.0, profile.sm_busy or 0.0, profile.l1_busy or 0.0))
+    for_loads = wait is not None and wait[0] == "long_scoreboard" and wait[1] >= FOR_LOADS
+    return wait[1] if wait and for_loads and others < AT_ROOF else None
 
 
 def _roof(unit: str) -> float:

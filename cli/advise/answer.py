@@ -277,6 +277,11 @@ def _kernels(advised: AdviceReports, findings: Sequence[Finding]) -> list[str | 
     return [name or None for name in names]
 
 
+_UNCOUNTED = (
+    "A details page counts no requests to memory: atomics, local memory and narrow loads show less in it, and "
+    "gains are bounded less closely. Give the report itself (report.ncu-rep), or its raw page "
+    "(ncu --import report.ncu-rep --csv --page raw)."
+)
 # More than any GPU has SMs, which a grid of one block can win: the units are all but idle, and say nothing.
 _BEYOND_USE = 250
 
@@ -338,6 +343,8 @@ def _footer(advised: AdviceReports, hidden: Sequence[Finding]) -> Iterator[Block
         yield Line(f"{plural(advised.known, 'finding')} of the baseline left out.")
     for rule, error in advised.failures:
         yield Line(f"The rule {rule} broke: {error}", Tone.BAD)
+    if any(report.uncounted for report in advised.reports):
+        yield Line(_UNCOUNTED, Tone.FAINT)
     yield from _lacking(advised)
 
 

@@ -144,7 +144,7 @@ def _short_of_loads(profile: KernelProfile, limiter: Limiter) -> bool:
     """Return whether device memory is the limit, but would be busier with more loads under way."""
     wait = profile.top_stall
     return (
-        near_roof(limiter, profile)
+        near_roof(limiter)
         and (profile.dram_busy or 1.0) < MEMORY_BUSY
         and wait is not None
         and wait[1] >= NEARLY_ALL

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.busy import BUSY
+from gpuadvise.advisor.facts.limiter import NEARLY_BUSY
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.bottleneck import NEARLY_BUSY
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import (
     PASSED,

@@ -130,7 +130,7 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
         ),
         evidence=(profiled("L1 hit rate", hit, "share"), *counted),
         relief=relief,
-        left=f"{show_share(instructions)} of the instructions",
+        left={"issue": f"{show_share(instructions)} of the instructions"},
     )
 
 
@@ -224,7 +224,7 @@ def _requested_again(profile: KernelProfile, reads: float, share: float) -> Advi
             profiled("loads / instructions", share, "share"),
         ),
         relief=relief,
-        left=f"{show_share(instructions)} of the instructions",
+        left={"issue": f"{show_share(instructions)} of the instructions"},
     )
 
 

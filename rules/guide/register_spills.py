@@ -194,12 +194,15 @@ def _measured(advice: Advice, profile: KernelProfile | None, share: float | None
     return replace(
         advice,
         relief=relief,
-        left=(
-            f"{show_share(instructions)} of the instructions (each request takes up to {each:g} along) and "
-            f"{show_share(part)} of the sectors"
-        ),
+        left=_left(instructions, each, part),
         priority=Priority.LOW if share < HEAVY else None,
     )
+
+
+def _left(instructions: float, each: float, part: float) -> dict[str, str]:
+    words = f"{show_share(instructions)} of the instructions (a request takes up to {each:g} along)"
+    sectors = f"{show_share(part)} of the sectors, those of global accesses"
+    return dict.fromkeys(("issue", "alu", "fma", "cbu"), words) | {"l2": sectors}
 
 
 def _global_part(profile: KernelProfile) -> float:

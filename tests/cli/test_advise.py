@@ -387,6 +387,13 @@ def test_a_bad_line_stops_an_answer_that_cannot_be_cut(stdin, cli) -> None:
     assert "stdin:2: not JSON" in ran.err
 
 
+def test_a_page_without_counts_names_the_one_with_them(cli) -> None:
+    said = "A details page counts no requests to memory"
+    for kernel in ("hand", "torch"):
+        assert said in cli("advise", str(RECORDED / f"{kernel}_details.csv")).out.replace("\n", " ")
+        assert said not in cli("advise", str(RECORDED / f"{kernel}_raw.csv")).out.replace("\n", " ")
+
+
 @pytest.mark.parametrize("page", ["details", "raw"])
 def test_a_profile_finds_what_each_kernel_was_written_to_show(page: str, cli, golden) -> None:
     ran = cli("advise", "--ncu", str(RECORDED / f"hand_{page}.csv"), "--format", "csv")

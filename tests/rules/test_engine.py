@@ -177,7 +177,7 @@ def test_placed_advice_differs_in_its_place_alone() -> None:
         2,
         priority=Priority.LOW,
         relief={"dram": 0.1},
-        left="half",
+        left={"dram": "half"},
         also=("low-occupancy",),
         broken=True,
     )

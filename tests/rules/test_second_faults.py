@@ -17,6 +17,7 @@ from gpuadvise.advisor.facts.kernel_profile import (
     SharedRequests,
     WarpRequests,
 )
+from gpuadvise.advisor.facts.limiter import AtRoof, limiter_of
 from gpuadvise.advisor.facts.matrix_kernels import (
     could_use_tf32,
     in_double_precision,
@@ -24,8 +25,10 @@ from gpuadvise.advisor.facts.matrix_kernels import (
     loads_single_halves,
 )
 from gpuadvise.advisor.facts.timeline import TracedRun
+from gpuadvise.rules.bottleneck import admits, limit_sentence
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.model import Family
 
 NONE = WarpRequests(requests=0.0, sectors=0.0)
 # A kernel that streams: loads wait, memory is half busy, whole sectors of 16 bytes per thread.
@@ -596,3 +599,23 @@ def test_a_page_that_counts_local_requests_alone_shows_spills() -> None:
     assert counted.spill_requests is None
     assert priority(counted, "register-spills") == "high"
     assert priority(STREAM, "register-spills") is None
+
+
+@pytest.mark.parametrize(
+    ("profile", "for_loads"),
+    [
+        (replace(STREAM, dram_busy=0.74), 0.8),
+        (replace(STREAM, dram_busy=0.75), None),
+        (replace(STREAM, dram_busy=0.74, stalls={"long_scoreboard": 0.6}), 0.6),
+        (replace(STREAM, dram_busy=0.74, stalls={"long_scoreboard": 0.59}), None),
+        (replace(STREAM, dram_busy=0.74, stalls={"barrier": 0.8}), None),
+        (replace(STREAM, dram_busy=0.74, sm_busy=0.61), None),
+    ],
+)
+def test_more_loads_under_way_help_below_what_loads_reach(
+    profile: KernelProfile, for_loads: float | None
+) -> None:
+    limiter = limiter_of(profile)
+    assert limiter == AtRoof(unit="dram", share=profile.dram_busy or 0.0, for_loads=for_loads)
+    assert ("more loads under way" in limit_sentence(limiter)) == (for_loads is not None)
+    assert admits(limiter, Family.RESIDENCY) == (for_loads is not None)
