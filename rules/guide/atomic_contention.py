@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter, unit_shares
+from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.bottleneck import (
@@ -33,7 +34,7 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.sources import programming_guide
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile, WarpRequests
     from gpuadvise.advisor.facts.limiter import Limiter
 
 # With nothing else to store, only atomics keep warps in these waits while memory stands still.
@@ -52,6 +53,8 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
     """Advise when atomics retire one by one and all units idle meanwhile."""
     if _unseen(profile, limiter):
         return _inferred(profile, limiter)
+    if _no_others(profile) and _keep_l2_at_work(profile, profile.global_sectors or 0.0):
+        return _inferred_at_work(profile)
     counts = [profile.global_reductions.requests, profile.global_atomics.requests]
     requests = sum(count for count in counts if count is not None)
     shares = unit_shares(profile)
@@ -62,7 +65,8 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
         return undecided(f"profile.{missing}")
     rate = atomics_in_queue(profile)
     if rate is None:
-        return _at_work(profile, requests) if _keep_l2_at_work(profile) else PASSED
+        at_work = _keep_l2_at_work(profile, sum(kind.sectors or 0.0 for kind in _kinds(profile)))
+        return _at_work(profile, requests) if at_work else PASSED
     return Advice(
         message=(
             f"{plural(round(requests), 'request')} for atomics in global memory: {show_number(rate)} "
@@ -77,17 +81,45 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
     )
 
 
-def _keep_l2_at_work(profile: KernelProfile) -> bool:
-    """Return whether warps wait for L2, which mostly takes atomics on sectors that got many before."""
-    wait, kinds = profile.top_stall, (profile.global_reductions, profile.global_atomics)
-    sectors = sum(kind.sectors or 0.0 for kind in kinds)
+def _kinds(profile: KernelProfile) -> tuple[WarpRequests, WarpRequests]:
+    return profile.global_reductions, profile.global_atomics
+
+
+def _no_others(profile: KernelProfile) -> bool:
+    """Return whether a page names no sectors that loads or stores use in part, and most are in excess.
+
+    It names those where there are any, copies to shared memory apart: the sectors are of atomics.
+    """
+    ways = (profile.global_loads, profile.global_stores)
+    sectors, ideal = profile.global_sectors or 0.0, profile.global_sectors_ideal or 0.0
+    return (
+        profile.is_without_counts
+        and all(way.used_bytes is None for way in ways)
+        and not (profile.static_shared or profile.dynamic_shared)
+        and sectors - ideal >= MOST_SECTORS * sectors > 0
+    )
+
+
+def _updates(profile: KernelProfile, sectors: float) -> float:
+    """Return the atomics of each sector before it is written to device memory, at least.
+
+    Each sector was read before, so that where a page does not tell them apart half of the bytes were written.
+    """
+    if profile.dram_written is not None:
+        return updates_per_sector(profile) or 0.0
+    return 2 * sectors * SECTOR / profile.dram_bytes if profile.dram_bytes else 0.0
+
+
+def _keep_l2_at_work(profile: KernelProfile, sectors: float) -> bool:
+    """Return whether warps wait for L2, which mostly takes atomics on *sectors* that got many before."""
+    wait = profile.top_stall
     return (
         wait is not None
         and wait[0] in MEMORY_WAITS
         and wait[1] >= WAITING
         and (profile.l2_busy or 0.0) >= L2_AT_WORK
         and sectors >= MOST_SECTORS * (profile.global_sectors or 0.0)
-        and (updates_per_sector(profile) or 0.0) >= UPDATED_AGAIN
+        and _updates(profile, sectors) >= UPDATED_AGAIN
     )
 
 
@@ -104,6 +136,24 @@ def _at_work(profile: KernelProfile, requests: float) -> Advice:
             profiled("requests for atomics", requests, "requests"),
             profiled("L2 busy", l2, "share"),
             derived("atomics per sector written", updates, "sectors"),
+        ),
+        relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
+    )
+
+
+def _inferred_at_work(profile: KernelProfile) -> Advice:
+    sectors = profile.global_sectors or 0.0
+    updates, l2 = _updates(profile, sectors), profile.l2_busy or 0.0
+    return Advice(
+        message=(
+            f"{show_number(sectors)} sectors keep L2 {show_share(l2)} busy, about {show_number(updates)} times as many "
+            "as are written to device memory, and the page names no loads or stores that use sectors in part: "
+            "atomics go to few addresses. The page does not count them."
+        ),
+        action=_ACTION,
+        evidence=(
+            profiled("L2 busy", l2, "share"),
+            derived("sectors per sector written", updates, "sectors"),
         ),
         relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
     )
@@ -155,7 +205,8 @@ RULE = Rule(
         "At least 2 % of the instructions are atomics in global memory, and 0.2 to 1 of them retires per "
         "cycle (sectors, or 32 per request) while every unit is below 30 %; from 0.5 where warps wait for loads, up to 2 where "
         "units are below 15 % and each sector gets 16 of them. Or L2 is half busy, mostly with atomics of which each "
-        "sector gets 16, and warps wait for it."
+        "sector gets 16, and warps wait for it: also by a page that does not count them, where it names no loads or stores that "
+        "use sectors in part, and half of all sectors are in excess."
     ),
     thresholds=(
         Threshold(

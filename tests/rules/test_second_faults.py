@@ -619,3 +619,45 @@ def test_more_loads_under_way_help_below_what_loads_reach(
     assert limiter == AtRoof(unit="dram", share=profile.dram_busy or 0.0, for_loads=for_loads)
     assert ("more loads under way" in limit_sentence(limiter)) == (for_loads is not None)
     assert admits(limiter, Family.RESIDENCY) == (for_loads is not None)
+
+
+# Sums of many threads in few sectors, by a page that counts sectors in all and names none of loads and stores.
+UNCOUNTED_SUMS = replace(
+    STREAM,
+    stalls={"lg_throttle": 0.6},
+    l2_busy=0.7,
+    dram_busy=0.05,
+    dram_read=None,
+    dram_written=None,
+    dram_bytes=64e6,
+    global_sectors=16e6,
+    global_sectors_ideal=8e6,
+    global_loads=WarpRequests(),
+    global_stores=WarpRequests(),
+    global_reductions=WarpRequests(),
+    global_atomics=WarpRequests(),
+    rules=(ProfilerRule(name="SOLBottleneck", kind="OPT", message=""),),
+)
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        (UNCOUNTED_SUMS, "medium"),
+        (replace(UNCOUNTED_SUMS, dram_bytes=65e6), None),
+        (replace(UNCOUNTED_SUMS, global_sectors_ideal=8.1e6), None),
+        (replace(UNCOUNTED_SUMS, l2_busy=0.49), None),
+        (replace(UNCOUNTED_SUMS, l2_busy=0.5), "medium"),
+        (replace(UNCOUNTED_SUMS, stalls={"lg_throttle": 0.39}), None),
+        (replace(UNCOUNTED_SUMS, stalls={"lg_throttle": 0.4}), "medium"),
+        (replace(UNCOUNTED_SUMS, static_shared=1024), None),
+        (replace(UNCOUNTED_SUMS, global_loads=WarpRequests(used_bytes=8.0)), None),
+        (replace(UNCOUNTED_SUMS, global_stores=WarpRequests(used_bytes=8.0)), None),
+        (replace(UNCOUNTED_SUMS, global_sectors=None), None),
+        (replace(UNCOUNTED_SUMS, rules=()), None),
+    ],
+)
+def test_sectors_that_no_load_or_store_explains_are_of_atomics(
+    profile: KernelProfile, expected: str | None
+) -> None:
+    assert priority(profile, "atomic-contention") == expected
