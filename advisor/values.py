@@ -64,6 +64,7 @@ def whole(low: int = 0, high: int = LARGEST) -> Reader:
 
 
 _COUNTS = "Write a count as 1000000, 1_000_000 or 1e6."
+_COUNT = whole()
 
 
 def _begins_with_digit(value: object) -> bool:
@@ -75,6 +76,8 @@ def integer(value: object) -> int | None:
 
     A text may group digits (``1_000_000``) and have an exponent (``1e6``), as other tools write.
     """
+    if type(value) is int:  # most are, and a bool is none
+        return value
     if isinstance(value, str):
         return whole_number(value)
     if isinstance(value, float) and value.is_integer():
@@ -127,7 +130,7 @@ def _range(low: float, high: float, above: bool) -> str:
 
 def size(value: object) -> int:
     """Return bytes: ``49152`` or ``"48KiB"``; raises BadInput."""
-    return int(_measured(value, parse_bytes, whole()))
+    return int(_measured(value, parse_bytes, _COUNT))
 
 
 def seconds(value: object) -> float:
@@ -401,6 +404,8 @@ def codes(value: object) -> tuple[int, ...]:
 
 def dims(value: object) -> tuple[int, int, int]:
     """Return three dimensions from ``256``, ``[16, 16]`` or ``"16x16"``; raises BadInput."""
+    if type(value) is int and 1 <= value <= LARGEST_LAUNCH:
+        return value, 1, 1
     sides = [integer(part) for part in _parts(value)]
     if not 1 <= len(sides) <= 3 or not all(n and 1 <= n <= LARGEST_LAUNCH for n in sides):
         raise BadInput(

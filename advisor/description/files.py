@@ -196,7 +196,9 @@ def _is_text(line: str) -> bool:
 
 def _loads(text: str, where: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
+        if text.startswith("\ufeff"):
+            raise json.JSONDecodeError("Unexpected UTF-8 BOM (decode using utf-8-sig)", text, 0)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         if not text.strip():
             raise BadInput(f"{inert(where)} is empty.") from None
@@ -218,6 +220,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refused(word: str) -> None:
     raise ValueError(f"{word} is not a number")
+
+
+# One for all lines: json.loads makes a new one for each.
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refused)
 
 
 def _in_document(text: str, path: Path) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from gpuadvise.advisor.description.tables import (
 )
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import SUPPLY, Facts
-from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.facts.derive import facts_of
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.values import text, texts
 
@@ -43,6 +43,7 @@ _OTHERS = ("devices",)
 _SELECTION = ("select", "ignore")
 _ALSO = {"static_smem": "smem"}  # as the kernels command calls it
 KEYS = (*_PLAIN, *_DEVICE, *_OTHERS, *LAUNCH, *_TABLES, *_SELECTION)
+_KNOWN = frozenset(KEYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,19 +61,21 @@ def described(raw: object, find_device: DeviceFinder, path: Path = ()) -> Descri
     if not isinstance(raw, dict):
         raise DescriptionFault(path, "A kernel is described by a table of keys.")
     for key in raw:
-        if key not in KEYS and not (key in _ALSO and _ALSO[key] not in raw):
+        if key not in _KNOWN and not (key in _ALSO and _ALSO[key] not in raw):
             raise unknown_key(key, dict.fromkeys(KEYS), path)
     raw = _with_names(raw)
     return Described(
-        facts=completed(_facts(raw, find_device, path)),
+        facts=facts_of(_given(raw, find_device, path)),
         select=_read(texts, raw, "select", path) or (),
         ignore=_read(texts, raw, "ignore", path) or (),
         notes=_notes(raw),
     )
 
 
-def _with_names(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _with_names(raw: dict[str, Any]) -> dict[str, Any]:
     """Return *raw* with every key under the name that `KEYS` has for it."""
+    if _ALSO.keys().isdisjoint(raw):
+        return raw
     return {_ALSO.get(key, key): value for key, value in raw.items()}
 
 
@@ -85,14 +88,16 @@ def _notes(raw: Mapping[str, Any]) -> tuple[str, ...]:
     return (f'offset = {offset} counts elements: write "{offset}B" for bytes.',)
 
 
-def _facts(raw: Mapping[str, Any], find_device: DeviceFinder, path: Path) -> Facts:
+def _given(raw: Mapping[str, Any], find_device: DeviceFinder, path: Path) -> dict[str, Any]:
+    """Return the facts that *raw* itself gives, by name."""
     found = _plain(raw, _PLAIN, path)
     for key, (name, table) in _TABLES.items():
         if key in raw:
             found[name] = table.value(raw[key], (*path, key))
     if "devices" in raw:
         found["devices"] = _devices(raw["devices"], find_device, path)
-    return Facts(device=_device(raw, find_device, path), launch=_launch(raw, path), **found)
+    found |= {"device": _device(raw, find_device, path), "launch": _launch(raw, path)}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _devices(raw: object, find_device: DeviceFinder, path: Path) -> tuple[Device | None, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
@@ -80,16 +81,22 @@ class KeyTable:
 
     def required(self) -> list[str]:
         """Return the keys that must be given."""
-        needed = {
-            item.name
-            for item in fields(self.build)  # type: ignore[arg-type]
-            if item.default is MISSING and item.default_factory is MISSING
-        }
+        needed = _without_default(self.build)
         return [key for key, entry in self.keys.items() if entry.field in needed]
 
     def listed(self) -> str:
         """Return the keys as a list in words."""
         return and_list(list(self.keys))
+
+
+@cache
+def _without_default(build: Callable[..., Any]) -> frozenset[str]:
+    """Return the fields of the class *build* that must be given."""
+    return frozenset(
+        item.name
+        for item in fields(build)  # type: ignore[arg-type]
+        if item.default is MISSING and item.default_factory is MISSING
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,31 +24,41 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Compiled
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
-    from gpuadvise.advisor.facts.timing import Pipeline, Transfer
+    from gpuadvise.advisor.facts.timing import Pipeline, Transfer, Work
+    from gpuadvise.advisor.occupancy.launch import Launch
 
 
 def completed(facts: Facts) -> Facts:
-    """Return *facts* with everything that follows from them; what was given stays as it is.
+    """Return *facts* with everything that follows from them; what was given stays as it is."""
+    return facts_of(known_facts(facts))
+
+
+def facts_of(given: dict[str, Any]) -> Facts:
+    """Return the facts *given* by name, with everything that follows from them.
 
     Built at once: copying a bag field by field takes longer than a rule does.
     """
     found: dict[str, Any] = {}
-    pipeline = facts.pipeline
-    if facts.device:
-        found |= _of_device(facts.device)
+    device, launch, pipeline = map(given.get, ("device", "launch", "pipeline"))
+    if device:
+        found |= _of_device(device)
         if pipeline and pipeline.untimed:
-            pipeline = _timed(pipeline, facts.device)
-    if facts.launch:
-        found |= {"grid": facts.launch.grid_dim, "registers": facts.launch.registers}
-    if facts.accesses:
-        found |= _of_accesses(facts.accesses)
-    if facts.profile:
-        found |= _of_profile(facts.profile)
-    if facts.compiled:
-        found |= _of_compiled(facts.compiled)
-    found |= _occupancy(facts) | _roofline(facts) | _of_copies(pipeline, facts.transfers)
-    known = found | known_facts(facts) | {"pipeline": pipeline}
-    if not facts.limiter:
+            pipeline = _timed(pipeline, device)
+    if launch:
+        found |= {"grid": launch.grid_dim, "registers": launch.registers}
+    if device and launch:
+        found |= _occupancy(device, launch)
+    if device and "work" in given:
+        found |= _roofline(device, given["work"])
+    if "accesses" in given:
+        found |= _of_accesses(given["accesses"])
+    if "profile" in given:
+        found |= _of_profile(given["profile"])
+    if "compiled" in given:
+        found |= _of_compiled(given["compiled"])
+    found |= _of_copies(pipeline, given.get("transfers"))
+    known = found | given | {"pipeline": pipeline}
+    if "limiter" not in given:
         known["limiter"] = _limiter(known)
     return Facts(**known)
 
@@ -97,23 +107,16 @@ def _of_device(device: Device) -> dict[str, Any]:
     }
 
 
-def _occupancy(facts: Facts) -> dict[str, Any]:
+def _occupancy(device: Device, launch: Launch) -> dict[str, Any]:
     """Return the occupancy; without a register count it would be an upper bound only."""
-    launch, device = facts.launch, facts.device
-    if device is None or launch is None:
-        return {}
     result = occupancy(device.limits, launch)
     return {"launched": result, "occupancy": result if launch.registers is not None else None}
 
 
-def _roofline(facts: Facts) -> dict[str, Any]:
-    work, device = facts.work, facts.device
-    if not (work and device and device.memory_bandwidth):
+def _roofline(device: Device, work: Work) -> dict[str, Any]:
+    peak, bandwidth = peak_of(work, device), device.memory_bandwidth
+    if peak is None or not bandwidth:
         return {}
-    peak = peak_of(work, device)
-    if peak is None:
-        return {}
-    bandwidth = device.memory_bandwidth
     return {"roofline": roofline(work.flops, work.bytes, peak, bandwidth, work.seconds)}
 
 

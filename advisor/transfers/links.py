@@ -166,8 +166,12 @@ def default_link_model(device: Device | None) -> LinkModel:
     """
     rate, source = _rate(device)
     engines = device.async_engines if device else None
-    # Where host memory is coherent, pageable copies need no staging buffer.
-    coherent = bool(device and device.coherent_host_memory)
+    return _unmeasured(rate, source, engines, bool(device and device.coherent_host_memory))
+
+
+@lru_cache(maxsize=64)  # the kernels of a file are for a few GPUs
+def _unmeasured(rate: float, source: str, engines: int | None, coherent: bool) -> LinkModel:
+    """Return the model of a link of *rate*; *coherent* memory needs no buffer for pageable copies."""
     return LinkModel(
         h2d_rate=rate,
         d2h_rate=rate,
