@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
@@ -237,6 +238,7 @@ def show_flops(rate: float) -> str:
     return _decimal(rate, _FLOPS, "FLOP/s")
 
 
+@lru_cache(maxsize=1024)  # occupancies are few, and several findings of a kernel say them
 def show_share(share: float) -> str:
     """Return *share* (0 to 1) as ``62.5 %``."""
     return f"{_short(share * 100)} %"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter
 from gpuadvise.advisor.occupancy.answer import Resource
-from gpuadvise.advisor.occupancy.block_sizes import blocks_at
+from gpuadvise.advisor.occupancy.block_sizes import blocks_at_sizes
 from gpuadvise.advisor.occupancy.budget import register_budget
 from gpuadvise.advisor.occupancy.fault import RuntimeFailure
 from gpuadvise.advisor.occupancy.model import occupancy as model
@@ -220,8 +220,7 @@ def step_up(step: Wider, occupancy: Occupancy, bounds: LaunchBounds | None) -> s
     return f"up to {step.registers} registers: {how} ({price})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resident:
+class Resident(NamedTuple):
     """What an SM holds of the same kernel at another block size."""
 
     threads: int
@@ -233,9 +232,10 @@ class Resident:
 def at_sizes(occupancy: Occupancy, warps_per_block: range) -> Iterator[Resident]:
     """Yield what an SM would hold at every block size of *warps_per_block*."""
     hardware = occupancy.hardware
-    for count in warps_per_block:
-        threads = count * hardware.warp_size
-        blocks = blocks_at(occupancy, threads)
+    sizes = [count * hardware.warp_size for count in warps_per_block]
+    for threads, count, blocks in zip(
+        sizes, warps_per_block, blocks_at_sizes(occupancy, sizes), strict=True
+    ):
         share = blocks * count / hardware.max_warps_per_sm
         yield Resident(threads=threads, blocks=blocks, warps=blocks * count, share=share)
 

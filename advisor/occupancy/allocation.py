@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.limits import RegisterAllocation, SharedMode
@@ -136,17 +137,23 @@ def blocks(limits: Limits, warps: int, registers: int) -> int:
         return 0
     if limits.register_allocation is RegisterAllocation.BLOCK:
         return limits.registers_per_sm // per_block(limits, warps, registers)
-    charge = per_warp(limits, registers)
-    parts, checked = limits.register_subpartitions, check_parts(limits)
-    if charge * -(-warps // checked) * checked > limits.registers_per_block:
-        return 0
-    return limits.registers_per_sm // parts // charge * parts // warps
+    resident, largest = _warps_held(limits, registers)
+    return resident // warps if warps <= largest else 0
 
 
 def resident_warps(limits: Limits, registers: int) -> int:
     """Return how many warps the registers of one SM hold, where each is charged by itself."""
-    parts = limits.register_subpartitions
-    return limits.registers_per_sm // parts // per_warp(limits, registers) * parts
+    return _warps_held(limits, registers)[0]
+
+
+# Block sizes are tried by the dozen at one register count, and kernels have the same counts again.
+@lru_cache(maxsize=1024)
+def _warps_held(limits: Limits, registers: int) -> tuple[int, int]:
+    """Return the warps that one SM holds, and those of the largest block that passes the launch check."""
+    charge = per_warp(limits, registers)
+    parts, checked = limits.register_subpartitions, check_parts(limits)
+    resident = limits.registers_per_sm // parts // charge * parts
+    return resident, limits.registers_per_block // charge // checked * checked
 
 
 def blocks_in_halves(limits: Limits, warps: int, registers: int) -> int:

@@ -11,7 +11,7 @@ from gpuadvise.advisor.occupancy.launch import GlobalCaching
 from gpuadvise.advisor.occupancy.model import occupancy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gpuadvise.advisor.limits import Limits
     from gpuadvise.advisor.occupancy.answer import Occupancy
@@ -58,8 +58,9 @@ def helper_block(limits: Limits, launch: Launch) -> Occupancy | None:
     if not least.launchable:
         return None  # nor does a larger block
     best, most = 1, 0
-    for size in whole_warps(limits, launch):
-        resident = size * blocks_at(least, size)
+    sizes = whole_warps(limits, launch)
+    for size, blocks in zip(sizes, blocks_at_sizes(least, sizes), strict=True):
+        resident = size * blocks
         if resident > most:
             best, most = size, resident
         if most == limits.max_threads_per_sm:
@@ -104,18 +105,28 @@ def _down_from(largest: int, warp: int) -> tuple[int, ...]:
 
 
 def blocks_at(result: Occupancy, threads: int) -> int:
-    """Return the blocks of *result*'s kernel that an SM has room for at another block size.
+    """Return the blocks of *result*'s kernel that an SM has room for at another block size."""
+    return next(blocks_at_sizes(result, (threads,)))
 
-    Only warps and registers depend on it; everything else is as in *result*, so this costs a
+
+def blocks_at_sizes(result: Occupancy, sizes: Iterable[int]) -> Iterator[int]:
+    """Yield for each of *sizes*, in threads, the blocks of *result*'s kernel that an SM has room for.
+
+    Only warps and registers depend on the size; everything else is as in *result*, so this costs a
     tenth of the whole model. Faults of the launch are not looked at.
     """
     limits, launch = result.hardware, result.launch
     if launch.caching is not GlobalCaching.OFF or launch.dynamic_per_thread:
-        whole = occupancy(limits, launch.with_threads(threads))
-        return min(most for most in whole.block_limits if most is not None)
-    warps = -(-threads // limits.warp_size)
+        for threads in sizes:
+            whole = occupancy(limits, launch.with_threads(threads))
+            yield min(most for most in whole.block_limits if most is not None)
+        return
     _, most, _, by_shared, by_barriers = result.block_limits
-    block_limits = [limits.max_warps_per_sm // warps, most, by_shared, by_barriers]
-    if launch.registers is not None:
-        block_limits.append(allocation.blocks(limits, warps, launch.registers))
-    return min([blocks for blocks in block_limits if blocks is not None])
+    fixed = min([each for each in (most, by_shared, by_barriers) if each is not None])
+    slots, warp, registers = limits.max_warps_per_sm, limits.warp_size, launch.registers
+    for threads in sizes:
+        warps = -(-threads // warp)
+        blocks = min(fixed, slots // warps)
+        if registers is not None:
+            blocks = min(blocks, allocation.blocks(limits, warps, registers))
+        yield blocks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.occupancy import allocation
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 Dimensions = tuple[int, int, int]
 _NAMES = tuple(field.name for field in fields(Launch))
+_VALUES = attrgetter(*_NAMES)
 
 
 def repairs(limits: Limits, launch: Launch, fault: LaunchFault) -> list[Launch]:
@@ -67,7 +69,7 @@ def _with_threads(launch: Launch, most: int) -> Launch:
 
 
 def _with_block(launch: Launch, block: Dimensions) -> Launch:
-    return launch.with_threads(math.prod(block)).but(block_dim=block)
+    return launch.with_threads(math.prod(block), block)
 
 
 def _cut(dimensions: Dimensions, most: int) -> Dimensions:
@@ -200,7 +202,8 @@ def _repaired(limits: Limits, launch: Launch) -> Iterator[Launch]:
 
 
 def _changed(before: Launch, after: Launch) -> list[str]:
-    return [name for name in _NAMES if getattr(before, name) != getattr(after, name)]
+    pairs = zip(_NAMES, _VALUES(before), _VALUES(after), strict=True)
+    return [name for name, old, new in pairs if old != new]
 
 
 def _sentence(before: Launch, after: Launch) -> str:

@@ -86,8 +86,8 @@ class Launch:
             ("grid", self.grid_dim),
             ("cluster", self.cluster_dim),
         ):
-            for axis, size in zip("xyz", dimensions or (), strict=False):
-                if not 1 <= size <= _LARGEST:  # the words cost more than the check
+            if dimensions and not 1 <= min(dimensions) <= max(dimensions) <= _LARGEST:
+                for axis, size in zip("xyz", dimensions, strict=False):
                     _within(f"The {name}'s {axis} dimension", size, 1, _LARGEST)
         if self.block_dim and math.prod(self.block_dim) != self.threads:
             shape = "x".join(map(str, self.block_dim))
@@ -101,10 +101,10 @@ class Launch:
         """Return this launch with fields *changed*, as `replace` does in twice the time."""
         return Launch(**(dict(zip(_FIELDS, _VALUES(self), strict=True)) | changed))
 
-    def with_threads(self, threads: int) -> Launch:
+    def with_threads(self, threads: int, block_dim: tuple[int, int, int] | None = None) -> Launch:
         """Return this launch with blocks of *threads*, whose dynamic memory follows their size."""
         grown = self.dynamic_shared + self.dynamic_per_thread * (threads - self.threads)
-        return self.but(threads=threads, block_dim=None, dynamic_shared=max(0, grown))
+        return self.but(threads=threads, block_dim=block_dim, dynamic_shared=max(0, grown))
 
     @property
     def shared_memory(self) -> int:

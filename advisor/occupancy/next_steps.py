@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.limits import RegisterAllocation, SharedMode
 from gpuadvise.advisor.occupancy import allocation
 from gpuadvise.advisor.occupancy.answer import Resource
-from gpuadvise.advisor.occupancy.block_sizes import blocks_at, whole_warps
+from gpuadvise.advisor.occupancy.block_sizes import blocks_at_sizes, whole_warps
 from gpuadvise.advisor.occupancy.budget import block_bytes_budget
 from gpuadvise.advisor.occupancy.launch import CachePreference, GlobalCaching
 from gpuadvise.advisor.occupancy.model import occupancy
@@ -106,8 +106,9 @@ def _fullest(result: Occupancy) -> tuple[int, int]:
     """Return the block size with most resident warps, and these; the nearest of several."""
     now, warp = result.launch.threads, result.hardware.warp_size
     threads, best, most = now, 0, _most_warps(result)
-    for size in _nearest_first(whole_warps(result.hardware, result.launch), now):
-        resident = blocks_at(result, size) * -(-size // warp)
+    sizes = _nearest_first(whole_warps(result.hardware, result.launch), now)
+    for size, blocks in zip(sizes, blocks_at_sizes(result, sizes), strict=True):
+        resident = blocks * -(-size // warp)
         if resident > best:
             threads, best = size, resident
             if best >= most:
