@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.facts.bag import Facts
-    from gpuadvise.rules.model import Missing, Outcome, Rule
+    from gpuadvise.rules.model import Missing, Outcome, Rule, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,16 +153,26 @@ EXPLAINED = {
 }
 
 
+@lru_cache(maxsize=256)  # the same few rules speak up kernel after kernel
+def _among(advised: frozenset[str]) -> tuple[list[Conflict], list[tuple[str, ...]]]:
+    """Return the conflicts between the rules *advised*, and the families that have several of them."""
+    conflicts = [each for each in CONFLICTS if {each.first, each.second} <= advised]
+    return conflicts, [family for family in FAMILIES if len(advised.intersection(family)) > 1]
+
+
 def reconciled(lines: Sequence[RuleLine]) -> list[RuleLine]:
     """Return *lines* with conflicting findings merged, and those of one fact made one."""
-    advised = {line.rule.id for line in lines if isinstance(line.outcome, Advice)}
     result = _after_failures(lines)
-    for conflict in CONFLICTS:
-        if conflict.first in advised and conflict.second in advised:
-            result = _merged(result, conflict)
-    for family in FAMILIES:
-        if len(advised.intersection(family)) > 1:
-            result = _folded(result, family)
+    if len(lines) < 2:
+        return result
+    advised = {line.rule.id for line in lines if isinstance(line.outcome, Advice)}
+    conflicts, families = _among(frozenset(advised))
+    for conflict in conflicts:
+        result = _merged(result, conflict)
+    for family in families:
+        result = _folded(result, family)
+    if advised.isdisjoint(EXPLAINED):
+        return result
     loud = {line.rule.id for line in result if _loud(line) and not _of_a_place(line)}
     if not loud:
         return result
@@ -204,22 +214,25 @@ def _bound(line: RuleLine) -> float | None:
 
 def _after_failures(lines: Sequence[RuleLine]) -> list[RuleLine]:
     """Return *lines* without advice on how to tune a launch that fails."""
-    fails = any(
-        isinstance(line.outcome, Advice)
-        and not _of_a_place(line)
-        and (line.outcome.broken or (line.rule.broken and line.rule.topic is Topic.EXECUTION))
-        for line in lines
-    )
+    if not any(map(_fails, lines)):
+        return list(lines)
     return [
         line
         for line in lines
-        if not (
-            fails
-            and line.rule.family in (Family.RESIDENCY, Family.GRID)
-            and _tunes(line)
-            and not _of_a_place(line)
-        )
+        if line.rule.family not in (Family.RESIDENCY, Family.GRID)
+        or not _tunes(line)
+        or _of_a_place(line)
     ]
+
+
+def _fails(line: RuleLine) -> bool:
+    """Return whether *line* says that the launch fails."""
+    rule, outcome = line.rule, line.outcome
+    return (
+        isinstance(outcome, Advice)
+        and (outcome.broken or (rule.broken and rule.topic is Topic.EXECUTION))
+        and not _of_a_place(line)
+    )
 
 
 def _of_a_place(line: RuleLine) -> bool:
@@ -246,10 +259,12 @@ def _folded(lines: list[RuleLine], family: tuple[str, ...]) -> list[RuleLine]:
     members = [
         line for line in lines if line.rule.id in family and _tunes(line) and not _of_a_place(line)
     ]
+    if len(members) < 2:
+        return lines
     members.sort(key=lambda line: (not _loud(line), family.index(line.rule.id)))
-    head = members[0] if members else None
-    others = [line for line in members if head and line.rule is not head.rule]
-    if head is None or not others:
+    head = members[0]
+    others = [line for line in members if line.rule is not head.rule]
+    if not others:
         return lines
     first = head.outcome
     assert isinstance(first, Advice)
@@ -263,7 +278,8 @@ def _folded(lines: list[RuleLine], family: tuple[str, ...]) -> list[RuleLine]:
     if head.rule.family is Family.COPIES:
         joined = _in_turn(joined, others)
     line = RuleLine(rule=head.rule, outcome=joined)
-    return [line if each is head else each for each in lines if each not in others]
+    folded = set(map(id, others))
+    return [line if each is head else each for each in lines if id(each) not in folded]
 
 
 def _in_turn(head: Advice, others: Sequence[RuleLine]) -> Advice:
@@ -312,18 +328,20 @@ def _joined(line: RuleLine, second: RuleLine, decide: str) -> RuleLine:
 def run(rules: Iterable[Rule], facts: Facts) -> Report:
     """Return what *rules* say about *facts*: findings in order, and what was not evaluated."""
     known = known_facts(facts)
+    names = frozenset(known)
     rules = tuple(rules)
-    able, skipped = able_and_lacking(rules, frozenset(known))
+    able, skipped = able_and_lacking(rules, names)
     advised = _seen_in_source(rules, facts)
     seen = {line.rule.id for line in advised}
     skipped = tuple(rule for rule in skipped if rule.id not in seen) if seen else skipped
     silent: list[RuleLine] = []
     undecided: list[tuple[Rule, tuple[Missing, ...]]] = []
     for rule in able:
-        for outcome in _outcomes(rule, known):
-            if outcome is PASSED:
-                silent.append(_passed(rule))
-                continue
+        verdict = _verdict(rule, known)
+        if verdict is PASSED:  # the commonest by far
+            silent.append(_passed(rule))
+            continue
+        for outcome in _outcomes(verdict, facts.kernel):
             if isinstance(outcome, Skipped):
                 undecided.append((rule, outcome.missing))
                 continue
@@ -339,7 +357,7 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
         device=facts.device,
         lines=(*in_order(reconciled(advised)), *silent),
         skipped=skipped,
-        known=frozenset(known),
+        known=names,
         seconds=_seconds(facts),
         limiter=facts.limiter,
         launches=facts.launches or 1,
@@ -385,31 +403,40 @@ def judge(rule: Rule, facts: Facts) -> tuple[Outcome, ...]:
     known = known_facts(facts)
     if lacks(rule, known):
         return (Skipped(missing=missing(rule, known)),)
-    return tuple(_outcomes(rule, known))
+    return tuple(_outcomes(_verdict(rule, known), facts.kernel))
 
 
 def _seconds(facts: Facts) -> float | None:
-    timed = (facts.profile, facts.traffic, facts.work)
-    return next((each.seconds for each in timed if each and each.seconds), None)
+    for timed in (facts.profile, facts.traffic, facts.work):
+        if timed and timed.seconds:
+            return timed.seconds
+    return None
 
 
 _ALL_CLEAR = (PASSED,)
 
 
-def _outcomes(rule: Rule, known: Mapping[str, Any]) -> Sequence[Outcome]:
+def _verdict(rule: Rule, known: Mapping[str, Any]) -> Verdict | Failed:
+    """Return what *rule* says; PASSED itself where it found nothing wrong."""
     try:
-        verdict = rule.check(*map(known.get, rule.parameters))
+        return rule.check(*map(known.get, rule.parameters))
     except (Exception, SystemExit) as error:  # a broken rule must not silence the others
-        return (Failed(error=f"{type(error).__name__}: {error}"),)
-    if verdict is PASSED or verdict == () or isinstance(verdict, Passed):
-        return _ALL_CLEAR
+        return Failed(error=f"{type(error).__name__}: {error}")
+
+
+def _outcomes(verdict: Verdict | Failed, kernel: str | None) -> Sequence[Outcome]:
+    """Return what a *verdict* on *kernel* amounts to, one outcome or one per place."""
     if isinstance(verdict, Advice):
-        return (_placed(verdict, known.get("kernel")),)
+        return (_placed(verdict, kernel),)
+    if isinstance(verdict, Passed) or verdict == ():
+        return _ALL_CLEAR
+    if isinstance(verdict, Failed):
+        return (verdict,)
     if isinstance(verdict, Undecided):
         return (Skipped(missing=undecided_values(verdict)),)
     if not _is_valid_answer(verdict):
         return (Failed(error="check() answered neither Advice, a tuple of them nor PASSED"),)
-    return [_placed(advice, known.get("kernel")) for advice in verdict]
+    return [_placed(advice, kernel) for advice in verdict]
 
 
 def _is_valid_answer(answer: object) -> bool:

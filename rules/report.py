@@ -25,6 +25,7 @@ _TIMES = frozenset({"run time", "kernel time", "kernel throughput", "global memo
 _CLASS_WORTH = {Priority.HIGH: 2.0, Priority.MEDIUM: 1.25, Priority.LOW: 1.05}
 # Values as near as this are equal: bounds are no better than that.
 NEAR = 1.1
+_STEP = math.log(NEAR)
 
 
 def lacks(rule: Rule, known: Collection[str]) -> bool:
@@ -137,7 +138,7 @@ class Finding:
             not self.broken,
             self.rule.process,
             self.priority is Priority.LOW,
-            -int(math.log(value) / math.log(NEAR) + 1e-9),
+            -int(math.log(value) / _STEP + 1e-9),
             self.rule.priority.rank,
             -value,
         )
@@ -203,7 +204,8 @@ class Report:
 
 def in_order(advised: Iterable[RuleLine]) -> tuple[RuleLine, ...]:
     """Return the lines of *advised*, each with advice, what to take first before the others."""
-    return tuple(sorted(advised, key=_rank))
+    lines = tuple(advised)
+    return tuple(sorted(lines, key=_rank)) if len(lines) > 1 else lines
 
 
 def _rank(line: RuleLine) -> tuple[bool, bool, bool, int, int, float]:

@@ -21,7 +21,7 @@ from gpuadvise.rules.model import Priority
 from gpuadvise.rules.report import finding_object, not_evaluated_objects, order_note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
     from gpuadvise.cli.blocks import Block
@@ -102,17 +102,23 @@ def answer(
             "github": lambda: github.render(findings, source),
         },
         failed=met_note(advised.findings, limit),
-        exit=exit_code(advised, limit),
+        exit=exit_code(advised.failures, advised.findings, limit, damaged=advised.damaged),
     )
 
 
-def exit_code(advised: AdviceReports, limit: Priority | None) -> Exit:
+def exit_code(
+    failures: Collection[tuple[str, str]],
+    findings: Iterable[Finding],
+    limit: Priority | None,
+    *,
+    damaged: bool = False,
+) -> Exit:
     """Return 3 when a rule broke, 1 when a finding meets *limit*, 3 for a damaged file, else 0."""
-    if advised.failures:
+    if failures:
         return Exit.UNAVAILABLE
-    if count_at_or_above(advised.findings, limit):
+    if count_at_or_above(findings, limit):
         return Exit.THRESHOLD
-    return Exit.UNAVAILABLE if advised.damaged else Exit.RAN
+    return Exit.UNAVAILABLE if damaged else Exit.RAN
 
 
 def _result(advised: AdviceReports) -> dict[str, Any]:

@@ -84,10 +84,10 @@ def _rows(evidence: GatheredEvidence, judge: Judge, tally: _Tally) -> Iterator[d
         findings = judge.new_findings(report)
         if report.share is not None:
             findings = tuple(ranked([(report, findings)]))
-        reports = AdviceReports(rules=judge.rules, reports=(report,), findings=findings)
-        tally.add(exit_code(reports, tally.limit))
+        failures = dict.fromkeys((rule.id, error) for rule, error in report.failures)
+        tally.add(exit_code(failures, findings, tally.limit))
         tally.held = tally.held or (tally.limit is not None and can_meet(report, tally.limit))
-        for rule, error in reports.failures:
+        for rule, error in failures:
             note(f"The rule {rule} broke: {error}")
         yield from map(finding_row, findings)
 
