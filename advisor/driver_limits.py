@@ -39,18 +39,18 @@ class Difference:
 
 def driver_limits(attributes: Mapping[str, int]) -> dict[str, Limit]:
     """Return the fields of Limits that *attributes* answer; a zero is no answer."""
-    found: dict[str, Limit] = {
+    limits: dict[str, Limit] = {
         field: attributes[name] for field, name in ATTRIBUTES.items() if attributes.get(name)
     }
     for field, stem in _DIMENSIONS.items():
         axes = tuple(attributes.get(f"{stem}_{axis}", 0) for axis in "xyz")
         if all(axes):
-            found[field] = axes
-    if "max_threads_per_sm" in found and "warp_size" in found:
-        found["max_warps_per_sm"] = (
+            limits[field] = axes
+    if "max_threads_per_sm" in limits and "warp_size" in limits:
+        limits["max_warps_per_sm"] = (
             attributes["max_threads_per_multiprocessor"] // attributes["warp_size"]
         )
-    return found
+    return limits
 
 
 def with_driver(limits: Limits, attributes: Mapping[str, int]) -> Limits:

@@ -57,7 +57,7 @@ def _value(hint: Any, data: Any, names: Mapping[str, Any], where: str) -> Any:
     if origin is Mapping:
         _expect(isinstance(data, dict), where, "an object", data)
         item = typing.get_args(hint)[1]
-        return {key: _value(item, one, names, f"{where}.{key}") for key, one in data.items()}
+        return {key: _value(item, value, names, f"{where}.{key}") for key, value in data.items()}
     if is_dataclass(hint):
         return rebuilt(typing.cast("type[Any]", hint), data, names, where)
     return _scalar(hint, data, where)
@@ -69,7 +69,7 @@ def _tuple(args: tuple[Any, ...], data: Any, names: Mapping[str, Any], where: st
         args = (args[0],) * len(data)
     _expect(len(args) == len(data), where, f"a list of {len(args)}", data)
     pairs = enumerate(zip(args, data, strict=True))
-    return tuple(_value(hint, one, names, f"{where}.{n}") for n, (hint, one) in pairs)
+    return tuple(_value(hint, value, names, f"{where}.{n}") for n, (hint, value) in pairs)
 
 
 def _scalar(hint: Any, data: Any, where: str) -> Any:

@@ -56,7 +56,7 @@ def launch_arguments(
             f"{len(words)} given.",
             hint=_HINT,
         )
-    return tuple(_argument(*each) for each in zip(parameters, words, strict=True))
+    return tuple(_argument(*given) for given in zip(parameters, words, strict=True))
 
 
 def _shown(kind: str) -> str:

@@ -83,14 +83,14 @@ def other_peaks(
     That is the same type on another unit, and every type of the same kind (floating point or
     integer) with as many bits or fewer, on its tensor cores where there are any.
     """
-    found = []
-    for other in NumberType:
-        if other.is_integer is not number_type.is_integer or other.bits > number_type.bits:
+    peaks = []
+    for candidate in NumberType:
+        if candidate.is_integer is not number_type.is_integer or candidate.bits > number_type.bits:
             continue
-        keys = [key for key in (f"{other}{TENSOR}", str(other)) if key in device.peaks]
+        keys = [key for key in (f"{candidate}{TENSOR}", str(candidate)) if key in device.peaks]
         if keys and keys[0] != now.key:
-            found.append((other, _unit(device, keys[0])))
-    return found
+            peaks.append((candidate, _unit(device, keys[0])))
+    return peaks
 
 
 def _unit(device: Device, key: str) -> UnitPeak:

@@ -143,8 +143,8 @@ def pick(candidates: Sequence[CappedKernel]) -> Picked | None:
     if not left:
         return None
     best = min(left, key=_preference)
-    others = tuple(c for c in left if c is not best and c.threads == best.threads)
-    return Picked(candidate=best, why=_why(best, left), others=others)
+    rivals = tuple(c for c in left if c is not best and c.threads == best.threads)
+    return Picked(candidate=best, why=_why(best, left), others=rivals)
 
 
 def _preference(candidate: CappedKernel) -> tuple[int, float, bool, int]:

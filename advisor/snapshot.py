@@ -41,7 +41,7 @@ def _numbers(record: Device | Limits) -> Iterator[tuple[str, float]]:
         if isinstance(value, int | float) and not isinstance(value, bool):
             yield field.name, value
         elif isinstance(value, tuple) and field.name.endswith("_dim"):
-            yield from ((field.name, each) for each in value)
+            yield from ((field.name, size) for size in value)
 
 
 # Longest list of GPUs that is read; the largest machines hold 16 GPUs of 7 slices.

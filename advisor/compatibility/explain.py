@@ -65,18 +65,18 @@ _FOR_CUDA = r"(?<![a-z])cu(?:da)?[-_]?(1[0-9])[._]?(\d)(?!\d)"
 def alternatives_of(verdict: Verdict) -> tuple[Alternative, ...]:
     """Return the same library for several versions of CUDA, oldest first; none: they are not that."""
     outcomes: dict[Version, dict[str, Outcome]] = {}
-    others: dict[Version, set[str]] = {}
+    stems: dict[Version, set[str]] = {}
     for judged in verdict.modules:
         path = judged.modules.path
         match = re.search(_FOR_CUDA, path, flags=re.IGNORECASE)
         if match is None:
             return ()
         version = (int(match[1]), int(match[2]))
-        others.setdefault(version, set()).add(path[: match.start()] + path[match.end() :])
+        stems.setdefault(version, set()).add(path[: match.start()] + path[match.end() :])
         outcome = Outcome.FAILS if verdict.blocked else judged.outcome
         by_path = outcomes.setdefault(version, {})
         by_path[path] = min(by_path.get(path, outcome), outcome, key=tuple(Outcome).index)
-    shared = set.intersection(*others.values()) if others else set()
+    shared = set.intersection(*stems.values()) if stems else set()
     if len(outcomes) < 2 or not shared:
         return ()
     return tuple(
@@ -87,7 +87,7 @@ def alternatives_of(verdict: Verdict) -> tuple[Alternative, ...]:
 
 def _of_alternatives(alternatives: Sequence[Alternative], verdict: Verdict, gpu: str) -> str:
     """Return on what a package of several builds runs: ``with its libraries for CUDA 12.8 and 13.0``."""
-    by = {each: [a for a in alternatives if a.outcome is each] for each in Outcome}
+    by = {kind: [a for a in alternatives if a.outcome is kind] for kind in Outcome}
     runs, jit, fails = by[Outcome.RUNS], by[Outcome.JIT], by[Outcome.FAILS]
     if not runs and not jit:
         return f"does not run on {gpu}: {reason(verdict)}"
@@ -108,7 +108,7 @@ def _versions(some: Sequence[Alternative], every: Sequence[Alternative]) -> str:
     first = list(every).index(some[0])
     if len(some) > 2 and list(every[first : first + len(some)]) == list(some):
         return f"{some[0]} to {some[-1]}"
-    return and_list([str(each) for each in some])
+    return and_list([str(alternative) for alternative in some])
 
 
 def _also(verdict: Verdict, needed: Version | None) -> str:

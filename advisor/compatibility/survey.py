@@ -40,19 +40,19 @@ class Alike:
 
 def alike_modules(entries: Iterable[Entry | EntryTally]) -> Iterable[Alike]:
     """Return the modules of *entries*; those of one must follow each other, as readers do."""
-    found: dict[object, Alike] = {}
+    by_contents: dict[object, Alike] = {}
     for module, count in _by_module(entries):
         place = module[0].place
         path = place.member or place.path
         keys = tuple(map(same_for_a_driver, module))
-        alike = found.get((path, keys))
+        alike = by_contents.get((path, keys))
         if alike is None:
             alike = Alike(path, keys, module)
-            found[path, keys] = alike
+            by_contents[path, keys] = alike
         alike.count += count
         for index, entry in enumerate(module):
             alike.sizes[index] += entry.size
-    return found.values()
+    return by_contents.values()
 
 
 def same_for_a_driver(entry: Entry) -> Key:
@@ -142,8 +142,8 @@ def survey(entries: Iterable[Entry | EntryTally]) -> Survey:
         if is_input(alike.module[0]):
             inputs.add(alike.path, distinct, alike.count)
     by_path: dict[str, tuple[Modules, ...]] = {}
-    for one in inputs.modules():
-        by_path[one.path] = (*by_path.get(one.path, ()), one)
+    for modules in inputs.modules():
+        by_path[modules.path] = (*by_path.get(modules.path, ()), modules)
     return Survey(
         loadable=loadable.modules(),
         inputs=by_path,
@@ -186,11 +186,11 @@ class _Tally:
             self._sizes[key] += size
 
     def holdings(self) -> tuple[Holding, ...]:
-        found = [
+        holdings = [
             Holding(entry=entry, times=self._counts[key], size=self._sizes[key])
             for key, entry in self._first.items()
         ]
-        return tuple(sorted(found, key=_order))
+        return tuple(sorted(holdings, key=_order))
 
 
 def _order(holding: Holding) -> Key:

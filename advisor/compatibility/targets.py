@@ -80,8 +80,8 @@ def why_sass_fails(target: Capability, gpu: Capability) -> str:
         return f"{target.target} code runs on {where} only"
     if built > card:
         return f"{target.target} code needs {target} or later"
-    embedded, other = (gpu, target) if card in EMBEDDED else (target, gpu)
-    return f"{embedded} is a Tegra part: it does not share machine code with {other}"
+    embedded, plain = (gpu, target) if card in EMBEDDED else (target, gpu)
+    return f"{embedded} is a Tegra part: it does not share machine code with {plain}"
 
 
 def why_ptx_fails(target: Capability, gpu: Capability) -> str:

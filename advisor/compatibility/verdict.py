@@ -56,7 +56,7 @@ def relinks(inputs: tuple[Modules, ...], gpu: Capability, driver: Driver | None)
 def usable(module: Modules, gpu: Capability, driver: Driver | None) -> list[Entry]:
     """Return the entries of one input that the driver could link for *gpu*."""
     fits = (fit(entry, gpu, driver, linking=True) for entry in module.entries)
-    return [one.entry for one in fits if one.outcome is not Outcome.FAILS]
+    return [entry_fit.entry for entry_fit in fits if entry_fit.outcome is not Outcome.FAILS]
 
 
 def loaded(entries: Sequence[Entry], gpu: Capability) -> tuple[Entry, ...]:
@@ -67,9 +67,9 @@ def loaded(entries: Sequence[Entry], gpu: Capability) -> tuple[Entry, ...]:
     580). A module may hold several images for one target: all of them are used.
     """
     fits = (fit(entry, gpu) for entry in entries)
-    usable = [one for one in fits if one.outcome is not Outcome.FAILS]
+    usable = [entry_fit for entry_fit in fits if entry_fit.outcome is not Outcome.FAILS]
     best = min(map(_rank, usable), default=None)
-    return tuple(one.entry for one in usable if _rank(one) == best)
+    return tuple(entry_fit.entry for entry_fit in usable if _rank(entry_fit) == best)
 
 
 def _rank(fit: Fit) -> tuple[bool, int, int, int]:
@@ -130,7 +130,7 @@ def judge(survey: Survey, gpu: Capability, driver: Driver | None = None) -> Verd
     return Verdict(
         gpu=gpu,
         driver=driver,
-        outcome=Outcome.FAILS if blocked else best(one.outcome for one in judged),
+        outcome=Outcome.FAILS if blocked else best(module.outcome for module in judged),
         modules=judged,
         unloadable=survey.unloadable,
         blocked=blocked,
@@ -147,8 +147,8 @@ def _judged(
 ) -> Judged:
     # The driver chooses by target alone: it does not fall back to what it could read.
     chosen = [fit(entry, gpu, driver) for entry in loaded(modules.entries, gpu)]
-    outcome = best(one.outcome for one in chosen)
-    reason = next((one.reason for one in chosen if one.outcome is outcome), None)
+    outcome = best(entry_fit.outcome for entry_fit in chosen)
+    reason = next((f.reason for f in chosen if f.outcome is outcome), None)
     if outcome is Outcome.RUNS and modules.toolkit and not _tell_toolkit(chosen):
         too_new = why_toolkit_is_too_new(modules.toolkit, driver)
         outcome, reason = (Outcome.FAILS, too_new) if too_new else (outcome, reason)
@@ -159,7 +159,7 @@ def _judged(
 
 def _tell_toolkit(fits: Sequence[Fit]) -> bool:
     """Return whether every image among *fits* names the toolkit that made it."""
-    return all(one.entry.toolkit for one in fits if one.entry.content is Content.SASS)
+    return all(f.entry.toolkit for f in fits if f.entry.content is Content.SASS)
 
 
 _UNKNOWN = (0, 0)
@@ -180,7 +180,8 @@ def needed_cuda(survey: Survey, gpu: Capability) -> Version | None:
     None when it can use nothing, or when the capability is too old or new to be in the tables.
     """
     needs = (
-        _needed(one, survey.inputs.get(one.path, ()), gpu) or _UNKNOWN for one in survey.loadable
+        _needed(modules, survey.inputs.get(modules.path, ()), gpu) or _UNKNOWN
+        for modules in survey.loadable
     )
     most = max(needs, default=_UNKNOWN)
     return None if most == _UNKNOWN else most
@@ -192,7 +193,7 @@ def _needed(modules: Modules, inputs: tuple[Modules, ...], gpu: Capability) -> V
         return max(
             (_with(modules.toolkit, _of(entry, gpu), entry) for entry in chosen), default=None
         )
-    return max(min(_of(e, gpu) for e in usable(one, gpu, None)) for one in inputs)
+    return max(min(_of(e, gpu) for e in usable(part, gpu, None)) for part in inputs)
 
 
 def _with(toolkit: Version | None, need: Version, entry: Entry) -> Version:

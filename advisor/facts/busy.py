@@ -45,8 +45,8 @@ def busy(
     work: Work | None = None,
 ) -> Busy | None:
     """Return the busiest unit at or above BUSY, or None when none is known to be."""
-    found = [*_profiled(profile), *_timed(traffic, device), *_computed(work, device)]
-    best = max(found, key=lambda unit: unit.share, default=None)
+    units = [*_profiled(profile), *_timed(traffic, device), *_computed(work, device)]
+    best = max(units, key=lambda unit: unit.share, default=None)
     return best if best and best.share >= BUSY else None
 
 

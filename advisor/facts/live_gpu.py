@@ -39,8 +39,8 @@ def _fitted(gpu: Gpu) -> int | None:
 def _of_siblings(gpu: Gpu, machine: Machine) -> int | None:
     """Return the most NVLinks that are up on another GPU of the same product."""
     counts = [
-        len(links_up(other.topology))
-        for other in machine.gpus
-        if other is not gpu and other.topology and other.device.name == gpu.device.name
+        len(links_up(sibling.topology))
+        for sibling in machine.gpus
+        if sibling is not gpu and sibling.topology and sibling.device.name == gpu.device.name
     ]
     return max(counts, default=None)

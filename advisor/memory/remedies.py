@@ -42,13 +42,13 @@ def remedies(
     Each is judged by the same rules as the pattern itself; several may be combined.
     """
     now = coalesce(pattern, capability, path)
-    found = []
+    better = []
     for name, how, changed, repeats in _changes(pattern, now.width):
         then = coalesce(changed, capability, path)
         moved = then.bytes_moved * repeats
         if moved < now.bytes_moved:
             instructions = then.instructions * repeats
-            found.append(
+            better.append(
                 Remedy(
                     name=name,
                     how=how,
@@ -57,7 +57,7 @@ def remedies(
                     efficiency=now.bytes_used / moved,
                 )
             )
-    return tuple(sorted(found, key=lambda remedy: (remedy.bytes_moved, remedy.instructions)))
+    return tuple(sorted(better, key=lambda remedy: (remedy.bytes_moved, remedy.instructions)))
 
 
 def _changes(pattern: Pattern, width: int) -> Iterator[tuple[str, str, Pattern, int]]:

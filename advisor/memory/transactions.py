@@ -29,12 +29,14 @@ def strict(addresses: Sequence[int], lanes: Sequence[int], width: int) -> list[t
     The k-th thread must take the k-th word of an aligned segment of 16 words of 4, 8 or 16
     bytes; otherwise every thread gets a transaction of its own.
     """
-    found: list[tuple[int, int]] = []
+    by_half: list[tuple[int, int]] = []
     for half in (0, 1):
         members = _members(addresses, lanes, half)
         if members:
-            found += _in_order(members, width) or [(a // LEAST * LEAST, LEAST) for a, _ in members]
-    return found
+            by_half += _in_order(members, width) or [
+                (a // LEAST * LEAST, LEAST) for a, _ in members
+            ]
+    return by_half
 
 
 def _in_order(members: list[tuple[int, int]], width: int) -> list[tuple[int, int]]:
@@ -49,15 +51,15 @@ def _in_order(members: list[tuple[int, int]], width: int) -> list[tuple[int, int
 
 def relaxed(addresses: Sequence[int], lanes: Sequence[int], width: int) -> list[tuple[int, int]]:
     """Return the transactions of cc 1.2 and 1.3: any order, segments halved where possible."""
-    found: list[tuple[int, int]] = []
+    by_half: list[tuple[int, int]] = []
     for half in (0, 1):
         left = [address for address, _ in _members(addresses, lanes, half)]
         while left:
             start = left[0] // _SEGMENT[width] * _SEGMENT[width]
             inside = [a for a in left if start <= a < start + _SEGMENT[width]]
             left = [a for a in left if a not in inside]
-            found.append(_shrunk(start, _SEGMENT[width], min(inside), max(inside) + width))
-    return found
+            by_half.append(_shrunk(start, _SEGMENT[width], min(inside), max(inside) + width))
+    return by_half
 
 
 def _shrunk(start: int, size: int, low: int, high: int) -> tuple[int, int]:
@@ -133,9 +135,9 @@ def transactions(
         return rule(addresses, lanes, width)
     size = LINE if path is CachePath.L1_LINES else SECTOR
     group = min(32, LINE // width) if capability.major < 5 else 32
-    found = []
+    by_group = []
     for first in range(0, 32, group):
         together = range(first, first + group)
         blocks = {a // size for a, lane in zip(addresses, lanes, strict=True) if lane in together}
-        found += [(block * size, size) for block in sorted(blocks)]
-    return found
+        by_group += [(block * size, size) for block in sorted(blocks)]
+    return by_group

@@ -352,13 +352,13 @@ def _launch(message: bytes, strings: _Names, wanted: frozenset[int]) -> Reported
     code: int | None = None
     rules: list[ProfilerRule] = []
     metrics: dict[str, Value] = {}
-    found: dict[str, Instances] = {}
+    instances: dict[str, Instances] = {}
     at, end = 0, len(message)
     while at < end:
         if message[at] == _METRIC:
             begun, at = at, _metrics(message, at, strings, metrics)
             if wanted:
-                found |= _all_instances(message[begun:at], strings.texts, wanted)
+                instances |= _all_instances(message[begun:at], strings.texts, wanted)
             continue
         number, start, at = _span(message, at)
         if number in names:
@@ -379,7 +379,7 @@ def _launch(message: bytes, strings: _Names, wanted: frozenset[int]) -> Reported
         code=code,
         metrics=metrics,
         rules=tuple(rules),
-        instances=found,
+        instances=instances,
     )
 
 
@@ -481,15 +481,15 @@ def _all_instances(
     metrics: bytes, strings: list[str], wanted: frozenset[int]
 ) -> dict[str, Instances]:
     """Return the wanted ones of *metrics* per instance, by name."""
-    found: dict[str, Instances] = {}
+    by_name: dict[str, Instances] = {}
     for _, content in _fields(metrics):
         metric = _message(content)
         name = _only(_fields(metric), 1, -1)
         if name in wanted:
-            found[strings[name]] = tuple(
+            by_name[strings[name]] = tuple(
                 _instance(_message(entry)) for number, entry in _fields(metric) if number == 3
             )
-    return found
+    return by_name
 
 
 def _instance(message: bytes) -> tuple[Value, Value]:

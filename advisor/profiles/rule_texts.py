@@ -105,9 +105,9 @@ def _read_excess(numbers: RuleNumbers, text: str) -> None:
 
 def _read_conflicts(numbers: RuleNumbers, text: str) -> None:
     way = _CONFLICTED.search(text)
-    found = [match for pattern in _CONFLICTS if (match := pattern.search(text))]
-    if way and len(found) == len(_CONFLICTS):
-        requests, conflicts, wavefronts = (_value(match[1]) for match in found)
+    matches = [match for pattern in _CONFLICTS if (match := pattern.search(text))]
+    if way and len(matches) == len(_CONFLICTS):
+        requests, conflicts, wavefronts = (_value(match[1]) for match in matches)
         numbers.shared[way[1]] = (requests, conflicts, wavefronts)
 
 

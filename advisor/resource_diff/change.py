@@ -47,10 +47,10 @@ class Side:
     @property
     def tier(self) -> float | None:
         """Occupancy from 0 to 1, 0 when it cannot start; None when it is not known."""
-        found = self.residency.occupancy
-        if found is None:
+        occupancy = self.residency.occupancy
+        if occupancy is None:
             return 0.0 if self.residency.reason == NO_BLOCK else None
-        return found.occupancy
+        return occupancy.occupancy
 
     @property
     def spills(self) -> int | None:
@@ -119,8 +119,8 @@ def changes(
     def side(kernel: Kernel | None) -> Side | None:
         return Side(kernel=kernel, residency=residencies.of(kernel)) if kernel else None
 
-    for one, other in paired(final(old), final(new), by_target=by_target):
-        before, after = side(one), side(other)
+    for old_kernel, new_kernel in paired(final(old), final(new), by_target=by_target):
+        before, after = side(old_kernel), side(new_kernel)
         yield KernelChange(old=before, new=after, status=status(before, after))
 
 

@@ -93,7 +93,7 @@ def _again(alone: list[Pair], by_target: bool) -> Generator[Pair, None, list[Pai
 
 def _sides(pairs: Iterable[Pair]) -> tuple[list[Kernel], list[Kernel]]:
     pairs = list(pairs)
-    return [one for one, _ in pairs if one], [other for _, other in pairs if other]
+    return [old for old, _ in pairs if old], [new for _, new in pairs if new]
 
 
 def _complete(old: Groups, new: Groups) -> Generator[Pair, None, list[Pair]]:

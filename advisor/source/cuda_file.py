@@ -533,8 +533,8 @@ class CudaFile:
             if any(t == UNKNOWN for t in types) or not types:
                 return UNKNOWN
             joined = types[0]
-            for other in types[1:]:
-                joined = common_type(joined, other)
+            for kind in types[1:]:
+                joined = common_type(joined, kind)
             return "double" if joined in INTEGERS and name not in ("min", "max", "abs") else joined
         declared = named_type(name, self.names)
         return (

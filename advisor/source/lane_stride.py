@@ -79,10 +79,10 @@ def _joined(
     return None
 
 
-def _names(context: RuleContext, node: Node) -> Iterator[str]:
-    for each in context.file.tree.below(node):
-        if each.kind == "identifier":
-            yield context.at(each)
+def _names(context: RuleContext, root: Node) -> Iterator[str]:
+    for node in context.file.tree.below(root):
+        if node.kind == "identifier":
+            yield context.at(node)
 
 
 def _sum(left: LaneStride, right: LaneStride, sign: int) -> LaneStride | None:

@@ -269,9 +269,9 @@ def _declarator(node: Node) -> Node | None:
     for _ in range(8):
         if current is None:
             return None
-        found = current.child("function_declarator")
-        if found:
-            return found
+        declarator = current.child("function_declarator")
+        if declarator:
+            return declarator
         current = current.child("pointer_declarator", "reference_declarator")
     return None
 

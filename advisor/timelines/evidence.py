@@ -11,11 +11,11 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.application import Allocations, Managed
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
-from gpuadvise.advisor.facts.elementwise_kernels import is_elementwise
-from gpuadvise.advisor.facts.matrix_kernels import (
+from gpuadvise.advisor.facts.library_kernels import (
     converts_layout,
     in_double_precision,
     in_single_precision,
+    is_elementwise,
     is_library_product,
     loads_single_halves,
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.library_kernels import could_use_tf32
 from gpuadvise.advisor.facts.limiter import SHORT
-from gpuadvise.advisor.facts.matrix_kernels import could_use_tf32
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.rules.bottleneck import relieved, sm_units
 from gpuadvise.rules.evidence import profiled, traced

@@ -17,13 +17,13 @@ from gpuadvise.advisor.facts.kernel_profile import (
     SharedRequests,
     WarpRequests,
 )
-from gpuadvise.advisor.facts.limiter import AtRoof, limiter_of
-from gpuadvise.advisor.facts.matrix_kernels import (
+from gpuadvise.advisor.facts.library_kernels import (
     could_use_tf32,
     in_double_precision,
     in_single_precision,
     loads_single_halves,
 )
+from gpuadvise.advisor.facts.limiter import AtRoof, limiter_of
 from gpuadvise.advisor.facts.timeline import TracedRun
 from gpuadvise.rules.bottleneck import admits, limit_sentence
 from gpuadvise.rules.engine import run

@@ -53,8 +53,8 @@ class Notes:
         function = np.repeat(np.arange(len(pairs)), pairs)
         number = np.arange(len(function)) - np.repeat(np.cumsum(pairs) - pairs, pairs)
         at = self.at[function] + 2 * number
-        others = self.words[at] != sass.SPILL
-        np.minimum.at(pairs, function[others], number[others])
+        no_spill = self.words[at] != sass.SPILL
+        np.minimum.at(pairs, function[no_spill], number[no_spill])
         offset = self.words[at + 1].astype(np.int64)
         kept = (number < pairs[function]) & (offset <= sizes[function] - _SIZE)
         return function[kept], offset[kept]

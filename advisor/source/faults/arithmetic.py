@@ -264,9 +264,9 @@ def _meets_operator(context: RuleContext, literal: Node) -> bool:
         if above.kind == "assignment_expression":
             return _updates_float(context, node)
         if above.kind == "binary_expression" and len(above.children) == 2:
-            other = above.children[1] if above.children[0] is node else above.children[0]
+            operand = above.children[1] if above.children[0] is node else above.children[0]
             # Doubles of the author's own are excluded: this one comes from another literal.
-            return context.type_of(other) in ("float", "double")
+            return context.type_of(operand) in ("float", "double")
         if above.kind == "argument_list" and _is_mixed_call(above.parent):
             return any(context.type_of(c) == "float" for c in above.children if c is not node)
         if above.kind not in ("parenthesized_expression", "unary_expression"):

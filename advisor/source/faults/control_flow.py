@@ -331,10 +331,10 @@ def unsigned_loop_counters(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         index = _index_with(context, loop, name)
         if index is not None:
-            others = _unsigned_beside(context, index, name)
+            unsigned = _unsigned_beside(context, index, name)
             also = (
-                f", and make {and_list(others)} int as well: one unsigned value makes the index unsigned"
-                if others
+                f", and make {and_list(unsigned)} int as well: one unsigned value makes the index unsigned"
+                if unsigned
                 else ""
             )
             yield context.diagnostic(

@@ -248,8 +248,10 @@ def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
     for node in context.function.nodes("binary_expression"):
         if len(node.children) != 2 or context.file.operator(node) != "/":
             continue
-        one, root = bare(node.children[0]), bare(node.children[1])
-        if root.kind != "call_expression" or not re.fullmatch(r"1(?:\.0*)?f?", context.at(one)):
+        dividend, root = bare(node.children[0]), bare(node.children[1])
+        if root.kind != "call_expression" or not re.fullmatch(
+            r"1(?:\.0*)?f?", context.at(dividend)
+        ):
             continue
         name = context.file.callee(root)
         arguments = context.file.arguments(root)
@@ -260,7 +262,7 @@ def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         special = "rsqrtf" if kind == "float" else "rsqrt"
         written = f"{special}({context.at(arguments[0])})"
-        exact = kind == "double" or context.type_of(one) == "float"
+        exact = kind == "double" or context.type_of(dividend) == "float"
         yield context.diagnostic(
             _RULE, node, "A division by a square root.",
             f"Write {written} (error up to {'2 ulp' if kind == 'float' else '1 ulp'}).",
@@ -289,14 +291,14 @@ def _sines_with_cosines(context: RuleContext) -> Iterator[Diagnostic]:
         if block is None:
             continue
         words = "".join(context.at(arguments[0]).split())
-        other = name.replace("sin", "#").replace("cos", "sin").replace("#", "cos")
-        partner = seen.get((block.index, other, words))
+        counterpart = name.replace("sin", "#").replace("cos", "sin").replace("#", "cos")
+        partner = seen.get((block.index, counterpart, words))
         if (block.index, name, words) in seen:
             continue
         seen.setdefault((block.index, name, words), call)
         if partner is not None and not _between_changes(context, partner, call, arguments[0]):
             special = {"sinf": "sincosf", "sin": "sincos", "__sinf": "__sincosf"}[
-                name if "sin" in name else other
+                name if "sin" in name else counterpart
             ]
             if special == "sincos" and context.type_of(arguments[0]) == "float":
                 special = "sincosf"

@@ -105,9 +105,9 @@ def unchecked_errors(context: RuleContext) -> Iterator[Diagnostic]:
     dropped = [call for call in calls if _is_dropped(context, call)]
     if dropped:
         names = list(dict.fromkeys(context.file.callee(c) for c in dropped))
-        others = f" and {len(dropped) - 1} more in this function" if len(dropped) > 1 else ""
+        further = f" and {len(dropped) - 1} more in this function" if len(dropped) > 1 else ""
         yield context.diagnostic(
-            "unchecked-errors", dropped[0], f"An error of this call{others} goes unnoticed ({', '.join(names[:4])}).",
+            "unchecked-errors", dropped[0], f"An error of this call{further} goes unnoticed ({', '.join(names[:4])}).",
             "Compare the result with cudaSuccess; when it differs, print cudaGetErrorString(result) and stop.",
             calls=str(len(dropped)),
         )  # fmt: skip

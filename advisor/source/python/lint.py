@@ -47,6 +47,8 @@ def lint_python(
     if not any(name in text.content for name in _LIBRARIES):
         return linted(text, (), selected)
     module = read_python(text)
-    found = [d for rule in PYTHON_RULES if rule in selected for d in PYTHON_RULES[rule](module)]
-    unique = {(d.rule, d.where.start): d for d in found}
+    diagnostics = [
+        d for rule in PYTHON_RULES if rule in selected for d in PYTHON_RULES[rule](module)
+    ]
+    unique = {(d.rule, d.where.start): d for d in diagnostics}
     return linted(text, unique.values(), selected)

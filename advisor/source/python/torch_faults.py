@@ -268,10 +268,10 @@ def _is_measuring(module: PythonModule, call: ast.Call) -> bool:
     name = getattr(function, "name", "").lower()
     if any(word in name for word in ("bench", "time", "profile", "test", "warm", "measure")):
         return True
-    for other in module.calls:
-        called = module.name_of(other.func)
+    for neighbour in module.calls:
+        called = module.name_of(neighbour.func)
         measures = called in _CLOCKS or "Event" in called or "profil" in called.lower()
-        if measures and module.function_of(other) is function:
+        if measures and module.function_of(neighbour) is function:
             return True
     # A timer in a helper of this file may be what the loop waits for.
     words = module.text.content.lower()

@@ -1,4 +1,4 @@
-"""What the names of libraries' matrix kernels say of their arithmetic."""
+"""What the names of libraries' kernels say: of matrix kernels their arithmetic, of others their kind."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ _LAYOUT_CONVERSION = re.compile(r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw", re
 _LIBRARY_PRODUCT = re.compile(r"cutlass\w*(?:gemm|fprop|[dw]grad)|xmma_|^nvjet_|[sdhcz]gemm_")
 # Kernels of Triton, and of what XLA makes with it, have a name and no parameters.
 _TRITON = re.compile(r"\w*(?:gemm|matmul|_dot|dot_)\w*")
+# Of PyTorch: one operation on each element, a sum or maximum of each row, a softmax, a norm or a dropout.
+_ELEMENTWISE = re.compile(
+    r"at::native::.*(?:elementwise_kernel|reduce_kernel)"
+    r"|softmax_warp_|cunn_SoftMax|dropout_kernel|layer_norm|LayerNorm|RowwiseMoments"
+)
 
 
 def in_single_precision(name: str) -> bool:
@@ -51,3 +56,8 @@ def is_library_product(name: str) -> bool:
 def converts_layout(name: str) -> bool:
     """Return whether a kernel's name is that of a conversion between NCHW and NHWC."""
     return bool(_LAYOUT_CONVERSION.search(name))
+
+
+def is_elementwise(name: str) -> bool:
+    """Return whether a kernel's name is that of a pass over memory in PyTorch that a compiler would fuse."""
+    return bool(_ELEMENTWISE.search(name))
