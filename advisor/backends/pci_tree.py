@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 _DEVICES = "sys/bus/pci/devices"
-_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ADDRESS = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 # GT/s per lane and the generation of PCI Express that brought it.
 _GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
 _LARGEST_WIDTH = 32  # 63 and 255 stand for "not known"
@@ -32,7 +32,7 @@ def place(pci_bus_id: str, root: str = "/") -> dict[str, Any]:
         return {}
     real = os.path.realpath(folder)
     bridge = os.path.dirname(real)
-    path = tuple(part for part in real.split(os.sep) if _ADDRESS.fullmatch(part))
+    path = tuple(part for part in real.split(os.sep) if re.fullmatch(_ADDRESS, part))
     slot = bridge if len(path) > 1 else None  # a guest machine shows no bridge above the GPU
     facts = {
         "pcie_path": path or None,

@@ -27,7 +27,7 @@ class Headroom:
 
 
 def headroom(result: Occupancy) -> Headroom:
-    """Return what *result*'s kernel may take free of charge."""
+    """Return what *result*'s kernel may take without losing a block."""
     if not result.launchable:
         return Headroom(registers=None, dynamic_shared=None)
     return Headroom(
