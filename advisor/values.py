@@ -332,7 +332,8 @@ def one_word(*words: str) -> OneWord:
 def _unknown_word(value: object, words: Sequence[str]) -> BadInput:
     import difflib
 
-    near = difflib.get_close_matches(str(value)[:60], words, n=1, cutoff=0.6)
+    # Of two words, such as h2d and d2h, either is near to a third.
+    near = difflib.get_close_matches(str(value)[:60], words, n=1, cutoff=0.6) if words[2:] else ()
     hint = f"Did you mean {near[0]}?" if near else f"Use {and_list(words, 'or')}."
     return BadInput(f"{shown(value)} is not known here.", hint=hint)
 
@@ -365,11 +366,11 @@ def text_list(value: object) -> tuple[str, ...]:
 
 
 def text_table(value: object) -> dict[str, str]:
-    """Return a table of texts; raises BadInput."""
+    """Return a table of texts, whole numbers as they are written; raises BadInput."""
     table = _table(value)
-    if not all(isinstance(item, str) for item in table.values()):
-        raise BadInput("Every value of this table is a text.")
-    return dict(table)
+    if not all(isinstance(item, str) or type(item) is int for item in table.values()):
+        raise BadInput("Every value of this table is a text or a whole number.")
+    return {key: str(item) for key, item in table.items()}
 
 
 def share_table(value: object) -> dict[str, float]:

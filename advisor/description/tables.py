@@ -141,10 +141,48 @@ def one_or_more(table: KeyTable) -> Reader:
     return read
 
 
+# What compilers, profilers and launch calls name what a key here is for.
+_ELSEWHERE = {
+    "regs": "reg registers num_regs registers_per_thread maxrregcount",
+    "block": "threads block_size block_dim blockdim threads_per_block num_threads num_warps",
+    "grid": "blocks grid_size grid_dim griddim num_blocks",
+    "smem": "shared shared_mem shared_memory static_smem static_shared static_shared_memory",
+    "dynamic_smem": "dynamic_shared dynamic_shared_mem dynamic_shared_memory",
+    "syncs": "barrier syncthreads synchronizes",
+    "total_time": "run_time runtime total",
+    "time": "seconds duration elapsed",
+}
+# Keys of inner tables that are looked for in the kernel itself, and where they stand.
+_INSIDE = {
+    "time": ("traffic", "work", "profile"),
+    "seconds": ("traffic", "work", "profile"),
+    "duration": ("traffic", "work", "profile"),
+    "read": ("traffic",),
+    "write": ("traffic",),
+    "bytes": ("work", "transfers"),
+    "flops": ("work",),
+    "dtype": ("work",),
+    "tensor": ("work",),
+    "h2d": ("pipeline",),
+    "d2h": ("pipeline",),
+    "streams": ("pipeline",),
+    "stride": ("accesses",),
+    "word": ("accesses",),
+}
+
+
 def unknown_key(key: str, keys: Mapping[str, object], path: Path) -> DescriptionFault:
-    """Return the fault of a *key* that is none of *keys*, with the nearest one."""
-    near = difflib.get_close_matches(str(key)[:60], list(keys), n=1, cutoff=0.6)
-    hint = f"Did you mean {near[0]}?" if near else f"Keys: {and_list(list(keys))}."
+    """Return the fault of a *key* that is none of *keys*, with the one that may be meant."""
     return DescriptionFault(
-        (*path, key), f"{quoted(str(key))} is not a key of this table.", hint=hint
+        (*path, key), f"{quoted(str(key))} is not a key of this table.", hint=_meant(key, keys)
     )
+
+
+def _meant(key: str, keys: Mapping[str, object]) -> str:
+    name = str(key)[:60].lower().replace("-", "_")
+    tables = [table for table in _INSIDE.get(name, ()) if table in keys]
+    if tables:
+        return f"It stands in {and_list(tables, 'or')}."
+    same = [ours for ours, theirs in _ELSEWHERE.items() if ours in keys and name in theirs.split()]
+    near = same or difflib.get_close_matches(name, list(keys), n=1, cutoff=0.6)
+    return f"Did you mean {near[0]}?" if near else f"Keys: {and_list(list(keys))}."
