@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 # From half of the warps on, more of them seldom help: guide 11.3.
 LOW = 0.5
 # What a thread of a tiled matrix product keeps in registers: libraries' kernels have 128 to 255
-# and run best at a quarter of the warps or fewer.
+# and run best with as few warps, a quarter of what an SM of a V100, A100 or H100 holds.
 TILE_REGISTERS = 128
-TILE_OCCUPANCY = 0.25
+TILE_WARPS = 16
 # Of a warp's time, before more warps are what a kernel needs.
 WAITING = 0.4
 
@@ -90,7 +90,7 @@ def warps_may_help(
 def register_tile(occupancy: Occupancy) -> bool:
     """Return whether the launch looks like a tiled product: many registers, few warps."""
     registers = occupancy.launch.registers or 0
-    return registers >= TILE_REGISTERS and occupancy.occupancy <= TILE_OCCUPANCY
+    return registers >= TILE_REGISTERS and occupancy.warps_per_sm <= TILE_WARPS
 
 
 def residency_priority(occupancy: Occupancy, steps: Sequence[NextStep]) -> Priority | None:

@@ -45,6 +45,8 @@ FOR_LOADS = 0.6
 SEVERAL = "several"
 # Pages round to a hundredth, and derive some shares from others.
 _ROUNDED = 0.02
+# Of the peak: sums in 16 bits and sparse operands double it, and clocks boost a tenth beyond the catalogue's.
+IMPOSSIBLE = 2.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +142,9 @@ _REPORT = "a profile: `ncu --set full -o report ./app`, then give report.ncu-rep
 _UNITS = "how busy its units are, which `ncu --set full -o report ./app` tells beside the stalls"
 # More bytes than device memory can move in that time: caches served a part of them.
 _MOVED = "the bytes that device memory itself moved, for those given are more than it can move in the time"
+_COMPUTED = (
+    "operations, a type and a time that fit each other: those given are more than twice the peak"
+)
 
 
 def unit_shares(profile: KernelProfile) -> dict[str, float]:
@@ -245,6 +250,8 @@ def limiter_of(
 
 def _under_roof(roofline: Roofline, work: Work) -> Limiter:
     share = roofline.share or 0.0
+    if share > IMPOSSIBLE:
+        return UnknownLimiter(wanted=_COMPUTED)
     if share < AT_ROOF:
         return UnknownLimiter(wanted=_REPORT)
     if roofline.bound is Bound.MEMORY and roofline.impossible:

@@ -20,7 +20,13 @@ from gpuadvise.rules.model import (
     Verdict,
     undecided,
 )
-from gpuadvise.rules.occupancy_words import WAITING, at_sizes, filled_by_grid, warps_may_help
+from gpuadvise.rules.occupancy_words import (
+    WAITING,
+    at_sizes,
+    filled_by_grid,
+    register_tile,
+    warps_may_help,
+)
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -67,6 +73,8 @@ def check(
             derived("resident blocks per SM", blocks, "blocks"),
             given("threads per block", occupancy.launch.threads, "threads"),
         ),
+        # Tiles in registers hide their barriers behind many independent multiply-adds.
+        priority=Priority.LOW if profile is None and register_tile(occupancy) else None,
     )
 
 
@@ -102,7 +110,8 @@ RULE = Rule(
     why="When all warps of the resident blocks wait at a barrier, the SM has nothing else to run.",
     when=(
         "One or two blocks are resident per SM, the kernel waits at barriers (__syncthreads, or "
-        "40 % of a warp's time in a profile), the grid has more blocks than fit at once, and no unit is known to be busy."
+        "40 % of a warp's time in a profile), the grid has more blocks than fit at once, and no unit is known to be busy; "
+        "low for 128 registers and more where no profile shows the wait: so run tiled products."
     ),
     thresholds=(
         Threshold(

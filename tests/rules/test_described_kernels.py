@@ -120,6 +120,27 @@ def test_more_bytes_than_device_memory_moves_are_no_limit(time: str, name: str) 
     assert limit({"gpu": "v100-sxm2-16", "work": work}) == name
 
 
+@pytest.mark.parametrize(("flops", "name"), [(2.19, "roof:fp32"), (2.21, "unknown")])
+def test_more_operations_than_the_units_can_do_are_no_limit(flops: float, name: str) -> None:
+    """An A100 computes 19.5 TFLOP/s in FP32; sparse operands would double a peak."""
+    work = {"flops": flops * 19.49e12, "bytes": "1GB", "dtype": "fp32", "time": "1s"}
+    assert limit({"gpu": "a100-sxm4-40", "work": work}) == name
+
+
 def test_a_place_in_a_source_needs_no_column() -> None:
     seen = {"fault": "synchronizations-in-loops", "file": "a.cu", "line": 3, "seen": "sync()"}
     assert "synchronizations-in-loops" in found({"observations": [seen]})
+
+
+@pytest.mark.parametrize(("registers", "priority"), [(127, "medium"), (128, "low")])
+@pytest.mark.parametrize("gpu", ["a100-sxm4-40", "rtx-3090", "rtx-4090", "h200"])
+def test_tiles_in_registers_want_few_warps_on_every_gpu(
+    gpu: str, registers: int, priority: str
+) -> None:
+    """A register file holds two blocks of 256 threads either way, on SMs of 48 and of 64 warps."""
+    kernel = {"gpu": gpu, "regs": registers, "block": 256, "grid": 4096, "syncs": True}
+    findings = found(kernel)
+    assert {findings[rule] for rule in findings if rule in RESIDENCY} == {priority}
+
+
+RESIDENCY = ("low-occupancy", "lone-resident-block", "register-limited-occupancy")
