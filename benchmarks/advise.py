@@ -24,7 +24,7 @@ GPUS = ("h200", "rtx-4090", "a100-sxm4-80")
 
 def kernel(number: int, source: random.Random) -> dict[str, object]:
     """Return one described kernel; half are timed, a third have an access pattern."""
-    found: dict[str, object] = {
+    described: dict[str, object] = {
         "name": f"kernel_{number}",
         "gpu": source.choice(GPUS),
         "regs": source.randint(16, 255),
@@ -33,10 +33,10 @@ def kernel(number: int, source: random.Random) -> dict[str, object]:
         "dynamic_smem": source.choice((0, 8192, 40_000)),
     }
     if number % 2:
-        found["traffic"] = {"read": 10**9, "write": 10**9, "time": source.choice((5e-4, 5e-3))}
+        described["traffic"] = {"read": 10**9, "write": 10**9, "time": source.choice((5e-4, 5e-3))}
     if number % 3 == 0:
-        found["accesses"] = [{"name": "a", "word": 4, "stride": source.randint(1, 33)}]
-    return found
+        described["accesses"] = [{"name": "a", "word": 4, "stride": source.randint(1, 33)}]
+    return described
 
 
 def run(path: Path) -> tuple[float, float, int]:

@@ -159,8 +159,8 @@ def files_of_a_fact(checkout: Path) -> list[str]:
         shutil.copytree(checkout, copy, symlinks=True, ignore=shutil.ignore_patterns(*NOT_COPIED))
         for name, before, text in FACT:
             source = (copy / name).read_text(encoding="utf-8")
-            head, found, rest = source.partition(before) if before else (source, "", "")
-            (copy / name).write_text(f"{head}{found}{text}{rest}", encoding="utf-8")
+            head, anchor, rest = source.partition(before) if before else (source, "", "")
+            (copy / name).write_text(f"{head}{anchor}{text}{rest}", encoding="utf-8")
         run = [sys.executable, "docs/generate.py"]
         environment = {**os.environ, "PYTHONPATH": str(copy / ".typing")}
         subprocess.run(run, cwd=copy, env=environment, check=True)

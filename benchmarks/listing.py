@@ -61,12 +61,12 @@ def compare(path: str) -> None:
             run = measured(command)
             if number:  # the first warms the page cache
                 runs[name].append(run)
-    took = {name: median(run.processor for run in found) for name, found in runs.items()}
-    for name, found in runs.items():
+    took = {name: median(run.processor for run in of_program) for name, of_program in runs.items()}
+    for name, of_program in runs.items():
         print(
-            f"  {name:16} processor {took[name]:.3f} s  wall {median(r.seconds for r in found):.3f} s"
-            f"  best {min(run.processor for run in found):.3f} s"
-            f"  {max(run.peak for run in found) / 2**20:6.0f} MiB{_times(name, took)}"
+            f"  {name:16} processor {took[name]:.3f} s  wall {median(r.seconds for r in of_program):.3f} s"
+            f"  best {min(run.processor for run in of_program):.3f} s"
+            f"  {max(run.peak for run in of_program) / 2**20:6.0f} MiB{_times(name, took)}"
         )
 
 

@@ -79,7 +79,7 @@ def main() -> None:
     assert (answers.size, int(answers.sum(dtype=np.int64))) == (count, blocks)
     ours = min(repeat(vectorised, number=1, repeat=REPETITIONS))
     configurations = thinned()
-    each = {
+    seconds_each = {
         name: min(repeat(lambda run=run: run(configurations), number=1, repeat=REPETITIONS))
         / len(configurations)
         for name, run in (("scalar", scalar), ("batch", batch))
@@ -89,8 +89,8 @@ def main() -> None:
     print(f"  cuda_occupancy.h {version}, cc -O2   {seconds / count * 1e9:8.2f} ns each")
     print(f"  vectorised model                  {ours / count * 1e9:8.2f} ns each")
     print(f"one at a time, over {len(configurations):,} different configurations")
-    print(f"  model, limiters and occupancy     {each['scalar'] * 1e6:8.2f} us each")
-    print(f"  batch record, all fields          {each['batch'] * 1e6:8.2f} us each")
+    print(f"  model, limiters and occupancy     {seconds_each['scalar'] * 1e6:8.2f} us each")
+    print(f"  batch record, all fields          {seconds_each['batch'] * 1e6:8.2f} us each")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def processor_seconds(stage: Callable[[], Iterable[object]]) -> float:
     return min(taken)
 
 
-def found(kernels: list[Kernel]) -> list[ListedKernel]:
+def with_occupancy(kernels: list[Kernel]) -> list[ListedKernel]:
     """Return *kernels* with their occupancies, each worked out anew."""
     residencies = Residencies()
     return [ListedKernel(kernel, residencies.of(kernel)) for kernel in kernels]
@@ -51,16 +51,16 @@ def main() -> None:
     items = list(read(parser.parse_args().library))
     reading = time.process_time() - start
     kernels = [item for item in items if isinstance(item, Kernel) and item.entry]
-    listed = found(kernels)
+    listed = with_occupancy(kernels)
     gc.freeze()
     stages: dict[str, Callable[[], Iterable[object]]] = {
-        "occupancy": lambda: found(kernels),
+        "occupancy": lambda: with_occupancy(kernels),
         "order": lambda: in_order(listed, None),
         "csv": lambda: KERNEL.lines(listed, Format.CSV),
         "ndjson": lambda: KERNEL.lines(listed, Format.NDJSON),
         "json": lambda: KERNEL.texts(listed, Format.JSON),
     }
-    print(f"{len(kernels):,} kernels, {len({one.residency for one in listed}):,} occupancies")
+    print(f"{len(kernels):,} kernels, {len({row.residency for row in listed}):,} occupancies")
     print(f"{'reading':10} {reading / len(kernels) * 1e6:6.1f} µs a kernel")
     for name, stage in stages.items():
         print(f"{name:10} {processor_seconds(stage) / len(kernels) * 1e6:6.1f} µs a kernel")

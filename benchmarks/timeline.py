@@ -100,7 +100,7 @@ def best(programs: dict[str, str], path: Path, repetitions: int) -> dict[str, Co
         for _ in range(repetitions)
     ]
     return {
-        name: min((run[name] for run in runs), key=lambda one: one.seconds) for name in programs
+        name: min((run[name] for run in runs), key=lambda run: run.seconds) for name in programs
     }
 
 
@@ -171,18 +171,18 @@ def main() -> None:
         if options.megabytes:
             kernels = write_trace(trace, options.megabytes * 10**6)
             costs = best(programs, trace, options.repetitions)
-            for name, one in costs.items():
-                ratio = one.seconds / costs["json"].seconds if "json" in costs else float("nan")
+            for name, used in costs.items():
+                ratio = used.seconds / costs["json"].seconds if "json" in costs else float("nan")
                 print(
-                    f"{options.megabytes} MB, {kernels:,} kernels, {name}: {one.seconds:.2f} s, "
-                    f"{one.memory / 2**20:.0f} MiB, {ratio:.2f} of json.load"
+                    f"{options.megabytes} MB, {kernels:,} kernels, {name}: {used.seconds:.2f} s, "
+                    f"{used.memory / 2**20:.0f} MiB, {ratio:.2f} of json.load"
                 )
         if options.kernels:
             write_export(export, options.kernels)
-            one = best({"export": READER}, export, options.repetitions)["export"]
+            used = best({"export": READER}, export, options.repetitions)["export"]
             print(
-                f"{options.kernels:,} kernels in SQLite: {one.seconds:.2f} s, "
-                f"{one.memory / 2**20:.0f} MiB"
+                f"{options.kernels:,} kernels in SQLite: {used.seconds:.2f} s, "
+                f"{used.memory / 2**20:.0f} MiB"
             )
 
 

@@ -87,14 +87,14 @@ def _jax() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _places(node: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+def _places(node: Any, places: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """Return every (container, key) below *node*."""
     pairs = node.items() if isinstance(node, dict) else enumerate(node)
     for key, value in list(pairs):
-        found.append((node, key))
+        places.append((node, key))
         if isinstance(value, dict | list):
-            _places(value, found)
-    return found
+            _places(value, places)
+    return places
 
 
 def _trace(rng: random.Random) -> bytes:
@@ -112,8 +112,8 @@ def _trace(rng: random.Random) -> bytes:
             elif kind < 0.9 and isinstance(container, dict):
                 container[rng.choice(KEYS)] = rng.choice(ODD)
             else:
-                other, at = rng.choice(places)
-                container[key] = json.loads(json.dumps(other[at]))
+                donor, at = rng.choice(places)
+                container[key] = json.loads(json.dumps(donor[at]))
         except (IndexError, KeyError, ValueError, RecursionError):
             continue
     return _packed(_text(trace, rng), rng)

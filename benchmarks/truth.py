@@ -153,16 +153,16 @@ def _count(score: Score, launch: Launch, label: Label, report: Report) -> None:
     where = (
         f"{launch.key[0]} {launch.key[1]} {label.case} {label.variant} {launch.profile.kernel[:60]}"
     )
-    wanted = [one for one in label.loud if not one <= SOURCE_ONLY]
-    for one in wanted:
-        hit = next((rule for rule in loud if rule in one), None)
+    wanted = [fault for fault in label.loud if not fault <= SOURCE_ONLY]
+    for fault in wanted:
+        hit = next((rule for rule in loud if rule in fault), None)
         if hit:
             score.right[hit] += 1
         else:
-            score.missed["/".join(sorted(one))] += 1
-            score.lines.append(f"missed {sorted(one)}: {where}: {_limit(report)}, loud {loud}")
+            score.missed["/".join(sorted(fault))] += 1
+            score.lines.append(f"missed {sorted(fault)}: {where}: {_limit(report)}, loud {loud}")
     for rule in loud:
-        if not any(rule in one for one in label.loud) and rule not in label.allowed:
+        if not any(rule in fault for fault in label.loud) and rule not in label.allowed:
             score.wrong[rule] += 1
             score.lines.append(f"wrong {rule}: {where}: {_limit(report)}")
     if label.excellent and (set(loud) - label.allowed or len(report.findings) - len(loud) > 1):
@@ -223,10 +223,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=LABELS.parent / "recorded")
     parser.add_argument("--missed", action="store_true", help="name each disagreement")
     parser.add_argument("--forms", default=",".join(FORMS))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     known = labels()
-    for form in asked.forms.split(","):
-        recorded = list(launches(asked.folder, form))
+    for form in options.forms.split(","):
+        recorded = list(launches(options.folder, form))
         score = scored(recorded, known)
         print(
             f"{form}: {len(recorded)} launches, {score.limits} labelled; precision "
@@ -238,12 +238,12 @@ def main() -> None:
                 f"  {rule}: {score.right[rule]} right, {score.wrong[rule]} wrong, "
                 f"{score.missed[rule]} missed"
             )
-        if asked.missed:
+        if options.missed:
             print("\n".join(f"    {line}" for line in (*score.lines, *score.noisy)))
         ratios = []
         for pair, rule, bound, speed_up in bounds(recorded, known):
             ratios.append(bound / speed_up)
-            if asked.missed or bound < speed_up:
+            if options.missed or bound < speed_up:
                 print(f"  bound {bound:.2f} of {rule}, measured {speed_up:.2f}: {pair}")
         if ratios:
             below = sum(ratio < 1 for ratio in ratios)
@@ -252,7 +252,7 @@ def main() -> None:
             )
         moved = list(unstable(recorded))
         print(f"  unstable at {WOBBLE:.0%}: {len({line.split(':')[0] for line in moved})}")
-        if asked.missed:
+        if options.missed:
             print("\n".join(f"    {line}" for line in moved))
 
 

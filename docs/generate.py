@@ -40,8 +40,8 @@ MADE = "<!-- Written by docs/generate.py; do not edit. -->"
 
 def pages() -> dict[str, str]:
     """Return the text of every page by its file name."""
-    found = {f"{rule.id}.md": _page(explain(rule)) for rule in RULES}
-    return {"README.md": _index(), "coverage.md": _coverage(), **found}
+    of_rules = {f"{rule.id}.md": _page(explain(rule)) for rule in RULES}
+    return {"README.md": _index(), "coverage.md": _coverage(), **of_rules}
 
 
 def main() -> None:
@@ -135,8 +135,8 @@ def description_example() -> str:
         for text in examples:
             if plain != any(line.startswith("[") for line in text.splitlines()):
                 # One line follows the other; what has several stands apart.
-                apart = "\n" in text or "\n" in blocks[-1].strip()
-                blocks += [f"\n{text}" if apart else text]
+                separate = "\n" in text or "\n" in blocks[-1].strip()
+                blocks += [f"\n{text}" if separate else text]
     return "\n".join(["```toml", *blocks, "```", ""])
 
 
@@ -211,8 +211,8 @@ def _facts(rule: Rule) -> Iterator[str]:
 def _evidence(rule: Rule) -> Iterator[str]:
     yield from ("| needs | how to supply it |", "| --- | --- |")
     for fact, how in needs_of(rule, HOW):
-        one = " (one of these)" if fact in rule.either and len(rule.either) > 1 else ""
-        yield f"| `{fact}`{one} | {_cell(how)} |"
+        choice = " (one of these)" if fact in rule.either and len(rule.either) > 1 else ""
+        yield f"| `{fact}`{choice} | {_cell(how)} |"
 
 
 def _example(shown: Shown) -> Iterator[str]:
@@ -283,7 +283,8 @@ def _coverage() -> str:
     lines += ["", "## Chapters 8 to 16 of the 7.5 guide, section by section", ""]
     lines += ["| section | about | rules |", "| --- | --- | --- |"]
     lines += [
-        f"| {number} | {it['about']} | {_answer(number)} |" for number, it in SECTIONS.items()
+        f"| {number} | {section['about']} | {_answer(number)} |"
+        for number, section in SECTIONS.items()
     ]
     return "\n".join(lines) + "\n"
 
@@ -312,9 +313,9 @@ def _table(rules: Iterable[Rule]) -> Iterator[str]:
 def _sections(rule: Rule) -> str:
     now = [c.section for c in rule.citations if c.document.endswith("Guide 13")]
     old = [c.section for c in rule.citations if c.document.endswith("7.5")]
-    other = [c.section for c in rule.citations if not now and not old]
+    elsewhere = [c.section for c in rule.citations if not now and not old]
     bracket = f" ({', '.join(old)})" if old else ""
-    return ", ".join(now or other) + bracket
+    return ", ".join(now or elsewhere) + bracket
 
 
 def _number(section: str) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpuadvise.advisor.backends.user_files import read_small
@@ -205,13 +206,12 @@ def ranked(reports: Sequence[tuple[Report, tuple[Finding, ...]]]) -> Iterator[Fi
     """
     parts = shares([report for report, _ in reports])
     minor = _minor(reports)
-    flat = [
-        (heard.rank(1.0 if part is None else part), heard)
-        for (report, findings), part in zip(reports, parts, strict=True)
-        for finding in findings
-        for heard in [_lowered(finding, report) if finding.rule.id in minor else finding]
-    ]
-    yield from (finding for _, finding in sorted(flat, key=lambda entry: entry[0]))
+    by_rank: list[tuple[Any, Finding]] = []
+    for (report, findings), part in zip(reports, parts, strict=True):
+        for finding in findings:
+            judged = _lowered(finding, report) if finding.rule.id in minor else finding
+            by_rank.append((judged.rank(1.0 if part is None else part), judged))
+    yield from (finding for _, finding in sorted(by_rank, key=itemgetter(0)))
 
 
 def _minor(reports: Sequence[tuple[Report, tuple[Finding, ...]]]) -> set[str]:

@@ -16,6 +16,7 @@ from gpuadvise.advisor.source.kernel_evidence import KernelEvidence, evidence_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gpuadvise.advisor.backends.cuda_sources import CudaSource
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.code import Observation
@@ -110,7 +111,7 @@ def compiled_kernels(
 def _drop_unrolled(path: str, target: Capability, evidence: SourceEvidence, before: bytes) -> None:
     """Take out of *evidence* the loops whose code a pragma would not change."""
     from gpuadvise.advisor.backends.compiler_options import CompilerOptions
-    from gpuadvise.advisor.backends.cuda_sources import compile_source, read_cuda_source
+    from gpuadvise.advisor.backends.cuda_sources import read_cuda_source
 
     source = read_cuda_source(path, CompilerOptions())
     loops = 0
@@ -119,19 +120,27 @@ def _drop_unrolled(path: str, target: Capability, evidence: SourceEvidence, befo
         for seen in known.observations:
             if seen.fault == _ROLLED:
                 loops += 1
-                at = int(seen.detail.get("offset", -1))
-                if at < 0 or loops > _MOST_LOOPS:
-                    continue
-                text = source.code.text
-                text = text[:at] + b"\n#pragma unroll\n" + text[at:]
-                try:
-                    after = compile_source(source, target, text=text).cubin
-                except (BadInput, Unavailable):
-                    continue
-                if _same_code(before, after):
+                if loops > _MOST_LOOPS or not _stays_rolled(source, target, seen, before):
                     continue
             kept.append(seen)
         evidence.kernels[name] = replace(known, observations=tuple(kept))
+
+
+def _stays_rolled(source: CudaSource, target: Capability, loop: Observation, before: bytes) -> bool:
+    """Return whether a pragma in front of *loop* gives other code than *before*."""
+    from gpuadvise.advisor.backends.cuda_sources import compile_source
+
+    at = int(loop.detail.get("offset", -1))
+    if at < 0:
+        return False
+    text = source.code.text
+    try:
+        after = compile_source(
+            source, target, text=text[:at] + b"\n#pragma unroll\n" + text[at:]
+        ).cubin
+    except (BadInput, Unavailable):
+        return False
+    return not _same_code(before, after)
 
 
 def _same_code(first: bytes, second: bytes) -> bool:

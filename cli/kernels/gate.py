@@ -12,7 +12,7 @@ from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.quantity import show_share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.cli.kernels.order import ListedKernel
@@ -100,35 +100,44 @@ class KernelGate:
         *nothing* says why no kernel is listed, *unlisted* are files of which none is. Raises BadInput
         where nothing was compared, be it in one file or folder of several.
         """
-        held = {
-            "--fail-under": (self.least is not None, self.occupancies, "no kernel's occupancy"),
-            "--fail-on-spills": (self.spills, self.tell_spills, "no kernel's spills"),
-        }
-        failures = []
+        failures = list(self._failures())
+        if not failures and self.set:
+            self._refuse_uncompared(nothing)
+            self._refuse_unjudged(unlisted)
+        return failures
+
+    def _failures(self) -> Iterator[str]:
         if self.low and self.least is not None:
             count = plural(len(self.low), "kernel")
-            failures.append(
-                f"{count} below --fail-under {show_share(self.least)}: {_some(self.low)}."
-            )
+            yield f"{count} below --fail-under {show_share(self.least)}: {_some(self.low)}."
         if self.spilling:
             count = plural(len(self.spilling), "kernel")
-            failures.append(f"{count} spilling (--fail-on-spills): {_some(self.spilling)}.")
-        for option, (wanted, compared, lacking) in held.items():
-            if wanted and not compared and not failures:
+            yield f"{count} spilling (--fail-on-spills): {_some(self.spilling)}."
+
+    def _refuse_uncompared(self, nothing: str | None) -> None:
+        """Raise BadInput where no kernel had the figure that a threshold is about."""
+        for option, wanted, compared, lacking in (
+            ("--fail-under", self.least is not None, self.occupancies, "no kernel's occupancy"),
+            ("--fail-on-spills", self.spills, self.tell_spills, "no kernel's spills"),
+        ):
+            if wanted and not compared:
                 why = (
                     nothing or f"{lacking} can be told from these files (PTX has no registers yet)."
                 )
                 raise BadInput(f"{option} has nothing to compare: {_clause(why)}")
+
+    def _refuse_unjudged(self, unlisted: Sequence[str]) -> None:
+        """Raise BadInput where nothing was compared in one file or folder of several."""
         unjudged = [*unlisted, *(path for path, judged in self.judged.items() if not judged)]
-        if self.set and unjudged and not failures:
-            names = and_list([quoted_path(path) for path in unjudged[:_NAMED]], "or")
-            rest = f" and {len(unjudged) - _NAMED:,} more" if len(unjudged) > _NAMED else ""
-            raise BadInput(
-                f"The gate has nothing to compare in {names}{rest}: no kernel there is for the GPU or "
-                "target, or tells what is judged (PTX has no registers yet).",
-                hint="Leave out what the gate is not about.",
-            )
-        return failures
+        if not unjudged:
+            return
+        names = and_list([quoted_path(path) for path in unjudged[:_NAMED]], "or")
+        rest = f" and {len(unjudged) - _NAMED:,} more" if len(unjudged) > _NAMED else ""
+        raise BadInput(
+            f"The gate has nothing to compare in {names}{rest}: no kernel there is for the GPU or "
+            "target, or tells what is judged (PTX has no registers yet).",
+            hint="Leave out what the gate is not about.",
+        )
 
 
 def _clause(sentence: str) -> str:

@@ -80,7 +80,7 @@ class GatheredItems:
 
 @dataclass(slots=True)
 class Gatherer:
-    """Reads the files of *asked*, for *gpu* when the user named one."""
+    """Reads the files of *request*, for *gpu* when the user named one."""
 
     request: KernelsRequest
     gpu: Capability | None
@@ -127,8 +127,8 @@ class Gatherer:
             if path.endswith(SUFFIXES):
                 items = self._compiled(path)
             elif path == STDIN:
-                alone = options._replace(processes=1)  # others cannot open what was piped in
-                items = read_stream(sys.stdin.buffer, "standard input", alone)
+                here = options._replace(processes=1)  # others cannot open what was piped in
+                items = read_stream(sys.stdin.buffer, "standard input", here)
             elif os.path.isdir(path):
                 items = self._folder(path, options)
             else:
@@ -190,7 +190,7 @@ class Gatherer:
     def _matches_gpu(self, target: Capability | None) -> bool:
         if not self.request.targets:
             return True
-        return target is not None and any(same(target, request) for request in self.request.targets)
+        return target is not None and any(same(target, named) for named in self.request.targets)
 
     def _wanted(self, kernel: Kernel) -> bool:
         if not kernel.entry and not self.request.functions:
@@ -227,11 +227,11 @@ def source_notes(source: CudaSource) -> list[str]:
         said.append(
             f"{quoted_path(source.path)}: compiled without {left}; --compiler nvcc takes whole files."
         )
-    alone = [k.name for k in source.code.kernels if k.template and not k.instances]
-    if alone:
+    unmade = [k.name for k in source.code.kernels if k.template and not k.instances]
+    if unmade:
         said.append(
             f"{quoted_path(source.path)}: no launch in the file names the template arguments of "
-            f"{and_list([inert(name) for name in alone[:_MOST_NAMES]])}."
+            f"{and_list([inert(name) for name in unmade[:_MOST_NAMES]])}."
         )
     return said
 

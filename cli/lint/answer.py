@@ -36,7 +36,7 @@ def answer(
 
     seen = [d for source in read for d in source.linted.diagnostics]
     findings = [_finding(diagnostic) for diagnostic in seen]
-    failed, exit = verdict(seen, limit, notes)
+    failed, code = verdict(seen, limit, notes)
     return Answer(
         command="lint",
         device=None,
@@ -52,7 +52,7 @@ def answer(
             "github": lambda: github.render(findings, None),
         },
         failed=failed,
-        exit=exit,
+        exit=code,
     )
 
 

@@ -132,10 +132,10 @@ def _mend(
         place = ", standard input on standard output"
     else:
         place = ""
-    failed, exit = verdict(left, limit, notes)
+    failed, code = verdict(left, limit, notes)
     done = f"{plural(fixed, 'fault')} {'fixed' if write else 'can be fixed'}{place}."
     note(*notes, done, *failed)
-    return exit
+    return code
 
 
 def _mended(source: SourceFile, rules: frozenset[str]) -> tuple[SourceFile, int]:

@@ -1,4 +1,4 @@
-"""What else must be known: calls that are needed, waves, bounds, where the numbers come from."""
+"""``occupancy`` in words: the headline, what limits, what to change, and what else must be known."""
 
 from __future__ import annotations
 

@@ -66,9 +66,9 @@ class SimulatedGpu:
         """Return the seconds that a host would see which takes no time itself."""
         return self._clock
 
-    def _hand_out(self, thing: Any) -> tuple[int]:
+    def _hand_out(self, handle: Any) -> tuple[int]:
         self._next += 1
-        self._held[self._next] = thing
+        self._held[self._next] = handle
         return (self._next,)
 
     def _cuInit(self, flags: int) -> tuple[()]:

@@ -65,7 +65,7 @@ def event(category: str, name: str, ts: Any, dur: Any, args: Any) -> dict[str, A
 def kineto(events: list[dict[str, Any]], **header: Any) -> str:
     """Return a trace in the layout of PyTorch's profiler."""
     head = {"schemaVersion": 1, "deviceProperties": [H200], "baseTimeNanoseconds": 0} | header
-    body = ",\n".join(lined(one) for one in events)
+    body = ",\n".join(lined(event) for event in events)
     return (
         json.dumps(head, indent=2)[:-2]
         + ',\n  "traceEvents": [\n'
@@ -74,11 +74,11 @@ def kineto(events: list[dict[str, Any]], **header: Any) -> str:
     )
 
 
-def lined(one: dict[str, Any]) -> str:
+def lined(event: dict[str, Any]) -> str:
     """Return one event on lines of its own, as the profiler does."""
-    keys = {name: value for name, value in one.items() if name != "args"}
+    keys = {name: value for name, value in event.items() if name != "args"}
     first = json.dumps(keys)[1:-1]
-    args = json.dumps(one["args"])
+    args = json.dumps(event["args"])
     if len(args) > 2 and args[0] == "{":
         args = f"{{\n      {args[1:-1]}\n    }}"
     return f'  {{\n    {first},\n    "args": {args}\n  }}'
