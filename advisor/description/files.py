@@ -31,9 +31,9 @@ _JSON_TOKEN = r'"(?:\\.|[^"\\])*"|[{}\[\],:]|[^\s{}\[\],:"]+'
 def in_toml(text: str, path: Path) -> tuple[int, int]:
     """Return line and column (from 1) of the deepest part of *path* that *text* writes."""
     best, place = -1, (1, 1)
-    for found, line, column in _toml_places(text):
-        if len(found) > best and path[: len(found)] == found:
-            best, place = len(found), (line, column)
+    for written, line, column in _toml_places(text):
+        if len(written) > best and path[: len(written)] == written:
+            best, place = len(written), (line, column)
     return _inline(text, path[best:], place)
 
 
@@ -77,9 +77,9 @@ def _table_path(names: tuple[str, ...], counts: dict[Path, int], *, opens: bool)
 def in_json(text: str, path: Path) -> tuple[int, int]:
     """Return line and column (from 1) of the value at *path*, or of the last part found."""
     best, offset = -1, 0
-    for found, start in _json_places(text):
-        if len(found) > best and path[: len(found)] == found:
-            best, offset = len(found), start
+    for written, start in _json_places(text):
+        if len(written) > best and path[: len(written)] == written:
+            best, offset = len(written), start
     line_start = text.rfind("\n", 0, offset) + 1
     return text.count("\n", 0, offset) + 1, offset - line_start + 1
 

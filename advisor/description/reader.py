@@ -31,12 +31,14 @@ if TYPE_CHECKING:
 
 # By their keys: the facts of one value each, and those of a table or of a list of tables.
 _PLAIN = {
-    it.key: Key(name, it.read)
-    for name, it in SUPPLY.items()
-    if it.key and it.read and not isinstance(it.read, Table)
+    supply.key: Key(name, supply.read)
+    for name, supply in SUPPLY.items()
+    if supply.key and supply.read and not isinstance(supply.read, Table)
 }
 _TABLES = {
-    it.key: (name, it.read) for name, it in SUPPLY.items() if it.key and isinstance(it.read, Table)
+    supply.key: (name, supply.read)
+    for name, supply in SUPPLY.items()
+    if supply.key and isinstance(supply.read, Table)
 }
 _DEVICE = ("gpu", "cc")
 _OTHERS = ("devices",)
@@ -90,14 +92,14 @@ def _notes(raw: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _given(raw: Mapping[str, Any], find_device: DeviceFinder, path: Path) -> dict[str, Any]:
     """Return the facts that *raw* itself gives, by name."""
-    found = _plain(raw, _PLAIN, path)
+    given = _plain(raw, _PLAIN, path)
     for key, (name, table) in _TABLES.items():
         if key in raw:
-            found[name] = table.value(raw[key], (*path, key))
+            given[name] = table.value(raw[key], (*path, key))
     if "devices" in raw:
-        found["devices"] = _devices(raw["devices"], find_device, path)
-    found |= {"device": _device(raw, find_device, path), "launch": _launch(raw, path)}
-    return {name: value for name, value in found.items() if value is not None}
+        given["devices"] = _devices(raw["devices"], find_device, path)
+    given |= {"device": _device(raw, find_device, path), "launch": _launch(raw, path)}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _devices(raw: object, find_device: DeviceFinder, path: Path) -> tuple[Device | None, ...]:

@@ -38,26 +38,26 @@ def facts_of(given: dict[str, Any]) -> Facts:
 
     Built at once: copying a bag field by field takes longer than a rule does.
     """
-    found: dict[str, Any] = {}
+    derived: dict[str, Any] = {}
     device, launch, pipeline = map(given.get, ("device", "launch", "pipeline"))
     if device:
-        found |= _of_device(device)
+        derived |= _of_device(device)
         if pipeline and pipeline.untimed:
             pipeline = _timed(pipeline, device)
     if launch:
-        found |= {"grid": launch.grid_dim, "registers": launch.registers}
+        derived |= {"grid": launch.grid_dim, "registers": launch.registers}
     if device and launch:
-        found |= _occupancy(device, launch)
+        derived |= _occupancy(device, launch)
     if device and "work" in given:
-        found |= _roofline(device, given["work"])
+        derived |= _roofline(device, given["work"])
     if "accesses" in given:
-        found |= _of_accesses(given["accesses"])
+        derived |= _of_accesses(given["accesses"])
     if "profile" in given:
-        found |= _of_profile(given["profile"])
+        derived |= _of_profile(given["profile"])
     if "compiled" in given:
-        found |= _of_compiled(given["compiled"])
-    found |= _of_copies(pipeline, given.get("transfers"))
-    known = found | given | {"pipeline": pipeline}
+        derived |= _of_compiled(given["compiled"])
+    derived |= _of_copies(pipeline, given.get("transfers"))
+    known = derived | given | {"pipeline": pipeline}
     if "limiter" not in given:
         known["limiter"] = _limiter(known)
     return Facts(**known)
@@ -122,14 +122,14 @@ def _roofline(device: Device, work: Work) -> dict[str, Any]:
 
 def _of_accesses(accesses: Iterable[Access]) -> dict[str, Any]:
     spaces = {space: [a for a in accesses if a.space is space] for space in Space}
-    found = {
+    by_kind = {
         "global_accesses": spaces[Space.GLOBAL],
         "shared_accesses": spaces[Space.SHARED],
         "constant_accesses": [a for a in spaces[Space.CONSTANT] if a.distinct_addresses],
         "row_accesses": [a for a in spaces[Space.GLOBAL] if a.row_bytes],
         "scattered_accesses": [a for a in spaces[Space.GLOBAL] if a.local_2d is not None],
     }
-    return {name: tuple(kept) for name, kept in found.items() if kept}
+    return {name: tuple(kept) for name, kept in by_kind.items() if kept}
 
 
 def _timed(pipeline: Pipeline, device: Device) -> Pipeline:
@@ -170,16 +170,16 @@ def _of_compiled(compiled: Compiled) -> dict[str, Any]:
 
 
 def _of_copies(pipeline: Pipeline | None, transfers: Sequence[Transfer] | None) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    totals: dict[str, Any] = {}
     if pipeline and not pipeline.untimed:
         copies = pipeline.to_device_seconds + pipeline.to_host_seconds
-        found["transfer_seconds"] = copies
-        found["run_seconds"] = copies + pipeline.kernel_seconds
+        totals["transfer_seconds"] = copies
+        totals["run_seconds"] = copies + pipeline.kernel_seconds
     if transfers:
         times = [t.seconds * t.count for t in transfers if t.seconds is not None]
         if len(times) == len(transfers):
-            found["transfer_seconds"] = sum(times)
+            totals["transfer_seconds"] = sum(times)
         kinds = [t.blocking for t in transfers if t.blocking is not None]
         if kinds:
-            found["blocking_copies"] = sum(kinds)
-    return found
+            totals["blocking_copies"] = sum(kinds)
+    return totals

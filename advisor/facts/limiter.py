@@ -291,9 +291,9 @@ def _short_of_loads(profile: KernelProfile, unit: str, share: float) -> float | 
     if unit != "dram" or share >= NEARLY_BUSY:
         return None
     wait = profile.top_stall
-    others = max((profile.issue_busy or 0.0, profile.sm_busy or 0.0, profile.l1_busy or 0.0))
+    on_chip = max((profile.issue_busy or 0.0, profile.sm_busy or 0.0, profile.l1_busy or 0.0))
     for_loads = wait is not None and wait[0] == "long_scoreboard" and wait[1] >= FOR_LOADS
-    return wait[1] if wait and for_loads and others < AT_ROOF else None
+    return wait[1] if wait and for_loads and on_chip < AT_ROOF else None
 
 
 def _roof(unit: str) -> float:

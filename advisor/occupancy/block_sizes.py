@@ -122,7 +122,7 @@ def blocks_at_sizes(result: Occupancy, sizes: Iterable[int]) -> Iterator[int]:
             yield min(most for most in whole.block_limits if most is not None)
         return
     _, most, _, by_shared, by_barriers = result.block_limits
-    fixed = min([each for each in (most, by_shared, by_barriers) if each is not None])
+    fixed = min([limit for limit in (most, by_shared, by_barriers) if limit is not None])
     slots, warp, registers = limits.max_warps_per_sm, limits.warp_size, launch.registers
     for threads in sizes:
         warps = -(-threads // warp)

@@ -183,7 +183,7 @@ class _Nodes:
             return []
         places = self._places.get(kind)
         if places is None:
-            places = self._places[kind] = [each.index for each in nodes]
+            places = self._places[kind] = [filed.index for filed in nodes]
         first = bisect_left(places, node.index)
         return nodes[first : bisect_right(places, node.last, first)]
 

@@ -149,8 +149,8 @@ def _from_shared(kind: TensorType) -> str:
     accumulator = _ACCUMULATORS[kind.kind]
     registers = ",".join(f"%{n}" for n in range(kind.d))
     outputs = ",".join(f'"+{kind.kind}"(d[{n}])' for n in range(kind.d))
-    one = f"{kind.multiply} {{{registers}}}, %{kind.d}, %{kind.d + 1}, p{kind.tail}; "
-    issued = one * _PER_ROUND
+    instruction = f"{kind.multiply} {{{registers}}}, %{kind.d}, %{kind.d + 1}, p{kind.tail}; "
+    issued = instruction * _PER_ROUND
     # Tiles of 8 rows of 16 bytes, two side by side: 128 bytes to the next along K, 256 along M or N.
     return f"""
 extern "C" __global__ void __launch_bounds__(256) {kind.kernel}({accumulator}* out, long rounds) {{
