@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import known_facts
+from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.rules.bottleneck import NOTABLE, WORTHWHILE, admits, bounded
 from gpuadvise.rules.model import (
     PASSED,
@@ -348,6 +349,7 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
             weighed: Outcome = outcome
             if isinstance(outcome, Advice):
                 weighed = in_span(_weighed(rule, outcome, facts), facts.run_share)
+                weighed = _to_the_caller(rule, weighed, facts.kernel)
             lines = advised if isinstance(weighed, Advice) else silent
             lines.append(
                 _passed(rule) if weighed is PASSED else RuleLine(rule=rule, outcome=weighed)
@@ -396,6 +398,26 @@ def _weighed(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
     if outcome.gain and 1 < outcome.gain.upper_bound < WORTHWHILE:
         return replace(outcome, priority=Priority.LOW)
     return outcome
+
+
+# What these change is the caller's: precision, copies, how often a kernel is launched.
+_OF_THE_CALLER = (Family.PRODUCTS, Family.COPIES, Family.ROOFLINE)
+_BY_THE_CALLER = frozenset({"launch-bound", "lone-small-kernel"})
+
+
+def _to_the_caller(rule: Rule, outcome: Outcome, kernel: str | None) -> Outcome:
+    """Return *outcome* with what the caller of a library's kernel can change, before what its author can."""
+    if not isinstance(outcome, Advice) or kernel is None or rule.family is None:
+        return outcome
+    if rule.family in _OF_THE_CALLER or rule.id in _BY_THE_CALLER:
+        return outcome
+    library = library_of(kernel)
+    if library is None:
+        return outcome
+    first = (
+        f"This is a kernel of {library.name}, so change what it is called with: {library.levers}."
+    )
+    return replace(outcome, action=f"{first} In code of your own: {outcome.action}")
 
 
 def judge(rule: Rule, facts: Facts) -> tuple[Outcome, ...]:

@@ -1,8 +1,93 @@
-"""What the names of libraries' kernels say: of matrix kernels their arithmetic, of others their kind."""
+"""What the names of libraries' kernels say: whose they are, the arithmetic of matrix kernels, the kind of others."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """A library or compiler whose kernels people call and do not write."""
+
+    name: str
+    levers: str  # what its caller can change
+
+
+# The first that matches a kernel's name decides: kernels of PyTorch hold types of CUB in their parameters.
+_LIBRARIES = (
+    (
+        r"^nccl\w*Kernel",
+        Library(
+            name="NCCL",
+            levers="the size and number of messages, and NCCL_ALGO, NCCL_PROTO and NCCL_MAX_NCHANNELS",
+        ),
+    ),
+    (
+        r"^triton_(?:poi|red|per|tem|for|mm)_",
+        Library(
+            name="torch.compile",
+            levers="shapes and layouts of the tensors, what is compiled together, and mode='max-autotune'",
+        ),
+    ),
+    (
+        r"cudnn|engines_precompiled::|xmma_(?:fprop|[dw]grad)|implicit_convolve_|conv2d_c1_k1_nhwc|(?i:nchwToNhwc|nhwcToNchw)|nhwcAddPadding",
+        Library(
+            name="cuDNN",
+            levers="the layout (channels last), type and sizes of its tensors; torch.backends.cudnn.benchmark lets it try its algorithms",
+        ),
+    ),
+    (
+        r"^nvjet_|cublas|xmma_gemm|\bgemv2[NT]_kernel|gemvNSP|internal::gemvx|\bgemmSN_|splitKreduce|cutlass_\d+_\w+gemm|^(?:maxwell|volta|turing|ampere|hopper)_\w*gemm",
+        Library(
+            name="cuBLAS",
+            levers="sizes, row lengths (a multiple of 16 bytes), batch and type of the product",
+        ),
+    ),
+    (
+        r"^(?:\w+_)?(?:regular|vector|multi|prime|composite)(?:_bluestein)?_fft",
+        Library(
+            name="cuFFT",
+            levers="the transform's size (products of 2, 3, 5 and 7), its batch and the strides of its data",
+        ),
+    ),
+    (
+        r"\bcusparse::",
+        Library(
+            name="cuSPARSE",
+            levers="the matrix format, the algorithm and the number of vectors per call",
+        ),
+    ),
+    (
+        r"^cupyx?_",
+        Library(
+            name="CuPy",
+            levers="layout and type of its arrays; cupy.fuse joins operations on elements",
+        ),
+    ),
+    (
+        r"\bat::|^native::|\b(?:at_cuda_detail|pytorch_flash|c10|[ms]btopk)::|^fmha_cutlass[FB]_",
+        Library(
+            name="PyTorch",
+            levers="layout (contiguous, channels last), type and size of its tensors, or the operator; torch.compile joins operators",
+        ),
+    ),
+    (
+        r"\b(?:cub|thrust)::|\bDevice(?:RadixSort|MergeSort|Scan|Reduce|Segmented|FixedSizeSegmented|Select|Compact|Histogram|Unique|RunLength|Partition|Transform|For)\w*Kernel",
+        Library(
+            name="CUB",
+            levers="the number and types of keys and values, and which algorithm is called",
+        ),
+    ),
+    (
+        r"^(?:\w+_)?fusion(?:_\d+)?$|^gemm_fusion_dot\w*$|^wrapped_\w+$",
+        Library(
+            name="XLA",
+            levers="shapes, types and layouts, and what stands under one jax.jit",
+        ),
+    ),
+)
 
 # Compiled on first use: most advice is about no recorded run.
 # Matrix kernels of cuBLAS, cuDNN and CUTLASS that multiply FP32 numbers without tensor cores.
@@ -27,6 +112,18 @@ _ELEMENTWISE = (
     r"at::native::.*(?:elementwise_kernel|reduce_kernel)"
     r"|softmax_warp_|cunn_SoftMax|dropout_kernel|layer_norm|LayerNorm|RowwiseMoments"
 )
+
+
+@lru_cache(maxsize=1024)  # each finding of a kernel asks
+def library_of(name: str) -> Library | None:
+    """Return the library whose kernel *name* is, by what stands before its parameters; None: anybody's.
+
+    Of names that hold template parameters these count where they name a library's own kernel.
+    """
+    name = name.removeprefix("void ")
+    head = re.split(r"[<(](?!unnamed>)", name, maxsplit=1)[0] or name
+    own = head if not head.startswith(("cutlass::Kernel", "std::enable_if")) else name
+    return next((library for names, library in _LIBRARIES if re.search(names, own)), None)
 
 
 def in_single_precision(name: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AtRoof, TooLittleWork
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
@@ -126,7 +127,7 @@ _LIBRARY = r"cutlass|_fusion|\bDevice[A-Z]\w+Kernel|cublas|cudnn|cusparse|cufft|
 
 def check(kernel: str, profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
     """Advise when the profile shows work that a library has a kernel for; low by name alone."""
-    if re.search(_LIBRARY, kernel) or _at_its_best(limiter):
+    if library_of(kernel) or re.search(_LIBRARY, kernel) or _at_its_best(limiter):
         return PASSED
     if not profile.instructions:
         return PASSED if profile.instructions == 0 else undecided("profile.instructions")

@@ -98,8 +98,8 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
     reached = _reached(profile)
     return Advice(
         message=(
-            f"{show_share(share)} of {'the instructions' if profile.float_instructions else 'the time'} "
-            f"goes to fused multiply-adds{' on 16-bit numbers' if narrow else ''}, "
+            f"{show_share(share)} of {'the instructions go' if profile.float_instructions else 'the time goes'} "
+            f"to fused multiply-adds{' on 16-bit numbers' if narrow else ''}, "
             f"{_tensor_words(profile)}."
         ),
         action=(

@@ -227,6 +227,28 @@ RULES = [
 
 
 @pytest.mark.parametrize(
+    ("family", "kernel", "action"),
+    [
+        (Family.COALESCING, "blur", "Do."),
+        (None, "cupy_sum", "Do."),
+        (Family.PRODUCTS, "cupy_sum", "Do."),
+        (
+            Family.COALESCING,
+            "cupy_sum",
+            "This is a kernel of CuPy, so change what it is called with: layout and type of its arrays; "
+            "cupy.fuse joins operations on elements. In code of your own: Do.",
+        ),
+    ],
+)
+def test_who_calls_a_librarys_kernel_is_told_what_to_change(
+    family: Family | None, kernel: str, action: str
+) -> None:
+    facts = replace(KNOWN, kernel=kernel)
+    report = run([rule("a", advice(2.0), family=family)], facts)
+    assert [finding.advice.action for finding in report.findings] == [action]
+
+
+@pytest.mark.parametrize(
     ("select", "ignore", "left"),
     [
         ((), (), ["a", "b", "c"]),
