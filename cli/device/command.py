@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gpuadvise.advisor.backends.choose import VARIABLE
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.devices import device_block
+from gpuadvise.cli.devices import choice_of, device_block
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
@@ -67,17 +67,10 @@ def _depth(fields: tuple[str, ...], *, telemetry: bool) -> Depth:
 
 
 def _one_gpu(options: dict[str, Any], depth: Depth) -> Answer:
-    from gpuadvise.advisor.backends.choose import choose
     from gpuadvise.advisor.gpu import Gpu, Identity
     from gpuadvise.advisor.snapshot import gpu_record
 
-    choice = choose(
-        gpu=options["gpu"],
-        cc=options["cc"],
-        device=options["device"],
-        from_file=options["from"],
-        depth=depth,
-    )
+    choice = choice_of(options, depth)
     if choice.gpu is None and not _names_one(options):
         raise Unavailable(
             " ".join(choice.notes[:-1]) or "This machine has no GPU that answers.",

@@ -147,10 +147,8 @@ def answer(
     failing = fail_on_regression and diff.regression
     any_damaged = any(run.damaged for run in runs)
     notes = [*_notes(old.files[0], runs[0]), *_notes(new.files[0], runs[1])]
-    if fail_on_regression and not any(change.old and change.new for change in kept):
-        where = "--filter leaves no kernel that" if pattern else "no kernel"
-        both = "both runs have" if pattern else "is in both runs"
-        raise BadInput(f"--fail-on-regression has nothing to compare: {where} {both}.")
+    if fail_on_regression:
+        _refuse_nothing(kept, filtered=pattern is not None)
     return Answer(
         command="diff",
         device=device_block(shown_device) if shown_device else None,
@@ -176,6 +174,15 @@ def answer(
         failed=_failed(diff) if failing else (),
         exit=_exit(failing=failing, in_part=(fail_on_regression and bool(notes)) or any_damaged),
     )
+
+
+def _refuse_nothing(changes: Sequence[RunChange], *, filtered: bool) -> None:
+    """Raise BadInput where no kernel is in both runs, so that a gate could not fail."""
+    if any(change.old and change.new for change in changes):
+        return
+    where = "--filter leaves no kernel that" if filtered else "no kernel"
+    both = "both runs have" if filtered else "is in both runs"
+    raise BadInput(f"--fail-on-regression has nothing to compare: {where} {both}.")
 
 
 def _refuse_short_names(old: Run, new: Run) -> None:

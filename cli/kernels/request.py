@@ -83,14 +83,9 @@ class KernelsRequest:
         """Return the GPU the user named; None: each kernel is answered for its own target."""
         if all(value is None for value in self.device.values()) and not self.driver_check:
             return None
-        from gpuadvise.advisor.backends.choose import choose
+        from gpuadvise.cli.devices import choice_of
 
-        return choose(
-            gpu=self.device["gpu"],
-            cc=self.device["cc"],
-            device=self.device["device"],
-            from_file=self.device["from"],
-        )
+        return choice_of(self.device)
 
 
 def parse_files(words: list[str]) -> tuple[str, ...]:

@@ -108,7 +108,7 @@ class BatchSession:
     """What a batch remembers from line to line: its form, the devices, what went wrong."""
 
     def __init__(self, request: OccupancyRequest) -> None:
-        self._asked = request
+        self._request = request
         self._threshold = request.threshold or 0.0
         self._defaults = [(key, text) for key, text in request.texts.items() if text is not None]
         self._read: Callable[[str], BatchRow] | None = None
@@ -138,7 +138,7 @@ class BatchSession:
             self._bad += 1
             bad = f"line {number}: {error.message}"
             complain(bad)
-            github = self._asked.output.format == GITHUB
+            github = self._request.output.format == GITHUB
             return annotation("error", "gpuadvise occupancy", bad) if github else ""
 
     def verdict(self) -> Exit:
@@ -149,7 +149,7 @@ class BatchSession:
             least = show_share(self._threshold)
             below = f"{plural(self._below, 'line')} below --fail-under {least}."
             note(below)
-            if self._asked.output.format == GITHUB:
+            if self._request.output.format == GITHUB:
                 stream([annotation("error", "gpuadvise occupancy", below)])
         if self._bad:
             return Exit.BAD_INPUT
@@ -179,7 +179,7 @@ class BatchSession:
         return ""
 
     def _format(self, own: Format) -> str:
-        chosen = self._asked.output.format
+        chosen = self._request.output.format
         return own if chosen == Format.TEXT else chosen
 
     def _answered(self, row: BatchRow) -> str:
@@ -208,7 +208,7 @@ class BatchSession:
         slow. Raises it where the options are wrong.
         """
         try:
-            choice = _of_line(**dict(texts)) if texts else self._asked.choice()
+            choice = _of_line(**dict(texts)) if texts else self._request.choice()
         except BadInput as error:
             if not texts:
                 raise

@@ -202,15 +202,9 @@ class OccupancyRequest:
 
     def choice(self) -> Choice:
         """Return the device that the options name; raises BadInput or Unavailable."""
-        from gpuadvise.advisor.backends.choose import choose
+        from gpuadvise.cli.devices import choice_of
 
-        named = self.device
-        return choose(
-            gpu=named.get("gpu"),
-            cc=named.get("cc"),
-            device=named.get("device"),
-            from_file=named.get("from"),
-        )
+        return choice_of(self.device)
 
     @property
     def threshold(self) -> float | None:

@@ -120,14 +120,9 @@ def chosen_device(options: Mapping[str, str | None]) -> Device | None:
     """Return the GPU that the options name, for files that name none; None: no option was given."""
     if all(value is None for value in options.values()):
         return None
-    from gpuadvise.advisor.backends.choose import choose
+    from gpuadvise.cli.devices import choice_of
 
-    return choose(
-        gpu=options["gpu"],
-        cc=options["cc"],
-        device=options["device"],
-        from_file=options["from"],
-    ).device
+    return choice_of(options).device
 
 
 def timelines_in(paths: tuple[str, ...], device: Device | None) -> Iterator[TimelineCase]:

@@ -26,7 +26,7 @@ from gpuadvise.advisor.register_caps import (
 from gpuadvise.advisor.values import whole
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
-from gpuadvise.cli.devices import cuda_ordinal, device_block, device_line, live_gpu
+from gpuadvise.cli.devices import choice_of, cuda_ordinal, device_block, device_line, live_gpu
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.options import named
 from gpuadvise.cli.whatif.program import CappableProgram, CompiledKernel, read_program
@@ -212,7 +212,7 @@ def _refuse_missing(path: str) -> None:
 
 
 def _device(request: WhatIfRequest) -> Device:
-    from gpuadvise.advisor.backends.choose import VARIABLE, choose
+    from gpuadvise.advisor.backends.choose import VARIABLE
 
     named_device = any(value is not None for value in request.device.values())
     if not named_device and not os.environ.get(VARIABLE):
@@ -220,10 +220,7 @@ def _device(request: WhatIfRequest) -> Device:
             "A kernel is compiled for one GPU, and none is named.",
             hint=f"Name it: --arch sm_90, --gpu h100 or ${VARIABLE}.",
         )
-    given = request.device
-    return choose(
-        gpu=given["gpu"], cc=given["cc"], device=given["device"], from_file=given["from"]
-    ).device
+    return choice_of(request.device).device
 
 
 class _Compiler:
