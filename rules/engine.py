@@ -264,29 +264,29 @@ def _folded(lines: list[RuleLine], family: tuple[str, ...]) -> list[RuleLine]:
         return lines
     members.sort(key=lambda line: (not _loud(line), family.index(line.rule.id)))
     head = members[0]
-    others = [line for line in members if line.rule is not head.rule]
-    if not others:
+    followers = [line for line in members if line.rule is not head.rule]
+    if not followers:
         return lines
     first = head.outcome
     assert isinstance(first, Advice)
-    rest = [line.outcome for line in others if isinstance(line.outcome, Advice)]
+    rest = [line.outcome for line in followers if isinstance(line.outcome, Advice)]
     evidence = [item for advice in rest for item in advice.evidence]
     joined = replace(
         first,
         evidence=tuple(dict.fromkeys((*first.evidence, *evidence))),
-        also=tuple(dict.fromkeys((*first.also, *(line.rule.id for line in others)))),
+        also=tuple(dict.fromkeys((*first.also, *(line.rule.id for line in followers)))),
     )
     if head.rule.family is Family.COPIES:
-        joined = _in_turn(joined, others)
+        joined = _in_turn(joined, followers)
     line = RuleLine(rule=head.rule, outcome=joined)
-    folded = set(map(id, others))
-    return [line if each is head else each for each in lines if id(each) not in folded]
+    folded = set(map(id, followers))
+    return [line if member is head else member for member in lines if id(member) not in folded]
 
 
-def _in_turn(head: Advice, others: Sequence[RuleLine]) -> Advice:
+def _in_turn(head: Advice, followers: Sequence[RuleLine]) -> Advice:
     """Return *head* with the steps of *others* after its own: pinned copies first, then overlap."""
     actions, gains = {head.action: None}, [head.gain]
-    for line in others:
+    for line in followers:
         assert isinstance(line.outcome, Advice)
         if line.outcome.action not in actions:
             actions[f"Next ({line.rule.id}): {line.outcome.action}"] = None
@@ -297,14 +297,14 @@ def _in_turn(head: Advice, others: Sequence[RuleLine]) -> Advice:
 
 
 def _merged(lines: list[RuleLine], conflict: Conflict) -> list[RuleLine]:
-    other = next(line for line in lines if _is_advice(line, conflict.second))
+    second = next(line for line in lines if _is_advice(line, conflict.second))
     kept = [
         line
         for line in lines
-        if line is not other and not (conflict.implied and _is_advice(line, conflict.implied))
+        if line is not second and not (conflict.implied and _is_advice(line, conflict.implied))
     ]
     index = next(i for i, line in enumerate(kept) if _is_advice(line, conflict.first))
-    kept[index] = _joined(kept[index], other, conflict.decide)
+    kept[index] = _joined(kept[index], second, conflict.decide)
     return kept
 
 
@@ -463,7 +463,7 @@ def _outcomes(verdict: Verdict | Failed, kernel: str | None) -> Sequence[Outcome
 
 def _is_valid_answer(answer: object) -> bool:
     """Return whether a rule answered what it may: a user's own is checked by nobody else."""
-    return isinstance(answer, tuple) and all(isinstance(each, Advice) for each in answer)
+    return isinstance(answer, tuple) and all(isinstance(advice, Advice) for advice in answer)
 
 
 def _placed(advice: Advice, kernel: str | None) -> Advice:

@@ -25,13 +25,13 @@ _KEBAB = "[a-z0-9]+(-[a-z0-9]+)*"
 
 def with_own(rules: Sequence[Rule], sources: Iterable[str]) -> tuple[Rule, ...]:
     """Return *rules* and those of every folder or entry point in *sources*; raises BadInput."""
-    found = list(rules)
+    every = list(rules)
     for source in sources:
         for place, rule in _from(source):
-            if any(rule.id == known.id for known in found):
+            if any(rule.id == known.id for known in every):
                 raise BadInput(f"{place}: there is already a rule {quoted(rule.id)}.")
-            found.append(rule)
-    return tuple(found)
+            every.append(rule)
+    return tuple(every)
 
 
 def _from(source: str) -> list[tuple[str, Rule]]:

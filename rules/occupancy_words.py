@@ -158,13 +158,13 @@ def also_needed(step: NextStep) -> str:
     """Return what else must give way for *step*, as the end of a sentence."""
     if not step.together_with:
         return ""
-    others = [resource.replace("_", " ") for resource in step.together_with]
-    return f", if {and_list(others)} give{'s' if len(others) == 1 else ''} way too"
+    resources = [resource.replace("_", " ") for resource in step.together_with]
+    return f", if {and_list(resources)} give{'s' if len(resources) == 1 else ''} way too"
 
 
 def _sentence(step: NextStep) -> str:
-    others = [resource.replace("_", " ") for resource in step.together_with]
-    together = f" together with {and_list(others)}" if others else ""
+    resources = [resource.replace("_", " ") for resource in step.together_with]
+    together = f" together with {and_list(resources)}" if resources else ""
     change = step.how.rstrip(".").replace("; check", " and check")
     return f"{change}: {show_share(step.after.occupancy)} occupancy{together}."
 

@@ -65,9 +65,9 @@ def undecided_values(verdict: Undecided) -> tuple[Missing, ...]:
 
 @cache
 def _missing(needed: tuple[str, ...], either: tuple[str, ...]) -> tuple[Missing, ...]:
-    alone = (Missing(fact=name, how=HOW[name]) for name in needed)
-    others = (Missing(fact=name, how=HOW[name], alternative=True) for name in either)
-    return (*alone, *others)
+    each_needed = (Missing(fact=name, how=HOW[name]) for name in needed)
+    one_of = (Missing(fact=name, how=HOW[name], alternative=True) for name in either)
+    return (*each_needed, *one_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

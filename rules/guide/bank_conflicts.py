@@ -46,10 +46,10 @@ def check(
     limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise for each described access with a conflict, or for a profile that shows many."""
-    found = [_described(access, device) for access in shared_accesses or ()]
+    advices = [_described(access, device) for access in shared_accesses or ()]
     if bank_efficiency is not None and bank_efficiency < EFFICIENT:
-        found.append(_profiled(bank_efficiency, profile, limiter))
-    return tuple(advice for advice in found if advice)
+        advices.append(_profiled(bank_efficiency, profile, limiter))
+    return tuple(advice for advice in advices if advice)
 
 
 def _described(access: Access, device: Device) -> Advice | None:
@@ -115,8 +115,10 @@ def _profiled(efficiency: float, profile: KernelProfile | None, limiter: Limiter
 def _profiled_action(profile: KernelProfile | None) -> str:
     """Return what to do: atomics on one word are served in turn, whatever the padding."""
     if profile is not None:
-        others = (profile.shared_loads.requests or 0.0) + (profile.shared_stores.requests or 0.0)
-        if (profile.shared_atomics or 0.0) > others:
+        loads_and_stores = (profile.shared_loads.requests or 0.0) + (
+            profile.shared_stores.requests or 0.0
+        )
+        if (profile.shared_atomics or 0.0) > loads_and_stores:
             return (
                 "Most of the accesses are atomics, and those of one warp on one word are served in turn: give "
                 "each warp its own copy of the counters, or add up equal keys first (__match_any_sync(), "

@@ -31,22 +31,22 @@ def check(telemetry: Telemetry) -> Verdict:
     """Advise when other processes compute on the GPU, or its memory is nearly full."""
     from gpuadvise.advisor.telemetry import ProcessKind
 
-    others = [p for p in telemetry.processes or () if p.kind is ProcessKind.COMPUTE]
-    if any(MPS_SERVER in (process.name or "") for process in others):
-        others = []  # its clients may be the program itself, which shares the GPU on purpose
+    computing = [p for p in telemetry.processes or () if p.kind is ProcessKind.COMPUTE]
+    if any(MPS_SERVER in (process.name or "") for process in computing):
+        computing = []  # its clients may be the program itself, which shares the GPU on purpose
     share = _filled(telemetry)
-    if not others and (share is None or share < FULL):
+    if not computing and (share is None or share < FULL):
         if telemetry.processes is None or share is None:
             return unread(telemetry, "processes", "memory_used_bytes", "memory_total_bytes")
         return PASSED
     return Advice(
-        message=_seen(telemetry, len(others), share),
+        message=_seen(telemetry, len(computing), share),
         action=(
             "Wait, or choose another GPU (CUDA_VISIBLE_DEVICES), before you measure; nvidia-smi "
             "lists the processes."
         ),
         evidence=(
-            measured("compute processes", len(others), "processes"),
+            measured("compute processes", len(computing), "processes"),
             measured("memory used", telemetry.memory_used_bytes or 0, "bytes"),
         ),
     )

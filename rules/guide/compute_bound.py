@@ -86,8 +86,8 @@ def _faster(device: Device, work: Work, now: Roofline) -> list[tuple[str, float]
     number_type, tensor = work.arithmetic
     unit = peak(device, number_type, tensor=tensor)
     moves = [
-        narrowed(now, other.key, number_type.bits, kind.bits, other.rate)
-        for kind, other in other_peaks(device, number_type, unit)
+        narrowed(now, faster_unit.key, number_type.bits, kind.bits, faster_unit.rate)
+        for kind, faster_unit in other_peaks(device, number_type, unit)
     ]
     faster = [(move.name, move.gain) for move in moves if move.gain > CLEARLY]
     return sorted(faster, key=lambda move: move[1])[:3]

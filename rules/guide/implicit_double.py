@@ -59,10 +59,10 @@ def check(
     if fp64_share == 0:
         observations = None
     slow = _slow(fp64_ratio)
-    found = advised(
+    in_source = advised(
         observations or (), RULE.id, lambda seen: _words(seen, slow), _ratio(fp64_ratio)
     )
-    return found + ((_profiled(profile),) if profile and _converts(profile) else ())
+    return in_source + ((_profiled(profile),) if profile and _converts(profile) else ())
 
 
 def _converts(profile: KernelProfile) -> bool:

@@ -52,7 +52,7 @@ def check(
         return _recorded(timeline)
     if launches is None or launches < MANY:
         return PASSED
-    timed = next((each for each in (profile, traffic, work) if each and each.seconds), None)
+    timed = next((fact for fact in (profile, traffic, work) if fact and fact.seconds), None)
     if timed is None or timed.seconds is None:
         return undecided("profile.time")
     if timed.seconds >= TINY:

@@ -191,9 +191,9 @@ def _whole_sectors(profile: KernelProfile) -> bool:
     used, sectors = profile.global_loads.used_bytes, profile.global_sectors
     if used is None or (sectors is None and _takes_bytes(profile)):
         return sectors is None or sectors == profile.global_sectors_ideal
-    found = min(profile.l1_hit_rate or 0.0, _MOST_FOUND)
+    hits = min(profile.l1_hit_rate or 0.0, _MOST_FOUND)
     whole = (
-        used / (1 - found) if used <= SECTOR / 2 else used
+        used / (1 - hits) if used <= SECTOR / 2 else used
     )  # what a byte leaves, the next finds in L1
     return whole >= COALESCED and sectors is not None
 

@@ -104,7 +104,7 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
     now, pinned = seconds_now(copy, link), pinned_seconds(copy, link)
     pageable = copy.memory is HostMemory.PAGEABLE
     times = f" {copy.count:,} times" if copy.count > 1 else ""
-    each = " each" if copy.count > 1 else ""
+    per_copy = " each" if copy.count > 1 else ""
     verb = "take" if copy.seconds is not None else "take about"
     end = "from" if copy.direction is Direction.H2D else "to"
     known = f"{end} pageable memory " if pageable else ""
@@ -112,7 +112,7 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
     return Advice(
         message=(
             f"{show_bytes(copy.bytes)} ({copy.direction}){times} {known}{verb} "
-            f"{show_seconds(now)}{each}, {show_rate(copy.bytes / now)}; pinned memory would take about "
+            f"{show_seconds(now)}{per_copy}, {show_rate(copy.bytes / now)}; pinned memory would take about "
             f"{show_seconds(pinned)}, {show_rate(copy.bytes / pinned)}."
         ),
         action=(

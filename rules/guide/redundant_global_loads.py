@@ -194,13 +194,13 @@ def _caches_at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
     if not isinstance(limiter, AtRoof) or limiter.unit not in ("l1/shared", "lsu", "l2"):
         return False
     shared = (profile.shared_loads.requests or 0.0) + (profile.shared_stores.requests or 0.0)
-    loads, others = profile.global_loads.requests or 0.0, shared + (profile.shared_atomics or 0.0)
+    loads, on_chip = profile.global_loads.requests or 0.0, shared + (profile.shared_atomics or 0.0)
     stores = (profile.global_stores.requests or 0.0) / (profile.instructions or 1.0)
-    found = (profile.l1_load_hit_rate or 0.0) >= FOUND
+    held = (profile.l1_load_hit_rate or 0.0) >= FOUND
     return (
         (_loads(profile) or 0.0) + stores >= LOADS
-        and loads >= _MOSTLY_LOADS * (loads + others)
-        and (found or (profile.global_loads.used_bytes or 0.0) >= _WHOLE)
+        and loads >= _MOSTLY_LOADS * (loads + on_chip)
+        and (held or (profile.global_loads.used_bytes or 0.0) >= _WHOLE)
         and (profile.dram_busy or 0.0) < AT_ROOF
         and not profile.spill_requests
     )

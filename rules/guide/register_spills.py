@@ -188,19 +188,19 @@ def _measured(advice: Advice, profile: KernelProfile | None, share: float | None
     relief = relieved(profile, 1e6, "dram", "l1/shared", "lsu", "memory", "adu")
     part = _global_part(profile)
     relief |= relieved(profile, 1 / max(part, 1e-6), "l2")
-    each = WITH_SPILL if profile.spill_requests else WITH_ARRAY
-    instructions = max(1 - each * share, profile.kept_instructions, _LEAST_LEFT)
+    per_request = WITH_SPILL if profile.spill_requests else WITH_ARRAY
+    instructions = max(1 - per_request * share, profile.kept_instructions, _LEAST_LEFT)
     relief |= relieved(profile, 1 / instructions, "issue", "alu", "fma", "cbu")
     return replace(
         advice,
         relief=relief,
-        left=_left(instructions, each, part),
+        left=_left(instructions, per_request, part),
         priority=Priority.LOW if share < HEAVY else None,
     )
 
 
-def _left(instructions: float, each: float, part: float) -> dict[str, str]:
-    words = f"{show_share(instructions)} of the instructions (a request takes up to {each:g} along)"
+def _left(instructions: float, per_request: float, part: float) -> dict[str, str]:
+    words = f"{show_share(instructions)} of the instructions (a request takes up to {per_request:g} along)"
     sectors = f"{show_share(part)} of the sectors, those of global accesses"
     return dict.fromkeys(("issue", "alu", "fma", "cbu"), words) | {"l2": sectors}
 

@@ -74,10 +74,10 @@ def check(
     limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise for each described access, or for the profile, that uses below 80 % of its bytes."""
-    found = [_described(access, device) for access in global_accesses or ()]
+    advices = [_described(access, device) for access in global_accesses or ()]
     if sector_efficiency is not None and sector_efficiency < USED:
-        found.append(_profiled(sector_efficiency, profile, limiter, device))
-    return tuple(advice for advice in found if advice)
+        advices.append(_profiled(sector_efficiency, profile, limiter, device))
+    return tuple(advice for advice in advices if advice)
 
 
 def _described(access: Access, device: Device) -> Advice | None:
@@ -166,15 +166,15 @@ def _ways(profile: KernelProfile | None) -> list[tuple[str, WarpRequests]]:
     if profile is None:
         return []
     both = [("loads", _loads(profile)), ("stores", profile.global_stores)]
-    known = [(way, asked) for way, asked in both if asked.used_bytes]
-    whole = sum(asked.sectors or 0.0 for _, asked in known)
+    known = [(way, requests) for way, requests in both if requests.used_bytes]
+    whole = sum(requests.sectors or 0.0 for _, requests in known)
     stores = _stored_part(profile)
     return [
-        (way, asked)
-        for way, asked in known
+        (way, requests)
+        for way, requests in known
         if (
-            asked.sectors >= NOTABLE_PART * whole
-            if asked.sectors is not None
+            requests.sectors >= NOTABLE_PART * whole
+            if requests.sectors is not None
             else stores is None or (stores if way == "stores" else 1 - stores) >= NOTABLE_PART
         )
     ]
@@ -236,14 +236,14 @@ def _moved_beyond_l1(
             bytes_text = f"{show_bytes(round(moved))} / {show_bytes(round(needed))}"
             return max(1.0, moved / needed), f"DRAM bytes / needed bytes = {bytes_text}"
     worst = 1.0, "no sector is moved in vain"
-    for way, asked in ways:
+    for way, requests in ways:
         if way == "stores" and waits_for_loads_alone(profile, limiter):
             continue
-        used = asked.used_bytes or SECTOR
+        used = requests.used_bytes or SECTOR
         hit = 0.0 if at_l1 or way == "stores" or profile is None else _hit(profile)
         factor = SECTOR / used
         how = f"{way} move {SECTOR} bytes for {show_number(used)} used"
-        lines = asked.sectors_per_request or (_LANES if used <= _WORD else 0.0)
+        lines = requests.sectors_per_request or (_LANES if used <= _WORD else 0.0)
         if at_l1 and lines > factor:  # L1 looks a request's lines up one after the other
             factor, how = lines, f"{way} touch up to {show_number(lines)} lines per request / 1"
             if way == "loads" and (again := _found_again(profile)) > 1:
@@ -285,10 +285,10 @@ def _hit(profile: KernelProfile) -> float:
 
 def _split(ways: list[tuple[str, WarpRequests]]) -> str:
     sentences = [
-        f"{way} move {show_number(asked.sectors_per_request)} per request"
-        if asked.sectors_per_request
-        else f"{way} use {show_number(asked.used_bytes or 0)} of a sector's {SECTOR} bytes"
-        for way, asked in ways
+        f"{way} move {show_number(requests.sectors_per_request)} per request"
+        if requests.sectors_per_request
+        else f"{way} use {show_number(requests.used_bytes or 0)} of a sector's {SECTOR} bytes"
+        for way, requests in ways
     ]
     return f": {and_list(sentences)}" if sentences else ""
 
@@ -302,8 +302,8 @@ def _relief(profile: KernelProfile, factor: float, device: Device) -> dict[str, 
     if "l1/shared" in shares:
         # Copies to shared memory pass it with what they load, so that passes may exceed L1's share.
         shared = min(shared_memory_share(profile) or 0.0, shares["l1/shared"])
-        others = shares["l1/shared"] - shared
-        left["l1/shared"] = shared + others / factor
+        unshared = shares["l1/shared"] - shared
+        left["l1/shared"] = shared + unshared / factor
     if "tensor" in shares:
         left["tensor"] = min(shares["tensor"], _tensor_work(profile, device, shares["tensor"]))
     return left

@@ -70,7 +70,7 @@ def check(
     if isinstance(limiter, AtRoof | IssueBound):
         return PASSED
     name = device.name if device else "the GPU"
-    timed = next((each for each in (profile, traffic, work) if each and each.seconds), None)
+    timed = next((fact for fact in (profile, traffic, work) if fact and fact.seconds), None)
     short = timed is not None and (timed.seconds or SHORTEST) < SHORTEST
     return Advice(
         message=(

@@ -73,7 +73,7 @@ def check(
     if timeline is not None:
         single = _recorded(timeline, device)
         double, converted = _in_double(timeline, device), _converted(timeline)
-        return next((each for each in (double, single) if isinstance(each, Advice)), converted)
+        return next((said for said in (double, single) if isinstance(said, Advice)), converted)
     return PASSED if profile is None else _profiled(device, profile)
 
 

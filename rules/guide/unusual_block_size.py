@@ -40,13 +40,13 @@ def check(device: Device, occupancy: Occupancy, profile: KernelProfile | None = 
     if not occupancy.launchable or threads in usual or profile is not None:
         return PASSED
     as_good = [
-        other
-        for other in at_sizes(occupancy, _in_warps(usual, device.limits.warp_size))
-        if other.warps >= occupancy.warps_per_sm
+        size
+        for size in at_sizes(occupancy, _in_warps(usual, device.limits.warp_size))
+        if size.warps >= occupancy.warps_per_sm
     ]
     if not as_good:
         return PASSED
-    table = and_list([f"{other.threads} ({show_share(other.share)})" for other in as_good], "or")
+    table = and_list([f"{size.threads} ({show_share(size.share)})" for size in as_good], "or")
     return Advice(
         message=(
             f"A block has {plural(threads, 'thread')}, outside the usual {usual.start} to "
