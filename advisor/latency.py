@@ -66,7 +66,8 @@ def hide_arithmetic(
     """Return the warps that hide arithmetic latency; None when the latency is not known.
 
     *parallel_instructions* is the number of independent instructions in a row of each warp;
-    fewer warps do when it is above 1.
+    fewer warps do when it is above 1. Raises BadInput for a latency of 0 cycles or less, and for
+    fewer than 1 instruction.
     """
     latency = limits.arithmetic_latency_cycles if latency_cycles is None else latency_cycles
     if latency is None:
@@ -90,7 +91,8 @@ def hide_memory(
 ) -> MemoryHiding:
     """Return what saturates *bandwidth* bytes/s at *latency_seconds*, by Little's law.
 
-    *bytes_per_thread* is what each thread has outstanding: word size x independent loads.
+    *bytes_per_thread* is what each thread has outstanding: word size x independent loads. Raises
+    BadInput for a figure that is not above 0.
     """
     if not all(value > 0 for value in (bandwidth, latency_seconds, sm_count, bytes_per_thread)):
         raise BadInput("Bandwidth, latency, SMs and bytes per thread are above zero.")

@@ -48,7 +48,10 @@ def saved(identity: Identity, environ: Mapping[str, str] = os.environ) -> Calibr
 def save(
     identity: Identity, calibration: Calibration, environ: Mapping[str, str] = os.environ
 ) -> str:
-    """Keep *calibration* for the GPU beside what is known already; return the file's name."""
+    """Keep *calibration* for the GPU beside what is known already; return the file's name.
+
+    Raises Unavailable where the file cannot be written.
+    """
     place = path(environ)
     try:
         entries = _entries(place)

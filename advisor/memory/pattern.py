@@ -43,6 +43,7 @@ def strided(
 
     Without *stride_bytes* the elements are adjacent. With *row_threads* the warp covers
     several rows of a 2-D block: lane ``row_threads`` starts the row *pitch_bytes* further on.
+    Raises BadInput for threads, elements or addresses that no warp can have.
     """
     step = element_bytes if stride_bytes is None else stride_bytes
     width = row_threads or WARP_SIZE
@@ -57,7 +58,10 @@ def strided(
 def gathered(
     element_bytes: int, indices: Sequence[int], *, alignment: int | None = None
 ) -> Pattern:
-    """Return the pattern of lanes that take the elements *indices*, one per lane."""
+    """Return the pattern of lanes that take the elements *indices*, one per lane.
+
+    Raises BadInput for more indices than lanes, or for none.
+    """
     if not 1 <= len(indices) <= WARP_SIZE:
         raise BadInput(f"A warp reads 1 to {WARP_SIZE} elements, not {len(indices)}.")
     starts = tuple(index * element_bytes for index in indices)

@@ -22,7 +22,7 @@ def natural_alignment(element_bytes: int) -> int:
     """Return the widest word (bytes) that divides the element: 4 for 12, 16 for 64.
 
     A struct of floats without ``__align__`` keeps the alignment of its members (4); pass that
-    alignment on where it is known.
+    alignment on where it is known. Raises BadInput for a size outside 1 to LARGEST_ELEMENT.
     """
     if not 1 <= element_bytes <= LARGEST_ELEMENT:
         raise BadInput(f"An element has 1 to {LARGEST_ELEMENT} bytes, not {element_bytes}.")

@@ -328,7 +328,7 @@ class _Export:
         )
 
     def distinct(self, table: str, wanted: tuple[str, ...]) -> list[tuple[Any, ...]]:
-        """Return the different values that some columns have together."""
+        """Return the different values that some columns have together; raises BadInput for too many."""
         columns = self.listed(table, wanted)
         shapes = self.database.execute(
             f"SELECT DISTINCT {columns} FROM {table} LIMIT {MOST_SHAPES + 1}"
@@ -338,7 +338,7 @@ class _Export:
         return shapes
 
     def read_copies(self, recording: Recording) -> None:
-        """Add every copy, and whether the call that began it blocked."""
+        """Add every copy, and whether the call that began it blocked; raises BadInput for too many kinds."""
         if COPIES not in self.columns:
             return
         operations = self.texts("ENUM_CUDA_MEMCPY_OPER", "id", "name") or _OPERATIONS

@@ -44,7 +44,7 @@ def wide_banks(text: str, device: Device) -> bool:
 def examined(
     device: Device, words: Words, *, tile: str | None, walk: str, pad: str, wide: bool
 ) -> BanksCase:
-    """Return the access that the options describe, its conflicts and what ends them."""
+    """Return the access that the options describe, its conflicts and what ends them; raises BadInput."""
     extra = read("pad", pad)
     if tile is None:
         return _strided(device, words, extra, wide=wide)

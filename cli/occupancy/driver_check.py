@@ -112,7 +112,10 @@ def answer_differences(
 
 
 def compared(choice: Choice, report: DriverReport) -> dict[str, Any]:
-    """Return the comparison of the model's limits for the chosen GPU with *report*."""
+    """Return the comparison of the model's limits for the chosen GPU with *report*.
+
+    Raises Unavailable where the driver does not answer for that GPU.
+    """
     if report.problem or choice.gpu is None:
         raise Unavailable(f"--driver-check: {report.problem}")
     identity = choice.gpu.identity

@@ -115,7 +115,7 @@ def staged_as_traced(timeline: Timeline, link: LinkModel) -> TracedStaging:
 def model(device: Device | None, changes: Changes, measured: LinkModel | None = None) -> LinkModel:
     """Return the link model of *device* or of the calibration, with the changes applied.
 
-    *measured* is what was saved for this GPU; what the options give goes before it.
+    *measured* is what was saved for this GPU; what the options give goes before it. Raises BadInput.
     """
     if changes.pcie is not None and (changes.rate is not None or changes.calibration is not None):
         raise BadInput("--pcie gives the link's rates: leave out --rate and --calibration.")
