@@ -38,191 +38,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.pipeline import EngineSpan, StagedWork
 
 
-_ENGINES = {
-    Engine.H2D: "the copy to the device",
-    Engine.KERNEL: "the kernel",
-    Engine.D2H: "the copy back",
-}
-
-
-def facts(case: OverlapCase) -> Iterator[Fact]:
-    """Yield what a person reads first: times, the best count, the floor, the link."""
-    overlap, model = case.overlap, case.model
-    if case.traced:
-        yield from _traced(case.traced)
-    yield Fact(label="sequential", value=Cell(show_seconds(overlap.sequential)))
-    if overlap.requested:
-        guide = f"the guide's estimate: {show_seconds(overlap.guide)}" if overlap.guide else ""
-        label = f"with {plural(overlap.requested.streams, 'stream')}"
-        if overlap.requested.pieces > overlap.requested.streams:
-            guide = f"{overlap.requested.pieces} chunks in turn"
-        yield Fact(label=label, value=Cell(show_seconds(overlap.requested.seconds)), remark=guide)
-    yield _best(overlap)
-    remark = f"{_limiter(case)}: no staging is faster"
-    yield Fact(label="floor", value=Cell(show_seconds(overlap.floor)), remark=remark)
-    if case.work.h2d_bytes or case.work.d2h_bytes:
-        yield _link(case.work, model)
-    if case.break_even:
-        yield Fact(
-            label="worth it from",
-            value=Cell(show_bytes(case.break_even)),
-            remark="if the kernel's time grows with the data",
-        )
-
-
-def _traced(staging: TracedStaging) -> Iterator[Fact]:
-    """Yield what the timeline shows: how long it took, and how far copies were hidden."""
-    kernels, copies = show_seconds(staging.kernel_seconds), show_seconds(staging.copy_seconds)
-    yield Fact(
-        label="traced",
-        value=Cell(show_seconds(staging.traced_seconds)),
-        remark=f"kernels {kernels}, copies {copies}, {show_seconds(staging.overlapped_seconds)} at once",
-    )
-    yield Fact(
-        label="overlapped",
-        value=Cell(show_share(staging.achieved)),
-        remark=f"of what could; {plural(staging.passes, 'pass', 'passes')}, of which one follows",
-    )
-
-
-def _best(overlap: Overlap) -> Fact:
-    best = overlap.best
-    more = "; more gain less than 1 %" if overlap.worthwhile and best != overlap.tried[-1] else ""
-    tone = Tone.GOOD if overlap.worthwhile else Tone.PLAIN
-    return Fact(
-        label="best",
-        value=Cell(show_seconds(best.seconds), tone),
-        remark=f"{_staged(best)}; {overlap.speedup:.2f}x{more}",
-    )
-
-
-def _staged(staging: Staging) -> str:
-    chunk = f" of {show_bytes(staging.chunk_bytes)}" if staging.chunk_bytes else ""
-    if staging.pieces == 1:
-        return f"one piece{chunk}"
-    return f"{staging.pieces} pieces{chunk} over {plural(staging.streams, 'stream')}"
-
-
-def _verdict(case: OverlapCase) -> Line:
-    """Return the answer in a sentence: what staging saves, and where to begin."""
-    overlap, knee = case.overlap, case.overlap.knee
-    if case.traced and overlap.worthwhile and not case.worthwhile:
-        share = show_share(case.traced.achieved)
-        return Line(
-            f"Nothing more to win: {share} of what could overlap already does.", Tone.STRONG
-        )
-    if not overlap.worthwhile:
-        return Line("Not worth it: overlapping copies and kernel saves less than 5 %.", Tone.STRONG)
-    best = f"{_staged(overlap.best)} take {show_seconds(overlap.best.seconds)} instead of "
-    first = ""
-    if knee != overlap.best:
-        first = f" {_staged(knee)} already win {overlap.sequential / knee.seconds:.2f}x."
-    return Line(
-        f"Worth it, {overlap.speedup:.2f}x: {best}{show_seconds(overlap.sequential)}.{first}",
-        Tone.STRONG,
-    )
-
-
-def _link(work: StagedWork, model: LinkModel) -> Fact:
-    """Return the rates of the copies that are given as bytes, and where they come from."""
-    copies = ((work.h2d_bytes, Direction.H2D), (work.d2h_bytes, Direction.D2H))
-    rates = [copy_rate(model, way, pageable=work.pageable) for size, way in copies if size]
-    assumed = work.pageable and {*rates} <= {PAGEABLE_H2D_RATE, PAGEABLE_D2H_RATE}
-    source = (
-        "assumed: pageable copies as on the host of a H200"
-        if assumed
-        else source_words(model.source)
-    )
-    shown = dict.fromkeys(show_rate(rate) for rate in rates)
-    return Fact(label="link", value=Cell(" and ".join(shown)), remark=source)
-
-
-def _limiter(case: OverlapCase) -> str:
-    work, overlap = case.work, case.overlap
-    if work.pageable or case.model.engines == 0:
-        return "copies and kernel in turn"
-    if work.copies_in and work.copies_out and overlap.limiter is not Engine.KERNEL:
-        return "the copies both ways"
-    return _ENGINES[overlap.limiter]
-
-
-def _traced_remarks(case: OverlapCase) -> Iterator[str]:
-    """Yield what the prediction for one pass means for the traced run."""
-    staging = case.traced
-    if staging is None:
-        return
-    if staging.pageable:
-        yield "The copies were of pageable memory; the prediction is for pinned memory."
-    if staging.passes > 1:
-        all_passes = show_seconds(case.overlap.floor * staging.passes)
-        yield (
-            f"If a pass need not wait for the one before, its copies can also run beside that "
-            f"one's kernels: all {staging.passes:,} then take {all_passes} or more."
-        )
-
-
-def remarks(case: OverlapCase) -> list[str]:
-    """Return the sentences that belong to the prediction, the most important first."""
-    return [
-        *_shared_memory(case.device, case.work, case.overlap),
-        *_obstacles(case.work, case.model),
-        *_gain(case),
-    ]
-
-
-def _shared_memory(device: Device, work: StagedWork, overlap: Overlap) -> Iterator[str]:
-    copies = overlap.sequential - work.kernel_seconds
-    if device.integrated:
-        yield (
-            "Host and device share one memory: map pinned memory (cudaHostAlloc with "
-            "cudaHostAllocMapped) and leave the copies out altogether, which saves up to "
-            f"{show_seconds(copies)}."
-        )
-    elif device.coherent_host_memory:
-        yield (
-            "The device reads the host's pages directly over a coherent link: data that are "
-            "read once need no copy, and pageable memory is no obstacle to that."
-        )
-
-
-def _obstacles(work: StagedWork, model: LinkModel) -> Iterator[str]:
-    if work.pageable:
-        yield "Pageable copies block the host and overlap with nothing: allocate pinned memory."
-    elif model.engines == 0:
-        yield "This device has no engine that copies while kernels run (asyncEngineCount 0)."
-    elif model.engines == 1 and work.copies_in and work.copies_out:
-        yield "One engine copies both ways in turn (asyncEngineCount 1)."
-
-
-def _gain(case: OverlapCase) -> Iterator[str]:
-    if case.worthwhile:
-        yield "Needed: pinned memory, non-blocking streams that take the pieces in turn, cudaMemcpyAsync."
-
-
-_LABEL, _WIDEST = 8, 160
-_MARKS = string.digits + string.ascii_lowercase + string.ascii_uppercase
-
-
-def picture(staging: Staging, columns: int) -> str:
-    """Return a row per engine; each mark is the piece that works there, a dot is idle."""
-    end, width = show_seconds(staging.seconds), min(columns, _WIDEST) - _LABEL
-    drawn = [f"{'':{_LABEL}}0{end:>{width - 1}}"]
-    for engine in Engine:
-        spans = [span for span in staging.spans if span.engine is engine]
-        if spans:
-            drawn.append(f"{engine:{_LABEL}}{_row(spans, staging.seconds, width)}")
-    return "\n".join(drawn)
-
-
-def _row(spans: Sequence[EngineSpan], whole: float, width: int) -> str:
-    marks = ["."] * width
-    for span in spans:
-        first = min(int(span.start / whole * width), width - 1)
-        last = max(first + 1, round(span.end / whole * width))
-        marks[first:last] = _MARKS[span.piece % len(_MARKS)] * (min(last, width) - first)
-    return "".join(marks)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlapCase:
     """One question about staging and its answer."""
@@ -308,36 +123,181 @@ def blocks(case: OverlapCase) -> list[Block]:
     page: list[Block] = [
         _verdict(case),
         Line(device_line(case.device)),
-        LabelledFacts(tuple(facts(case))),
+        LabelledFacts(tuple(_facts(case))),
     ]
     page += [Line(sentence) for sentence in _remarks(case)]
     page += [Heading("Pieces"), _table(case)]
     if case.show:
         page += [Heading(f"Time line of {_staged(case.staging)}")]
-        page += [Drawing(lambda columns: picture(case.staging, columns))]
+        page += [Drawing(lambda columns: _picture(case.staging, columns))]
     if case.code is not None:
         page += [Heading("Skeleton"), Drawing(case.code)]
     return page
 
 
-def draw(axes: Axes, staging: Staging) -> None:
-    """Draw the time line of *staging* on *axes*: a row for each engine, a bar for each piece."""
-    engines = [engine for engine in Engine if any(s.engine is engine for s in staging.spans)]
-    for row, engine in enumerate(reversed(engines)):
-        bars = [(s.start, s.end - s.start) for s in staging.spans if s.engine is engine]
-        axes.broken_barh(bars, (row - 0.4, 0.8), edgecolor="white", facecolor=f"C{row}")
-    axes.set_yticks(range(len(engines)), [_ENGINES[engine] for engine in reversed(engines)])
-    axes.set_xlabel("seconds")
+def _verdict(case: OverlapCase) -> Line:
+    """Return the answer in a sentence: what staging saves, and where to begin."""
+    overlap, knee = case.overlap, case.overlap.knee
+    if case.traced and overlap.worthwhile and not case.worthwhile:
+        share = show_share(case.traced.achieved)
+        return Line(
+            f"Nothing more to win: {share} of what could overlap already does.", Tone.STRONG
+        )
+    if not overlap.worthwhile:
+        return Line("Not worth it: overlapping copies and kernel saves less than 5 %.", Tone.STRONG)
+    best = f"{_staged(overlap.best)} take {show_seconds(overlap.best.seconds)} instead of "
+    first = ""
+    if knee != overlap.best:
+        first = f" {_staged(knee)} already win {overlap.sequential / knee.seconds:.2f}x."
+    return Line(
+        f"Worth it, {overlap.speedup:.2f}x: {best}{show_seconds(overlap.sequential)}.{first}",
+        Tone.STRONG,
+    )
+
+
+def _staged(staging: Staging) -> str:
+    chunk = f" of {show_bytes(staging.chunk_bytes)}" if staging.chunk_bytes else ""
+    if staging.pieces == 1:
+        return f"one piece{chunk}"
+    return f"{staging.pieces} pieces{chunk} over {plural(staging.streams, 'stream')}"
+
+
+_ENGINES = {
+    Engine.H2D: "the copy to the device",
+    Engine.KERNEL: "the kernel",
+    Engine.D2H: "the copy back",
+}
+
+
+def _facts(case: OverlapCase) -> Iterator[Fact]:
+    """Yield what a person reads first: times, the best count, the floor, the link."""
+    overlap, model = case.overlap, case.model
+    if case.traced:
+        yield from _traced(case.traced)
+    yield Fact(label="sequential", value=Cell(show_seconds(overlap.sequential)))
+    if overlap.requested:
+        guide = f"the guide's estimate: {show_seconds(overlap.guide)}" if overlap.guide else ""
+        label = f"with {plural(overlap.requested.streams, 'stream')}"
+        if overlap.requested.pieces > overlap.requested.streams:
+            guide = f"{overlap.requested.pieces} chunks in turn"
+        yield Fact(label=label, value=Cell(show_seconds(overlap.requested.seconds)), remark=guide)
+    yield _best(overlap)
+    remark = f"{_limiter(case)}: no staging is faster"
+    yield Fact(label="floor", value=Cell(show_seconds(overlap.floor)), remark=remark)
+    if case.work.h2d_bytes or case.work.d2h_bytes:
+        yield _link(case.work, model)
+    if case.break_even:
+        yield Fact(
+            label="worth it from",
+            value=Cell(show_bytes(case.break_even)),
+            remark="if the kernel's time grows with the data",
+        )
+
+
+def _traced(staging: TracedStaging) -> Iterator[Fact]:
+    """Yield what the timeline shows: how long it took, and how far copies were hidden."""
+    kernels, copies = show_seconds(staging.kernel_seconds), show_seconds(staging.copy_seconds)
+    yield Fact(
+        label="traced",
+        value=Cell(show_seconds(staging.traced_seconds)),
+        remark=f"kernels {kernels}, copies {copies}, {show_seconds(staging.overlapped_seconds)} at once",
+    )
+    yield Fact(
+        label="overlapped",
+        value=Cell(show_share(staging.achieved)),
+        remark=f"of what could; {plural(staging.passes, 'pass', 'passes')}, of which one follows",
+    )
+
+
+def _best(overlap: Overlap) -> Fact:
+    best = overlap.best
+    more = "; more gain less than 1 %" if overlap.worthwhile and best != overlap.tried[-1] else ""
+    tone = Tone.GOOD if overlap.worthwhile else Tone.PLAIN
+    return Fact(
+        label="best",
+        value=Cell(show_seconds(best.seconds), tone),
+        remark=f"{_staged(best)}; {overlap.speedup:.2f}x{more}",
+    )
+
+
+def _limiter(case: OverlapCase) -> str:
+    work, overlap = case.work, case.overlap
+    if work.pageable or case.model.engines == 0:
+        return "copies and kernel in turn"
+    if work.copies_in and work.copies_out and overlap.limiter is not Engine.KERNEL:
+        return "the copies both ways"
+    return _ENGINES[overlap.limiter]
+
+
+def _link(work: StagedWork, model: LinkModel) -> Fact:
+    """Return the rates of the copies that are given as bytes, and where they come from."""
+    copies = ((work.h2d_bytes, Direction.H2D), (work.d2h_bytes, Direction.D2H))
+    rates = [copy_rate(model, way, pageable=work.pageable) for size, way in copies if size]
+    assumed = work.pageable and {*rates} <= {PAGEABLE_H2D_RATE, PAGEABLE_D2H_RATE}
+    source = (
+        "assumed: pageable copies as on the host of a H200"
+        if assumed
+        else source_words(model.source)
+    )
+    shown = dict.fromkeys(show_rate(rate) for rate in rates)
+    return Fact(label="link", value=Cell(" and ".join(shown)), remark=source)
 
 
 def _remarks(case: OverlapCase) -> Iterator[str]:
+    """Yield the sentences that belong to the prediction, the most important first."""
     if case.streams and case.staging.streams < case.streams:
         yield (
             f"{plural(case.streams, 'stream')} were asked for: the data make "
             f"{plural(case.staging.pieces, 'chunk')} of --granularity or more."
         )
     yield from _traced_remarks(case)
-    yield from remarks(case)
+    yield from _shared_memory(case.device, case.work, case.overlap)
+    yield from _obstacles(case.work, case.model)
+    yield from _gain(case)
+
+
+def _traced_remarks(case: OverlapCase) -> Iterator[str]:
+    """Yield what the prediction for one pass means for the traced run."""
+    staging = case.traced
+    if staging is None:
+        return
+    if staging.pageable:
+        yield "The copies were of pageable memory; the prediction is for pinned memory."
+    if staging.passes > 1:
+        all_passes = show_seconds(case.overlap.floor * staging.passes)
+        yield (
+            f"If a pass need not wait for the one before, its copies can also run beside that "
+            f"one's kernels: all {staging.passes:,} then take {all_passes} or more."
+        )
+
+
+def _shared_memory(device: Device, work: StagedWork, overlap: Overlap) -> Iterator[str]:
+    copies = overlap.sequential - work.kernel_seconds
+    if device.integrated:
+        yield (
+            "Host and device share one memory: map pinned memory (cudaHostAlloc with "
+            "cudaHostAllocMapped) and leave the copies out altogether, which saves up to "
+            f"{show_seconds(copies)}."
+        )
+    elif device.coherent_host_memory:
+        yield (
+            "The device reads the host's pages directly over a coherent link: data that are "
+            "read once need no copy, and pageable memory is no obstacle to that."
+        )
+
+
+def _obstacles(work: StagedWork, model: LinkModel) -> Iterator[str]:
+    if work.pageable:
+        yield "Pageable copies block the host and overlap with nothing: allocate pinned memory."
+    elif model.engines == 0:
+        yield "This device has no engine that copies while kernels run (asyncEngineCount 0)."
+    elif model.engines == 1 and work.copies_in and work.copies_out:
+        yield "One engine copies both ways in turn (asyncEngineCount 1)."
+
+
+def _gain(case: OverlapCase) -> Iterator[str]:
+    if case.worthwhile:
+        yield "Needed: pinned memory, non-blocking streams that take the pieces in turn, cudaMemcpyAsync."
 
 
 def _table(case: OverlapCase) -> Table:
@@ -365,3 +325,37 @@ def _table(case: OverlapCase) -> Table:
 def _shown(*wanted: int) -> set[int]:
     """Return the numbers of pieces that a person sees; JSON and CSV have all of them."""
     return {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, *wanted}
+
+
+_LABEL, _WIDEST = 8, 160
+_MARKS = string.digits + string.ascii_lowercase + string.ascii_uppercase
+
+
+def _picture(staging: Staging, columns: int) -> str:
+    """Return a row per engine; each mark is the piece that works there, a dot is idle."""
+    end, width = show_seconds(staging.seconds), min(columns, _WIDEST) - _LABEL
+    drawn = [f"{'':{_LABEL}}0{end:>{width - 1}}"]
+    for engine in Engine:
+        spans = [span for span in staging.spans if span.engine is engine]
+        if spans:
+            drawn.append(f"{engine:{_LABEL}}{_row(spans, staging.seconds, width)}")
+    return "\n".join(drawn)
+
+
+def _row(spans: Sequence[EngineSpan], whole: float, width: int) -> str:
+    marks = ["."] * width
+    for span in spans:
+        first = min(int(span.start / whole * width), width - 1)
+        last = max(first + 1, round(span.end / whole * width))
+        marks[first:last] = _MARKS[span.piece % len(_MARKS)] * (min(last, width) - first)
+    return "".join(marks)
+
+
+def draw(axes: Axes, staging: Staging) -> None:
+    """Draw the time line of *staging* on *axes*: a row for each engine, a bar for each piece."""
+    engines = [engine for engine in Engine if any(s.engine is engine for s in staging.spans)]
+    for row, engine in enumerate(reversed(engines)):
+        bars = [(s.start, s.end - s.start) for s in staging.spans if s.engine is engine]
+        axes.broken_barh(bars, (row - 0.4, 0.8), edgecolor="white", facecolor=f"C{row}")
+    axes.set_yticks(range(len(engines)), [_ENGINES[engine] for engine in reversed(engines)])
+    axes.set_xlabel("seconds")
