@@ -36,7 +36,7 @@ DEVICE = "h200"
 # A measured number may differ by as much from run to run.
 WOBBLE = 0.03
 # What is in no profile, however complete: the text of the program.
-SOURCE_ONLY = frozenset({"integer-division", "general-math-functions", "slow-math"})
+SOURCE_ONLY = frozenset({"general-math-functions", "slow-math"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

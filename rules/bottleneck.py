@@ -157,6 +157,8 @@ _FREQUENT = 0.02
 _IDLE = 0.3
 _STILL = 0.15
 _LANES = 32
+# Cycles per instruction of a warp. A load from idle memory takes 600 to 1,000, and comes with others.
+_NO_LOAD = 2000.0
 
 
 def atomics_in_queue(profile: KernelProfile) -> float | None:
@@ -171,12 +173,13 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
         return None
     sectors = sum(kind.sectors or 0.0 for kind in kinds)
     rate = (sectors or requests * _LANES) / profile.elapsed_cycles
-    if rate < _FEWEST_BESIDE_LOADS and requests < _FREQUENT * (profile.instructions or 0.0):
+    waits, busiest = profile.top_stall, max(unit_shares(profile).values(), default=0.0)
+    too_long = (profile.warp_latency or 0.0) >= _NO_LOAD and busiest < _STILL
+    frequent = too_long or requests >= _FREQUENT * (profile.instructions or 0.0)
+    if rate < _FEWEST_BESIDE_LOADS and not frequent:
         return None
-    waits = profile.top_stall
-    beside_loads = waits is not None and waits[0] == "long_scoreboard"
+    beside_loads = waits is not None and waits[0] == "long_scoreboard" and not too_long
     least = _FEWEST_BESIDE_LOADS if beside_loads else _FEWEST_QUEUED
-    busiest = max(unit_shares(profile).values(), default=0.0)
     few_sectors = busiest < _STILL and (updates_per_sector(profile) or 0.0) >= UPDATED_AGAIN
     most = _QUEUED_AT_SOME if few_sectors else QUEUED
     return rate if least <= rate <= most and busiest < _IDLE else None

@@ -100,6 +100,8 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
         return undecided("profile.l1_hit_rate")
     if _from_l2(profile, hit, limiter):
         return _read_again(profile)
+    if _fetched_again(profile, limiter):
+        return _through_textures(profile)
     if (reads := _reads_per_byte(profile)) is not None and _caches_at_roof(profile, limiter):
         return _requested_again(profile, reads, share or 0.0) if reads >= READS else PASSED
     if hit < FOUND or not isinstance(limiter, AtRoof | LatencyBound):
@@ -131,6 +133,38 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
         evidence=(profiled("L1 hit rate", hit, "share"), *counted),
         relief=relief,
         left={"issue": f"{show_share(instructions)} of the instructions"},
+    )
+
+
+def _fetched_again(profile: KernelProfile, limiter: Limiter | None) -> bool:
+    """Return whether warps queue for texture fetches, of which L1 has nearly all."""
+    waits = profile.top_stall
+    return (
+        isinstance(limiter, AtRoof)
+        and limiter.unit == "l1/shared"
+        and waits is not None
+        and waits[0] == "tex_throttle"
+        and waits[1] >= WAITING
+        and (profile.l1_hit_rate or 0.0) >= FOUND
+    )
+
+
+def _through_textures(profile: KernelProfile) -> Advice:
+    hit, wait = profile.l1_hit_rate or 0.0, (profile.top_stall or ("", 0.0))[1]
+    return Advice(
+        message=(
+            f"{show_share(wait)} of a warp's time is a queue for texture fetches, of which L1 has {show_share(hit)}: "
+            "the same texels are fetched again and again."
+        ),
+        action=(
+            "Fetch a tile and its border once into shared memory, __syncthreads(), and read it there; let a thread "
+            "compute several results from what it fetched, and take 4 neighbours in one tex2Dgather()."
+        ),
+        evidence=(
+            profiled("L1 hit rate", hit, "share"),
+            profiled("stall tex_throttle", wait, "share"),
+        ),
+        relief=relieved(profile, 1e6, "l1/shared", "tex", "memory", "compute"),
     )
 
 
@@ -298,7 +332,8 @@ RULE = Rule(
     when=(
         "A block reads the same global bytes more than twice and does not stage them, or a profile shows a fifth of the "
         "instructions loading from global memory, 70 % of it found in L1, as the limit; or L1 or L2 at its roof, with 90 % "
-        "of it found in L2 and device memory idle, or by a fifth of the instructions that load or store, each byte 8 times."
+        "of it found in L2 and device memory idle, or by a fifth of the instructions that load or store, each byte 8 times; "
+        "or texture fetches at that roof for which warps wait 40 % of their time, 70 % of them found in L1."
     ),
     thresholds=(
         Threshold(

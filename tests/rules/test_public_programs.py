@@ -1,0 +1,176 @@
+"""What public programs taught the rules, with figures measured on an H200: both edges of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from judged_profiles import findings, priority
+
+from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests, WarpRequests
+
+NONE = WarpRequests(requests=0.0, sectors=0.0)
+# A sum of 256 words per block whose threads find out by a remainder whether it is their turn.
+REMAINDERS = KernelProfile(
+    kernel="sums(const int *, int *, unsigned int)",
+    sm_count=132,
+    grid=(262_144, 1, 1),
+    block=(256, 1, 1),
+    registers=16,
+    static_shared=0,
+    dynamic_shared=2048,
+    waves=248.0,
+    seconds=640e-6,
+    elapsed_cycles=1.267e6,
+    achieved_occupancy=0.93,
+    instructions=520e6,
+    warp_latency=19.0,
+    stalls={"wait": 0.21, "not_selected": 0.19, "barrier": 0.13},
+    active_threads=31.9,
+    unpredicated_threads=24.1,
+    sm_busy=0.78,
+    issue_busy=0.78,
+    dram_busy=0.1,
+    l2_busy=0.05,
+    l1_busy=0.37,
+    pipes={"xu": 0.6, "alu": 0.58, "fma": 0.29},
+    float_instructions={"fadd": 0.0, "fmul": 0.0, "ffma": 0.0},
+    global_loads=WarpRequests(requests=2.1e6, sectors=8.4e6, used_bytes=32.0),
+    global_stores=WarpRequests(requests=262_144.0, sectors=262_144.0, used_bytes=4.0),
+    global_reductions=NONE,
+    global_atomics=NONE,
+)
+# A picture filtered by rows of 17 taps in shared memory.
+FILTER = replace(
+    REMAINDERS,
+    kernel="rows(const float *, float *, int)",
+    seconds=328e-6,
+    elapsed_cycles=649e3,
+    instructions=87e6,
+    stalls={"mio_throttle": 0.74},
+    unpredicated_threads=32.0,
+    sm_busy=0.5,
+    issue_busy=0.25,
+    dram_busy=0.33,
+    l1_busy=0.99,
+    lsu_wavefronts_busy=0.99,
+    pipes={"fma": 0.11, "lsu": 0.49},
+    float_instructions={"ffma": 0.4 * 32 * 87e6},
+    global_loads=WarpRequests(requests=2.6e6, sectors=10.4e6, used_bytes=32.0),
+    global_stores=WarpRequests(requests=2.1e6, sectors=8.4e6, used_bytes=32.0),
+    shared_loads=SharedRequests(requests=33.8e6),
+)
+# A filter whose weights stand in constant memory, all lanes at one address.
+WEIGHTS = replace(
+    REMAINDERS,
+    kernel="filtered(const float *, float *, int)",
+    stalls={"mio_throttle": 0.22},
+    sm_busy=0.99,
+    issue_busy=0.02,
+    pipes={"adu": 0.99, "fma": 0.01, "alu": 0.01},
+)
+# A window of texels fetched around each pixel.
+TEXELS = replace(
+    REMAINDERS,
+    kernel="denoised(unsigned int *, int, int)",
+    stalls={"tex_throttle": 0.6, "long_scoreboard": 0.3},
+    sm_busy=0.26,
+    issue_busy=0.26,
+    l1_busy=0.85,
+    l1_hit_rate=0.84,
+    l1_load_hit_rate=0.0,
+    l2_busy=0.33,
+    dram_busy=0.19,
+    pipes={"tex": 0.21, "fma": 0.12},
+    global_loads=NONE,
+)
+# Eight million sums to one address, of which each lane asks for an index first.
+ONE_ADDRESS = replace(
+    REMAINDERS,
+    kernel="scattered(float *, const long *, const float *)",
+    seconds=14.75e-3,
+    elapsed_cycles=29.2e6,
+    instructions=14e6,
+    warp_latency=15_950.0,
+    stalls={"long_scoreboard": 0.89},
+    unpredicated_threads=30.8,
+    sm_busy=0.002,
+    issue_busy=0.001,
+    dram_busy=0.001,
+    l2_busy=0.009,
+    l1_busy=0.002,
+    pipes={"alu": 0.001},
+    dram_written=2.7e6,
+    global_loads=WarpRequests(requests=524_288.0, sectors=3.1e6, used_bytes=32.0),
+    global_stores=NONE,
+    global_reductions=WarpRequests(requests=262_144.0, sectors=8.4e6),
+)
+
+
+def test_special_functions_without_floats_are_integer_divisions() -> None:
+    finding = findings(REMAINDERS, "h200")["integer-division"]
+    assert str(finding.priority) == "medium"
+    assert finding.bound == pytest.approx(1 / 0.37)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pipes": {"xu": 0.29, "alu": 0.58, "fma": 0.29}},  # few
+        {"pipes": {"xu": 0.6, "alu": 0.82, "fma": 0.04}},  # counts of bits: no products
+        {"float_instructions": {"ffma": 32 * 40e6}},  # functions of floats
+        {"float_instructions": {}},  # a page that counts none
+        {"kernel": "void at::native::elementwise_kernel<128, 2>(int)"},  # nobody's here to change
+        {"sm_busy": 0.3, "issue_busy": 0.3, "dram_busy": 0.85},  # memory is the limit
+    ],
+)
+def test_other_work_of_special_functions_is_no_division(change: dict[str, object]) -> None:
+    assert priority(replace(REMAINDERS, **change), "integer-division", "h200") is None
+
+
+def test_a_filter_is_not_called_a_product() -> None:
+    assert "library-available" not in findings(FILTER, "h200")
+    sums = replace(FILTER, global_stores=WarpRequests(requests=1.2e6, sectors=4.8e6))
+    assert priority(sums, "library-available", "h200") == "medium"
+
+
+def test_without_counts_the_bytes_tell_a_filter() -> None:
+    page = replace(FILTER, global_loads=WarpRequests(), global_stores=WarpRequests())
+    assert "library-available" not in findings(page, "h200")
+    assert "library-available" in findings(replace(page, dram_busy=0.24), "h200")
+
+
+def test_one_result_per_block_is_a_tree_of_sums_with_more_lanes_at_work() -> None:
+    tree = replace(
+        REMAINDERS,
+        dynamic_shared=1024,
+        stalls={"long_scoreboard": 0.34},
+        unpredicated_threads=22.6,
+        pipes={"adu": 0.85, "alu": 0.53},
+        sm_busy=0.85,
+    )
+    assert priority(tree, "library-available", "h200") == "medium"
+    often = WarpRequests(requests=300_000.0, sectors=300_000.0, used_bytes=4.0)
+    for other in ({"unpredicated_threads": 26.0}, {"global_stores": often}):
+        assert "library-available" not in findings(replace(tree, **other), "h200")
+
+
+def test_constants_at_one_address_fill_their_unit_where_much_is_issued() -> None:
+    assert priority(WEIGHTS, "divergent-constant-reads", "h200") == "medium"
+    busy = replace(WEIGHTS, issue_busy=0.82)
+    assert "divergent-constant-reads" not in findings(busy, "h200")
+
+
+def test_texels_that_are_fetched_again_belong_in_a_tile() -> None:
+    finding = findings(TEXELS, "h200")["redundant-global-loads"]
+    assert str(finding.priority) == "medium"
+    assert "texels" in finding.message
+    for other in ({"l1_hit_rate": 0.65}, {"stalls": {"tex_throttle": 0.39}}):
+        assert "redundant-global-loads" not in findings(replace(TEXELS, **other), "h200")
+
+
+def test_no_load_takes_as_long_as_atomics_in_a_queue() -> None:
+    assert priority(ONE_ADDRESS, "atomic-contention", "h200") == "medium"
+    assert "latency-bound" not in findings(ONE_ADDRESS, "h200")
+    loads = replace(ONE_ADDRESS, warp_latency=1_900.0)
+    assert "atomic-contention" not in findings(loads, "h200")
