@@ -19,6 +19,7 @@ from gpuadvise.rules.model import (
     Threshold,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.observed import advised
 from gpuadvise.rules.sources import guide
@@ -50,20 +51,36 @@ def check(
     limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise at each place that the source reader marked, and where a profile shows divisions."""
-    found = advised(observations or (), RULE.id, _words)
-    if profile is None or not isinstance(limiter, IssueBound):
-        return found
-    return found + ((_profiled(profile),) if _divides(profile) else ())
+    places = advised(observations or (), RULE.id, _words)
+    if profile is None or library_of(profile.kernel):
+        return places
+    lacking = _lacking(profile, limiter)
+    if lacking and observations is None:
+        return undecided(lacking)
+    divides = isinstance(limiter, IssueBound) and not lacking and _divides(profile)
+    return (*places, _profiled(profile)) if divides else places
+
+
+def _lacking(profile: KernelProfile, limiter: Limiter | None) -> str | None:
+    """Return the first value that the profile lacks to tell divisions; None where it has all that decide."""
+    if profile.issue_busy is None:
+        return "profile.issue_slots_busy"
+    if not isinstance(limiter, IssueBound):
+        return None
+    if "xu" not in profile.pipes:
+        return "profile.pipes"
+    known = profile.pipes["xu"] < DIVIDING or profile.float_instructions
+    return None if known else "profile.float_instructions"
 
 
 def _divides(profile: KernelProfile) -> bool:
     """Return whether special functions serve integers, whose divisions then fill the issue slots."""
-    functions, counts = profile.pipes.get("xu", 0.0), profile.float_instructions
-    if functions < DIVIDING or not counts or library_of(profile.kernel):
-        return False
-    floats = sum(counts.values()) / (profile.unpredicated_threads or _LANES)
+    functions = profile.pipes["xu"]
+    lanes = profile.unpredicated_threads or _LANES
+    floats = sum(profile.float_instructions.values()) / lanes
     return (
-        floats <= OF_FLOATS * _on_special_functions(profile)
+        functions >= DIVIDING
+        and floats <= OF_FLOATS * _on_special_functions(profile)
         and profile.pipes.get("fma", 0.0) >= MULTIPLYING * functions
     )
 
@@ -106,6 +123,18 @@ def _words(seen: Observation) -> tuple[str, str]:
         "If the divisor n is always a power of two, keep its logarithm: i / n is i >> log2(n) and i % n is "
         "i & (n - 1), for i >= 0. Divisions by literals are handled by the compiler.",
     )
+
+
+def _at_an_edge(functions: float) -> dict[str, object]:
+    return {
+        "elapsed_cycles": 1_000_000,
+        "instructions": 400_000_000,
+        "compute_throughput": 0.8,
+        "issue_slots_busy": 0.8,
+        "dram_throughput": 0.1,
+        "float_instructions": {"ffma": 0},
+        "pipes": {"xu": functions, "fma": 0.3},
+    }
 
 
 RULE = Rule(
@@ -156,5 +185,6 @@ RULE = Rule(
                 {"fault": "another-fault", "file": "blur.cu", "line": 12, "column": 9, "seen": "x"}
             ]
         },
+        edges=({"profile": _at_an_edge(0.31)}, {"profile": _at_an_edge(0.29)}),
     ),
 )
