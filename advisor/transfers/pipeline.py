@@ -41,7 +41,7 @@ class EngineSpan:
 
 
 @dataclass(slots=True, kw_only=True)
-class Operation:
+class EngineOperation:
     """An operation, what is left of it, and the one its stream must finish before it.
 
     Its engine is free again ``drain`` before its end.
@@ -53,7 +53,7 @@ class Operation:
     fixed: float
     moving: float
     drain: float
-    before: Operation | None = None
+    before: EngineOperation | None = None
     start: float = inf
     end: float = inf
 
@@ -63,7 +63,7 @@ class Operation:
 
 
 # The queues of one resource: one per kind of operation, each in the order of issue.
-_Queues = list[deque[Operation]]
+_Queues = list[deque[EngineOperation]]
 
 
 def simulate(pieces: Sequence[Piece], streams: int, model: LinkModel) -> tuple[EngineSpan, ...]:
@@ -83,10 +83,10 @@ def simulate(pieces: Sequence[Piece], streams: int, model: LinkModel) -> tuple[E
     return tuple(sorted(spans, key=lambda span: (span.start, span.end)))
 
 
-def issue(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list[Operation]:
+def issue(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list[EngineOperation]:
     """Return the operations in the order of issue: piece by piece, in, kernel, out."""
-    operations: list[Operation] = []
-    last: dict[int, Operation] = {}
+    operations: list[EngineOperation] = []
+    last: dict[int, EngineOperation] = {}
     issued = 0.0
     for number, piece in enumerate(pieces):
         for engine, stage in (
@@ -99,7 +99,7 @@ def issue(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list[Opera
             issued += model.launch_cost if engine is Engine.KERNEL else model.copy_cost
             # The next stream's blocks start while the last ones of a kernel finish.
             drains = engine is Engine.KERNEL and model.engines > 0 and stage.moving > 0
-            operation = Operation(
+            operation = EngineOperation(
                 engine=engine,
                 piece=number,
                 issued=issued,
@@ -113,14 +113,14 @@ def issue(pieces: Sequence[Piece], streams: int, model: LinkModel) -> list[Opera
     return operations
 
 
-def _keeps_order(operations: list[Operation], model: LinkModel) -> bool:
+def _keeps_order(operations: list[EngineOperation], model: LinkModel) -> bool:
     """Return whether every engine takes its operations as issued, and none slows another down."""
     ways = {o.engine for o in operations if o.engine is not Engine.KERNEL}
     undisturbed = model.duplex_slowdown == 1 and not model.duplex_latency
     return len(ways) < 2 or model.engines == 0 or (model.engines > 1 and undisturbed)
 
 
-def run_in_order(operations: list[Operation], engines: int) -> None:
+def run_in_order(operations: list[EngineOperation], engines: int) -> None:
     """Set when each operation runs: once its stream, the host and its engine have come so far."""
     free: dict[Engine | None, float] = {}
     for operation in operations:
@@ -130,17 +130,17 @@ def run_in_order(operations: list[Operation], engines: int) -> None:
         operation.end = free[engine] + operation.drain
 
 
-def run_by_events(operations: list[Operation], model: LinkModel) -> None:
+def run_by_events(operations: list[EngineOperation], model: LinkModel) -> None:
     """Set when each operation runs, from event to event: copies of both ways meet."""
     resources = _resources(operations, model.engines)
-    running: dict[int, Operation] = {}
+    running: dict[int, EngineOperation] = {}
     now = 0.0
     while running or any(any(queues) for queues in resources):
         ready = _start(resources, running, now)
         now = _advance(running, now, ready, model)
 
 
-def _resources(operations: list[Operation], engines: int) -> list[_Queues]:
+def _resources(operations: list[EngineOperation], engines: int) -> list[_Queues]:
     """Return what can work at the same time, each with its queues."""
     h2d, kernel, d2h = (deque(o for o in operations if o.engine is engine) for engine in Engine)
     if engines == 0:
@@ -150,7 +150,7 @@ def _resources(operations: list[Operation], engines: int) -> list[_Queues]:
     return [[h2d], [kernel], [d2h]]
 
 
-def _start(resources: list[_Queues], running: dict[int, Operation], now: float) -> float:
+def _start(resources: list[_Queues], running: dict[int, EngineOperation], now: float) -> float:
     """Start on each idle resource the operation that was issued first of those ready.
 
     Returns when the first operation of a resource that stays idle becomes ready.
@@ -170,7 +170,9 @@ def _start(resources: list[_Queues], running: dict[int, Operation], now: float) 
     return later
 
 
-def _advance(running: dict[int, Operation], now: float, ready: float, model: LinkModel) -> float:
+def _advance(
+    running: dict[int, EngineOperation], now: float, ready: float, model: LinkModel
+) -> float:
     """Let time pass until something ends, or becomes *ready* on an idle resource; return the new time."""
     duplex = sum(o.engine is not Engine.KERNEL for o in running.values()) > 1
     paces = {n: _pace(o, model) if duplex else 1.0 for n, o in running.items()}
@@ -185,7 +187,7 @@ def _advance(running: dict[int, Operation], now: float, ready: float, model: Lin
     return then
 
 
-def _pace(operation: Operation, model: LinkModel) -> float:
+def _pace(operation: EngineOperation, model: LinkModel) -> float:
     """Return how much longer *operation* takes while both directions copy."""
     if operation.engine is Engine.KERNEL:
         return 1.0
@@ -194,7 +196,7 @@ def _pace(operation: Operation, model: LinkModel) -> float:
     return model.duplex_slowdown
 
 
-def _progress(operation: Operation, time: float, whole: bool) -> None:
+def _progress(operation: EngineOperation, time: float, whole: bool) -> None:
     """Take *time* off what *operation* is doing, or all of it when it ends just now."""
     if operation.fixed:
         operation.fixed = 0.0 if whole else operation.fixed - time

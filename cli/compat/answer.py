@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.compatibility.survey import Holding, Survey
     from gpuadvise.advisor.compatibility.verdict import Verdict
     from gpuadvise.advisor.device import Device
-    from gpuadvise.cli.compat.request import Held, Library
+    from gpuadvise.cli.compat.request import Held, SharedLibrary
 
 
 NONE = "none"  # no device code: an answer, and nothing that a gate could judge
@@ -98,7 +98,7 @@ def _exactness(judged: Sequence[Mapping[str, Any]]) -> str | None:
 _RUNTIME = r"libcudart\.so\.(\d{1,3})(?:\.\d+)*"
 
 
-def library_fields(library: Library, driver: Driver | None) -> dict[str, Any]:
+def library_fields(library: SharedLibrary, driver: Driver | None) -> dict[str, Any]:
     """Return what a library asks the loader for, and the driver that the runtime among it needs."""
     majors = [int(m[1]) for name in library.dynamic.needed if (m := re.fullmatch(_RUNTIME, name))]
     needs = first_driver((max(majors), 0)) if majors else None

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-class Library(NamedTuple):
-    """A library of the file (or the file), and what it asks the loader for."""
+class SharedLibrary(NamedTuple):
+    """A shared library of the file (or the file), and what it asks the loader for."""
 
     path: str
     dynamic: DynamicSection
@@ -44,7 +44,7 @@ class Held(NamedTuple):
     name: str
     survey: Survey
     damage: tuple[Damage, ...]
-    libraries: tuple[Library, ...] = ()
+    libraries: tuple[SharedLibrary, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -79,7 +79,7 @@ def held_by(path: str, *, alone: bool = True) -> Held:
     Beside others a text of another kind holds none. Raises BadInput, Unavailable.
     """
     damage: list[Damage] = []
-    libraries: list[Library] = []
+    libraries: list[SharedLibrary] = []
     package = None if path == STDIN or os.path.exists(path) else _package(path)
     try:
         code = survey(_entries(path, package, damage, libraries))
@@ -113,14 +113,14 @@ def _entries(
     path: str,
     package: InstalledPackage | None,
     damage: list[Damage],
-    libraries: list[Library],
+    libraries: list[SharedLibrary],
 ) -> Iterator[Entry | EntryTally]:
     progress = Progress()
     options = ReadOptions(
         kernels=False,
         tally=True,
         toolkits=True,
-        dynamic=lambda name, dynamic: libraries.append(Library(name, dynamic)),
+        dynamic=lambda name, dynamic: libraries.append(SharedLibrary(name, dynamic)),
         progress=progress.unpacking,
     )
     items = _of_package(package, options) if package else _items(path, options)
