@@ -182,6 +182,8 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
     least = _FEWEST_BESIDE_LOADS if beside_loads else _FEWEST_QUEUED
     few_sectors = busiest < _STILL and (updates_per_sector(profile) or 0.0) >= UPDATED_AGAIN
     most = _QUEUED_AT_SOME if few_sectors else QUEUED
+    if few_sectors and too_long:
+        most = rate  # whatever their number, nothing else makes a warp wait that long
     return rate if least <= rate <= most and busiest < _IDLE else None
 
 
@@ -250,6 +252,15 @@ def requests_to_memory(profile: KernelProfile) -> float | None:
     """
     cycles, busy = profile.elapsed_cycles, profile.memory_pipes_busy
     return cycles * busy * profile.sm_count if cycles and busy and profile.sm_count else None
+
+
+def names_no_access(profile: KernelProfile) -> bool:
+    """Return whether sectors in excess are of atomics or copies to shared memory.
+
+    A page without counts names the loads and stores that use sectors in part, where there are any.
+    """
+    ways = (profile.global_loads, profile.global_stores)
+    return profile.is_without_counts and all(way.used_bytes is None for way in ways)
 
 
 # Sectors of global accesses per request to memory: a request moves one or more, so that with fewer than

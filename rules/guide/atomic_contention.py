@@ -13,6 +13,7 @@ from gpuadvise.rules.bottleneck import (
     QUEUED,
     UPDATED_AGAIN,
     atomics_in_queue,
+    names_no_access,
     relieved,
     updates_per_sector,
     waits_for_atomics,
@@ -90,11 +91,9 @@ def _no_others(profile: KernelProfile) -> bool:
 
     It names those where there are any, copies to shared memory apart: the sectors are of atomics.
     """
-    ways = (profile.global_loads, profile.global_stores)
     sectors, ideal = profile.global_sectors or 0.0, profile.global_sectors_ideal or 0.0
     return (
-        profile.is_without_counts
-        and all(way.used_bytes is None for way in ways)
+        names_no_access(profile)
         and not (profile.static_shared or profile.dynamic_shared)
         and sectors - ideal >= MOST_SECTORS * sectors > 0
     )

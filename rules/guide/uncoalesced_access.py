@@ -16,6 +16,7 @@ from gpuadvise.rules.bottleneck import (
     L2_ROOM,
     STARTING,
     hardly_global,
+    names_no_access,
     relieved,
     shared_memory_share,
     waits_for_atomics,
@@ -133,6 +134,8 @@ def _profiled(
     device: Device,
 ) -> Advice | None:
     ways = _ways(profile)
+    if profile and names_no_access(profile):
+        return None
     least = max(efficiency, 1 / SECTOR)
     factor, how = (
         _moved_beyond_l1(profile, ways, limiter)

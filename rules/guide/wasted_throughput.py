@@ -10,6 +10,7 @@ from gpuadvise.advisor.quantity import show_rate, show_share
 from gpuadvise.rules.bottleneck import (
     STARTING,
     hardly_global,
+    names_no_access,
     relieved,
     waits_for_atomics,
     waits_for_loads_alone,
@@ -48,8 +49,8 @@ def check(
         return PASSED  # loads and stores apart: uncoalesced-access
     if profile.global_loads.used_bytes == 0 and profile.global_loads.requests:
         return PASSED  # asynchronous copies, which uncoalesced-access works out
-    if waits_for_atomics(profile) or hardly_global(profile):
-        return PASSED  # atomic-contention; local or shared memory
+    if waits_for_atomics(profile) or hardly_global(profile) or names_no_access(profile):
+        return PASSED  # atomic-contention; local or shared memory; neither loads nor stores
     if profile.global_stores.used_bytes and waits_for_loads_alone(profile, limiter):
         return PASSED  # only stores are wasteful, and nothing waits for them
     if _moves_what_is_needed(profile, limiter):

@@ -7,7 +7,12 @@ from dataclasses import replace
 import pytest
 from judged_profiles import findings, priority
 
-from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests, WarpRequests
+from gpuadvise.advisor.facts.kernel_profile import (
+    KernelProfile,
+    ProfilerRule,
+    SharedRequests,
+    WarpRequests,
+)
 
 NONE = WarpRequests(requests=0.0, sectors=0.0)
 # A sum of 256 words per block whose threads find out by a remainder whether it is their turn.
@@ -174,3 +179,55 @@ def test_no_load_takes_as_long_as_atomics_in_a_queue() -> None:
     assert "latency-bound" not in findings(ONE_ADDRESS, "h200")
     loads = replace(ONE_ADDRESS, warp_latency=1_900.0)
     assert "atomic-contention" not in findings(loads, "h200")
+
+
+def test_few_bins_are_a_queue_at_any_rate_where_warps_wait_longer_than_for_loads() -> None:
+    bins = replace(
+        ONE_ADDRESS,
+        warp_latency=2_276.0,
+        stalls={"drain": 0.46, "lg_throttle": 0.2},
+        elapsed_cycles=11.5e6,
+        l2_busy=0.1,
+        dram_written=4e3,
+        global_reductions=WarpRequests(requests=2.1e6, sectors=60.9e6),
+    )
+    assert priority(bins, "atomic-contention", "h200") == "medium"
+    assert "atomic-contention" not in findings(replace(bins, warp_latency=1_900.0), "h200")
+    spread = replace(bins, dram_written=60.9e6 * 32 / 15)
+    assert "atomic-contention" not in findings(spread, "h200")
+
+
+def test_weights_of_a_few_bits_are_in_no_library() -> None:
+    product = replace(
+        FILTER,
+        kernel="VecMatMulKernel(const float *, const int *, float *)",
+        stalls={"math_pipe_throttle": 0.26},
+        sm_busy=0.78,
+        issue_busy=0.75,
+        l1_busy=0.4,
+        lsu_wavefronts_busy=0.4,
+        pipes={"alu": 0.78, "fma": 0.3},
+    )
+    assert priority(product, "library-available", "h200") == "medium"
+    few_bits = replace(product, kernel="VecQuant3MatMulKernel(const float *, const int *, float *)")
+    assert "library-available" not in findings(few_bits, "h200")
+
+
+def test_a_page_that_names_neither_loads_nor_stores_says_nothing_of_how_they_coalesce() -> None:
+    page = replace(
+        TEXELS,
+        stalls={"long_scoreboard": 0.6},
+        static_shared=16_384,
+        l1_hit_rate=0.0,
+        l1_busy=0.4,
+        global_loads=WarpRequests(),
+        global_stores=WarpRequests(),
+        global_reductions=WarpRequests(),
+        global_atomics=WarpRequests(),
+        global_sectors=4e7,
+        global_sectors_ideal=1e7,
+        rules=(ProfilerRule(name="UncoalescedGlobalAccess", kind="OPT", message=""),),
+    )
+    named = replace(page, global_loads=WarpRequests(used_bytes=8.0))
+    assert priority(named, "uncoalesced-access", "h200") == "high"
+    assert not {"uncoalesced-access", "wasted-throughput"} & set(findings(page, "h200"))
