@@ -225,7 +225,8 @@ def _moved_beyond_l1(
 ) -> tuple[float, str]:
     """Return bytes moved / needed of the worse direction, and how that was worked out.
 
-    Behind L1, unless L1 is the limit; where DRAM is the limit, what it moved.
+    Behind L1, unless L1 is the limit; where DRAM is the limit, what it moved, and at its full rate: whole
+    sectors keep it busier.
     """
     at_l1 = (
         isinstance(limiter, AtRoof)
@@ -237,7 +238,10 @@ def _moved_beyond_l1(
         if needed and profile.dram_bytes is not None:
             moved = profile.dram_bytes
             bytes_text = f"{show_bytes(round(moved))} / {show_bytes(round(needed))}"
-            return max(1.0, moved / needed), f"DRAM bytes / needed bytes = {bytes_text}"
+            ratio, how = max(1.0, moved / needed), f"DRAM bytes / needed bytes = {bytes_text}"
+            if ratio < 1 / USED:
+                return ratio, how
+            return ratio / limiter.share, f"{how}, / {show_share(limiter.share)} of its rate"
     worst = 1.0, "no sector is moved in vain"
     for way, requests in ways:
         if way == "stores" and waits_for_loads_alone(profile, limiter):

@@ -231,3 +231,27 @@ def test_a_page_that_names_neither_loads_nor_stores_says_nothing_of_how_they_coa
     named = replace(page, global_loads=WarpRequests(used_bytes=8.0))
     assert priority(named, "uncoalesced-access", "h200") == "high"
     assert not {"uncoalesced-access", "wasted-throughput"} & set(findings(page, "h200"))
+
+
+def test_needed_bytes_at_the_full_rate_bound_what_whole_sectors_win() -> None:
+    # An array of structures, 2.14 times as slow as one array per field.
+    structures = replace(
+        TEXELS,
+        stalls={"long_scoreboard": 0.8},
+        sm_busy=0.13,
+        issue_busy=0.13,
+        dram_busy=0.837,
+        l2_busy=0.87,
+        l1_busy=0.51,
+        l1_hit_rate=0.75,
+        l1_load_hit_rate=0.857,
+        dram_bytes=1.0476e9,
+        global_sectors=134.2e6,
+        global_sectors_ideal=16.78e6,
+        global_loads=WarpRequests(requests=3.67e6, sectors=117.4e6, used_bytes=4.0),
+        global_stores=WarpRequests(requests=524_288.0, sectors=16.77e6, used_bytes=4.0),
+        pipes={"fma": 0.05},
+    )
+    finding = findings(structures, "h200")["uncoalesced-access"]
+    assert finding.bound == pytest.approx(1.0476e9 / (16.78e6 * 32) / 0.837, rel=1e-3)
+    assert finding.bound >= 2.14
