@@ -1,7 +1,8 @@
 """How true the advice is: the rules over recorded launches, held against what experts say of them.
 
 `python benchmarks/truth.py [FOLDER] [--missed]`: FOLDER, by default tests/truth/recorded, holds per
-group of launches both pages as CSV and the report. Labels stand in `tests/truth/labels.toml`.
+group of launches both pages as CSV and the report, those of tests/truth/blind the pages alone. Labels
+stand in `labels.toml` there, or beside the folder.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from gpuadvise.rules.report import Report
 
 FORMS = ("raw.csv", "details.csv", "ncu-rep")
-LABELS = Path(__file__).parent.parent / "tests" / "truth" / "labels.toml"
+RECORDED = Path(__file__).parent.parent / "tests" / "truth" / "recorded"
 DEVICE = "h200"
 # A measured number may differ by as much from run to run.
 WOBBLE = 0.03
@@ -78,8 +79,9 @@ class Score:
         return hit / (hit + missed) if hit + missed else 1.0
 
 
-def labels(path: Path = LABELS) -> dict[tuple[str, int], Label]:
-    """Return the labels in the file *path* by launch."""
+def labels(folder: Path = RECORDED) -> dict[tuple[str, int], Label]:
+    """Return the labels of the recordings in *folder* by launch."""
+    path = next(p for p in (folder / "labels.toml", folder.parent / "labels.toml") if p.exists())
     rows = tomllib.loads(path.read_text(encoding="utf-8"))["launch"]
     return {label.key: label for label in map(_label, rows)}
 
@@ -220,13 +222,15 @@ def unstable(recorded: Iterable[Launch]) -> Iterator[str]:
 def main() -> None:
     """Print precision, recall and silence per form, bounds against twins, and stability."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", default=LABELS.parent / "recorded")
+    parser.add_argument("folder", type=Path, nargs="?", default=RECORDED)
     parser.add_argument("--missed", action="store_true", help="name each disagreement")
     parser.add_argument("--forms", default=",".join(FORMS))
     options = parser.parse_args()
-    known = labels()
+    known = labels(options.folder)
     for form in options.forms.split(","):
         recorded = list(launches(options.folder, form))
+        if not recorded:
+            continue
         score = scored(recorded, known)
         print(
             f"{form}: {len(recorded)} launches, {score.limits} labelled; precision "

@@ -15,52 +15,72 @@ import pytest
 
 HERE = Path(__file__).parent
 RECORDED = HERE / "recorded"
-GROUPS = sorted(path.name.removesuffix(".raw.csv.xz") for path in RECORDED.glob("*.raw.csv.xz"))
-LABELS: list[dict[str, Any]] = tomllib.loads((HERE / "labels.toml").read_text())["launch"]
+BLIND = sorted(path.parent for path in (HERE / "blind").glob("*/labels.toml"))
+LABELLED = {
+    RECORDED: HERE / "labels.toml",
+    **{folder: folder / "labels.toml" for folder in BLIND},
+}
+ALL_LABELS: dict[Path, list[dict[str, Any]]] = {
+    folder: tomllib.loads(labels.read_text())["launch"] for folder, labels in LABELLED.items()
+}
+LABELS = ALL_LABELS[RECORDED]
+GROUPS = [
+    pytest.param(folder, path.name.removesuffix(".raw.csv.xz"), id=f"{folder.name}-{path.name}")
+    for folder in LABELLED
+    for path in sorted(folder.glob("*.raw.csv.xz"))
+]
 
 PERSONAL = (b"/home", b"/opt/", b"/root", b"/tmp", b"/usr/", b"/work", b"127.0.0", b"site-packages")
 
 
-def unpacked(name: str) -> bytes:
+def unpacked(file: Path) -> bytes:
     """Return the content of a recorded file."""
-    return lzma.decompress((RECORDED / name).read_bytes())
+    return lzma.decompress(file.read_bytes())
 
 
-def launches(group: str, page: str) -> dict[int, dict[str, str]]:
+def launches(folder: Path, group: str, page: str) -> dict[int, dict[str, str]]:
     """Return one row per launch of a page, by ID."""
-    rows = csv.DictReader(io.StringIO(unpacked(f"{group}.{page}.csv.xz").decode()))
+    rows = csv.DictReader(io.StringIO(unpacked(folder / f"{group}.{page}.csv.xz").decode()))
     return {int(row["ID"]): row for row in rows if row["ID"]}
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_every_launch_has_one_label(group: str) -> None:
-    labels = [label for label in LABELS if label["group"] == group]
+@pytest.mark.parametrize(("folder", "group"), GROUPS)
+def test_every_launch_has_one_label(folder: Path, group: str) -> None:
+    labels = [label for label in ALL_LABELS[folder] if label["group"] == group]
     ids = [label["id"] for label in labels]
     for page in ("raw", "details"):
-        rows = launches(group, page)
+        rows = launches(folder, group, page)
         assert sorted(ids) == sorted(rows)
         for label in labels:
             assert label["kernel"] in rows[label["id"]]["Kernel Name"]
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_nothing_says_where_it_was_recorded(group: str) -> None:
-    for name in (f"{group}.ncu-rep.xz", f"{group}.raw.csv.xz", f"{group}.details.csv.xz"):
-        content = unpacked(name)
+@pytest.mark.parametrize(("folder", "group"), GROUPS)
+def test_nothing_says_where_it_was_recorded(folder: Path, group: str) -> None:
+    files = list(folder.glob(f"{group}.*.xz"))
+    assert len(files) == (3 if folder == RECORDED else 2)
+    for file in files:
+        content = unpacked(file)
         assert not [text for text in PERSONAL if text in content]
     for page in ("raw", "details"):
-        for row in launches(group, page).values():
+        for row in launches(folder, group, page).values():
             assert not row["Process ID"] + row["Process Name"] + row["Host Name"]
 
 
-def test_every_label_was_measured() -> None:
-    assert {label["basis"] for label in LABELS} == {"measured"}
-    assert {label["group"] for label in LABELS} == set(GROUPS)
+@pytest.mark.parametrize("folder", LABELLED, ids=lambda folder: folder.name)
+def test_every_label_was_measured(folder: Path) -> None:
+    labels = ALL_LABELS[folder]
+    assert {label["basis"] for label in labels} == {"measured"}
+    assert {label["group"] for label in labels} == {
+        path.name.removesuffix(".raw.csv.xz") for path in folder.glob("*.raw.csv.xz")
+    }
 
 
-def test_excellent_launches_have_nothing_loud() -> None:
-    assert not [label for label in LABELS if label["excellent"] and label["loud"]]
-    assert all(label["limiter"] and label["why"] for label in LABELS)
+@pytest.mark.parametrize("folder", LABELLED, ids=lambda folder: folder.name)
+def test_excellent_launches_have_nothing_loud(folder: Path) -> None:
+    labels = ALL_LABELS[folder]
+    assert not [label for label in labels if label["excellent"] and label["loud"]]
+    assert all(label["limiter"] and label["why"] for label in labels)
 
 
 def test_speed_ups_are_those_measured() -> None:
