@@ -131,7 +131,7 @@ _OPERATIONS = (
     _named(r"spmv|csr_", "cuSPARSE (cusparseSpMV)", _unseen),
 )
 # Products of weights of 2 to 4 bits are in no library's general interface.
-_QUANTISED = re.compile(r"quant|gptq|awq|aqlm|int[1-4](?!\d)", re.IGNORECASE)
+_QUANTISED = re.compile(r"quant(?!il)|gptq|awq|aqlm|(?<![a-z])int[1-4](?!\d)", re.IGNORECASE)
 # Kernels of libraries, compilers and frameworks are such a library already.
 _LIBRARY = r"cutlass|_fusion|\bDevice[A-Z]\w+Kernel|cublas|cudnn|cusparse|cufft|\bcub::|thrust|at::|triton|ampere_|hopper_|sm\d\d_|_fft|vector_fft|regular_fft|cask|xmma|gemv|nvjet"
 

@@ -209,8 +209,14 @@ def test_weights_of_a_few_bits_are_in_no_library() -> None:
         pipes={"alu": 0.78, "fma": 0.3},
     )
     assert priority(product, "library-available", "h200") == "medium"
-    few_bits = replace(product, kernel="VecQuant3MatMulKernel(const float *, const int *, float *)")
-    assert "library-available" not in findings(few_bits, "h200")
+    for name, known in (
+        ("VecQuant3MatMulKernel", False),
+        ("matmul_int4", False),
+        ("matmul_uint4", True),  # words of 16 bytes
+        ("matmul_of_quantiles", True),
+    ):
+        named = replace(product, kernel=f"{name}(const float *, const int *, float *)")
+        assert ("library-available" in findings(named, "h200")) is known, name
 
 
 def test_a_page_that_names_neither_loads_nor_stores_says_nothing_of_how_they_coalesce() -> None:
