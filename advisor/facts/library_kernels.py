@@ -53,6 +53,13 @@ _LIBRARIES = (
         ),
     ),
     (
+        r"^(?:gen_sequenced|generate_seed_pseudo)",
+        Library(
+            name="cuRAND",
+            levers="the generator, its ordering (CURAND_ORDERING_PSEUDO_DYNAMIC) and how many numbers a call draws",
+        ),
+    ),
+    (
         r"\bcusparse::",
         Library(
             name="cuSPARSE",
@@ -67,7 +74,7 @@ _LIBRARIES = (
         ),
     ),
     (
-        r"\bat::|^native::|\b(?:at_cuda_detail|pytorch_flash|c10|[ms]btopk)::|^fmha_cutlass[FB]_",
+        r"\bat::|^native::|\b(?:at_cuda_detail|pytorch_flash|c10|[ms]btopk)::|^fmha_cutlass[FB]_|^cuda::kernelHistogram1D",
         Library(
             name="PyTorch",
             levers="layout (contiguous, channels last), type and size of its tensors, or the operator; torch.compile joins operators",

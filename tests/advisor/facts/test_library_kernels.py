@@ -44,6 +44,8 @@ from gpuadvise.advisor.facts.library_kernels import library_of
             "CUB",
         ),
         ("void radix_sort::DeviceRadixSortOnesweepKernel<int>(T1 *)", "CUB"),
+        ("void cuda::kernelHistogram1D<float, float, long, 1, 2>(cuda::TensorInfo<T1>)", "PyTorch"),
+        ("void gen_sequenced<curandStateXORWOW, float, int>(T1 *, T2 *)", "cuRAND"),
         ("cupy_copy__float32_float32", "CuPy"),
         ("triton_poi_fused_add_gelu_0", "torch.compile"),
         ("loop_add_fusion_3", "XLA"),
