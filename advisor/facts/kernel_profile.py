@@ -30,6 +30,7 @@ _UNFUSED = "FPInstructions"
 _HALF_FP32 = ((6, 0), (7, 0), (7, 2), (7, 5), (8, 0))
 _HALF_RATE = 0.5
 _SCHEDULERS = 4
+_SPECIAL_FUNCTIONS = 0.5  # instructions of a warp per cycle and SM: 16 lanes
 # The page rounds the share of the FP32 peak to a whole percent.
 _HALF_PERCENT = 0.005
 # Operations of one thread's instruction. Half-precision instructions work on pairs.
@@ -258,6 +259,14 @@ class KernelProfile:
         if self.fp32_of_peak is None or not self.issue_busy:
             return None
         return max(0.0, self.fp32_of_peak - _HALF_PERCENT) * self._fp32_rate / self.issue_busy
+
+    @property
+    def special_functions(self) -> float | None:
+        """Instructions of warps on the pipe of special functions and conversions; None: not known."""
+        cycles = (self.elapsed_cycles or 0.0) * (self.sm_count or 0)
+        if "xu" not in self.pipes or not cycles:
+            return None
+        return self.pipes["xu"] * cycles * _SPECIAL_FUNCTIONS
 
     @property
     def kept_instructions(self) -> float:

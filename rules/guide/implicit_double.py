@@ -38,7 +38,6 @@ _SHORTER = 4.0
 # exp() and pow(), of which float has some in one or two instructions.
 IN_FUNCTIONS = 16.0
 _LANES = 32
-_CONVERSIONS = 0.5  # instructions of a warp per cycle and SM: 16 lanes
 _LEAST_LEFT = 0.001
 # Of the FP64 pipe, where the page names the busiest pipe alone, or where conversions are few beside it.
 FILLING = 0.3
@@ -132,9 +131,8 @@ def _may_be_functions(profile: KernelProfile) -> bool:
     doubles = sum(
         count for name, count in profile.float_instructions.items() if name.startswith("d")
     )
-    cycles = (profile.elapsed_cycles or 0.0) * (profile.sm_count or 0)
-    if doubles and cycles and "xu" in profile.pipes:
-        conversions = profile.pipes["xu"] * cycles * _CONVERSIONS
+    conversions = profile.special_functions
+    if doubles and conversions is not None:
         return doubles / _LANES >= IN_FUNCTIONS * conversions
     return _conversions(profile) < COMPUTING
 

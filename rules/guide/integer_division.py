@@ -40,7 +40,6 @@ OF_FLOATS = 0.6
 MULTIPLYING = 0.4
 # Instructions that go with one on that pipe: measured are 8 to 11 in four pairs with and without divisions.
 PER_CONVERSION = 11.0
-_CONVERSIONS = 0.5  # instructions of a warp per cycle and SM: 16 lanes
 _LANES = 32
 _LEAST_LEFT = 0.05
 
@@ -80,20 +79,14 @@ def _divides(profile: KernelProfile) -> bool:
     floats = sum(profile.float_instructions.values()) / lanes
     return (
         functions >= DIVIDING
-        and floats <= OF_FLOATS * _on_special_functions(profile)
+        and floats <= OF_FLOATS * (profile.special_functions or 0.0)
         and profile.pipes.get("fma", 0.0) >= MULTIPLYING * functions
     )
 
 
-def _on_special_functions(profile: KernelProfile) -> float:
-    """Return how many instructions of warps went to the pipe of special functions."""
-    cycles = (profile.elapsed_cycles or 0.0) * (profile.sm_count or 0)
-    return profile.pipes.get("xu", 0.0) * cycles * _CONVERSIONS
-
-
 def _profiled(profile: KernelProfile) -> Advice:
     functions, issue = profile.pipes["xu"], profile.issue_busy or 0.0
-    conversions = _on_special_functions(profile) / (profile.instructions or 1.0)
+    conversions = (profile.special_functions or 0.0) / (profile.instructions or 1.0)
     left = max(_LEAST_LEFT, 1 - PER_CONVERSION * conversions)
     return Advice(
         message=(
