@@ -137,6 +137,9 @@ Limiter: TypeAlias = (
     TooLittleWork | LastWave | Imbalance | AtRoof | IssueBound | LatencyBound | UnknownLimiter
 )
 
+DID_NOT_RUN = (
+    "a launch that runs, for this one took no time: it failed, or the profiler could not measure it"
+)
 _REPORT = "a profile: `ncu --set full -o report ./app`, then give report.ncu-rep"
 # Warps wait in a kernel at its roof as well: without the units a stall is no limit.
 _UNITS = "how busy its units are, which `ncu --set full -o report ./app` tells beside the stalls"
@@ -231,6 +234,8 @@ def limiter_of(
 ) -> Limiter | None:
     """Return what limits a launch, by the best evidence there is; None without any."""
     blocks = math.prod(grid) if grid else None
+    if profile is not None and profile.seconds == 0:
+        return UnknownLimiter(wanted=DID_NOT_RUN)
     if profile is not None and (shares := unit_shares(profile)):
         return _profiled(profile, shares, blocks, sm_count, waves)
     if roofline is not None and roofline.share is not None and work is not None:

@@ -7,7 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import OF_MACHINE
-from gpuadvise.advisor.facts.limiter import Imbalance, LastWave, LatencyBound, TooLittleWork
+from gpuadvise.advisor.facts.limiter import (
+    DID_NOT_RUN,
+    Imbalance,
+    LastWave,
+    LatencyBound,
+    TooLittleWork,
+    UnknownLimiter,
+)
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.cli.advise.judge import count_at_or_above, met_note, shares
@@ -264,7 +271,13 @@ def _nothing(advised: AdviceReports) -> str:
     waiting = (LatencyBound, TooLittleWork, LastWave, Imbalance)
     if any(isinstance(report.limiter, waiting) for report in advised.reports):
         return f"no single change found; {_checked(advised)}"
+    if any(_did_not_run(report) for report in advised.reports):
+        return f"nothing to judge; {_checked(advised)}"
     return f"nothing to change; {_checked(advised)}"
+
+
+def _did_not_run(report: Report) -> bool:
+    return isinstance(report.limiter, UnknownLimiter) and report.limiter.wanted == DID_NOT_RUN
 
 
 def _checked(advised: AdviceReports) -> str:

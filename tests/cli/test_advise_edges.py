@@ -116,6 +116,24 @@ def test_a_long_name_stands_below_the_title(cli, tmp_path: Path) -> None:
     assert f"\n   in {name}\n" in ran.out
 
 
+def test_a_launch_that_failed_under_the_profiler_is_not_judged(cli, tmp_path: Path) -> None:
+    columns = {
+        "ID": ("", "0"),
+        "Kernel Name": ("", "diffuse(float *, int)"),
+        "CC": ("", "9.0"),
+        "gpu__time_duration.sum": ("ms", "0"),
+        "sm__throughput.avg.pct_of_peak_sustained_elapsed": ("%", "0"),
+        "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed": ("%", "0"),
+    }
+    rows = (columns, *zip(*columns.values(), strict=True))
+    page = "\n".join(",".join(f'"{cell}"' for cell in row) for row in rows)
+    (tmp_path / "raw.csv").write_text(page)
+    ran = cli("advise", "raw.csv")
+    assert ran.code == 0
+    assert "nothing to judge" in ran.out
+    assert "took no time" in ran.out
+
+
 def test_a_profile_from_stdin(cli, monkeypatch) -> None:
     text = '"ID","Kernel Name","Block Size","Grid Size","Metric Name","Metric Value"\n'
     text += '"0","k","(33, 1, 1)","(1000, 1, 1)","x","1"\n'

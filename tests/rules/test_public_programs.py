@@ -13,6 +13,7 @@ from gpuadvise.advisor.facts.kernel_profile import (
     SharedRequests,
     WarpRequests,
 )
+from gpuadvise.advisor.facts.limiter import DID_NOT_RUN, UnknownLimiter, limiter_of
 
 NONE = WarpRequests(requests=0.0, sectors=0.0)
 # A sum of 256 words per block whose threads find out by a remainder whether it is their turn.
@@ -261,3 +262,13 @@ def test_needed_bytes_at_the_full_rate_bound_what_whole_sectors_win() -> None:
     finding = findings(structures, "h200")["uncoalesced-access"]
     assert finding.bound == pytest.approx(1.0476e9 / (16.78e6 * 32) / 0.837, rel=1e-3)
     assert finding.bound >= 2.14
+
+
+def test_a_launch_that_took_no_time_has_no_limit() -> None:
+    # What Nsight Compute writes of a launch that failed under it: zeros.
+    zeros = {"sm_busy": 0.0, "issue_busy": 0.0, "dram_busy": 0.0, "l2_busy": 0.0, "l1_busy": 0.0}
+    failed = replace(TEXELS, seconds=0.0, stalls={}, pipes={}, **zeros)
+    limiter = limiter_of(profile=failed)
+    assert limiter == UnknownLimiter(wanted=DID_NOT_RUN)
+    assert findings(failed, "h200") == {}
+    assert limiter_of(profile=replace(failed, seconds=1e-6)) != limiter
