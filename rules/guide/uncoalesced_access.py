@@ -236,12 +236,14 @@ def _moved_beyond_l1(
     if isinstance(limiter, AtRoof) and limiter.unit == "dram" and profile is not None:
         needed = (profile.global_sectors_ideal or 0.0) * SECTOR
         if needed and profile.dram_bytes is not None:
-            moved = profile.dram_bytes
-            bytes_text = f"{show_bytes(round(moved))} / {show_bytes(round(needed))}"
-            ratio, how = max(1.0, moved / needed), f"DRAM bytes / needed bytes = {bytes_text}"
+            ratio, busy = max(1.0, profile.dram_bytes / needed), limiter.share
+            sizes = f"{show_bytes(round(profile.dram_bytes))} / {show_bytes(round(needed))}"
             if ratio < 1 / USED:
-                return ratio, how
-            return ratio / limiter.share, f"{how}, / {show_share(limiter.share)} of its rate"
+                return ratio, f"DRAM bytes / needed bytes = {sizes}"
+            return (
+                ratio / busy,
+                f"DRAM bytes / needed bytes / DRAM busy = {sizes} / {show_share(busy)}",
+            )
     worst = 1.0, "no sector is moved in vain"
     for way, requests in ways:
         if way == "stores" and waits_for_loads_alone(profile, limiter):

@@ -494,8 +494,8 @@ def test_a_run_is_not_shorter_than_its_kernels(cli) -> None:
 @pytest.mark.parametrize(
     ("page", "moved", "how"),
     [
-        ("noisy_details", "8 sectors", "11.8x kernel time (DRAM bytes / needed bytes = 755 MiB / 64 MiB)"),
-        ("torch_details", "4.5 sectors", "4.32x kernel time (DRAM bytes / needed bytes = 69.1 MiB / 16 MiB)"),
+        ("noisy_details", "8 sectors", "12.9x kernel time (DRAM bytes / needed bytes / DRAM busy = 755 MiB / 64 MiB / 91.3 %)"),
+        ("torch_details", "4.5 sectors", "5.59x kernel time (DRAM bytes / needed bytes / DRAM busy = 69.1 MiB / 16 MiB / 77.2 %)"),
     ],
 )  # fmt: skip
 def test_a_bound_says_how_it_was_worked_out(page: str, moved: str, how: str, cli) -> None:
