@@ -392,6 +392,8 @@ def _weighed(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
     if facts.limiter is not None and facts.profile is not None:
         if not admits(facts.limiter, rule.family):
             return PASSED
+        if outcome.location is not None and outcome.location.line is not None:
+            return outcome  # how much of the kernel's time one line takes, no profile tells
         outcome = bounded(outcome, rule, facts.profile)
         if outcome.gain and outcome.gain.upper_bound < NOTABLE:
             return PASSED

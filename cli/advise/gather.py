@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.source.text import SourceText
     from gpuadvise.advisor.timelines.timeline import Timeline
+    from gpuadvise.cli.advise.source_evidence import SourceEvidence
     from gpuadvise.cli.timeline.request import TimelineCase
 
 
@@ -135,11 +136,9 @@ class GatheredEvidence:
                     yield from self._described_code(kernel)
             return
         from gpuadvise.advisor.binaries.names import demangle
-        from gpuadvise.cli.advise.source_evidence import SourceEvidence, compiled_kernels
+        from gpuadvise.cli.advise.source_evidence import compiled_kernels
 
-        evidence = SourceEvidence()
-        for path in sources:
-            evidence.add(source_text_of(path))
+        evidence = self._source_evidence(sources)
         device = self.chosen.device
         if codes:
             evidence.drop_unproved()
@@ -196,11 +195,17 @@ class GatheredEvidence:
         from gpuadvise.advisor.profiles.launch_facts import profiled_facts
         from gpuadvise.cli.advise.evidence_file import profiled_launches
 
+        sources = [path for path in descriptions if path.endswith(CUDA_SOURCES)]
+        evidence = self._source_evidence(sources) if sources else None
+        if evidence is not None:
+            evidence.drop_unproved()
         compiled = {name: kernel for path in codes for name, kernel in self._by_name(path)}
         launches = profiled_launches(profiles, self.damage)
         device = self._device_of(launches[0].profile) if launches else None
         beside: dict[str, Described] = {}
         for path in descriptions:
+            if path in sources:
+                continue
             for item in self._in_file(path, device):
                 name = None if isinstance(item, BadLine) else _name_of(item.facts)
                 if isinstance(item, BadLine) or name is None or name in beside:
@@ -214,12 +219,25 @@ class GatheredEvidence:
             name = profile.kernel.partition("(")[0].strip()
             code = launch.code or compiled.get(profile.mangled or "") or compiled.get(name)
             facts = profiled_facts(profile, code, self._device_of(profile), launch.launches, given)
+            if evidence is not None:
+                facts = evidence.joined(facts, _plain(bare_name(profile.kernel)))
             described = next((beside[key] for key in (name, _plain(name)) if key in beside), None)
             if described is not None:
                 seen.add(_name_of(described.facts) or "")
                 described = replace(described, facts=_beside(facts, described.facts))
             yield described or Described(facts=facts)
         yield from (item for name, item in beside.items() if name not in seen)
+        if evidence is not None and (left := evidence.left()):
+            yield Described(facts=Facts(device=device or self.chosen.device, observations=left))
+
+    def _source_evidence(self, sources: list[str]) -> SourceEvidence:
+        """Return what *sources* show of their kernels; raises BadInput where one is no text."""
+        from gpuadvise.cli.advise.source_evidence import SourceEvidence
+
+        evidence = SourceEvidence()
+        for path in sources:
+            evidence.add(source_text_of(path))
+        return evidence
 
     def _device_of(self, profile: KernelProfile) -> Device:
         named = profile.device or (str(profile.capability) if profile.capability else None)

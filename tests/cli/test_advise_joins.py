@@ -95,3 +95,24 @@ def test_code_beside_a_report_is_joined_by_kernel(cli) -> None:
     (finding,) = said(document, "register-spills", "spilling")
     assert "The compiler spills" in finding["message"]
     assert "__launch_bounds__" in finding["action"]
+
+
+def test_a_source_beside_a_report_is_joined_by_kernel(cli, tmp_path: Path) -> None:
+    source = tmp_path / "kernels.cu"
+    source.write_text(
+        "template <typename T>\n"
+        "__global__ void spilling(const T *in, T *out, int n) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    out[i] = powf(in[i], 2.0f);\n"
+        "}\n"
+        "__global__ void other(const float *in, float *out) {\n"
+        "    out[threadIdx.x] = powf(in[threadIdx.x], 2.0f);\n"
+        "}\n"
+    )
+    document = answered(cli, RAW, str(source))
+    assert len(document["result"]["kernels"]) == 8 + 1  # the other kernel was not profiled
+    [joined] = said(document, "general-math-functions", "spilling")
+    assert joined["location"]["line"] == 4
+    assert joined["gain"] is None  # no profile tells what one line takes
+    [apart] = said(document, "general-math-functions", "other")
+    assert apart["location"]["line"] == 7

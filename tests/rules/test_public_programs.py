@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
-from judged_profiles import findings, priority
+from judged_profiles import findings, findings_on, priority
 
+from gpuadvise.advisor.catalogue.lookup import find
+from gpuadvise.advisor.facts.code import Observation
 from gpuadvise.advisor.facts.kernel_profile import (
     KernelProfile,
     ProfilerRule,
@@ -14,6 +17,10 @@ from gpuadvise.advisor.facts.kernel_profile import (
     WarpRequests,
 )
 from gpuadvise.advisor.facts.limiter import DID_NOT_RUN, UnknownLimiter, limiter_of
+from gpuadvise.advisor.profiles.launch_facts import profiled_facts
+
+if TYPE_CHECKING:
+    from gpuadvise.rules.report import Finding
 
 NONE = WarpRequests(requests=0.0, sectors=0.0)
 # A sum of 256 words per block whose threads find out by a remainder whether it is their turn.
@@ -272,3 +279,18 @@ def test_a_launch_that_took_no_time_has_no_limit() -> None:
     assert limiter == UnknownLimiter(wanted=DID_NOT_RUN)
     assert findings(failed, "h200") == {}
     assert limiter_of(profile=replace(failed, seconds=1e-6)) != limiter
+
+
+def test_a_line_of_source_has_no_bound_and_counts_only_against_the_limit() -> None:
+    branch = Observation(fault="divergent-branches", file="k.cu", line=12, seen="if (tid % 2)")
+
+    def judged(profile: KernelProfile) -> dict[str, Finding]:
+        facts = profiled_facts(profile, device=find("h200"))
+        return findings_on(replace(facts, observations=(branch,)))
+
+    finding = judged(REMAINDERS)["divergent-branches"]
+    assert finding.advice.location is not None
+    assert finding.advice.location.line == 12
+    assert finding.advice.gain is None
+    at_memory = replace(REMAINDERS, sm_busy=0.3, issue_busy=0.3, dram_busy=0.92, l2_busy=0.9)
+    assert "divergent-branches" not in judged(at_memory)
