@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 # (command, older name) -> name: what was written before keeps its meaning, with a note.
 RENAMED = {("compat", "--matrix"): "--all-gpus"}
-# The unit of bare numbers that were written before every share and time had one.
-_UNITS = {"--carveout": "%", "--watch": "s"}
+# Unit and largest value of bare numbers that were written before every share and time had one.
+_UNITS = {"--carveout": ("%", 100), "--watch": ("s", 86_400)}
 
 # What compilers, profilers and other libraries call an option, without dashes -> names here; the
 # first that a command has is meant. Names of nvcc, ptxas, ncu, nsys, cuobjdump and
@@ -101,17 +101,19 @@ def current(command: str, arguments: list[str]) -> tuple[list[str], list[str]]:
         elif word == "--plot" and (following is None or following.startswith("-")):
             words[place] = "--show"
             notes.append("--plot without a FILE draws in the terminal: write --show.")
-        elif word in _UNITS and _is_number(following):
-            words[place + 1] = f"{following}{_UNITS[word]}"
+        elif word in _UNITS and _is_number(following, _UNITS[word][1]):
+            words[place + 1] = f"{following}{_UNITS[word][0]}"
             notes.append(f"{word} {following} is read as {words[place + 1]}: write it so.")
         elif (command, word) == ("advise", "--offset") and _is_number(following):
             notes.append(f"--offset {following} counts elements: write {following}B for bytes.")
     return _with_format(words) + arguments[end:], notes
 
 
-def _is_number(text: str | None) -> bool:
-    """Return whether *text* is a bare whole number; 0 is the same in any unit."""
-    return text is not None and text.isascii() and text.isdigit() and text.strip("0") != ""
+def _is_number(text: str | None, largest: int = 10**18) -> bool:
+    """Return whether *text* is a bare whole number up to *largest*; 0 is the same in any unit."""
+    if text is None or not text.isascii() or not text.isdigit() or len(text) > len(str(largest)):
+        return False
+    return 0 < int(text) <= largest
 
 
 def _with_format(words: list[str]) -> list[str]:
