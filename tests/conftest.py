@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # How long an example takes is for benchmarks/ to say; a busy machine must not fail a property.
 settings.register_profile("untimed", settings(), deadline=None)
+# What tests/run judges is the same in every run; a developer's runs look for new examples.
+settings.register_profile("repeatable", settings(), deadline=None, derandomize=True)
 settings.load_profile("untimed")
 
 
@@ -32,6 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     _refuse_other_code(config.getoption(INSTALLED))
+    if config.getoption(INSTALLED):
+        settings.load_profile("repeatable")
     if config.getoption(ORACLES):
         os.environ[REQUIRED] = "1"
 
