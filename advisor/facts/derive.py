@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.access import Access
-    from gpuadvise.advisor.facts.code import Compiled
+    from gpuadvise.advisor.facts.code import Compiled, LaunchBounds
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Pipeline, Transfer, Work
@@ -47,7 +47,7 @@ def facts_of(given: dict[str, Any]) -> Facts:
     if launch:
         derived |= {"grid": launch.grid_dim, "registers": launch.registers}
     if device and launch:
-        derived |= _occupancy(device, launch)
+        derived |= _occupancy(device, _bounded(launch, given.get("launch_bounds")))
     if device and "work" in given:
         derived |= _roofline(device, given["work"])
     if "accesses" in given:
@@ -105,6 +105,13 @@ def _of_device(device: Device) -> dict[str, Any]:
         "link": default_link_model(device),
         "arithmetic_latency": device.limits.arithmetic_latency_cycles,
     }
+
+
+def _bounded(launch: Launch, bounds: LaunchBounds | None) -> Launch:
+    """Return *launch* of a kernel compiled with *bounds*; exceeded-launch-bounds speaks of larger blocks."""
+    if bounds is None or launch.max_threads is not None or launch.threads > bounds.threads:
+        return launch
+    return launch.but(max_threads=bounds.threads)
 
 
 def _occupancy(device: Device, launch: Launch) -> dict[str, Any]:

@@ -169,6 +169,9 @@ _WORDS = {
 }
 
 
+_BOUNDED = "compile with __launch_bounds__({}), which keeps the kernel to {} registers per thread"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchFix:
     """A launch near an impossible one that can start, and *how* to get there."""
@@ -210,7 +213,12 @@ def _sentence(before: Launch, after: Launch) -> str:
     changed = _changed(before, after)
     if "block_dim" in changed and after.block_dim:
         changed.remove("threads")
+    bounded = after.max_threads is not None and "registers" in changed
+    if bounded:
+        changed = [name for name in changed if name not in ("registers", "max_threads")]
     parts = [_words(name, getattr(after, name)) for name in changed]
+    if bounded:  # -maxrregcount does nothing to a kernel with launch bounds
+        parts.append(_BOUNDED.format(after.threads, after.registers))
     text = and_list([part for part in parts if part])
     return f"{text[:1].upper()}{text[1:]}."
 

@@ -47,7 +47,7 @@ def check(
             return undecided("registers")
     if fault is None or fault.cause in _CLUSTER:
         return PASSED
-    ways = fixes(device.limits, launch, fault)
+    ways = fixes(device.limits, launched.launch, fault)
     return Advice(
         message=f"{fault.message} {refusal(fault)}",
         action=ways[0].how if ways else "No change of a single figure mends it: shrink the block.",

@@ -63,6 +63,7 @@ def bounded(facts: Facts, threads: str, blocks: str) -> int:
 def steps(action: str, facts: Facts) -> int:
     """Carry out each step of a list that names the occupancy it leads to; return how many."""
     done = 0
+    assert facts.launch_bounds is None or "-maxrregcount" not in action
     for step in action.split(" Or: "):
         share = re.search(r": ([\d.]+ %) occupancy\.", step)
         if share is None:
@@ -198,7 +199,13 @@ def possible(action: str, facts: Facts) -> int:
     if match := re.search(r"Launch blocks of (\d+) threads", action):
         assert at(facts, threads=number(match[1])).launchable
     elif match := re.search(r"at most (\d+) registers per thread", action):
+        assert facts.launch_bounds is None
         assert at(facts, registers=number(match[1])).launchable
+    elif match := re.search(
+        r"__launch_bounds__\((\d+)\), which keeps the kernel to (\d+) registers", action
+    ):
+        assert bounded(facts, match[1], "1") == number(match[2])
+        assert at(facts, registers=number(match[2])).launchable
     else:
         return 0
     return 1
@@ -283,7 +290,7 @@ def with_spills() -> Iterator[dict[str, Any]]:
 
 
 EXECUTED: dict[str, tuple[Callable[[], Iterable[dict[str, Any]]], Callable[[str, Facts], int]]] = {
-    "low-occupancy": (launches, steps),
+    "low-occupancy": (lambda: [*launches(), *launches(launch_bounds=[1024, 1])], steps),
     "partial-warp": (launches, whole_warps),
     "lone-resident-block": (lambda: launches(syncs=True), block_and_share),
     "unusual-block-size": (launches, sizes_and_shares),
@@ -299,7 +306,8 @@ EXECUTED: dict[str, tuple[Callable[[], Iterable[dict[str, Any]]], Callable[[str,
     "underfilled-device": (lambda: launches(grid=40), full_wave),
     "tail-effect": (lambda: launches(grid=1800), whole_waves),
     "impossible-launch": (
-        lambda: [*launches(), *({"gpu": gpu, "regs": 255, "block": 1024} for gpu in GPUS)], possible,
+        lambda: [*launches(), *({"gpu": gpu, "regs": 255, "block": 1024} for gpu in GPUS),
+                 *launches(launch_bounds=[1024])], possible,
     ),
     "overstated-launch-bounds": (
         lambda: ({"gpu": gpu, "launch_bounds": [threads, blocks]}
