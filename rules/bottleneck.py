@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
+from gpuadvise.advisor.facts.busy import peak_of
 from gpuadvise.advisor.facts.limiter import (
     BY_LOADS,
+    IMPOSSIBLE,
     SEVERAL,
     AtRoof,
     Imbalance,
@@ -20,11 +22,13 @@ from gpuadvise.advisor.facts.limiter import (
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
-from gpuadvise.rules.model import Family, Gain
+from gpuadvise.rules.model import Family, Gain, Priority
+from gpuadvise.rules.report import priority_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.rules.model import Advice, Rule
@@ -115,13 +119,67 @@ def bounded(advice: Advice, rule: Rule, profile: KernelProfile | None) -> Advice
     most = min(_MOST, 1 / max(share, 1 / _MOST))
     words = (advice.left or {}).get(unit)
     what = f" with {words}" if words else ""
-    left = f"{unit} stays {show_share(share)} busy{what}: 1 / {show_number(share)}"
+    left = f"{unit} stays {show_share(share)} busy{what}: {_inverse(share)}"
     if advice.gain is None:
         return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=left))
     gain = advice.gain
     if gain.upper_bound <= most:
         return replace(advice, gain=replace(gain, kind="kernel time"))
     return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=left))
+
+
+# What such a change takes from a kernel is bytes, or operations: these bound it no longer.
+_FEWER_BYTES = frozenset({Family.COALESCING, Family.REUSE, Family.SPILLS, Family.PRODUCTS})
+_FEWER_OPERATIONS = frozenset({Family.ARITHMETIC, Family.PRODUCTS})
+
+
+def bounded_by_times(advice: Advice, rule: Rule, facts: Facts) -> Advice:
+    """Return *advice* with a gain that bytes and operations in the given time leave, where they do.
+
+    A roofline rule says itself what its own change leaves.
+    """
+    if rule.family is Family.ROOFLINE:
+        return advice
+    shares = timed_shares(facts)
+    if rule.family in _FEWER_BYTES:
+        shares.pop(_DEVICE_MEMORY, None)
+    if rule.family in _FEWER_OPERATIONS:
+        shares = {unit: share for unit, share in shares.items() if unit == _DEVICE_MEMORY}
+    unit, share = max(shares.items(), key=lambda item: item[1], default=("", 0.0))
+    if not share or (advice.gain is None and not isinstance(facts.limiter, AtRoof)):
+        return advice
+    most, gain = min(_MOST, 1 / share), advice.gain
+    if gain.upper_bound <= most if gain else priority_of(rule, advice) is Priority.LOW:
+        return advice
+    left = f"{unit} is {show_share(share)} busy by the times given: {_inverse(share)}"
+    return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=left))
+
+
+_DEVICE_MEMORY = "device memory"
+
+
+def timed_shares(facts: Facts) -> dict[str, float]:
+    """Return how busy bytes and operations in a time show device memory and the arithmetic units.
+
+    More bytes than memory moves in that time say nothing: caches served some of them.
+    """
+    work, traffic, bandwidth = facts.work, facts.traffic, facts.memory_bandwidth
+    shares: dict[str, float] = {}
+    rates = [traffic.rate] if traffic is not None else []
+    if work is not None and work.seconds:
+        rates.append(work.bytes / work.seconds)
+        peak = peak_of(work, facts.device) if facts.device is not None else None
+        if peak and work.flops / work.seconds / peak <= IMPOSSIBLE:
+            shares[f"{work.dtype} arithmetic"] = min(1.0, work.flops / work.seconds / peak)
+    if bandwidth and rates and max(rates) <= bandwidth:
+        shares[_DEVICE_MEMORY] = max(rates) / bandwidth
+    return shares
+
+
+def _inverse(share: float) -> str:
+    """Return the formula of what *share* leaves, up to the bound from which on it says no more."""
+    formula = f"1 / {show_number(share)}"
+    return formula if share * _MOST >= 1 else f"{formula}, counted as {_MOST:,.0f}"
 
 
 def _busiest_after(shares: Mapping[str, float], relief: Mapping[str, float]) -> tuple[str, float]:

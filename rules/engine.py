@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import known_facts
 from gpuadvise.advisor.facts.library_kernels import library_of
-from gpuadvise.rules.bottleneck import NOTABLE, WORTHWHILE, admits, bounded
+from gpuadvise.advisor.facts.limiter import AtRoof
+from gpuadvise.rules.bottleneck import NOTABLE, WORTHWHILE, admits, bounded, bounded_by_times
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -166,7 +167,7 @@ def reconciled(lines: Sequence[RuleLine]) -> list[RuleLine]:
     result = _after_failures(lines)
     if len(lines) < 2:
         return result
-    advised = {line.rule.id for line in lines if isinstance(line.outcome, Advice)}
+    advised = {line.rule.id for line in result if isinstance(line.outcome, Advice)}
     conflicts, families = _among(frozenset(advised))
     for conflict in conflicts:
         result = _merged(result, conflict)
@@ -385,21 +386,51 @@ def _passed(rule: Rule) -> RuleLine:
     return RuleLine(rule=rule, outcome=PASSED)
 
 
+# What these win is time between host and device, of which a kernel's limit says nothing.
+_BESIDE_THE_KERNEL = (None, Family.COPIES)
+
+
 def _weighed(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
     """Return *outcome* as far as the kernel's limit leaves it something to win."""
-    if rule.broken or outcome.broken or rule.family is None:
+    if rule.broken or outcome.broken:
         return outcome
-    if facts.limiter is not None and facts.profile is not None:
+    if rule.family in _BESIDE_THE_KERNEL:
+        return _low_if(outcome, _wins_less_than(outcome, NOTABLE))
+    if facts.profile is not None:
+        return _under_profile(rule, outcome, facts)
+    return _under_times(rule, outcome, facts)
+
+
+def _under_profile(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
+    assert rule.family is not None
+    if facts.limiter is not None:
         if not admits(facts.limiter, rule.family):
             return PASSED
         if outcome.location is not None and outcome.location.line is not None:
             return outcome  # how much of the kernel's time one line takes, no profile tells
         outcome = bounded(outcome, rule, facts.profile)
-        if outcome.gain and outcome.gain.upper_bound < NOTABLE:
+        if _wins_less_than(outcome, NOTABLE):
             return PASSED
-    if outcome.gain and 1 < outcome.gain.upper_bound < WORTHWHILE:
-        return replace(outcome, priority=Priority.LOW)
-    return outcome
+    return _low_if(outcome, _wins_less_than(outcome, WORTHWHILE))
+
+
+def _under_times(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
+    """Return *outcome* bounded by what bytes or operations in a time leave; low beside another roof."""
+    assert rule.family is not None
+    of_a_line = outcome.location is not None and outcome.location.line is not None
+    weighed = outcome if of_a_line else bounded_by_times(outcome, rule, facts)
+    if weighed is not outcome and _wins_less_than(weighed, NOTABLE):
+        return PASSED
+    beside = isinstance(facts.limiter, AtRoof) and not admits(facts.limiter, rule.family)
+    return _low_if(weighed, beside or _wins_less_than(weighed, WORTHWHILE))
+
+
+def _wins_less_than(advice: Advice, least: float) -> bool:
+    return advice.gain is not None and advice.gain.upper_bound < least
+
+
+def _low_if(advice: Advice, low: bool) -> Advice:
+    return replace(advice, priority=Priority.LOW) if low else advice
 
 
 # What these change is the caller's: precision, copies, how often a kernel is launched.

@@ -238,12 +238,8 @@ def limiter_of(
         return UnknownLimiter(wanted=DID_NOT_RUN)
     if profile is not None and (shares := unit_shares(profile)):
         return _profiled(profile, shares, blocks, sm_count, waves)
-    if roofline is not None and roofline.share is not None and work is not None:
-        return _under_roof(roofline, work)
-    if traffic is not None and memory_bandwidth and traffic.rate > memory_bandwidth:
-        return UnknownLimiter(wanted=_MOVED)
-    if traffic is not None and memory_bandwidth and traffic.rate / memory_bandwidth >= AT_ROOF:
-        return AtRoof(unit="dram", share=min(1.0, traffic.rate / memory_bandwidth))
+    if (timed := _timed(work, roofline, traffic, memory_bandwidth)) is not None:
+        return timed
     if blocks is not None and sm_count and blocks < sm_count:
         return TooLittleWork(blocks=blocks, sm_count=sm_count, share=blocks / sm_count)
     if profile is not None:
@@ -253,12 +249,36 @@ def limiter_of(
     return None
 
 
-def _under_roof(roofline: Roofline, work: Work) -> Limiter:
+def _timed(
+    work: Work | None,
+    roofline: Roofline | None,
+    traffic: Traffic | None,
+    memory_bandwidth: float | None,
+) -> AtRoof | UnknownLimiter | None:
+    """Return the roof that operations or bytes in a time reach, or why they cannot tell; None: below all."""
+    limits = []
+    if roofline is not None and roofline.share is not None and work is not None:
+        limits.append(_under_roof(roofline, work))
+    if traffic is not None and memory_bandwidth:
+        limits.append(_under_bandwidth(traffic.rate / memory_bandwidth))
+    roofs = [limit for limit in limits if isinstance(limit, AtRoof)]
+    if roofs:
+        return max(roofs, key=lambda roof: roof.share)
+    return next((limit for limit in limits if limit is not None), None)
+
+
+def _under_bandwidth(share: float) -> AtRoof | UnknownLimiter | None:
+    if share > 1:
+        return UnknownLimiter(wanted=_MOVED)
+    return AtRoof(unit="dram", share=share) if share >= AT_ROOF else None
+
+
+def _under_roof(roofline: Roofline, work: Work) -> AtRoof | UnknownLimiter | None:
     share = roofline.share or 0.0
     if share > IMPOSSIBLE:
         return UnknownLimiter(wanted=_COMPUTED)
     if share < AT_ROOF:
-        return UnknownLimiter(wanted=_REPORT)
+        return None
     if roofline.bound is Bound.MEMORY and roofline.impossible:
         return UnknownLimiter(wanted=_MOVED)
     number_type, tensor = work.arithmetic

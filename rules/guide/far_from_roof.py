@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.quantity import show_flops, show_number, show_share
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF
 from gpuadvise.rules.evidence import derived
@@ -24,15 +25,24 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.sources import ROOFLINE
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.timing import Traffic
     from gpuadvise.advisor.roofline import Roofline
 
 
-def check(roofline: Roofline, profile: KernelProfile | None = None) -> Verdict:
+def check(
+    roofline: Roofline,
+    profile: KernelProfile | None = None,
+    traffic: Traffic | None = None,
+    device: Device | None = None,
+) -> Verdict:
     """Advise when a kernel reaches less than half of the roof at its intensity."""
     share = roofline.share
     if profile is not None:
         return PASSED  # it names what is busy, or waited for, instead
+    if busy(None, traffic, device):
+        return PASSED  # the bytes that were moved keep memory busy, whatever the kernel needs
     if share is None:
         return undecided("work.time")
     if share >= FAR_FROM_ROOF:
@@ -65,7 +75,10 @@ RULE = Rule(
     kinds=(Kind.TIMING,),
     family=Family.ROOFLINE,
     why="A kernel below half of both roofs spends most of its time on latency.",
-    when="Achieved FLOP/s are below 50 % of what bandwidth and peak allow at the kernel's intensity.",
+    when=(
+        "Achieved FLOP/s are below 50 % of what bandwidth and peak allow at the kernel's intensity, and the bytes read "
+        "and written do not keep memory 60 % busy."
+    ),
     thresholds=(
         Threshold(
             name="far from the roof", value=FAR_FROM_ROOF, unit="share", source="roofline model"
