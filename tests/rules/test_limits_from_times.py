@@ -100,7 +100,9 @@ def test_too_small_a_grid_is_the_limit_of_a_kernel_far_from_its_roof() -> None:
 def test_a_launch_that_fails_need_not_weigh_registers_against_spills() -> None:
     # Spills and registers pull in opposite directions, but neither matters before it starts.
     compiled = {"spill_stores": 400, "spill_loads": 40, "stack": 8}
-    advised = findings(gpu="rtx-2080-ti", regs=96, block=326, dynamic_smem=54_625, compiled=compiled)
+    advised = findings(
+        gpu="rtx-2080-ti", regs=96, block=326, dynamic_smem=54_625, compiled=compiled
+    )
     assert "shared-memory-carveout" in advised
     assert "register-limited-occupancy" not in advised
 
