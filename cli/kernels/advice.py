@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -49,13 +50,22 @@ class KernelAdvice:
         return [finding_object(finding) for finding in self.findings]
 
     def blocks(self) -> Iterator[Block]:
-        """Yield each rule once: its most urgent finding, and the kernels it is about."""
-        by_rule: dict[str, list[Finding]] = {}
+        """Yield what the rules say once for all kernels of which they say the same but for numbers."""
+        groups: dict[tuple[str, ...], list[Finding]] = {}
         for finding in self.findings:
-            by_rule.setdefault(finding.rule.id, []).append(finding)
-        yield Heading("Advice" if by_rule else "Nothing to change: no rule found anything.")
-        for group in by_rule.values():
+            groups.setdefault(_alike(finding), []).append(finding)
+        yield Heading("Advice" if groups else "Nothing to change: no rule found anything.")
+        for group in groups.values():
             yield from _group(group)
+
+
+_NUMBER = re.compile(r"\d[\d,.]*")
+
+
+def _alike(finding: Finding) -> tuple[str, ...]:
+    """Return what findings that are told together have in common: rule, priority, words."""
+    words = _NUMBER.sub("#", f"{finding.advice.message} {finding.advice.action}")
+    return finding.rule.id, str(finding.priority), words
 
 
 def advised(kernels: Iterable[ListedKernel], device: Device | None) -> KernelAdvice:
@@ -125,7 +135,9 @@ def _group(group: list[Finding]) -> Iterator[Block]:
     shown = names[:_NAMED]
     rest = [f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else []
     yield Line(f"   {and_list([*shown, *rest])}")
-    yield Line(f"   {first.message}")
+    numbers = {(finding.message, finding.advice.action) for finding in group}
+    whose = f"{names[0]}: " if len(numbers) > 1 else ""
+    yield Line(f"   {whose}{first.message}")
     yield Line(f"   Do: {first.advice.action}")
 
 

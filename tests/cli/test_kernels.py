@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
 import zipfile
 from typing import TYPE_CHECKING
@@ -471,9 +472,38 @@ def test_advice_has_no_rows(cli, inside: Path) -> None:
     assert "--advise has no csv form" in ran.err
 
 
-def test_advice_on_a_library(cli, library: str) -> None:
+def test_advice_on_a_library_is_said_once_in_the_same_words(cli, library: str) -> None:
     out = cli("kernels", library, "--gpu", "h100", "--advise").out
-    assert out.count("[register-spills]") == 1
+    heads = [line.partition("]")[0] for line in out.splitlines() if "  [" in line]
+    actions = [re.sub(r"\d[\d,.]*", "#", line) for line in out.splitlines() if "   Do: " in line]
+    assert any("register-spills" in head for head in heads)
+    assert len(set(zip(heads, actions, strict=True))) == len(heads)
+
+
+def test_advice_on_each_kernel_is_true_of_it(cli, tmp_path: Path) -> None:
+    path = tmp_path / "ptxas.log"
+    path.write_text(
+        "".join(
+            f"ptxas info    : Compiling entry function '{name}' for 'sm_90'\n"
+            f"ptxas info    : Function properties for {name}\n"
+            f"    {stack} bytes stack frame, {spill} bytes spill stores, {spill} bytes spill loads\n"
+            f"ptxas info    : Used {registers} registers, used 1 barriers, {stack} bytes cumulative stack size\n"
+            for name, stack, spill, registers in (
+                ("spilling", 900, 1000, 255),
+                ("spilling_less", 800, 900, 255),
+                ("indexing", 256, 0, 32),
+                ("calling", 40, 0, 32),
+            )
+        )
+    )
+    out = cli("kernels", str(path), "--advise", "--gpu", "h200").out
+    advice = out[out.index("\nAdvice") :]
+    assert advice.count("The compiler spills") == 1
+    assert "[register-spills]: 2 kernels\n   spilling and spilling_less\n" in advice
+    assert "   spilling: The compiler spills: 2,000 bytes" in advice
+    assert "HIGH  Keep values in registers  [register-spills]: 1 kernel\n   indexing\n" in advice
+    assert "LOW  Keep values in registers  [register-spills]: 1 kernel\n   calling\n" in advice
+    assert advice.count("all 255 registers") == 1
 
 
 def test_several_processes(cli, inside: Path) -> None:
