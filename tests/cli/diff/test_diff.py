@@ -216,6 +216,22 @@ def test_occupancy_against_spills(
     assert failing.out.startswith("::error ") is bool(spills)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "status"),
+    [(256, 0, "trade-off"), (256, 128, "trade-off"), (256, 136, "worse"), (64, 0, "worse")],
+)
+def test_occupancy_against_an_array_on_the_stack(
+    cli, tmp_path: Path, before: int, after: int, status: str
+) -> None:
+    builds = []
+    for name, registers, stack in (("old.log", 32, before), ("new.log", 64, after)):
+        path = Path(log(tmp_path, name, {"k": (registers, 0, 0)}))
+        path.write_text(path.read_text().replace("0 bytes cumul", f"{stack} bytes cumul"))
+        builds.append(str(path))
+    assert statuses(cli("diff", *builds, "--format", "json")) == {"k": status}
+    assert cli("diff", *builds, "--fail-on-regression").code == (status == "worse")
+
+
 def test_warps_that_paid_for_spills_are_no_gain_of_occupancy(cli, tmp_path: Path) -> None:
     old = log(tmp_path, "old.log", {"k": (32, 0, 1646), "fast": (64, 0, 0)})
     new = log(tmp_path, "new.log", {"k": (64, 0, 0), "fast": (32, 0, 0)})
