@@ -273,7 +273,18 @@ def _nothing(advised: AdviceReports) -> str:
         return f"no single change found; {_checked(advised)}"
     if any(_did_not_run(report) for report in advised.reports):
         return f"nothing to judge; {_checked(advised)}"
+    if any(_is_unexplained(report) for report in advised.reports):
+        return f"no change found, and the limit is not known; {_checked(advised)}"
     return f"nothing to change; {_checked(advised)}"
+
+
+def _is_unexplained(report: Report) -> bool:
+    """Return whether a kernel was measured, and yet its limit is not known."""
+    return isinstance(report.limiter, UnknownLimiter) and not report.known.isdisjoint(_MEASURED)
+
+
+# What somebody measured of a kernel.
+_MEASURED = frozenset({"profile", "work", "traffic"})
 
 
 def _did_not_run(report: Report) -> bool:
