@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.advisor.quantity import show_bytes, show_seconds
+from gpuadvise.advisor.transfers.copies import Direction, copy_seconds
 from gpuadvise.rules.evidence import given
 from gpuadvise.rules.model import (
     PASSED,
@@ -23,19 +24,26 @@ from gpuadvise.rules.sources import guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.application import Mapped
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 ONCE = 1.0
 
 
-def check(mapped: Mapped, device: Device) -> Verdict:
+# A launch is not noticed beside a copy that takes as long.
+NOTICEABLE = 1e-3
+
+
+def check(mapped: Mapped, device: Device, link: LinkModel | None = None) -> Verdict:
     """Advise when a discrete GPU reads mapped host memory more than once."""
     if mapped.reads <= ONCE or device.integrated:
         return PASSED
     extra = int(mapped.bytes * (mapped.reads - ONCE))
+    seconds = copy_seconds(extra, link, Direction.H2D) if link else 0.0
+    takes = f", which takes about {show_seconds(seconds)}" if seconds else ""
     return Advice(
         message=(
             f"{show_bytes(mapped.bytes)} of mapped host memory are read {mapped.reads:g} times: "
-            f"{show_bytes(extra)} cross the link again."
+            f"{show_bytes(extra)} cross the link again{takes}."
         ),
         action=(
             f"Copy the {show_bytes(mapped.bytes)} to device memory once and read them there; keep "
@@ -46,6 +54,7 @@ def check(mapped: Mapped, device: Device) -> Verdict:
             given("reads per byte", mapped.reads, "reads"),
         ),
         gain=Gain(kind="link traffic", upper_bound=mapped.reads, how="reads per byte / 1"),
+        priority=Priority.MEDIUM if seconds >= NOTICEABLE else None,
     )
 
 
@@ -56,8 +65,14 @@ RULE = Rule(
     priority=Priority.LOW,
     kinds=(Kind.APPLICATION,),
     why="Mapped memory is not cached on a discrete GPU, so each read crosses the link.",
-    when="A discrete GPU reads mapped host memory more than once per byte.",
-    thresholds=(Threshold(name="reads per byte", value=ONCE, unit="reads", source="guide 10.1.3"),),
+    when=(
+        "A discrete GPU reads mapped host memory more than once per byte; medium where that takes the link 1 ms or "
+        "more."
+    ),
+    thresholds=(
+        Threshold(name="reads per byte", value=ONCE, unit="reads", source="guide 10.1.3"),
+        Threshold(name="noticeable", value=NOTICEABLE, unit="s", source="our judgement"),
+    ),
     citations=guide("10.1.3", "9.1.3"),
     check=check,
     examples=Examples(

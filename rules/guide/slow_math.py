@@ -11,14 +11,14 @@ from gpuadvise.rules.sources import guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation
 
-FAST = "-use_fast_math"
+FAST = frozenset({"-use_fast_math", "--use_fast_math"})
 
 
 def check(
     observations: tuple[Observation, ...], compile_flags: tuple[str, ...] | None = None
 ) -> Verdict:
     """Advise at each place that the source reader marked."""
-    if FAST in (compile_flags or ()):
+    if not FAST.isdisjoint(compile_flags or ()):
         return PASSED
     return advised(observations, RULE.id, _words)
 

@@ -34,10 +34,10 @@ def check(
     managed: Managed, device: Device | None = None, timeline: TracedRun | None = None
 ) -> Verdict:
     """Advise where managed memory faults page by page, or does not fit the device."""
-    if device is not None and device.integrated:
-        return PASSED  # one memory: nothing moves
     if device is not None and device.memory_bytes and managed.bytes > device.memory_bytes:
         return _oversubscribed(managed, device, device.memory_bytes)
+    if device is not None and device.integrated:
+        return PASSED  # one memory: nothing moves
     if managed.prefetched or managed.advised:
         fits = device is not None and device.memory_bytes
         return PASSED if fits else undecided("device.memory_bytes")
@@ -85,17 +85,46 @@ def _coherent(managed: Managed) -> Advice:
     )
 
 
+# What becomes of managed memory that the device has no room for, and what to do.
+_FAILS = (
+    "more than can be allocated there",
+    "Work in tiles that fit, copied with cudaMemcpyAsync: cudaMallocManaged of more than the memory fails on this "
+    "GPU, which takes no page faults and knows no prefetch.",
+)
+_SHARED = (
+    "more than the host and the GPU share",
+    "Work in tiles that fit: host and GPU have one memory here, and there is no other to move pages to.",
+)
+_STAYS = (
+    "which stay in the memory of the host and are read there at the rate of the link",
+    "Say which: cudaMemPrefetchAsync what is read often before the launch, and keep what is read once on the host "
+    "with cudaMemAdviseSetPreferredLocation.",
+)
+_PUSHED_OUT = (
+    "so that pages push each other out",
+    "Work in tiles that fit: cudaMemPrefetchAsync the next tile while the present one is computed, "
+    "and let data that are read once stay on the host with cudaMemAdviseSetPreferredLocation. "
+    "Prefetching 1 range larger than the memory only moves it twice.",
+)
+
+
+def _fate(device: Device) -> tuple[str, str]:
+    if device.integrated:
+        return _SHARED
+    if device.capability.major < FIRST_FAULTS:
+        return _FAILS
+    return _STAYS if device.coherent_host_memory else _PUSHED_OUT
+
+
 def _oversubscribed(managed: Managed, device: Device, memory: int) -> Advice:
+    fate, action = _fate(device)
     return Advice(
         message=(
             f"{show_bytes(managed.bytes)} of managed memory for the {show_bytes(memory)} of {device.name}: "
-            f"{show_bytes(managed.bytes - memory)} too many, so that pages push each other out."
+            f"{show_bytes(managed.bytes - memory)} too many, {fate}."
         ),
-        action=(
-            "Work in tiles that fit: cudaMemPrefetchAsync the next tile while the present one is computed, "
-            "and let data that are read once stay on the host with cudaMemAdviseSetPreferredLocation. "
-            "Prefetching 1 range larger than the memory only moves it twice."
-        ),
+        action=action,
+        broken=fate in (_FAILS[0], _SHARED[0]),
         evidence=(
             given("managed memory", managed.bytes, "bytes"),
             of_device(device, "memory_bytes", "device memory", memory, "bytes"),
@@ -113,7 +142,7 @@ RULE = Rule(
     when=(
         "Managed memory is used with neither cudaMemPrefetchAsync nor cudaMemAdvise (low where the GPU "
         "reads host memory coherently; not on integrated GPUs, nor before compute capability 6.0), or there "
-        "is more of it than device memory."
+        "is more of it than device memory, which fails on those two."
     ),
     citations=(programming_guide("Unified Memory Programming"),),
     check=check,

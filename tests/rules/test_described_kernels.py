@@ -24,6 +24,45 @@ def limit(kernel: dict[str, Any]) -> str:
     return limiter.name
 
 
+@pytest.mark.parametrize(
+    ("gpu", "size", "says"),
+    [
+        ("gtx 980", "120GiB", "cudaMallocManaged of more than the memory fails"),
+        ("jetson-agx-orin-64", "120GiB", "host and GPU have one memory here"),
+        ("gh200", "120GiB", "keep what is read once on the host"),
+        ("a100-sxm4-80", "120GiB", "cudaMemPrefetchAsync the next tile"),
+        ("gtx 980", "2GiB", None),
+        ("jetson-agx-orin-64", "2GiB", None),
+    ],
+)
+def test_what_becomes_of_managed_memory_is_the_devices_own(
+    gpu: str, size: str, says: str | None
+) -> None:
+    kernel = {"gpu": gpu, "managed": {"bytes": size, "prefetched": False}}
+    findings = run(RULES, described(kernel, from_catalogue).facts).findings
+    assert [says in finding.advice.action for finding in findings if says] == [True] * bool(says)
+    assert [finding.broken for finding in findings] == (
+        [size == "120GiB" and gpu in ("gtx 980", "jetson-agx-orin-64")] if says else []
+    )
+
+
+@pytest.mark.parametrize(("reads", "priority"), [(1.04, "low"), (1.06, "medium"), (100, "medium")])
+def test_mapped_memory_counts_by_the_time_that_it_takes_the_link(
+    reads: float, priority: str
+) -> None:
+    mapped = {"gpu": "h200", "mapped": {"bytes": "1GiB", "reads": reads}}
+    assert found(mapped)["reread-mapped-memory"] == priority
+
+
+@pytest.mark.parametrize(
+    ("flags", "advised"),
+    [("-O3", True), ("-use_fast_math", False), ("--use_fast_math -O3", False)],
+)
+def test_fast_math_is_known_by_both_of_its_spellings(flags: str, advised: bool) -> None:
+    seen = {"fault": "slow-math", "file": "a.cu", "line": 3, "seen": "sinf(x)"}
+    assert ("slow-math" in found({"observations": [seen], "compile_flags": flags})) is advised
+
+
 BOUNDED = {"gpu": "a100-sxm4-40", "regs": 64, "grid": 4000, "launch_bounds": [256, 4]}
 
 
