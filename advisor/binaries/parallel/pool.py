@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pickle
-import signal
 from collections import deque
 from contextlib import contextmanager, suppress
-from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import wait
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from gpuadvise.advisor.backends.worker_processes import start_context, uninterrupted
 from gpuadvise.advisor.binaries.fatbin.entry import Packed
 from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel, as_kernel
 from gpuadvise.advisor.binaries.parallel.worker import END, Task, run_worker
@@ -109,11 +107,11 @@ class WorkerHandle:
 @contextmanager
 def started_workers(task: Task, count: int) -> Iterator[list[WorkerHandle]]:
     """Start *count* workers, and stop them on leaving; raises Unavailable when one dies."""
-    context = _context()
+    context = start_context()
     workers: list[WorkerHandle] = []
     try:
         try:
-            with _uninterrupted(context):
+            with uninterrupted(context):
                 for _ in range(count):
                     workers.append(
                         WorkerHandle(context, task, [worker.connection for worker in workers])
@@ -132,38 +130,6 @@ def started_workers(task: Task, count: int) -> Iterator[list[WorkerHandle]]:
             worker.stop()
         for worker in workers:
             worker.join()
-
-
-@contextmanager
-def _uninterrupted(context: ForkContext | SpawnContext) -> Iterator[None]:
-    """Hold Ctrl-C back: processes still starting would print tracebacks, or take it from us.
-
-    They inherit the blocked signal, and ignore it as soon as they run.
-    """
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    if context.get_start_method() == "spawn":
-        from multiprocessing import resource_tracker
-
-        resource_tracker.ensure_running()  # starting it later would unblock Ctrl-C
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _context() -> ForkContext | SpawnContext:
-    """Return how workers start: by fork, ten times as fast as spawn, where that is safe.
-
-    A fork of a process with several threads may wait for ever for a lock that one of them holds.
-    """
-    threads = Path("/proc/self/task")
-    single_threaded = threads.is_dir() and len(list(threads.iterdir())) == 1
-    if single_threaded and "fork" in get_all_start_methods():
-        return get_context("fork")
-    return get_context("spawn")
 
 
 # Decompressed bytes of one work item at most and at least; payloads and damage in it; items in

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from itertools import chain
 from mmap import mmap
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpuadvise.advisor.backends.worker_processes import usable_cores
 from gpuadvise.advisor.binaries.fatbin.entry import Packed
 from gpuadvise.advisor.binaries.fatbin.images import needed
 from gpuadvise.advisor.binaries.parallel.batches import FIRST, batches
@@ -56,7 +56,7 @@ def decompressed_ahead(
     Decompressed images lie in *buffers*. *first* is the share of a batch to begin with. Raises
     Unavailable when no thread can be started.
     """
-    threads = min(_MAX_THREADS, _cores())
+    threads = min(_MAX_THREADS, usable_cores())
     waiting: deque[_StartedBatch] = deque()
     held = 0  # bytes of the batch that was yielded last, which its reader may still hold
     with _short_switch_interval(), ThreadPoolExecutor(threads) as pool:
@@ -74,12 +74,6 @@ def decompressed_ahead(
                 yield from _finish(waiting.popleft(), buffers)
         while waiting:
             yield from _finish(waiting.popleft(), buffers)
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _start(

@@ -88,14 +88,14 @@ def test_damage_of_containers_comes_among_that_of_images(
 
 
 def test_a_process_with_threads_is_not_copied(file: str) -> None:
-    fresh = "from gpuadvise.advisor.binaries.parallel import pool; print(pool._context().get_start_method())"
+    fresh = "from gpuadvise.advisor.binaries.parallel import pool; print(pool.start_context().get_start_method())"
     results = subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True).stdout
     assert results.strip() == ("fork" if sys.platform == "linux" else "spawn")
     over = threading.Event()
     connection = threading.Thread(target=over.wait)
     connection.start()
     try:
-        assert pool._context().get_start_method() == "spawn"
+        assert pool.start_context().get_start_method() == "spawn"
         assert len(list(read(file, ReadOptions(processes=2)))) == len(list(read(file)))
     finally:
         over.set()
@@ -161,7 +161,7 @@ class Interrupted(pool.WorkerHandle):
         started.append(self)
 if __name__ == "__main__":
     pool.WorkerHandle, containers._WORTH_PROCESSES = Interrupted, 1
-    pool._context = lambda: get_context(sys.argv[2])
+    pool.start_context = lambda: get_context(sys.argv[2])
     try:
         list(read(sys.argv[1], ReadOptions(processes=2)))
     except KeyboardInterrupt:
@@ -321,7 +321,7 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start processes as copies of this one, with what a test has put into it."""
     if sys.platform == "win32":
         pytest.skip("processes are not copied there")
-    monkeypatch.setattr(pool, "_context", lambda: get_context("fork"))
+    monkeypatch.setattr(pool, "start_context", lambda: get_context("fork"))
 
 
 @pytest.mark.usefixtures("copied")
