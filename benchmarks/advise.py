@@ -3,7 +3,8 @@
     python benchmarks/advise.py [KERNELS]
 
 NDJSON of launches with times and access patterns on three GPUs, a tenth of the count and the
-whole of it: memory must not grow with the count. Beside it, all rules over one kernel in memory.
+whole of it, also on one core: memory of the largest process must not grow with the count. Beside it,
+all rules over one kernel in memory.
 """
 
 from __future__ import annotations
@@ -39,13 +40,16 @@ def kernel(number: int, source: random.Random) -> dict[str, object]:
     return described
 
 
-def run(path: Path) -> tuple[float, float, int]:
-    """Return seconds, processor seconds and peak bytes of one run over *path*."""
+def run(path: Path, cores: set[int]) -> tuple[float, float, int]:
+    """Return seconds, processor seconds and peak bytes of one run over *path* on *cores*."""
     command = (sys.executable, "-m", "gpuadvise", "advise", str(path), "--format", "ndjson")
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
     started = perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, _, usage = os.wait4(child.pid, 0)
     child.returncode = 0
+    os.sched_setaffinity(0, before)
     return perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
@@ -69,12 +73,13 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else COUNT
     print(f"all rules over one kernel: {in_memory() * 1e3:.2f} ms of processor time")
     with tempfile.TemporaryDirectory() as folder:
-        for size in (count // 10, count):
+        every = os.sched_getaffinity(0)
+        for size, cores in ((count // 10, every), (count, {min(every)}), (count, every)):
             source, path = random.Random(1), Path(folder, f"{size}.ndjson")
             lines = (json.dumps(kernel(number, source)) for number in range(size))
             path.write_text("\n".join(lines))
-            seconds, processor, peak = run(path)
-            print(f"{size:,} kernels: {seconds:.2f} s, {processor:.2f} s of processor time, "
+            seconds, processor, peak = run(path, cores)
+            print(f"{size:,} kernels on {len(cores)} cores: {seconds:.2f} s, {processor:.2f} s of processor time, "
                   f"{peak / 2**20:.1f} MiB")  # fmt: skip
 
 

@@ -142,6 +142,13 @@ def test_without_a_file_no_reader_of_files_is_loaded(line: str, tmp_path: Path) 
     assert loaded(f"{run}\nimport sys; assert not {modules}, {modules}", tmp_path) == set()
 
 
+@pytest.mark.parametrize("form", ["ndjson", "csv"])
+def test_a_few_described_kernels_load_nothing_to_start_processes(form: str, tmp_path: Path) -> None:
+    (tmp_path / "k.ndjson").write_text('{"gpu": "h200", "regs": 72, "block": 100}\n' * 20)
+    args = ["advise", "k.ndjson", "--format", form]
+    assert loaded(f"from gpuadvise.cli.main import main; main({args!r})", tmp_path) == set()
+
+
 # Command lines, and modules that serve other questions: each costs a start 1 to 10 ms.
 UNASKED = {
     "--version": ("cli.options", "advisor.values"),

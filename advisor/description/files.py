@@ -159,16 +159,24 @@ def from_lines(
 ) -> Iterator[Described | BadLine]:
     """Yield what each NDJSON line describes, as it comes; empty lines are passed over."""
     empty = True
-    for number, line in enumerate(lines, 1):
+    for kernel in from_numbered(enumerate(lines, 1), name, find):
+        empty = False
+        yield kernel
+    if empty:
+        yield BadLine(line=1, error=BadInput(f"{inert(name)}: no kernel is described."))
+
+
+def from_numbered(
+    lines: Iterable[tuple[int, str]], name: str, find: DeviceFinder
+) -> Iterator[Described | BadLine]:
+    """Yield what each of *lines*, some of those of an NDJSON file with their numbers, describes."""
+    for number, line in lines:
         if not line.strip():
             continue
-        empty = False
         try:
             yield _from_line(line, number, name, find)
         except BadInput as error:
             yield BadLine(line=number, error=error)
-    if empty:
-        yield BadLine(line=1, error=BadInput(f"{inert(name)}: no kernel is described."))
 
 
 def _from_line(line: str, number: int, name: str, find: DeviceFinder) -> Described:

@@ -11,96 +11,31 @@ from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, quoted_path
 from gpuadvise.advisor.quantity import show_seconds
-from gpuadvise.cli.advise.answer import (
-    FINDING_COLUMNS,
-    AdviceReports,
-    answer,
-    exit_code,
-    finding_row,
-)
+from gpuadvise.cli.advise.answer import AdviceReports, answer
 from gpuadvise.cli.advise.gather import GatheredEvidence
 from gpuadvise.cli.advise.judge import (
     Judge,
     baseline,
-    can_meet,
     check_threshold_reachable,
     ranked,
     threshold,
-    threshold_unreachable,
 )
 from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
 from gpuadvise.cli.damage import damage_notes, unreadable
-from gpuadvise.cli.emit import emit, note, stream
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.emit import emit
 from gpuadvise.cli.formats import Format
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from gpuadvise.advisor.backends.settings_file import Settings
-    from gpuadvise.advisor.description.reader import Described
+    from gpuadvise.cli.exits import Exit
     from gpuadvise.cli.formats import Output
     from gpuadvise.rules.model import Priority, Rule
     from gpuadvise.rules.report import Report
-
-
-# What an exit code says, from harmless to serious.
-_SEVERITY = (Exit.RAN, Exit.THRESHOLD, Exit.UNAVAILABLE, Exit.BAD_INPUT)
-
-
-@dataclass(kw_only=True)
-class _Tally:
-    """What is left of the kernels that went by: the exit code, and whether *limit* was held."""
-
-    limit: Priority | None
-    worst: Exit = Exit.RAN
-    held: bool = False
-
-    def add(self, code: Exit) -> None:
-        self.worst = max(self.worst, code, key=_SEVERITY.index)
-
-
-def streamed(evidence: GatheredEvidence, judge: Judge, limit: Priority | None, form: str) -> Exit:
-    """Print one row per finding; return the most serious exit code of any kernel."""
-    from gpuadvise.cli.render import rows
-
-    tally = _Tally(limit=limit)
-    stream(rows.render(_rows(evidence, judge, tally), form, FINDING_COLUMNS))
-    note(*evidence.notes)
-    if limit is not None and not tally.held and tally.worst is not Exit.BAD_INPUT:
-        raise threshold_unreachable(limit)
-    return tally.worst
-
-
-def _rows(evidence: GatheredEvidence, judge: Judge, tally: _Tally) -> Iterator[dict[str, Any]]:
-    for kernel in evidence.kernels():
-        report = _report(kernel, judge)
-        if report is None:
-            tally.add(Exit.BAD_INPUT)
-            continue
-        findings = judge.new_findings(report)
-        if report.share is not None:
-            findings = tuple(ranked([(report, findings)]))
-        failures = dict.fromkeys((rule.id, error) for rule, error in report.failures)
-        tally.add(exit_code(failures, findings, tally.limit))
-        tally.held = tally.held or (tally.limit is not None and can_meet(report, tally.limit))
-        for rule, error in failures:
-            note(f"The rule {rule} broke: {error}")
-        yield from map(finding_row, findings)
-
-
-def _report(kernel: Described | BadLine, judge: Judge) -> Report | None:
-    """Return what the rules say about *kernel*, or None after a note on why they cannot."""
-    try:
-        if isinstance(kernel, BadLine):
-            raise kernel.error
-        return judge.report(kernel)
-    except BadInput as error:  # the line's, or the kernel's own selection
-        note(" ".join(filter(None, (error.message, error.hint))))
-        return None
 
 
 _OUTPUT = ("format", "get")
@@ -191,6 +126,8 @@ def advise(call: Call, output: Output) -> Exit:
     _refuse_unheard(call, output)
     judge, evidence = call.judge(settings), call.evidence()
     if output.format in (Format.NDJSON, Format.CSV) and not output.fields and evidence.streams:
+        from gpuadvise.cli.advise.stream import streamed
+
         return streamed(evidence, judge, limit, output.format)
     return _whole(call, evidence, judge, limit, output)
 

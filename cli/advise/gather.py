@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.description.files import BadLine
+from gpuadvise.advisor.description.files import BadLine, from_numbered
 from gpuadvise.advisor.description.reader import Described
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
@@ -17,10 +17,11 @@ from gpuadvise.cli.advise.request import from_flags
 from gpuadvise.cli.devices import other_gpu_note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.model import Damage, Kernel
+    from gpuadvise.advisor.description.reader import DeviceFinder
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.source.text import SourceText
@@ -60,11 +61,23 @@ class GatheredEvidence:
             if isinstance(kernel, BadLine):
                 yield kernel
             else:
-                self.notes.extend(note for note in kernel.notes if note not in self.notes)
+                self.add_notes(kernel.notes)
                 kernel = _joined(kernel, shares)
                 facts = self._surrounded(kernel.facts, remind=first)
                 yield kernel if facts is kernel.facts else replace(kernel, facts=facts)
                 first = False
+
+    def kernels_of(self, lines: Iterable[tuple[int, str]]) -> Iterator[Described | BadLine]:
+        """Yield the kernels that numbered *lines* of the only file describe, with nothing to join."""
+        (path,) = self.files
+        for kernel in from_numbered(lines, path, self._finder()):
+            if not isinstance(kernel, BadLine):
+                self.add_notes(kernel.notes)
+            yield kernel
+
+    def add_notes(self, notes: Iterable[str]) -> None:
+        """Keep those of *notes* that are new."""
+        self.notes.extend(note for note in notes if note not in self.notes)
 
     @cached_property
     def _timelines(self) -> tuple[TimelineCase, ...]:
@@ -162,11 +175,14 @@ class GatheredEvidence:
             yield source_facts(path, profiled or self.chosen.device)
             return
         from gpuadvise.advisor.backends.description_file import kernels_in
+
+        yield from kernels_in(path, self._finder(profiled))
+
+    def _finder(self, profiled: Device | None = None) -> DeviceFinder:
+        """Return what finds the device that a description names, or else the *profiled* or chosen one."""
         from gpuadvise.advisor.description.devices import from_catalogue
 
-        yield from kernels_in(
-            path, lambda gpu, cc: from_catalogue(gpu, cc) or profiled or self.chosen.device
-        )
+        return lambda gpu, cc: from_catalogue(gpu, cc) or profiled or self.chosen.device
 
     @cached_property
     def sorted_files(self) -> tuple[list[str], list[str], list[str]]:

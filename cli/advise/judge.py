@@ -14,6 +14,7 @@ from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import NOTABLE
 from gpuadvise.rules.engine import run
+from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Evidence, Priority
 from gpuadvise.rules.select import among, selected
 
@@ -118,6 +119,10 @@ class Judge:
     all_rules: tuple[Rule, ...]  # also those not selected: a kernel may name them
     baseline: Mapping[Key, BaselineFinding] = field(default_factory=dict)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how another process makes it: rules of the guide go by their names."""
+        return _judge_of, (frozenset(rule.id for rule in self.rules), self.baseline)
+
     def report(self, kernel: Described) -> Report:
         """Return what the rules say about *kernel*, its own selection applied."""
         rules = self.rules
@@ -135,6 +140,11 @@ class Judge:
         if not self.baseline:
             return report.findings
         return new_among(report.findings, self.baseline, of_run="timeline" in report.known)
+
+
+def _judge_of(rules: frozenset[str], baseline: Mapping[Key, BaselineFinding]) -> Judge:
+    chosen = tuple(rule for rule in RULES if rule.id in rules)
+    return Judge(rules=chosen, all_rules=RULES, baseline=baseline)
 
 
 def threshold(option: str, word: str | None) -> Priority | None:

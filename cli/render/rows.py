@@ -38,6 +38,24 @@ def render(
         yield from _csv(rows, columns)
 
 
+def header(columns: Sequence[str], name: str) -> str:
+    """Return the line with the names of *columns*, where the format *name* has one."""
+    return "" if name == Format.NDJSON else ",".join(columns) + "\n"
+
+
+def lines(rows: Iterable[Mapping[str, Any]], name: str) -> str:
+    """Return the lines of *rows* with the same columns as ``csv`` or ``ndjson``, without a header."""
+    if name == Format.NDJSON:
+        return "".join([compact(row) + "\n" for row in rows])
+    import csv
+
+    written = Lines()
+    writer = csv.writer(written, lineterminator="\n")
+    for row in rows:
+        writer.writerow(map(cell, row.values()))
+    return "".join(written)
+
+
 def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
     import csv
 
