@@ -96,6 +96,9 @@ _LIBRARIES = (
     ),
 )
 
+# Most kernels are of none: one search tells.
+_ANY_LIBRARY = "|".join(f"(?:{names})" for names, _ in _LIBRARIES)
+
 # Compiled on first use: most advice is about no recorded run.
 # Matrix kernels of cuBLAS, cuDNN and CUTLASS that multiply FP32 numbers without tensor cores.
 _SINGLE_PRECISION = (
@@ -130,7 +133,9 @@ def library_of(name: str) -> Library | None:
     name = name.removeprefix("void ")
     head = re.split(r"[<(](?!unnamed>)", name, maxsplit=1)[0] or name
     own = head if not head.startswith(("cutlass::Kernel", "std::enable_if")) else name
-    return next((library for names, library in _LIBRARIES if re.search(names, own)), None)
+    if not re.search(_ANY_LIBRARY, own):
+        return None
+    return next(library for names, library in _LIBRARIES if re.search(names, own))
 
 
 def in_single_precision(name: str) -> bool:

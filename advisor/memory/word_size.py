@@ -6,6 +6,7 @@ is compiled to several narrower instructions, each with its own addresses across
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
@@ -31,10 +32,7 @@ def natural_alignment(element_bytes: int) -> int:
 
 def instruction_width(element_bytes: int, starts: Iterable[int], alignment: int) -> int:
     """Return the bytes per instruction that size, alignment and every address allow."""
-    width = _widest(element_bytes, alignment)
-    for start in starts:
-        width = _widest(start, width) if start else width
-    return width
+    return _widest(math.gcd(element_bytes, *starts), alignment)
 
 
 def lane_addresses(starts: Sequence[int], element_bytes: int, width: int) -> list[list[int]]:
