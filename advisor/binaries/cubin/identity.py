@@ -65,9 +65,9 @@ def identify(image: Span, header: Header, sections: list[Section], names: bytes)
         toolkit=_release(notes) if new else divmod(header.version, 10),
         linked=header.type != elf.TYPE_RELOCATABLE,
         new_abi=new,
-        debug=header.flags >> 24 == _DEBUG_BUILD
-        if new
-        else b"\0.nv_debug_info_reg_sass\0" in names,
+        # ptxas alone sets the flag; nvcc 13 sets another one, which is not only of debug builds.
+        debug=b"\0.nv_debug_info_reg_sass\0" in names
+        or (new and header.flags >> 24 == _DEBUG_BUILD),
     )
 
 

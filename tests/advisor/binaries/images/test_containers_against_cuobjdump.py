@@ -104,6 +104,18 @@ def test_compressions(build: Callable) -> None:
         assert {entry.compression for entry in entries} == expected, make
 
 
+@pytest.mark.parametrize(
+    ("options", "debug"), [((), False), (("-G",), True), (("-lineinfo",), False)]
+)
+def test_debug_builds_of_nvcc(options: tuple[str, ...], debug: bool, build: Callable) -> None:
+    """In a container, whose header says it too, and as a cubin alone."""
+    for shape in ("-cubin", "-fatbin"):
+        path = build(f"{debug}{shape}{len(options)}", shape, "-arch=sm_90", *options)
+        kernels = [item for item in read(str(path)) if isinstance(item, Kernel)]
+        assert kernels
+        assert {kernel.debug for kernel in kernels} == {debug}
+
+
 def test_targets_with_letters(build: Callable) -> None:
     entries = read(str(build("fatbin.o", *MAKES["fatbin"])), ReadOptions(kernels=False))
     targets = {entry.capability.target for entry in entries}
