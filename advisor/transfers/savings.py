@@ -43,16 +43,32 @@ def saved_by_pinning(copy: Transfer, link: LinkModel) -> float:
 
 
 def worth_pinning(copy: Transfer, link: LinkModel, run_seconds: float | None) -> bool:
-    """Return whether pinned memory, or a link at its rate, saves what a user would notice."""
-    if not copy.bytes or latency_share(copy.bytes, link, copy.direction) > MOSTLY_LATENCY:
-        return False
-    saved = saved_by_pinning(copy, link)
-    if saved < NOTICEABLE * (run_seconds or 0.0):
+    """Return whether pinned memory saves what a user would notice; copies of unknown memory must be late."""
+    if not _noticeable(copy, link, run_seconds):
         return False
     if copy.memory is HostMemory.PAGEABLE:
-        return copy.seconds is None or saved > 0
-    late = pinned_seconds(copy, link) < SLOW_COPY * seconds_now(copy, link)
-    return copy.seconds is not None and late and copy.memory in (None, HostMemory.PINNED)
+        return copy.seconds is None or saved_by_pinning(copy, link) > 0
+    return copy.memory is None and _late(copy, link)
+
+
+def late_though_pinned(copy: Transfer, link: LinkModel, run_seconds: float | None) -> bool:
+    """Return whether copies of pinned memory take far longer than the link needs."""
+    return (
+        copy.memory is HostMemory.PINNED
+        and _noticeable(copy, link, run_seconds)
+        and _late(copy, link)
+    )
+
+
+def _noticeable(copy: Transfer, link: LinkModel, run_seconds: float | None) -> bool:
+    """Return whether the copy's rate is that of the link, and its time at that rate matters to the run."""
+    if not copy.bytes or latency_share(copy.bytes, link, copy.direction) > MOSTLY_LATENCY:
+        return False
+    return saved_by_pinning(copy, link) >= NOTICEABLE * (run_seconds or 0.0)
+
+
+def _late(copy: Transfer, link: LinkModel) -> bool:
+    return copy.seconds is not None and pinned_seconds(copy, link) < SLOW_COPY * copy.seconds
 
 
 def seconds_separate(copy: Transfer, link: LinkModel) -> float:

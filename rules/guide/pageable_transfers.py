@@ -119,7 +119,11 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
             "Allocate the host buffer with cudaHostAlloc, or pin an existing one once with "
             "cudaHostRegister, and reuse it: pinning takes longer than one copy. In PyTorch: "
             f"{_IN_PYTORCH[copy.direction]}."
-            + ("" if pageable else " If it is pinned already, check the link (degraded-link).")
+            + (
+                ""
+                if pageable
+                else ' If it is pinned already, say so (memory = "pinned"): then the link is slow.'
+            )
         ),
         evidence=(
             seen("bytes per copy", copy.bytes, "bytes"),
@@ -139,7 +143,7 @@ RULE = Rule(
     family=Family.COPIES,
     why="The driver must first copy pageable data into a pinned buffer of its own, and cannot overlap that.",
     when=(
-        "A copy uses pageable memory, or reaches less than 60 % of the rate of the link, on a GPU "
+        "A copy uses pageable memory, or memory of an unknown kind at less than 60 % of the rate of the link, on a GPU "
         "without coherent access to pageable memory; the time saved is at least 5 % of the run."
     ),
     thresholds=(
