@@ -11,9 +11,10 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.compatibility.survey import Survey
+    from gpuadvise.advisor.device import Device
 
 
-def check(code: Survey) -> Verdict:
+def check(code: Survey, device: Device | None = None) -> Verdict:
     """Advise when the newest target comes without PTX."""
     from gpuadvise.advisor.binaries.model import Content
     from gpuadvise.advisor.compatibility.targets import number
@@ -34,7 +35,16 @@ def check(code: Survey) -> Verdict:
             derived("newest machine code", newest.target),
             derived("newest portable PTX", max(plain).target if plain else "(none)"),
         ),
+        priority=Priority.LOW if device and _runs_as_it_is(code, device) else None,
     )
+
+
+def _runs_as_it_is(code: Survey, device: Device) -> bool:
+    """Return whether the program has machine code for *device*, so that only later GPUs need PTX."""
+    from gpuadvise.advisor.compatibility.fit import Outcome
+    from gpuadvise.advisor.compatibility.verdict import judge
+
+    return judge(code, device.capability).outcome is Outcome.RUNS
 
 
 RULE = Rule(
@@ -44,7 +54,7 @@ RULE = Rule(
     priority=Priority.MEDIUM,
     kinds=(Kind.BINARY,),
     why="A driver compiles PTX for GPUs that did not exist when the program was built.",
-    when="The newest target of the program comes as machine code only.",
+    when="The newest target of the program comes as machine code only; low where that has code for the GPU at hand.",
     citations=guide("17.3", "15.3"),
     check=check,
     examples=Examples(
