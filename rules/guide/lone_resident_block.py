@@ -73,13 +73,23 @@ def check(
             derived("resident blocks per SM", blocks, "blocks"),
             given("threads per block", occupancy.launch.threads, "threads"),
         ),
-        # Tiles in registers hide their barriers behind many independent multiply-adds.
-        priority=Priority.LOW if profile is None and register_tile(occupancy) else None,
+        # Tiles in registers hide their barriers behind many independent multiply-adds, and half of
+        # the warps are at work while the other block waits: only a profile shows that it is too few.
+        priority=Priority.LOW
+        if profile is None and (_half_at_work(occupancy) or register_tile(occupancy))
+        else None,
     )
 
 
 def _waits_at_barriers(profile: KernelProfile | None) -> bool:
     return profile is not None and profile.stalls.get("barrier", 0.0) >= WAITING
+
+
+def _half_at_work(occupancy: Occupancy) -> bool:
+    """Return whether half of the warps that an SM can hold remain while one block waits."""
+    remaining = occupancy.blocks_per_sm - 1
+    warps = remaining * occupancy.warps_per_sm / occupancy.blocks_per_sm
+    return warps >= occupancy.hardware.max_warps_per_sm / 2
 
 
 def _smaller(occupancy: Occupancy) -> str:
@@ -111,7 +121,7 @@ RULE = Rule(
     when=(
         "One or two blocks are resident per SM, the kernel waits at barriers (__syncthreads, or "
         "40 % of a warp's time in a profile), the grid has more blocks than fit at once, and no unit is known to be busy; "
-        "low for 128 registers and more where no profile shows the wait: so run tiled products."
+        "low for two blocks that fill the SM, and for 128 registers and more, where no profile shows the wait: so run tiled products."
     ),
     thresholds=(
         Threshold(
