@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.limiter import NEARLY_BUSY
 from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
 from gpuadvise.rules.evidence import derived, traced
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Work
     from gpuadvise.advisor.roofline import Roofline
 
-# As good as copies get: the top band of effective bandwidth.
-AT_ROOF = 0.8
 # Four bytes become one: FP32 data kept as FP8.
 QUARTER = 4.0
 
@@ -53,7 +52,7 @@ def check(
     share = roofline.share
     if roofline.bound is not Bound.MEMORY or profile is not None:
         return PASSED  # a profile shows the limit itself
-    if share is not None and not FAR_FROM_ROOF <= share < AT_ROOF:
+    if share is not None and not FAR_FROM_ROOF <= share < NEARLY_BUSY:
         return PASSED  # at its roof; or limited by something else: far-from-roof
     return Advice(
         message=(
@@ -126,7 +125,7 @@ RULE = Rule(
     family=Family.ROOFLINE,
     why="Below the ridge point the time of a kernel is its bytes divided by the bandwidth.",
     when=(
-        "FLOP per byte are below peak / bandwidth. With a time: only from 50 % to 80 % of the "
+        "FLOP per byte are below peak / bandwidth. With a time: only from 50 % to 75 % of the "
         "roof; less is not the fault of memory, more is as good as it gets. Or kernels of PyTorch "
         "for one operation on each element take half of a recorded run (medium)."
     ),
@@ -138,7 +137,10 @@ RULE = Rule(
             name="elementwise kernels", value=MOST, unit="share of the span", source="our judgement"
         ),
         Threshold(
-            name="at the roof", value=AT_ROOF, unit="share", source="copies reach 85 % to 92 %"
+            name="nearly busy",
+            value=NEARLY_BUSY,
+            unit="share",
+            source="as for profiles; copies reach 75 % on the oldest parts with HBM2, 92 % on new ones",
         ),
     ),
     citations=(*guide("9.2", "8.2"), ROOFLINE),
@@ -150,11 +152,11 @@ RULE = Rule(
         edges=(
             {
                 "gpu": "h200",
-                "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32", "time": "3.2ms"},
+                "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32", "time": "3.35ms"},
             },
             {
                 "gpu": "h200",
-                "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32", "time": "3.1ms"},
+                "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32", "time": "3.3ms"},
             },
         ),
     ),
