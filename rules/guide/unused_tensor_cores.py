@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import could_use_tf32
 from gpuadvise.advisor.facts.limiter import SHORT
-from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
+from gpuadvise.advisor.peaks import TENSOR
+from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
+from gpuadvise.advisor.roofline import Bound
 from gpuadvise.rules.bottleneck import relieved, sm_units
-from gpuadvise.rules.evidence import profiled, traced
+from gpuadvise.rules.evidence import derived, profiled, traced
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timeline import TracedRun
+    from gpuadvise.advisor.facts.timing import Work
+    from gpuadvise.advisor.roofline import Roofline
 
 # Tensor pipes show up to 2 % for kernels that do not use them (A100, GH200).
 UNUSED = 0.03
@@ -41,6 +45,7 @@ MULTIPLY_ADDS = 0.2
 CONVERTED = 1 / (1 / MULTIPLY_ADDS + 2)
 # Bytes per thread and load at which the numbers have 16 bits.
 NARROW = 2.5
+NARROW_BITS = 16
 _HALF_POINTER = r"\b(__half|__nv_bfloat16|half|bfloat16)\b[^,()]{0,20}\*"
 LANES = 32
 FIRST_TENSOR = 7
@@ -57,6 +62,7 @@ NOTICEABLE = 0.1
 # cuBLAS reached 77 % of the FP32 peak with 4096 x 4096 matrices on a H200: the ratio of peaks
 # alone would be too low a bound.
 _REACHED = 0.75
+_IN_TENSOR_CORES = "Let cuBLAS or CUTLASS make the product, or use nvcuda::wmma (tiles of 16 x 16 x 16) in the kernel."
 _TF32_CALLS = (
     "Where such precision is enough, ask for TF32 where the product is called: "
     "torch.backends.cuda.matmul.allow_tf32 = True and torch.backends.cudnn.allow_tf32 = True; "
@@ -67,14 +73,20 @@ _TF32_CALLS = (
 
 
 def check(
-    device: Device, profile: KernelProfile | None = None, timeline: TracedRun | None = None
+    device: Device,
+    profile: KernelProfile | None = None,
+    timeline: TracedRun | None = None,
+    work: Work | None = None,
+    roofline: Roofline | None = None,
 ) -> Verdict:
     """Advise when products of matrices leave the tensor cores idle."""
     if timeline is not None:
         single = _recorded(timeline, device)
         double, converted = _in_double(timeline, device), _converted(timeline)
         return next((said for said in (double, single) if isinstance(said, Advice)), converted)
-    return PASSED if profile is None else _profiled(device, profile)
+    if profile is None:
+        return PASSED
+    return _of_work(device, profile, work, roofline) or _profiled(device, profile)
 
 
 def _profiled(device: Device, profile: KernelProfile) -> Verdict:
@@ -103,8 +115,7 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
             f"{_tensor_words(profile)}."
         ),
         action=(
-            "Let cuBLAS or CUTLASS make the product, or use nvcuda::wmma (tiles of 16 x 16 x 16) in the "
-            "kernel."
+            _IN_TENSOR_CORES
             + (
                 ""
                 if narrow
@@ -120,6 +131,38 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
         ),
         relief=_relief(profile, FASTER / reached),
         priority=Priority.MEDIUM if narrow else Priority.LOW,
+    )
+
+
+def _of_work(
+    device: Device, profile: KernelProfile, work: Work | None, roofline: Roofline | None
+) -> Advice | None:
+    """Return what a description says of 16-bit operations whose instructions are not counted."""
+    if work is None or roofline is None or roofline.bound is not Bound.COMPUTE or _counted(profile):
+        return None
+    number_type, tensor = work.arithmetic
+    faster = device.peaks.get(f"{number_type}{TENSOR}")
+    idle = profile.pipes.get("tensor", 1.0) <= UNUSED
+    if tensor is not False or number_type.bits > NARROW_BITS or not faster or not idle:
+        return None
+    now = min(roofline.achieved or roofline.peak, roofline.peak)
+    return Advice(
+        message=(
+            f"{show_number(roofline.intensity)} operations per byte on {number_type} numbers, outside of the "
+            f"tensor cores: {show_flops(now)}, where {device.name} has {show_flops(faster)} in them."
+        ),
+        action=_IN_TENSOR_CORES,
+        evidence=(
+            derived("arithmetic intensity", roofline.intensity, "FLOP/byte"),
+            profiled("tensor pipe", profile.pipes["tensor"], "share"),
+        ),
+        gain=Gain(
+            kind="arithmetic time",
+            upper_bound=faster / now,
+            how=f"{number_type} on tensor cores / as it is = {show_flops(faster)} / {show_flops(now)}",
+        ),
+        relief=_relief(profile, faster / now),
+        priority=Priority.MEDIUM,
     )
 
 
@@ -338,7 +381,8 @@ RULE = Rule(
     why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
     when=(
         "A profile shows at least 20 % fused multiply-adds and hardly another floating-point instruction, operands in "
-        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32, or (medium) in FP64, or conversions of layout for convolutions, take 10 % of a recorded run."
+        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32, or (medium) in FP64, or conversions of layout for convolutions, take 10 % of a recorded run. "
+        "Or a description says that 16-bit operations, at or above the ridge point, leave the tensor pipe idle (medium)."
     ),
     thresholds=(
         Threshold(name="share of the span", value=NOTICEABLE, unit="share", source="our judgement"),
