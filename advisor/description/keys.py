@@ -266,6 +266,7 @@ COMPILED = KeyTable(
         "spills_exact": Key("spills_exact", v.flag),
         "fp64_instructions": Key("fp64_instructions", v.whole()),
         "instructions": Key("instructions", v.whole()),
+        "debug": Key("debug", v.flag),
     },
 )
 

@@ -426,7 +426,7 @@ class Facts:
         read=keys.COMPILED,
         toml="""
         # What `ptxas -v` prints, and counts of instructions.
-        compiled = { spill_stores = 0, spill_loads = 0, stack = 0, spills_exact = true, fp64_instructions = 0, instructions = 1200 }
+        compiled = { spill_stores = 0, spill_loads = 0, stack = 0, spills_exact = true, fp64_instructions = 0, instructions = 1200, debug = false }
         """,
     )
     spill_bytes: int | None = fact(

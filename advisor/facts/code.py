@@ -24,7 +24,8 @@ class LaunchBounds:
 class Compiled:
     """Bytes per thread that a kernel keeps in local memory, and its double-precision use.
 
-    *spills_exact* is False where the spill figures are upper bounds.
+    *spills_exact* is False where the spill figures are upper bounds; *debug* is True for device code
+    that nvcc -G left as it was written.
     """
 
     spill_store_bytes: int | None = None
@@ -33,6 +34,7 @@ class Compiled:
     spills_exact: bool = True
     fp64_instructions: int | None = None
     instructions: int | None = None
+    debug: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

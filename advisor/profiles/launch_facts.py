@@ -60,4 +60,5 @@ def compiled_of(code: Kernel) -> Compiled:
         instructions=code.instructions,
         fp64_instructions=code.fp64_instructions,
         spills_exact=code.spills_are is Exactness.EXACT,
+        debug=code.debug,
     )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _MODULES = (
     "unprofiled_workload",
+    "debug_build",
     "sequential_remainder",
     "unprofitable_offload",
     "idle_gaps",

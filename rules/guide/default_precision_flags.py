@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.evidence import given
+from gpuadvise.rules.guide.debug_build import DEBUG_FLAGS
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
 FLAGS = ("-ftz", "-prec-div", "-prec-sqrt", "-use_fast_math", "--use_fast_math")
 # Builds that nobody measures: their precision is no loss yet.
-DEBUG_FLAGS = ("-G", "--device-debug", "-device-debug", "-O0")
+_UNMEASURED = (*DEBUG_FLAGS, "-O0")
 
 
 def check(compile_flags: tuple[str, ...]) -> Verdict:
     """Advise when none of the precision flags is set in a build that is not for debugging."""
     if any(flag.split("=")[0].removeprefix("-") in _bare() for flag in compile_flags):
         return PASSED
-    if any(flag in DEBUG_FLAGS for flag in compile_flags):
+    if any(flag in _UNMEASURED for flag in compile_flags):
         return PASSED
     return Advice(
         message=(
