@@ -27,6 +27,7 @@ _MODULES = (
     "wasted_throughput",
     "transfer_bound_run",
     "pageable_transfers",
+    "slow_pinned_copies",
     "serial_transfers",
     "small_transfers",
     "integrated_gpu_copies",

@@ -122,7 +122,7 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
             + (
                 ""
                 if pageable
-                else ' If it is pinned already, say so (memory = "pinned"): then the link is slow.'
+                else ' If it is pinned already, say so (memory = "pinned"): then something else slows the link.'
             )
         ),
         evidence=(
