@@ -200,7 +200,7 @@ def _explained(line: RuleLine, bounds: Mapping[str, float | None]) -> bool:
 
     A wait that would win clearly more than the loud finding can is a second fault.
     """
-    if not isinstance(line.outcome, Advice):
+    if not isinstance(line.outcome, Advice) or line.outcome.separate:
         return False
     heads = [bounds[rule] for rule in EXPLAINED.get(line.rule.id, ()) if rule in bounds]
     own = _bound(line)
@@ -404,7 +404,7 @@ def _weighed(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
 def _under_profile(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
     assert rule.family is not None
     if facts.limiter is not None:
-        if not admits(facts.limiter, rule.family):
+        if not admits(facts.limiter, rule.family, facts.profile):
             return PASSED
         if outcome.location is not None and outcome.location.line is not None:
             return outcome  # how much of the kernel's time one line takes, no profile tells

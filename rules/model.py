@@ -121,7 +121,8 @@ class Advice:
 
     *priority* is this case's own, None for the rule's. *relief* is how busy units of the kernel
     would be for the same time after the change, where it does less of their work, and *left* what
-    it counts as left to such a unit, in words; *also* are the rules that say the same.
+    it counts as left to such a unit, in words; *also* are the rules that say the same. What is
+    *separate* was counted apart from what a louder finding on the same accesses says.
     """
 
     message: str
@@ -134,6 +135,7 @@ class Advice:
     left: Mapping[str, str] | None = None
     also: tuple[str, ...] = ()
     broken: bool = False  # without it the program fails
+    separate: bool = False
 
     def at(self, location: Location) -> Advice:
         """Return the same advice at *location*: a third of the time that `replace` takes."""
@@ -148,6 +150,7 @@ class Advice:
             left=self.left,
             also=self.also,
             broken=self.broken,
+            separate=self.separate,
         )
 
 

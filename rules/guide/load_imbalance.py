@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
-# Where no next block could fill the gap: from here on a fifth more throughput is in sight.
-UNEVEN_AT_ONCE = 0.83
+# Where no unit is at its roof, so that idle SMs are lost time: from here on a fifth more throughput is in sight.
+UNEVEN_IN_LATENCY = 0.83
 
 
 def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
@@ -77,13 +77,12 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
 
 
 def _waits_unevenly(profile: KernelProfile, limiter: Limiter) -> float | None:
-    """Return how busy SMs are where all blocks run at once and some end much earlier; None elsewhere."""
+    """Return how busy SMs are where none of their units is at its roof and some end much earlier; else None."""
     active = active_share(profile)
-    at_once = profile.waves is not None and profile.waves <= 1
     brief = (profile.seconds or 0.0) <= SHORT
-    if not isinstance(limiter, LatencyBound) or active is None or not at_once or brief:
+    if not isinstance(limiter, LatencyBound) or active is None or brief:
         return None
-    return active if active <= UNEVEN_AT_ONCE else None
+    return active if active <= UNEVEN_IN_LATENCY else None
 
 
 RULE = Rule(
@@ -96,7 +95,7 @@ RULE = Rule(
     why="A kernel ends with its last block, and every SM that has finished before it idles.",
     when=(
         "A profile shows SMs busy for at most 75 % of the busiest one's time, no partial wave explains "
-        "it, and the launch takes at least 20 us; at most 83 % where all blocks run at once and no unit is at its roof."
+        "it, and the launch takes at least 20 us; at most 83 % where no unit is at its roof."
     ),
     thresholds=(
         Threshold(
@@ -106,8 +105,8 @@ RULE = Rule(
             source="our judgement: below it a third more throughput is in sight",
         ),
         Threshold(
-            name="uneven, with all blocks at once",
-            value=UNEVEN_AT_ONCE,
+            name="uneven, with no unit at its roof",
+            value=UNEVEN_IN_LATENCY,
             unit="share of the busiest SM's time",
             source="our judgement: below it a fifth more throughput is in sight",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, LatencyBound
+from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound, LatencyBound
 from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.rules.bottleneck import relieved, shared_memory_share
@@ -47,13 +47,14 @@ FOUND_IN_L2 = 0.9
 # L2 at work for it, and device memory nearly idle.
 L2_BUSY = 0.3
 DRAM_IDLE = 0.05
-# Bytes that loads ask for, for each that device memory reads, where L1 or L2 is the limit: profilers empty the
-# caches before a launch, so that each needed byte comes from there once.
-READS = 8.0
-# Sectors of loads, of what L1 takes in all: with fewer, something else keeps it busy.
-_MOSTLY_LOADS = 0.5
-# Of a sector's 32 bytes: with fewer, coalescing comes first, unless L1 finds what it leaves.
-_WHOLE = 24.0
+# Bytes that loads use, for each that device memory reads, where L1 or L2 is the limit: profilers empty the
+# caches before a launch, so that each needed byte comes from there once. A row read in three passes, or the
+# taps of a filter; two passes are TWICE, which caches hide.
+READS = 3.0
+# Bytes that one pass of shared memory moves.
+_PASS = 128.0
+# Half of a sector's 32 bytes: with fewer, coalescing comes first, unless L1 finds what it leaves.
+_WHOLE = 16.0
 # A tile of 8 x 8 results per thread, or of as many more per block, needs an eighth of the loads.
 _TILE = 8.0
 # The same 16 bytes at a time: measured are 0.191 of the instructions of a product that loads two words for
@@ -98,12 +99,15 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
     hit, share = profile.l1_load_hit_rate or profile.l1_hit_rate, _loads(profile)
     if hit is None:
         return undecided("profile.l1_hit_rate")
+    reads = _reads_at_roof(profile, limiter)
+    if reads is not None and reads >= READS and _by_loads(profile):
+        return _requested_again(profile, reads, share or 0.0)
     if _from_l2(profile, hit, limiter):
         return _read_again(profile)
     if _fetched_again(profile, limiter):
         return _through_textures(profile)
-    if (reads := _reads_per_byte(profile)) is not None and _caches_at_roof(profile, limiter):
-        return _requested_again(profile, reads, share or 0.0) if reads >= READS else PASSED
+    if reads is not None:
+        return PASSED
     if hit < FOUND or not isinstance(limiter, AtRoof | LatencyBound):
         return PASSED
     waits = profile.top_stall
@@ -215,29 +219,46 @@ def _read_again(profile: KernelProfile) -> Advice:
     )
 
 
-def _reads_per_byte(profile: KernelProfile) -> float | None:
-    """Return the bytes that coalesced loads use for each that device memory reads; None where unknown."""
+def _reads_at_roof(profile: KernelProfile, limiter: Limiter | None) -> float | None:
+    """Return the bytes that loads use for each that device memory reads, where that keeps a cache busy; else None."""
     loads, read = profile.global_loads, profile.dram_read
-    if loads.sectors is None or loads.used_bytes is None or not read:
+    if (
+        loads.sectors is None
+        or loads.used_bytes is None
+        or not read
+        or not _at_roof(profile, limiter)
+    ):
         return None
     return loads.sectors * loads.used_bytes / read
 
 
-def _caches_at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
-    """Return whether L1 or L2 is the limit by what whole-sector loads ask of it, and device memory is not."""
-    if not isinstance(limiter, AtRoof) or limiter.unit not in ("l1/shared", "lsu", "l2"):
-        return False
-    shared = (profile.shared_loads.requests or 0.0) + (profile.shared_stores.requests or 0.0)
-    loads, on_chip = profile.global_loads.requests or 0.0, shared + (profile.shared_atomics or 0.0)
-    stores = (profile.global_stores.requests or 0.0) / (profile.instructions or 1.0)
+def _at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
+    """Return whether L1 or L2 is at its roof, be it below the issue slots, with room in device memory."""
+    if isinstance(limiter, IssueBound):
+        busiest = max(profile.l1_busy or 0.0, profile.l2_busy or 0.0)
+        return busiest >= AT_ROOF and (profile.dram_busy or 0.0) < AT_ROOF
+    return isinstance(limiter, AtRoof) and limiter.unit in ("l1/shared", "lsu", "l2")
+
+
+def _by_loads(profile: KernelProfile) -> bool:
+    """Return whether what loads ask of the caches is neither a tile's, nor left of sectors used in part."""
     held = (profile.l1_load_hit_rate or 0.0) >= FOUND
-    return (
-        (_loads(profile) or 0.0) + stores >= LOADS
-        and loads >= _MOSTLY_LOADS * (loads + on_chip)
-        and (held or (profile.global_loads.used_bytes or 0.0) >= _WHOLE)
-        and (profile.dram_busy or 0.0) < AT_ROOF
-        and not profile.spill_requests
-    )
+    whole = (profile.global_loads.used_bytes or 0.0) >= _WHOLE
+    return (held or whole) and not _staged(profile) and not _local(profile)
+
+
+def _local(profile: KernelProfile) -> bool:
+    """Return whether a thread's own memory is asked as often as global memory, or registers are spilled."""
+    local = (profile.local_loads.requests or 0.0) + (profile.local_stores.requests or 0.0)
+    return bool(profile.spill_requests) or local > (profile.global_loads.requests or 0.0)
+
+
+def _staged(profile: KernelProfile) -> bool:
+    """Return whether as many bytes pass shared memory as loads bring: a tile is stored there and loaded."""
+    loads = profile.global_loads
+    brought = (loads.sectors or 0.0) * (loads.used_bytes or 0.0)
+    copied = brought == 0  # pages count no used bytes for copies straight to shared memory
+    return copied or (profile.shared_wavefronts_ideal or 0.0) * _PASS >= brought
 
 
 def _requested_again(profile: KernelProfile, reads: float, share: float) -> Advice:
@@ -247,17 +268,19 @@ def _requested_again(profile: KernelProfile, reads: float, share: float) -> Advi
     return Advice(
         message=(
             f"Loads ask L1 and L2 {show_number(reads)} times for each byte that comes from device memory, "
-            f"and are {show_share(share)} of the instructions: the caches are the limit, with the same bytes."
+            f"and are {show_share(share)} of the instructions: the caches are busy with the same bytes."
         ),
         action=(
             "Load a tile with its border once into shared memory, __syncthreads(), and read it there; or let a "
-            "thread compute 4 to 8 neighbouring results and keep in registers what the next one needs too."
+            "thread compute 4 to 8 neighbouring results and keep in registers what the next one needs too. A row that "
+            "several passes read fits into the registers of a block."
         ),
         evidence=(
             profiled("bytes loaded / bytes read from device memory", reads, ""),
             profiled("loads / instructions", share, "share"),
         ),
         relief=relief,
+        separate=True,  # the bytes are those that loads use, however many they move
         left={"issue": f"{show_share(instructions)} of the instructions"},
     )
 
@@ -332,7 +355,8 @@ RULE = Rule(
     when=(
         "A block reads the same global bytes more than twice and does not stage them, or a profile shows a fifth of the "
         "instructions loading from global memory, 70 % of it found in L1, as the limit; or L1 or L2 at its roof, with 90 % "
-        "of it found in L2 and device memory idle, or by a fifth of the instructions that load or store, each byte 8 times; "
+        "of it found in L2 and device memory idle, or with each byte loaded 3 times that passes no tile in shared memory (at "
+        "60 % beside issue slots that are busier, while device memory is not); "
         "or texture fetches at that roof for which warps wait 40 % of their time, 70 % of them found in L1."
     ),
     thresholds=(
@@ -346,7 +370,7 @@ RULE = Rule(
             name="bytes asked of the caches",
             value=READS,
             unit="bytes per byte read from device memory",
-            source="our judgement: stencils of 5 or 7 points ask 5 or 7 times, and caches serve them well",
+            source="our judgement: a row in three passes; caches hide two",
         ),
         Threshold(
             name="found in L2",

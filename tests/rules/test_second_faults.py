@@ -208,7 +208,7 @@ UNEVEN = replace(
 WORDS = WarpRequests(requests=524_288.0, sectors=4 * 524_288.0, used_bytes=32.0)
 # Numbers of one byte by threads that each look for one.
 HALVES = replace(STREAM, stalls={"long_scoreboard": 0.52}, issue_busy=0.59, global_loads=BYTE_PAIRS)
-FEW_BYTES = WarpRequests(requests=10.7e6, sectors=43e6, used_bytes=22.0)
+FEW_BYTES = WarpRequests(requests=10.7e6, sectors=43e6, used_bytes=15.0)
 
 
 def conversions(share: float) -> dict[str, float]:
@@ -277,17 +277,26 @@ CONVERTED = replace(
         (replace(STREAM, dram_busy=0.51, stalls={"long_scoreboard": 0.69}), "latency-bound", "low"),
         # Bytes that the caches serve again and again.
         (STENCIL, "redundant-global-loads", "medium"),
-        (replace(STENCIL, dram_read=160e6), "redundant-global-loads", None),
-        (replace(STENCIL, dram_read=150e6), "redundant-global-loads", "medium"),
-        (replace(STENCIL, instructions=55e6), "redundant-global-loads", None),
-        (replace(STENCIL, instructions=53e6), "redundant-global-loads", "medium"),
+        (replace(STENCIL, dram_read=420e6), "redundant-global-loads", None),
+        (replace(STENCIL, dram_read=410e6), "redundant-global-loads", "medium"),
         (replace(STENCIL, global_loads=FEW_BYTES, l1_load_hit_rate=0.69), "redundant-global-loads",
          None),
         (replace(STENCIL, global_loads=FEW_BYTES, l1_load_hit_rate=0.71), "redundant-global-loads",
          "medium"),
         (replace(STENCIL, l1_busy=0.59), "redundant-global-loads", None),
-        (replace(STENCIL, shared_loads=SharedRequests(requests=12e6)), "redundant-global-loads",
+        # As many bytes pass shared memory as loads bring, 128 a time: a tile.
+        (replace(STENCIL, shared_wavefronts_ideal=9.7e6), "redundant-global-loads", "medium"),
+        (replace(STENCIL, shared_wavefronts_ideal=9.8e6), "redundant-global-loads", None),
+        # Asynchronous copies fill a tile as well; what a thread keeps for itself is no tile's.
+        (replace(STENCIL, global_loads=replace(FEW_BYTES, used_bytes=0.0)), "redundant-global-loads",
          None),
+        (replace(STENCIL, local_loads=WarpRequests(requests=11e6)), "redundant-global-loads", None),
+        # Beside issue slots that are busier than L1.
+        (replace(STENCIL, issue_busy=0.67), "redundant-global-loads", "medium"),
+        (replace(STENCIL, issue_busy=0.67, l1_busy=0.61), "redundant-global-loads", "medium"),
+        (replace(STENCIL, issue_busy=0.67, l1_busy=0.59, l2_busy=0.59), "redundant-global-loads",
+         None),
+        (replace(STENCIL, issue_busy=0.67, dram_busy=0.61), "redundant-global-loads", None),
         # Wasteful stores for which nothing waits, and for which L2 has no room.
         (PADDED, "uncoalesced-access", None),
         (replace(PADDED, l2_busy=0.51), "uncoalesced-access", "high"),
@@ -313,10 +322,10 @@ CONVERTED = replace(
         (MERGED, "wasted-throughput", None),
         (MERGED, "uncoalesced-access", None),
         (replace(MERGED, dram_bytes=81e6), "uncoalesced-access", "high"),
-        # Blocks that all run at once, some for longer.
+        # Blocks of which some run for longer, be it in one wave or in several.
         (UNEVEN, "load-imbalance", "medium"),
         (replace(UNEVEN, sm_cycles=CycleSpread(mean=84.0, most=100.0)), "load-imbalance", None),
-        (replace(UNEVEN, waves=1.01), "load-imbalance", None),
+        (replace(UNEVEN, waves=3.9), "load-imbalance", "medium"),
         (replace(UNEVEN, seconds=19e-6), "load-imbalance", None),
         (replace(UNEVEN, issue_busy=0.61), "load-imbalance", None),
         # One or two bytes at a time, whose addresses keep schedulers busy.
