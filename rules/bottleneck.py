@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.facts.busy import peak_of
 from gpuadvise.advisor.facts.limiter import (
+    AT_ROOF,
     BY_LOADS,
     IMPOSSIBLE,
     SEVERAL,
@@ -17,6 +18,7 @@ from gpuadvise.advisor.facts.limiter import (
     LatencyBound,
     TooLittleWork,
     UnknownLimiter,
+    active_share,
     unit_shares,
 )
 from gpuadvise.advisor.memory.transactions import SECTOR
@@ -49,8 +51,8 @@ _SHARED_WAITS = frozenset({"short_scoreboard", "mio_throttle", "barrier", SEVERA
 _ALWAYS = frozenset({Family.GRID, Family.COPIES, Family.ROOFLINE})
 
 
-def admits(limiter: Limiter, family: Family) -> bool:
-    """Return whether a change of *family* can lift *limiter*."""
+def admits(limiter: Limiter, family: Family, profile: KernelProfile | None = None) -> bool:
+    """Return whether a change of *family* can lift *limiter*, as far as *profile* shows."""
     if family in _ALWAYS:
         return True
     if family in (Family.RESIDENCY, Family.LATENCY) and near_roof(limiter):
@@ -61,6 +63,11 @@ def admits(limiter: Limiter, family: Family) -> bool:
         case TooLittleWork() | LastWave() | Imbalance():
             # Another unit shortens each block, and so the last or the longest one.
             few = isinstance(limiter, TooLittleWork)
+            last = isinstance(limiter, LastWave)  # more blocks at once also fill it
+            if last and family is Family.RESIDENCY:
+                return True
+            if profile is not None and _holds_each_block(profile, family):
+                return True
             return family in ((Family.LATENCY,) if few else (Family.ARITHMETIC, Family.PRODUCTS))
         case IssueBound():
             return family in (
@@ -72,11 +79,27 @@ def admits(limiter: Limiter, family: Family) -> bool:
                 Family.WIDTH,  # a wide access takes one instruction for several
             )
         case AtRoof():
-            return _lifts_roof(limiter.unit, family)
+            issue = (profile.issue_busy if profile else None) or 0.0
+            # Issue slots at their roof as well, so that fewer instructions help as far as the other unit allows.
+            fewer_instructions = family is Family.ARITHMETIC and issue >= AT_ROOF
+            return fewer_instructions or _lifts_roof(limiter.unit, family)
         case LatencyBound():
             return _shortens(limiter.stall, family)
         case other:
             assert_never(other)
+
+
+def _holds_each_block(profile: KernelProfile, family: Family) -> bool:
+    """Return whether what *family* changes keeps the blocks themselves waiting, on SMs that have some."""
+    if family is Family.COALESCING:
+        return at_work(profile, profile.l1_busy or 0.0) >= AT_ROOF
+    wait = profile.top_stall
+    return family is Family.BANKS and wait is not None and wait[0] in _SHARED_WAITS
+
+
+def at_work(profile: KernelProfile, share: float) -> float:
+    """Return the *share* of an SM's time that one of its units is busy, of the time that the SM works."""
+    return min(1.0, share / (active_share(profile) or 1.0))
 
 
 def near_roof(limiter: Limiter | None) -> bool:
@@ -217,6 +240,9 @@ _STILL = 0.15
 _LANES = 32
 # Cycles per instruction of a warp. A load from idle memory takes 600 to 1,000, and comes with others.
 _NO_LOAD = 2000.0
+# Cycles that a warp waits per instruction. Measured are 370 to 35,000 where atomics queue, with every unit
+# below 12 %; loads that take as long keep a unit 29 % busy or more.
+_LONG_WAIT = 300.0
 
 
 def atomics_in_queue(profile: KernelProfile) -> float | None:
@@ -234,7 +260,7 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
     waits, busiest = profile.top_stall, max(unit_shares(profile).values(), default=0.0)
     too_long = (profile.warp_latency or 0.0) >= _NO_LOAD and busiest < _STILL
     frequent = too_long or requests >= _FREQUENT * (profile.instructions or 0.0)
-    if rate < _FEWEST_BESIDE_LOADS and not frequent:
+    if not frequent and (rate < _FEWEST_BESIDE_LOADS or not _may_be_waited_for(profile)):
         return None
     beside_loads = waits is not None and waits[0] == "long_scoreboard" and not too_long
     least = _FEWEST_BESIDE_LOADS if beside_loads else _FEWEST_QUEUED
@@ -243,6 +269,14 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
     if few_sectors and too_long:
         most = rate  # whatever their number, nothing else makes a warp wait that long
     return rate if least <= rate <= most and busiest < _IDLE else None
+
+
+def _may_be_waited_for(profile: KernelProfile) -> bool:
+    """Return whether atomics give results, or warps wait so long that these must fill a queue before loads."""
+    reductions, atomics = profile.global_reductions.requests, profile.global_atomics.requests
+    waits = profile.top_stall
+    for_long = waits is not None and (profile.warp_latency or 0.0) * waits[1] >= _LONG_WAIT
+    return (atomics or 0.0) >= (reductions or 0.0) or for_long
 
 
 def updates_per_sector(profile: KernelProfile) -> float | None:
@@ -254,9 +288,6 @@ def updates_per_sector(profile: KernelProfile) -> float | None:
     return sectors * SECTOR / max(profile.dram_written, SECTOR)
 
 
-# Cycles that a warp waits per instruction. Measured are 370 to 35,000 where atomics queue, with every unit
-# below 12 %; loads that take as long keep a unit 29 % busy or more.
-_LONG_WAIT = 300.0
 MEMORY_WAITS = ("long_scoreboard", "lg_throttle", "drain")
 
 

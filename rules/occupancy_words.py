@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.facts.busy import busy
-from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter
+from gpuadvise.advisor.facts.limiter import LastWave, LatencyBound, UnknownLimiter
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.block_sizes import blocks_at_sizes
 from gpuadvise.advisor.occupancy.budget import register_budget
@@ -63,6 +63,11 @@ def filled_by_grid(
     return math.prod(grid) >= sm_count * occupancy.blocks_per_sm
 
 
+def grid_brings_few(profile: KernelProfile) -> bool:
+    """Return whether the grid has fewer than half of the blocks that fit at once: most of each SM is empty."""
+    return profile.waves is not None and 0 < profile.waves < LOW
+
+
 def wants_warps(limiter: Limiter | None) -> bool:
     """Return whether more warps could lift *limiter*, as far as it is known."""
     match limiter:
@@ -82,9 +87,16 @@ def warps_may_help(
     work: Work | None,
 ) -> bool:
     """Return whether more warps could win time: no unit is busy, or memory is not as busy as it could be."""
-    if near_roof(limiter):
+    if near_roof(limiter) or _waits_in_each_block(limiter, profile):
         return True
     return wants_warps(limiter) and not busy(profile, traffic, device, work)
+
+
+def _waits_in_each_block(limiter: Limiter | None, profile: KernelProfile | None) -> bool:
+    """Return whether the blocks of a launch that ends in a part of a wave wait, and leave units idle."""
+    wait = profile.top_stall if profile else None
+    waits = wait is not None and wait[1] >= WAITING
+    return isinstance(limiter, LastWave) and waits and not busy(profile)
 
 
 def register_tile(occupancy: Occupancy) -> bool:

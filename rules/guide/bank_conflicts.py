@@ -10,7 +10,7 @@ from gpuadvise.advisor.memory.banks import Conflicts, bank_conflicts
 from gpuadvise.advisor.memory.layouts import smallest_stride_padding
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
-from gpuadvise.rules.bottleneck import shared_memory_share
+from gpuadvise.rules.bottleneck import at_work, shared_memory_share
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
     Advice,
@@ -139,9 +139,9 @@ def _priority(
     if profile is not None and _next_at_roof(profile, limiter):
         return Priority.LOW
     shared = shared_memory_share(profile) if profile else None
-    if shared is None or isinstance(limiter, AtRoof):
+    if profile is None or shared is None or isinstance(limiter, AtRoof):
         return None
-    return Priority.LOW if shared * (1 - efficiency) < COSTLY else None
+    return Priority.LOW if at_work(profile, shared * (1 - efficiency)) < COSTLY else None
 
 
 def _next_at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
@@ -172,7 +172,8 @@ RULE = Rule(
     when=(
         "A warp's access needs a bank more than once (reading the same word is no conflict), or "
         "a profile shows that less than 80 % of the passes are needed; low for launches below 20 us, and where L2 and "
-        "device memory are at their roofs too. In a source: a warp takes a column of an unpadded tile."
+        "device memory are at their roofs too, and where no unit is at its roof and what conflicts add takes less than 20 % of the "
+        "time that an SM works. In a source: a warp takes a column of an unpadded tile."
     ),
     thresholds=(
         Threshold(name="conflict degree", value=FREE, unit="ways", source="guide 10.2.3.1"),

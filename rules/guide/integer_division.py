@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
-from gpuadvise.advisor.facts.limiter import IssueBound
+from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import profiled
@@ -56,15 +56,21 @@ def check(
     lacking = _lacking(profile, limiter)
     if lacking and observations is None:
         return undecided(lacking)
-    divides = isinstance(limiter, IssueBound) and not lacking and _divides(profile)
+    divides = _fills_issue_slots(profile, limiter) and not lacking and _divides(profile)
     return (*places, _profiled(profile)) if divides else places
+
+
+def _fills_issue_slots(profile: KernelProfile, limiter: Limiter | None) -> bool:
+    """Return whether issue slots are the limit, be it beside a unit that is busier still."""
+    beside = isinstance(limiter, AtRoof) and (profile.issue_busy or 0.0) >= AT_ROOF
+    return beside or isinstance(limiter, IssueBound)
 
 
 def _lacking(profile: KernelProfile, limiter: Limiter | None) -> str | None:
     """Return the first value that the profile lacks to tell divisions; None where it has all that decide."""
     if profile.issue_busy is None:
         return "profile.issue_slots_busy"
-    if not isinstance(limiter, IssueBound):
+    if not _fills_issue_slots(profile, limiter):
         return None
     if "xu" not in profile.pipes:
         return "profile.pipes"
@@ -141,7 +147,7 @@ RULE = Rule(
     why="An integer division takes tens of instructions, a shift one.",
     when=(
         "Device code divides integers, or takes a remainder, by a value that is not a literal; or a profile "
-        "shows a kernel that is not a library's, whose issue slots are its limit, with special functions at "
+        "shows a kernel that is not a library's, whose issue slots are its limit, alone or beside a busier unit, with special functions at "
         "30 % or more beside fewer floating-point instructions than that makes, which is medium."
     ),
     thresholds=(

@@ -35,6 +35,7 @@ from gpuadvise.rules.model import (
     Verdict,
     undecided,
 )
+from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ MOSTLY, NEAR = 0.7, 0.57
 # At what Nsight Compute calls a limit, only a wait that leaves little else: our judgement.
 MEMORY_BUSY, NEARLY_ALL = 0.71, 0.8
 
+# Of a warp's time: less at barriers is not worth a word.
+NOTABLE_WAIT = 0.1
 _WIDEST, _WORD, _LANES = 16.0, 4.0, 32
 
 _ACTIONS = {
@@ -119,7 +122,9 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         return undecided("profile.stalls")
     if limiter.share is None:
         return PASSED  # several waits, none of them long
-    if limiter.share < _enough(limiter.stall):
+    behind = _at_barriers_behind(profile, limiter.stall)
+    behind_them = f", and {show_share(behind)} at barriers behind them" if behind else ""
+    if limiter.share + behind < _enough(limiter.stall):
         return PASSED
     shares, relief = unit_shares(profile), _relief(profile, limiter.stall)
     left = max(relief.get(unit, share) for unit, share in shares.items())
@@ -127,7 +132,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     return Advice(
         message=(
             f"Warps spend {show_share(limiter.share)} of their time waiting for "
-            f"{stall_words(limiter.stall)} (stall {limiter.stall}), and no unit is at its best: the "
+            f"{stall_words(limiter.stall)} (stall {limiter.stall}){behind_them}, and no unit is at its best: the "
             f"busiest is {unit_words(limiter.unit)} at {show_share(limiter.busy)}."
         ),
         action=_ACTIONS.get(limiter.stall, _OTHER),
@@ -147,8 +152,16 @@ def _short_of_loads(profile: KernelProfile, limiter: Limiter) -> bool:
         near_roof(limiter)
         and (profile.dram_busy or 1.0) < MEMORY_BUSY
         and wait is not None
-        and wait[1] >= NEARLY_ALL
+        and wait[1] >= _nearly_all(profile)
     )
+
+
+def _nearly_all(profile: KernelProfile) -> float:
+    """Return the share of a warp's time from which a wait for loads leaves little else.
+
+    A grid that leaves most of each SM empty has few loads under way for sure: there less of it tells.
+    """
+    return MOSTLY if grid_brings_few(profile) else NEARLY_ALL
 
 
 def _wait_for_loads(profile: KernelProfile, limiter: Limiter) -> LatencyBound:
@@ -157,11 +170,23 @@ def _wait_for_loads(profile: KernelProfile, limiter: Limiter) -> LatencyBound:
     return LatencyBound(stall=stall, share=share, unit=limiter.unit, busy=limiter.share)
 
 
+def _at_barriers_behind(profile: KernelProfile, stall: str) -> float:
+    """Return the share of a warp's time at barriers, where it waits there for what other warps load.
+
+    In a short launch that is how its blocks start.
+    """
+    share = profile.stalls.get("barrier", 0.0)
+    counts = stall == "long_scoreboard" and share >= NOTABLE_WAIT
+    return share if counts and (profile.seconds or SHORT) >= SHORT else 0.0
+
+
 def _most_left(profile: KernelProfile, limiter: LatencyBound) -> float:
     """Return how busy a unit may stay for the wait to be worth an hour."""
     if (limiter.share or 0.0) < MOSTLY:
         return HALF
-    for_loads = limiter.stall == "long_scoreboard" and (limiter.share or 0.0) >= NEARLY_ALL
+    for_loads = limiter.stall == "long_scoreboard" and (limiter.share or 0.0) >= _nearly_all(
+        profile
+    )
     behind = limiter.unit in ("dram", "l2") and limiter.busy < MEMORY_BUSY
     return MEMORY_BUSY if for_loads and behind else NEAR
 
@@ -214,8 +239,8 @@ RULE = Rule(
     why="A kernel whose units all idle is as fast as its longest chain of waits.",
     when=(
         "A profile shows no unit at 60 % of its peak (tensor cores 40 %, L2 75 %), and one stall takes at "
-        "least 40 % of a warp's time, or barriers 25 %, or the instruction or constant cache 30 %; low where that wins less than 5 us, which is what a launch costs, and where a unit left over is half busy (57 % beside a wait of 70 %, "
-        "71 % of device memory beside one for loads of 80 %; such a wait counts at device memory's roof too, up to there)."
+        "least 40 % of a warp's time (with the barriers behind it where it is for loads), or barriers 25 %, or the instruction or constant cache 30 %; low where that wins less than 5 us, which is what a launch costs, and where a unit left over is half busy (57 % beside a wait of 70 %, "
+        "71 % of device memory beside one for loads of 80 %; such a wait counts at device memory's roof too, up to there, and from 70 % on where the grid brings less than half of the blocks that fit)."
     ),
     thresholds=(
         Threshold(
@@ -247,6 +272,12 @@ RULE = Rule(
             value=MEMORY_BUSY,
             unit="share",
             source="4-byte words reach 71 % on an H200; 90 % is a quarter more",
+        ),
+        Threshold(
+            name="at barriers behind loads, counted from",
+            value=NOTABLE_WAIT,
+            unit="share of a warp's time",
+            source="our judgement: warps of a block meet there for what others load",
         ),
         Threshold(
             name="at barriers",

@@ -109,7 +109,7 @@ RULE = Rule(
         "Theoretical occupancy, times the independent instructions per thread where they are "
         "known, is below 50 %, the grid has as many blocks as fit at once, and neither a profile nor times show a unit at "
         "60 % of its peak or more; or a profile shows device memory at 60 % to 75 %, nothing else at 60 %, and warps that "
-        "wait for loads 60 % of their time."
+        "wait for loads 60 % of their time; or a last wave that few SMs work on, and one wait of 40 %."
     ),
     thresholds=(
         Threshold(name="low occupancy", value=LOW, unit="share", source="guide 11.1, 11.3"),

@@ -5,10 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound, LastWave, active_share, filled_share
+from gpuadvise.advisor.facts.limiter import (
+    SHORT,
+    UNEVEN,
+    AtRoof,
+    IssueBound,
+    LastWave,
+    LatencyBound,
+    active_share,
+    filled_share,
+)
 from gpuadvise.advisor.occupancy.clusters import resident_clusters
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.bottleneck import near_roof
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
@@ -49,19 +59,20 @@ def check(
     filled = waves(occupancy, sm_count, blocks, clusters)
     if concurrent or filled is None or filled.waves <= 1:
         return PASSED
-    if isinstance(limiter, AtRoof | IssueBound):
+    warps = _warps_there(profile, limiter, filled.tail_efficiency)
+    if isinstance(limiter, AtRoof | IssueBound) and warps is None:
         return PASSED
     measured = profile is not None and active_share(profile) is not None
-    if measured and not isinstance(limiter, LastWave):
+    if measured and not isinstance(limiter, LastWave) and warps is None:
         return PASSED
     if filled.bound and not measured:
         return PASSED  # nobody knows the size of a wave: clusters on a chip that was not measured
-    share = limiter.share if isinstance(limiter, LastWave) else filled.tail_efficiency
+    share = limiter.share if isinstance(limiter, LastWave) else warps or filled.tail_efficiency
     if round(1 - share, 6) < IDLE:
         return PASSED
     last = filled.waves - math.floor(filled.waves)
     down, up = (count * filled.wave_size for count in (int(filled.waves), math.ceil(filled.waves)))
-    seen = f" The profile shows SMs busy for {show_share(share)} of the time." if measured else ""
+    seen = f" The profile shows {_seen(limiter, share)}." if measured else ""
     return Advice(
         message=(
             f"{blocks:,} blocks run in {filled.waves:.2f} waves of {filled.wave_size:,}: in the last "
@@ -90,6 +101,27 @@ def check(
     )
 
 
+def _warps_there(
+    profile: KernelProfile | None, limiter: Limiter | None, efficiency: float
+) -> float | None:
+    """Return the share of warps that SMs hold, where a last wave leaves out many that a wait needs; else None.
+
+    Such a wait is as long with few warps, so that every block slot left empty is time lost.
+    """
+    waits = near_roof(limiter) or isinstance(limiter, LatencyBound)
+    if profile is None or not waits or (profile.seconds or SHORT) < SHORT:
+        return None
+    share = filled_share(profile)
+    emptied = round(1 - efficiency, 6) >= IDLE
+    return share if emptied and share is not None and share <= UNEVEN else None
+
+
+def _seen(limiter: Limiter | None, share: float) -> str:
+    if isinstance(limiter, LastWave):
+        return f"SMs busy for {show_share(share)} of the time"
+    return f"{show_share(share)} of the warps that start at once on an SM, on average"
+
+
 def _packed(occupancy: Occupancy) -> float:
     """Return how many times the warps smaller blocks of the same kind bring to an SM, at most.
 
@@ -114,7 +146,8 @@ RULE = Rule(
     why="While the blocks of a partial wave run, the other multiprocessors have nothing to do.",
     when=(
         "The grid needs more than one wave and leaves at least 20 % of the block slots empty; with a "
-        "profile: SMs idle for at least 20 % of the busiest one's time, whatever their units do. Without "
+        "profile: SMs idle for at least 20 % of the busiest one's time, whatever their units do, or hold at most 75 % of the "
+        "warps that start at once, where no unit but device memory is busy and warps wait. Without "
         "a profile not for clusters on a GPU of which only a bound on them is known."
     ),
     thresholds=(
@@ -123,6 +156,12 @@ RULE = Rule(
             value=IDLE,
             unit="share",
             source="our judgement: below it, other effects hide the tail",
+        ),
+        Threshold(
+            name="warps held",
+            value=UNEVEN,
+            unit="share of those that start at once, on average over the busiest SM's time",
+            source="our judgement: below it a third more throughput is in sight",
         ),
     ),
     citations=guide("11.3", "10.5"),

@@ -347,7 +347,7 @@ RULE = Rule(
     why="Memory moves whole 32-byte sectors, so what a warp does not use of them is lost bandwidth.",
     when=(
         "Less than 80 % of the bytes that a warp's access moves are used; low for profiled launches below 5 us, and for arrays of 16 KiB or less. Stores do not "
-        "count where a profile shows that warps wait for loads and L2 is less than half busy; nothing does where sectors are fewer than a tenth of the requests to memory. "
+        "count where a profile shows that warps wait for loads and L2 is less than half busy; nothing does where sectors are fewer than a tenth of the requests to memory, nor where SMs idle for lack of work, unless L1 is 60 % busy while they work. "
         "In a source: neighbouring threads access elements a row apart."
     ),
     thresholds=(

@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import AtRoof, Imbalance, IssueBound, LatencyBound
+from gpuadvise.advisor.facts.limiter import (
+    L2_AT_ROOF,
+    SHORT,
+    AtRoof,
+    Imbalance,
+    IssueBound,
+    LatencyBound,
+)
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given, of_device, profiled
@@ -22,6 +29,7 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.occupancy_words import LOW, grid_brings_few
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -34,10 +42,10 @@ if TYPE_CHECKING:
 # What a launch takes to start and to end: below it the size of the grid is not the matter. Last steps
 # of library kernels take up to 20 us with a few blocks; the shortest that gained took 47 us (H200).
 SHORTEST = 30e-6
-# Of the blocks that fit at once: a grid of fewer leaves most of each SM empty.
-FEW = 0.25
-# Of a warp's time spent on memory, which more warps would share.
-WAITING = 0.6
+# Of a warp's time: results it waits for, which other warps would hide. Half of it, so that twice the warps
+# do twice the work.
+WAITING = 0.5
+_HIDDEN_BY_WARPS = ("long_scoreboard", "short_scoreboard", "wait", "branch_resolving")
 # From here on memory is as busy as more warps would make it.
 MEMORY_BUSY = 0.7
 _NOT_BLOCKING = (
@@ -92,28 +100,30 @@ def check(
 
 
 def _few_warps(profile: KernelProfile, limiter: Limiter | None) -> bool:
-    """Return whether loads are waited for by a quarter of the warps that would fit, or fewer."""
-    wait = profile.top_stall
+    """Return whether fewer than half of the warps that would fit wait for results, and leave units room."""
     busy = max(profile.dram_busy or 0.0, profile.l1_busy or 0.0, profile.sm_busy or 0.0)
     return (
         isinstance(limiter, LatencyBound | AtRoof | Imbalance)
-        and profile.waves is not None
-        and 0 < profile.waves <= FEW
-        and wait is not None
-        and wait[0] == "long_scoreboard"
-        and wait[1] >= WAITING
+        and grid_brings_few(profile)
+        and _waiting(profile) >= WAITING
         and busy < MEMORY_BUSY
-        and (profile.seconds or 0.0) >= SHORTEST
+        and (profile.l2_busy or 0.0) < L2_AT_ROOF
+        and (profile.seconds or 0.0) >= SHORT
     )
+
+
+def _waiting(profile: KernelProfile) -> float:
+    """Return the share of a warp's time that goes to results which it waits for."""
+    return sum(share for wait, share in profile.stalls.items() if wait in _HIDDEN_BY_WARPS)
 
 
 def _fuller(blocks: int, sm_count: int, occupancy: Occupancy, profile: KernelProfile) -> Advice:
     slots = sm_count * occupancy.blocks_per_sm
-    wait, busy = profile.top_stall or ("", 0.0), profile.dram_busy or 0.0
+    wait, busy = _waiting(profile), profile.dram_busy or 0.0
     return Advice(
         message=(
-            f"{plural(blocks, 'block')} where {slots:,} fit at once: warps wait for loads "
-            f"{show_share(wait[1])} of their time, and device memory is {show_share(busy)} busy."
+            f"{plural(blocks, 'block')} where {slots:,} fit at once: warps wait for "
+            f"results {show_share(wait)} of their time, and device memory is {show_share(busy)} busy."
         ),
         action=(f"Launch {slots:,} blocks with less work each, or as many as there is work for."),
         evidence=(
@@ -179,8 +189,8 @@ RULE = Rule(
     why="An SM without a block does nothing until the grid ends.",
     when=(
         "The grid has fewer blocks than the device has multiprocessors, nothing runs beside the "
-        "kernel, and no unit is known to be at its roof; or a profile shows at most a quarter of the "
-        "blocks that fit at once, and warps that wait for loads 60 % of their time; low below 30 us."
+        "kernel, and no unit is known to be at its roof, low below 30 us; or a profile of 20 us or more shows less than half of the "
+        "blocks that fit at once, warps that wait for results half of their time, and no unit at 70 % (L2 75 %)."
     ),
     thresholds=(
         Threshold(
@@ -189,12 +199,14 @@ RULE = Rule(
             unit="s",
             source="our judgement: below it the launch itself counts, and the finding is low",
         ),
-        Threshold(name="few blocks", value=FEW, unit="waves", source="our judgement"),
         Threshold(
-            name="waiting for loads",
+            name="few blocks", value=LOW, unit="waves", source="guide 11.3, as for low occupancy"
+        ),
+        Threshold(
+            name="waiting for results of loads, shared memory and arithmetic",
             value=WAITING,
             unit="share of a warp's time",
-            source="our judgement of profiles on an H200",
+            source="twice the warps then do twice the work",
         ),
     ),
     citations=guide("11.3", "10.5"),

@@ -117,10 +117,10 @@ def test_what_a_page_shows_is_found(
         (replace(TREE, static_shared=2048), "library-available"),
         (replace(TREE, global_stores=WarpRequests(used_bytes=16.0)), "library-available"),
         (replace(TREE, kernel="at::native::reduce_kernel<512>"), "library-available"),
-        (replace(FEW, waves=0.26), "underfilled-device"),
+        (replace(FEW, waves=0.5), "underfilled-device"),
         (replace(FEW, dram_busy=0.71), "underfilled-device"),
         (replace(FEW, seconds=19e-6), "underfilled-device"),
-        (replace(FEW, stalls={"long_scoreboard": 0.59}), "underfilled-device"),
+        (replace(FEW, stalls={"long_scoreboard": 0.49}), "underfilled-device"),
     ],
 )
 def test_what_a_page_does_not_show_is_not_said(profile: KernelProfile, rule: str) -> None:

@@ -141,6 +141,13 @@ def test_other_work_of_special_functions_is_no_division(change: dict[str, object
     assert priority(replace(REMAINDERS, **change), "integer-division", "h200") is None
 
 
+def test_divisions_count_beside_a_unit_that_is_busier_than_the_issue_slots() -> None:
+    beside = replace(REMAINDERS, l1_busy=0.72, sm_busy=0.61, issue_busy=0.61)
+    assert findings(beside, "h200")["integer-division"].bound == pytest.approx(1 / 0.72)
+    fewer = replace(beside, sm_busy=0.59, issue_busy=0.59)
+    assert priority(fewer, "integer-division", "h200") is None
+
+
 def test_a_filter_is_not_called_a_product() -> None:
     assert "library-available" not in findings(FILTER, "h200")
     sums = replace(FILTER, global_stores=WarpRequests(requests=1.2e6, sectors=4.8e6))
