@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound, LatencyBound
+from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.rules.bottleneck import relieved, shared_memory_share
@@ -101,7 +102,7 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
         return undecided("profile.l1_hit_rate")
     reads = _reads_at_roof(profile, limiter)
     if reads is not None and reads >= READS and _by_loads(profile):
-        return _requested_again(profile, reads, share or 0.0)
+        return _requested_again(profile, reads, share)
     if _from_l2(profile, hit, limiter):
         return _read_again(profile)
     if _fetched_again(profile, limiter):
@@ -220,16 +221,18 @@ def _read_again(profile: KernelProfile) -> Advice:
 
 
 def _reads_at_roof(profile: KernelProfile, limiter: Limiter | None) -> float | None:
-    """Return the bytes that loads use for each that device memory reads, where that keeps a cache busy; else None."""
-    loads, read = profile.global_loads, profile.dram_read
-    if (
-        loads.sectors is None
-        or loads.used_bytes is None
-        or not read
-        or not _at_roof(profile, limiter)
-    ):
+    """Return the bytes that loads use for each that device memory reads, where that keeps a cache busy; else None.
+
+    A page without counts has the sectors that all accesses need, and the bytes that device memory moved.
+    """
+    if not _at_roof(profile, limiter):
         return None
-    return loads.sectors * loads.used_bytes / read
+    loads, needed = profile.global_loads, profile.global_sectors_ideal
+    if loads.requests is None and needed and profile.dram_bytes:
+        return needed * SECTOR / profile.dram_bytes
+    if loads.sectors is None or loads.used_bytes is None or not profile.dram_read:
+        return None
+    return loads.sectors * loads.used_bytes / profile.dram_read
 
 
 def _at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
@@ -242,7 +245,7 @@ def _at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
 
 def _by_loads(profile: KernelProfile) -> bool:
     """Return whether what loads ask of the caches is neither a tile's, nor left of sectors used in part."""
-    held = (profile.l1_load_hit_rate or 0.0) >= FOUND
+    held = (profile.l1_load_hit_rate or profile.l1_hit_rate or 0.0) >= FOUND
     whole = (profile.global_loads.used_bytes or 0.0) >= _WHOLE
     return (held or whole) and not _staged(profile) and not _local(profile)
 
@@ -250,35 +253,40 @@ def _by_loads(profile: KernelProfile) -> bool:
 def _local(profile: KernelProfile) -> bool:
     """Return whether a thread's own memory is asked as often as global memory, or registers are spilled."""
     local = (profile.local_loads.requests or 0.0) + (profile.local_stores.requests or 0.0)
-    return bool(profile.spill_requests) or local > (profile.global_loads.requests or 0.0)
+    return _names_local_memory(profile) or local > (profile.global_loads.requests or 0.0)
 
 
 def _staged(profile: KernelProfile) -> bool:
-    """Return whether as many bytes pass shared memory as loads bring: a tile is stored there and loaded."""
+    """Return whether as many bytes pass shared memory as loads bring: a tile is stored there and loaded.
+
+    Where a page does not count loads, all shared memory is taken for a tile.
+    """
     loads = profile.global_loads
+    if loads.requests is None:
+        return bool(profile.static_shared or profile.dynamic_shared)
     brought = (loads.sectors or 0.0) * (loads.used_bytes or 0.0)
     copied = brought == 0  # pages count no used bytes for copies straight to shared memory
     return copied or (profile.shared_wavefronts_ideal or 0.0) * _PASS >= brought
 
 
-def _requested_again(profile: KernelProfile, reads: float, share: float) -> Advice:
+def _requested_again(profile: KernelProfile, reads: float, share: float | None) -> Advice:
+    counted = () if share is None else (profiled("loads / instructions", share, "share"),)
+    loads = share if share is not None else profile.memory_instructions or 1 / 4
     relief = relieved(profile, reads, "l1/shared", "lsu", "memory", "l2", "adu", "compute")
-    instructions = _instructions_left(profile, share)
+    instructions = _instructions_left(profile, loads)
     relief |= _computing(profile, instructions)
+    part = f", and are {show_share(share)} of the instructions" if share is not None else ""
     return Advice(
         message=(
-            f"Loads ask L1 and L2 {show_number(reads)} times for each byte that comes from device memory, "
-            f"and are {show_share(share)} of the instructions: the caches are busy with the same bytes."
+            f"Loads ask L1 and L2 {show_number(reads)} times for each byte that comes from device memory{part}: "
+            "the caches are busy with the same bytes."
         ),
         action=(
             "Load a tile with its border once into shared memory, __syncthreads(), and read it there; or let a "
             "thread compute 4 to 8 neighbouring results and keep in registers what the next one needs too. A row that "
             "several passes read fits into the registers of a block."
         ),
-        evidence=(
-            profiled("bytes loaded / bytes read from device memory", reads, ""),
-            profiled("loads / instructions", share, "share"),
-        ),
+        evidence=(profiled("bytes loaded / bytes read from device memory", reads, ""), *counted),
         relief=relief,
         separate=True,  # the bytes are those that loads use, however many they move
         left={"issue": f"{show_share(instructions)} of the instructions"},

@@ -134,6 +134,17 @@ STENCIL = replace(
     global_sectors=45e6,
     global_sectors_ideal=42e6,
 )
+UNCOUNTED_STENCIL = replace(
+    STENCIL,
+    memory_pipes_busy=0.56,
+    dram_read=None,
+    dram_written=None,
+    l1_load_hit_rate=None,
+    global_loads=WarpRequests(used_bytes=29.0),
+    global_stores=WarpRequests(),
+    local_loads=WarpRequests(),
+    local_stores=WarpRequests(),
+)
 # Stores that fill sectors in part, while warps wait for loads.
 PADDED = replace(
     STREAM,
@@ -297,6 +308,13 @@ CONVERTED = replace(
         (replace(STENCIL, issue_busy=0.67, l1_busy=0.59, l2_busy=0.59), "redundant-global-loads",
          None),
         (replace(STENCIL, issue_busy=0.67, dram_busy=0.61), "redundant-global-loads", None),
+        # A page that has the sectors which all accesses need, and the bytes that device memory moved.
+        (UNCOUNTED_STENCIL, "redundant-global-loads", "medium"),
+        (replace(UNCOUNTED_STENCIL, dram_bytes=440e6), "redundant-global-loads", "medium"),
+        (replace(UNCOUNTED_STENCIL, dram_bytes=455e6), "redundant-global-loads", None),
+        (replace(UNCOUNTED_STENCIL, static_shared=1024), "redundant-global-loads", None),
+        (replace(UNCOUNTED_STENCIL, local_loads=WarpRequests(used_bytes=2.0)),
+         "redundant-global-loads", None),
         # Wasteful stores for which nothing waits, and for which L2 has no room.
         (PADDED, "uncoalesced-access", None),
         (replace(PADDED, l2_busy=0.51), "uncoalesced-access", "high"),
