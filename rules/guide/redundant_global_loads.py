@@ -121,8 +121,7 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
     if not often or not (isinstance(limiter, AtRoof) or throttled):
         return PASSED
     relief = relieved(profile, 1e6, "l1/shared", "lsu", "memory", "compute")
-    # What L2 has was read before; the rest comes from device memory once.
-    relief |= relieved(profile, 1 / (1 - min(profile.l2_hit_rate or 0.0, 0.999)), "l2")
+    relief |= _asked_of_l2_once(profile)
     instructions = _instructions_left(profile, share or profile.memory_instructions or 1 / 4)
     relief |= _computing(profile, instructions)
     counted = () if share is None else (profiled("loads / instructions", share, "share"),)
@@ -272,7 +271,8 @@ def _staged(profile: KernelProfile) -> bool:
 def _requested_again(profile: KernelProfile, reads: float, share: float | None) -> Advice:
     counted = () if share is None else (profiled("loads / instructions", share, "share"),)
     loads = share if share is not None else profile.memory_instructions or 1 / 4
-    relief = relieved(profile, reads, "l1/shared", "lsu", "memory", "l2", "adu", "compute")
+    relief = relieved(profile, reads, "l1/shared", "lsu", "memory", "adu", "compute")
+    relief |= _asked_of_l2_once(profile)
     instructions = _instructions_left(profile, loads)
     relief |= _computing(profile, instructions)
     part = f", and are {show_share(share)} of the instructions" if share is not None else ""
@@ -301,6 +301,11 @@ def _instructions_left(profile: KernelProfile, loads: float) -> float:
     """
     computing = profile.single_instructions
     return min(1.0, computing + loads / FEWER_LOADS) if computing else 1 - min(2 * loads, 0.9)
+
+
+def _asked_of_l2_once(profile: KernelProfile) -> dict[str, float]:
+    """Return how busy L2 is without what it has, which was read before: the rest comes from device memory once."""
+    return relieved(profile, 1 / (1 - min(profile.l2_hit_rate or 0.0, 0.999)), "l2")
 
 
 def _computing(profile: KernelProfile, instructions: float) -> dict[str, float]:
