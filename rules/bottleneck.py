@@ -300,12 +300,11 @@ def waits_for_atomics(profile: KernelProfile) -> bool:
     if counts != (None, None):
         return atomics_in_queue(profile) is not None
     waits, busiest = profile.top_stall, max(unit_shares(profile).values(), default=1.0)
-    return (
-        waits is not None
-        and waits[0] in MEMORY_WAITS
-        and (profile.warp_latency or 0.0) * waits[1] >= _LONG_WAIT
-        and busiest < _STILL
-    )
+    if busiest >= _STILL:
+        return False
+    if waits is None:
+        return (profile.warp_latency or 0.0) >= _NO_LOAD
+    return waits[0] in MEMORY_WAITS and (profile.warp_latency or 0.0) * waits[1] >= _LONG_WAIT
 
 
 # Sectors that stores fill in part are put together in L2, which is half busy where that costs time: measured

@@ -177,17 +177,21 @@ def _unseen(profile: KernelProfile, limiter: Limiter | None) -> bool:
 
 def _inferred(profile: KernelProfile, limiter: Limiter | None) -> Advice:
     assert isinstance(limiter, LatencyBound)
+    cycles = profile.warp_latency or 0.0
+    if limiter.share is None:
+        waiting = profiled("cycles between two instructions of a warp", cycles, "cycles")
+        how = f"{show_number(cycles)} cycles per instruction"
+    else:
+        waiting = profiled(f"stall {limiter.stall}", limiter.share, "share")
+        how = f"stall {limiter.stall}, {show_share(limiter.share)} of their time"
     return Advice(
         message=(
-            f"Warps wait for requests to memory (stall {limiter.stall}, {show_share(limiter.share or 0)} of their time) while no "
+            f"Warps wait for requests to memory ({how}) while no "
             f"unit is more than {show_share(limiter.busy)} busy: atomics queue for few addresses. "
             "The page does not count them."
         ),
         action=_ACTION,
-        evidence=(
-            profiled(f"stall {limiter.stall}", limiter.share or 0.0, "share"),
-            profiled("busiest unit", limiter.busy, "share"),
-        ),
+        evidence=(waiting, profiled("busiest unit", limiter.busy, "share")),
         relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
     )
 

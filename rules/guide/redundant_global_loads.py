@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound, LatencyBound
+from gpuadvise.advisor.memory.number_types import NumberType
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.rules.bottleneck import relieved, shared_memory_share
-from gpuadvise.rules.evidence import given, profiled
+from gpuadvise.rules.evidence import derived, given, profiled
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -56,6 +57,12 @@ READS = 3.0
 _PASS = 128.0
 # Half of a sector's 32 bytes: with fewer, coalescing comes first, unless L1 finds what it leaves.
 _WHOLE = 16.0
+# Passes of shared memory per operation on tensor cores from which on hardly an operand stays in registers: an
+# instruction of 16 x 8 x 16 halves (4,096 operations) takes 512 and 256 bytes, which are 6 passes. Measured are
+# 6 to 8 with tiles of 16 x 16 to 32 x 32, and 1 with tiles of 128 x 128.
+ANEW = 5 / 4096
+# Hopper's own tensor instructions do twice the work of the older ones in the same time.
+_OWN_INSTRUCTIONS = 2.0
 # A tile of 8 x 8 results per thread, or of as many more per block, needs an eighth of the loads.
 _TILE = 8.0
 # The same 16 bytes at a time: measured are 0.191 of the instructions of a product that loads two words for
@@ -105,6 +112,8 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
         return _requested_again(profile, reads, share)
     if _from_l2(profile, hit, limiter):
         return _read_again(profile)
+    if (passes := _operands_anew(profile, limiter)) is not None:
+        return _through_fragments(profile, passes)
     if _fetched_again(profile, limiter):
         return _through_textures(profile)
     if reads is not None:
@@ -137,6 +146,39 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
         evidence=(profiled("L1 hit rate", hit, "share"), *counted),
         relief=relief,
         left={"issue": f"{show_share(instructions)} of the instructions"},
+    )
+
+
+def _operands_anew(profile: KernelProfile, limiter: Limiter | None) -> float | None:
+    """Return the passes of shared memory per operation on tensor cores where hardly an operand is used twice; else None."""
+    counts = profile.tensor_operations
+    halves = sum(counts.get(kind) or 0.0 for kind in (NumberType.FP16, NumberType.BF16))
+    others = sum(count or 0.0 for count in counts.values()) - halves
+    at_l1 = isinstance(limiter, AtRoof) and limiter.unit in ("l1/shared", "lsu")
+    if not halves or others or not at_l1 or _busy_with_conflicts(profile, profile.l1_busy or 0.0):
+        return None
+    passes = (profile.shared_wavefronts_ideal or 0.0) / halves
+    return passes if passes >= ANEW else None
+
+
+def _through_fragments(profile: KernelProfile, passes: float) -> Advice:
+    busy = profile.l1_busy or 0.0
+    relief = relieved(profile, 1e6, "l1/shared", "lsu", "memory", "adu")
+    relief |= relieved(profile, _TILE, "issue", "compute", "l2", "dram")
+    return Advice(
+        message=(
+            f"Shared memory takes {show_number(passes * 4096)} passes per 4,096 operations on tensor cores, where an "
+            f"instruction's own operands are 6, and L1 is {show_share(busy)} busy: hardly an operand is used twice."
+        ),
+        action=(
+            "Let a warp compute a larger tile (32 x 64 results or more, 64 x 64 to 128 x 128 per block of 4 to 8 warps), "
+            "so that what it loads once serves several instructions; in Triton, raise BLOCK_M and BLOCK_N."
+        ),
+        evidence=(
+            derived("shared-memory passes per 4,096 tensor operations", passes * 4096, "passes"),
+            profiled("L1 busy", busy, "share"),
+        ),
+        relief=relief | relieved(profile, _OWN_INSTRUCTIONS, "tensor"),
     )
 
 
@@ -369,7 +411,8 @@ RULE = Rule(
         "A block reads the same global bytes more than twice and does not stage them, or a profile shows a fifth of the "
         "instructions loading from global memory, 70 % of it found in L1, as the limit; or L1 or L2 at its roof, with 90 % "
         "of it found in L2 and device memory idle, or with each byte loaded 3 times that passes no tile in shared memory (at "
-        "60 % beside issue slots that are busier, while device memory is not); "
+        "60 % beside issue slots that are busier, while device memory is not), or by products of halves on tensor cores whose "
+        "operands are loaded from shared memory for each instruction; "
         "or texture fetches at that roof for which warps wait 40 % of their time, 70 % of them found in L1."
     ),
     thresholds=(
@@ -384,6 +427,12 @@ RULE = Rule(
             value=READS,
             unit="bytes per byte read from device memory",
             source="our judgement: a row in three passes; caches hide two",
+        ),
+        Threshold(
+            name="passes of shared memory",
+            value=ANEW * 4096,
+            unit="per 4,096 tensor operations in 16 bits",
+            source="an instruction of 16 x 8 x 16 takes 6; measured are 1 with large tiles",
         ),
         Threshold(
             name="found in L2",

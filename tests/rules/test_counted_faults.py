@@ -9,7 +9,12 @@ from judged_profiles import findings_on, priority
 
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.facts.code import LaunchBounds
-from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests, WarpRequests
+from gpuadvise.advisor.facts.kernel_profile import (
+    KernelProfile,
+    ProfilerRule,
+    SharedRequests,
+    WarpRequests,
+)
 from gpuadvise.advisor.profiles.launch_facts import profiled_facts
 
 # The largest of 33 million numbers by atomicMax() on one word: the compiler sends one per warp.
@@ -46,6 +51,12 @@ UNCOUNTED = replace(
     global_loads=WarpRequests(),
     global_reductions=WarpRequests(),
     global_atomics=WarpRequests(),
+)
+SEVERAL_WAITS = replace(
+    UNCOUNTED,
+    stalls={},
+    warp_latency=2010.0,
+    rules=(ProfilerRule(name="SOLBottleneck", kind="OPT", message=""),),
 )
 # Options priced by paths in double precision, from float arguments.
 DOUBLES = replace(
@@ -152,6 +163,8 @@ DOUBLE_POWERS = replace(
         (BINS, "atomic-contention", "medium"),
         (DEPOSIT, "atomic-contention", "medium"),
         (UNCOUNTED, "atomic-contention", "medium"),
+        # Several waits, which take too long for anything else while every unit idles.
+        (SEVERAL_WAITS, "atomic-contention", "medium"),
         (DOUBLES, "implicit-double", "medium"),
         # The page that names only the busiest pipe.
         (replace(DOUBLES, pipes={"fp64": 0.51}), "implicit-double", "medium"),
@@ -190,6 +203,8 @@ SPREAD = WarpRequests(requests=262_144.0, sectors=8 * 262_144.0)
         (replace(DEPOSIT, global_sectors=52e6), "atomic-contention"),
         (replace(LARGEST, dram_busy=0.5), "atomic-contention"),
         (replace(UNCOUNTED, warp_latency=250.0), "atomic-contention"),
+        (replace(SEVERAL_WAITS, warp_latency=1990.0), "atomic-contention"),
+        (replace(SEVERAL_WAITS, l2_busy=0.16), "atomic-contention"),
         (replace(UNCOUNTED, l2_busy=0.29), "atomic-contention"),
         # Where atomics queue, wider loads and shorter waits win nothing.
         (LARGEST, "narrow-loads"),

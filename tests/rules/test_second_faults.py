@@ -25,6 +25,7 @@ from gpuadvise.advisor.facts.library_kernels import (
 )
 from gpuadvise.advisor.facts.limiter import AtRoof, limiter_of
 from gpuadvise.advisor.facts.timeline import TracedRun
+from gpuadvise.advisor.memory.number_types import NumberType
 from gpuadvise.rules.bottleneck import admits, limit_sentence
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
@@ -144,6 +145,23 @@ UNCOUNTED_STENCIL = replace(
     global_stores=WarpRequests(),
     local_loads=WarpRequests(),
     local_stores=WarpRequests(),
+)
+# Attention by tiles of 16 x 16, whose tensor instructions load what each of them needs.
+SMALL_TILES = replace(
+    STREAM,
+    kernel="attention(const __half *, const __half *, float *)",
+    dynamic_shared=6656,
+    stalls={"short_scoreboard": 0.49},
+    sm_busy=0.4,
+    issue_busy=0.4,
+    l1_busy=0.8,
+    l2_busy=0.2,
+    dram_busy=0.02,
+    elapsed_cycles=150_000.0,
+    pipes={"tensor": 0.1},
+    tensor_operations={NumberType.FP16: 4096e6},
+    shared_wavefronts=5.1e6,
+    shared_wavefronts_ideal=5.1e6,
 )
 # Stores that fill sectors in part, while warps wait for loads.
 PADDED = replace(
@@ -315,6 +333,13 @@ CONVERTED = replace(
         (replace(UNCOUNTED_STENCIL, static_shared=1024), "redundant-global-loads", None),
         (replace(UNCOUNTED_STENCIL, local_loads=WarpRequests(used_bytes=2.0)),
          "redundant-global-loads", None),
+        # Products on tensor cores that load both operands of each instruction anew: 5 of 6 passes.
+        (SMALL_TILES, "redundant-global-loads", "medium"),
+        (replace(SMALL_TILES, shared_wavefronts_ideal=4.9e6), "redundant-global-loads", None),
+        (replace(SMALL_TILES, shared_wavefronts=25e6), "redundant-global-loads", None),
+        (replace(SMALL_TILES, l1_busy=0.59), "redundant-global-loads", None),
+        (replace(SMALL_TILES, tensor_operations={NumberType.TF32: 4096e6}), "redundant-global-loads",
+         None),
         # Wasteful stores for which nothing waits, and for which L2 has no room.
         (PADDED, "uncoalesced-access", None),
         (replace(PADDED, l2_busy=0.51), "uncoalesced-access", "high"),
