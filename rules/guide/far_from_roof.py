@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.busy import busy
+from gpuadvise.advisor.facts.limiter import TooLittleWork
 from gpuadvise.advisor.quantity import show_flops, show_number, show_share
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF
 from gpuadvise.rules.evidence import derived
@@ -27,6 +28,7 @@ from gpuadvise.rules.sources import ROOFLINE
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Traffic
     from gpuadvise.advisor.roofline import Roofline
 
@@ -36,6 +38,7 @@ def check(
     profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
     device: Device | None = None,
+    limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise when a kernel reaches less than half of the roof at its intensity."""
     share = roofline.share
@@ -43,6 +46,8 @@ def check(
         return PASSED  # it names what is busy, or waited for, instead
     if busy(None, traffic, device):
         return PASSED  # the bytes that were moved keep memory busy, whatever the kernel needs
+    if isinstance(limiter, TooLittleWork):
+        return PASSED  # underfilled-device says what it waits for
     if share is None:
         return undecided("work.time")
     if share >= FAR_FROM_ROOF:
@@ -77,7 +82,7 @@ RULE = Rule(
     why="A kernel below half of both roofs spends most of its time on latency.",
     when=(
         "Achieved FLOP/s are below 50 % of what bandwidth and peak allow at the kernel's intensity, and the bytes read "
-        "and written do not keep memory 60 % busy."
+        "and written do not keep memory 60 % busy; nor has the grid fewer blocks than the device multiprocessors."
     ),
     thresholds=(
         Threshold(

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.busy import busy
+from gpuadvise.advisor.facts.limiter import AtRoof
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
@@ -28,6 +29,7 @@ from gpuadvise.rules.sources import guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Traffic
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
@@ -44,6 +46,7 @@ def check(
     concurrent: bool | None = None,
     profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
+    limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise when the grid fills less than half of the device and nothing runs beside it."""
     filled = waves(occupancy, sm_count, math.prod(grid))
@@ -51,6 +54,8 @@ def check(
         return PASSED
     if device.capability.major < FIRST_CONCURRENT or busy(profile, traffic, device):
         return PASSED
+    if isinstance(limiter, AtRoof):
+        return PASSED  # beside another kernel it would wait for the same unit
     if profile is not None:
         return PASSED  # underfilled-device and latency-bound know better what it waits for
     fit = int(1 / filled.waves)
