@@ -186,6 +186,9 @@ _TRANSFERS = {
         "TIME", "Time of the whole kernel beside the copies: 5ms.", v.seconds_or_none,
         ("pipeline", "kernel"), ("--kernel",),
     ),
+    "host_time": Option(
+        "TIME", "Time of the same work on the host: 30ms.", v.seconds, ("pipeline", "host")
+    ),
     "streams": Option(
         "N", "Streams that the work is spread over.", v.whole(1, _MOST_PIECES),
         ("pipeline", "streams"),

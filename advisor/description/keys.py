@@ -132,6 +132,7 @@ PIPELINE = KeyTable(
         "streams": Key("streams", COUNT),
         "per_op": Key("per_operation_seconds", v.seconds_or_none),
         "divisible": Key("divisible", v.flag),
+        "host": Key("host_seconds", v.seconds),
     },
     _copies,
 )

@@ -35,7 +35,7 @@ class Offload:
     """What moving a piece of work to the GPU costs and saves, in seconds and counts.
 
     *transfer_seconds* covers both directions. *operations* and *elements* count the
-    arithmetic and the elements transferred.
+    arithmetic and the elements transferred, *bytes* what is copied.
     """
 
     host_seconds: float
@@ -43,6 +43,7 @@ class Offload:
     transfer_seconds: float
     operations: int | None = None
     elements: int | None = None
+    bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -255,7 +255,7 @@ class Facts:
         read=keys.PIPELINE,
         toml="""
         # One pass of copies and kernel, each part on its own; how it is staged now.
-        pipeline = { h2d = "5ms", kernel = "4ms", d2h = "1ms", streams = 1, per_op = "4us", divisible = true }
+        pipeline = { h2d = "5ms", kernel = "4ms", d2h = "1ms", streams = 1, per_op = "4us", divisible = true, host = "30ms" }
         """,
     )
     run_seconds: float | None = fact(
@@ -317,7 +317,7 @@ class Facts:
         """,
     )
     offload: Offload | None = fact(
-        "Describe [kernel.offload] in the kernel description.",
+        "Give the times of both: --host-time 30ms --kernel-time 2ms --h2d 256MiB, or [kernel.offload] in the kernel description.",
         read=keys.OFFLOAD,
         toml="""
         # Is the GPU worth its transfers?

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.access import Space
+from gpuadvise.advisor.facts.application import Offload
 from gpuadvise.advisor.facts.bag import Facts, known_facts
 from gpuadvise.advisor.facts.busy import peak_of
 from gpuadvise.advisor.facts.limiter import UnknownLimiter, limiter_of
@@ -57,6 +58,7 @@ def facts_of(given: dict[str, Any]) -> Facts:
     if "compiled" in given:
         derived |= _of_compiled(given["compiled"])
     derived |= _of_copies(pipeline, given.get("transfers"))
+    derived |= _offload(pipeline)
     known = derived | given | {"pipeline": pipeline}
     if "limiter" not in given:
         known["limiter"] = _limiter(known)
@@ -160,6 +162,18 @@ def _of_profile(profile: KernelProfile) -> dict[str, Any]:
         "spill_requests": profile.spill_requests,
         "stalls": profile.stalls or None,
     }
+
+
+def _offload(pipeline: Pipeline | None) -> dict[str, Any]:
+    if pipeline is None or pipeline.untimed or pipeline.host_seconds is None:
+        return {}
+    offload = Offload(
+        host_seconds=pipeline.host_seconds,
+        kernel_seconds=pipeline.kernel_seconds,
+        transfer_seconds=pipeline.to_device_seconds + pipeline.to_host_seconds,
+        bytes=pipeline.to_device_bytes + pipeline.to_host_bytes or None,
+    )
+    return {"offload": offload}
 
 
 def _ratio(part: float | None, whole: float | None) -> float | None:

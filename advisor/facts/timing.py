@@ -84,6 +84,7 @@ class Pipeline:
     streams: int = 1
     per_operation_seconds: float = 0.0
     divisible: bool = True  # the data can be cut into independent chunks
+    host_seconds: float | None = None  # that the host needs for the same work
 
     @property
     def untimed(self) -> bool:

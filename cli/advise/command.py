@@ -58,6 +58,7 @@ def command(
     h2d: Annotated[Text, pick("h2d")] = None,
     kernel_time: Annotated[Text, pick("kernel_time")] = None,
     d2h: Annotated[Text, pick("d2h")] = None,
+    host_time: Annotated[Text, pick("host_time")] = None,
     streams: Annotated[Text, pick("streams", "Streams in use now.")] = None,
     total_time: Annotated[Text, pick("total_time")] = None,
     parallel: Annotated[Text, pick("parallel")] = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.quantity import show_number, show_seconds
+from gpuadvise.advisor.quantity import show_bytes, show_number, show_seconds
 from gpuadvise.rules.evidence import given
 from gpuadvise.rules.model import (
     PASSED,
@@ -38,7 +38,7 @@ def check(offload: Offload) -> Verdict:
         ),
         action=(
             "Keep the data on the device across several kernels, so that they are copied once: "
-            f"with {_passes(offload)} kernels per transfer the GPU wins."
+            f"with {_passes(offload)} kernels per transfer the GPU wins{_break_even(offload, saved)}."
             if saved > 0
             else "Leave this step on the host, where it is faster, or merge it with the kernels "
             "around it, so that its data are on the device already."
@@ -63,6 +63,14 @@ def _gain(offload: Offload, total: float) -> Gain:
 
 def _passes(offload: Offload) -> int:
     return int(offload.transfer_seconds / (offload.host_seconds - offload.kernel_seconds)) + 1
+
+
+def _break_even(offload: Offload, saved: float) -> str:
+    """Return how much could be copied in the time that the kernel saves."""
+    if offload.bytes is None:
+        return ""
+    most = int(offload.bytes * saved / offload.transfer_seconds)
+    return f", and so it does with less than {show_bytes(most)} to copy instead of {show_bytes(offload.bytes)}"
 
 
 def _intensity(offload: Offload) -> str:

@@ -117,3 +117,34 @@ def test_a_round_trip_that_does_not_pay_is_bounded_by_the_faster_place(
     offloaded = findings(offload=offload)["unprofitable-offload"]
     assert offloaded.bound == pytest.approx(bound)
     assert offloaded.priority is Priority.HIGH
+
+
+@pytest.mark.parametrize(("host", "pays"), [("20.3ms", False), ("20.4ms", True)])
+def test_bytes_and_a_link_tell_whether_a_round_trip_pays(host: str, pays: bool) -> None:
+    # 1 GiB and 1 MiB take 19.4 ms over PCIe 5 x16.
+    pipeline = {"h2d": "1GiB", "kernel": "1ms", "d2h": "1MiB", "host": host}
+    assert ("unprofitable-offload" in findings(pipeline=pipeline)) is not pays
+
+
+def test_the_size_from_which_a_round_trip_pays_is_where_it_does() -> None:
+    def action(h2d: str) -> str | None:
+        pipeline = {"h2d": h2d, "kernel": "1ms", "host": "10ms"}
+        finding = findings(pipeline=pipeline).get("unprofitable-offload")
+        return finding.advice.action if finding else None
+
+    assert "less than 475.9 MiB to copy instead of 1 GiB" in str(action("1GiB"))
+    assert action("475MiB") is None
+    assert action("477MiB")
+
+
+def test_two_small_kernels_at_once_do_not_share_a_busy_memory() -> None:
+    launch = {"regs": 32, "block": 256, "grid": 200}
+    half = {"flops": 1e6, "bytes": "1.2GB", "dtype": "fp32", "time": "500us"}
+    assert "lone-small-kernel" in findings(**launch, work=half)
+    assert "lone-small-kernel" not in findings(**launch, work={**half, "bytes": "1.6GB"})
+
+
+def test_a_grid_for_some_of_the_multiprocessors_explains_a_kernel_far_from_its_roof() -> None:
+    work = {"flops": 1e6, "bytes": "1MB", "dtype": "fp32", "time": "20us"}
+    assert "far-from-roof" in findings(regs=32, block=256, grid=132, work=work)
+    assert "far-from-roof" not in findings(regs=32, block=256, grid=131, work=work)
