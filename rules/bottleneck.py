@@ -139,16 +139,13 @@ def bounded(advice: Advice, rule: Rule, profile: KernelProfile | None) -> Advice
     if not shares:
         return advice
     unit, share = _busiest_after(shares, advice.relief or {})
-    most = min(_MOST, 1 / max(share, 1 / _MOST))
     words = (advice.left or {}).get(unit)
-    what = f" with {words}" if words else ""
-    left = f"{unit} stays {show_share(share)} busy{what}: {_inverse(share)}"
-    if advice.gain is None:
-        return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=left))
-    gain = advice.gain
-    if gain.upper_bound <= most:
-        return replace(advice, gain=replace(gain, kind="kernel time"))
-    return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=left))
+    left = left_over(
+        f"{unit} stays {show_share(share)} busy{f' with {words}' if words else ''}", share
+    )
+    if advice.gain is None or advice.gain.upper_bound > left.upper_bound:
+        return replace(advice, gain=left)
+    return replace(advice, gain=replace(advice.gain, kind="kernel time"))
 
 
 # What such a change takes from a kernel is bytes, or operations: these bound it no longer.
@@ -171,11 +168,11 @@ def bounded_by_times(advice: Advice, rule: Rule, facts: Facts) -> Advice:
     unit, share = max(shares.items(), key=lambda item: item[1], default=("", 0.0))
     if not share or (advice.gain is None and not isinstance(facts.limiter, AtRoof)):
         return advice
-    most, gain = min(_MOST, 1 / share), advice.gain
-    if gain.upper_bound <= most if gain else priority_of(rule, advice) is Priority.LOW:
+    left = left_over(f"{unit} is {show_share(share)} busy by the times given", share)
+    gain = advice.gain
+    if gain.upper_bound <= left.upper_bound if gain else priority_of(rule, advice) is Priority.LOW:
         return advice
-    left = f"{unit} is {show_share(share)} busy by the times given: {_inverse(share)}"
-    return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=left))
+    return replace(advice, gain=left)
 
 
 _DEVICE_MEMORY = "device memory"
@@ -199,10 +196,14 @@ def timed_shares(facts: Facts) -> dict[str, float]:
     return shares
 
 
-def _inverse(share: float) -> str:
-    """Return the formula of what *share* leaves, up to the bound from which on it says no more."""
-    formula = f"1 / {show_number(share)}"
-    return formula if share * _MOST >= 1 else f"{formula}, counted as {_MOST:,.0f}"
+def left_over(what: str, share: float) -> Gain:
+    """Return the gain that *what*, which takes *share* of the time, leaves; up to where it says no more."""
+    formula = f"{what}: 1 / {show_number(share)}"
+    if share * _MOST < 1:
+        return Gain(
+            kind="kernel time", upper_bound=_MOST, how=f"{formula}, counted as {_MOST:,.0f}"
+        )
+    return Gain(kind="kernel time", upper_bound=1 / share, how=formula)
 
 
 def _busiest_after(shares: Mapping[str, float], relief: Mapping[str, float]) -> tuple[str, float]:

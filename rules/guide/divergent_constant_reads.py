@@ -10,6 +10,7 @@ from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.model import (
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -110,6 +111,7 @@ RULE = Rule(
     topic=Topic.MEMORY,
     priority=Priority.MEDIUM,
     kinds=(Kind.PATTERN, Kind.PROFILE),
+    family=Family.DIVERGENCE,
     why="The constant cache broadcasts one address at a time to a warp.",
     when=(
         "The lanes of a warp read more than one address of constant memory, or a profile shows the "

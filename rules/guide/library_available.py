@@ -11,6 +11,7 @@ from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AtRoof, TooLittleWork
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.rules.bottleneck import left_over
 from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
+    from gpuadvise.rules.model import Gain
 
 # Of all instructions, or of the FMA pipe's time, in what is named a product: the plainest loads two words for
 # each multiply-add, works out their addresses, and has 0.13 to 0.14 (measured on an H200).
@@ -149,7 +151,7 @@ def check(kernel: str, profile: KernelProfile, limiter: Limiter | None = None) -
     short = kernel.partition("(")[0]
     for operation in _OPERATIONS:
         if (found := operation.name.search(short)) and not _QUANTISED.search(short):
-            return _advice(found[0], operation, operation.shown(profile))
+            return _advice(found[0], operation, operation.shown(profile), profile)
     return PASSED
 
 
@@ -161,7 +163,29 @@ def _at_its_best(limiter: Limiter | None) -> bool:
     return isinstance(limiter, TooLittleWork)
 
 
-def _advice(name: str, operation: Operation, shown: tuple[Evidence, ...]) -> Advice:
+def _moved(profile: KernelProfile) -> Gain | None:
+    """Return what is left to a library that moves the same bytes; None where nobody knows them."""
+    busy = profile.dram_busy
+    return None if busy is None else left_over(f"device memory stays {show_share(busy)} busy", busy)
+
+
+def _multiplied(profile: KernelProfile) -> Gain | None:
+    """Return what is left to a library that makes the same products on the same units.
+
+    A multiply-add for each issue slot is the peak, or twice that of a unit of half the lanes.
+    """
+    tensor, issued = profile.pipes.get("tensor", 0.0), profile.issue_busy or 0.0
+    added = profile.fp32_of_peak or (profile.multiply_adds or 0.0) * issued
+    if tensor >= TENSOR:
+        return left_over(f"tensor cores stay {show_share(tensor)} busy", tensor)
+    if not added:
+        return None
+    return left_over(f"multiply-adds are {show_share(added)} of the FP32 peak", min(1.0, added))
+
+
+def _advice(
+    name: str, operation: Operation, shown: tuple[Evidence, ...], profile: KernelProfile
+) -> Advice:
     seen = (
         f", and the profile fits it: {shown[0].label} {_value(shown[0])}"
         if shown
@@ -171,6 +195,7 @@ def _advice(name: str, operation: Operation, shown: tuple[Evidence, ...]) -> Adv
         message=f'The name says "{name}"{seen}; NVIDIA keeps 1 tuned kernel per GPU for that.',
         action=f"Time {operation.library} on the same data before you tune this kernel any further.",
         evidence=(given("name", name), *shown),
+        gain=_multiplied(profile) if operation.shown is _product else _moved(profile),
         priority=None if shown else Priority.LOW,
     )
 
@@ -207,6 +232,7 @@ def _tiled_product(profile: KernelProfile, limiter: Limiter | None) -> Advice | 
             profiled("multiply-adds", share, "share"),
             profiled("loads from shared memory / instructions", operands, "share"),
         ),
+        gain=_multiplied(profile),
     )
 
 
@@ -252,6 +278,7 @@ def _tree_of_sums(profile: KernelProfile, limiter: Limiter | None) -> Advice | N
             profiled("lanes at work", working / active, "share"),
             profiled("bytes used per stored sector", stored, "bytes"),
         ),
+        gain=_moved(profile),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from judged_profiles import findings
@@ -304,3 +305,38 @@ def test_wider_loads_take_the_branches_of_their_loop_along() -> None:
     assert bound(bytewise, "narrow-loads") == pytest.approx(1 / 0.05)
     special = replace(bytewise, pipes={"xu": 0.16})
     assert bound(special, "narrow-loads") == pytest.approx(1 / 0.16)
+
+
+def named(name: str, **facts: Any) -> KernelProfile:
+    return replace(KERNEL, kernel=f"{name}(const float *, float *, int)", **facts)
+
+
+def test_a_library_moves_the_same_bytes() -> None:
+    sums = named("reduce_rows", dram_busy=0.4, dram_read=1e9, dram_written=1e6)
+    assert bound(sums, "library-available") == pytest.approx(1 / 0.4)
+    assert "device memory stays 40 % busy: 1 / 0.4" in str(findings(sums)["library-available"])
+
+
+def test_a_library_multiplies_as_often_on_the_same_unit() -> None:
+    product = named("matmul", issue_busy=0.4, float_instructions={"ffma": 32 * 5e7})
+    assert bound(product, "library-available") == pytest.approx(1 / (0.4 * 0.5))
+    of_peak = replace(product, fp32_of_peak=0.25)
+    assert bound(of_peak, "library-available") == pytest.approx(1 / 0.25)
+    on_tensor_cores = replace(of_peak, pipes={"tensor": 0.3})
+    assert bound(on_tensor_cores, "library-available") == pytest.approx(1 / 0.3)
+
+
+def test_reads_of_several_constants_leave_the_other_units() -> None:
+    tables = replace(
+        KERNEL, stalls={"mio_throttle": 0.6}, issue_busy=0.3, pipes={"adu": 0.9, "alu": 0.35}
+    )
+    assert bound(tables, "divergent-constant-reads") == pytest.approx(1 / 0.35)
+
+
+def test_a_bound_beyond_a_thousand_is_counted_as_one() -> None:
+    gain = findings(named("reduce_rows", dram_busy=1e-5, dram_read=1e9, dram_written=1e6))[
+        "library-available"
+    ].advice.gain
+    assert gain is not None
+    assert gain.upper_bound == 1000
+    assert gain.how.endswith("1 / 1e-05, counted as 1,000")
