@@ -15,6 +15,7 @@ from gpuadvise.advisor.facts.limiter import (
     unit_shares,
 )
 from gpuadvise.advisor.memory.transactions import SECTOR
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.bottleneck import (
     relieved,
@@ -22,7 +23,7 @@ from gpuadvise.rules.bottleneck import (
     shared_memory_share,
     waits_for_atomics,
 )
-from gpuadvise.rules.evidence import derived, profiled
+from gpuadvise.rules.evidence import derived, given, profiled
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -40,6 +41,7 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.sources import programming_guide
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.access import Access
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
@@ -79,14 +81,52 @@ LANES = 32
 # Bytes of a word that one load after the other takes: 3 of 4 are found.
 _MOST_FOUND = 0.75
 _BYTE_POINTER = r"\b((un)?signed char|u?int8_t)\b[^,()]{0,20}\*"
+# Of a whole array: so few bytes stay in L1.
+IN_L1 = 16 * 1024
 _ACTION = (
     f"Let each thread load {WIDEST:g} bytes at once: read through float4, uint4 or a struct with "
     "__align__(16), from addresses that are multiples of 16, and give it the elements to match."
 )
 
 
-def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
+def check(
+    profile: KernelProfile | None = None,
+    limiter: Limiter | None = None,
+    global_accesses: tuple[Access, ...] | None = None,
+) -> Verdict:
     """Advise when a kernel that only moves data does it by 1 to 4 bytes per thread."""
+    if profile is None or limiter is None:
+        return tuple(_described(access) for access in global_accesses or () if _is_narrow(access))
+    return _profiled(profile, limiter)
+
+
+def _is_narrow(access: Access) -> bool:
+    """Return whether neighbouring lanes take neighbouring elements of one or two bytes."""
+    in_l1 = access.array_bytes is not None and access.array_bytes <= IN_L1
+    return (
+        access.word_bytes <= HALF_WORD and access.stride == 1 and not access.indices and not in_l1
+    )
+
+
+def _described(access: Access) -> Advice:
+    size, widest = access.word_bytes, int(WIDEST)
+    return Advice(
+        message=(
+            f'"{access.name}" takes {plural(size, "byte")} per lane: a warp moves {LANES * size} bytes by an '
+            f"instruction that could move {LANES * widest}."
+        ),
+        action=_ACTION,
+        evidence=(given("element size", size, "bytes"),),
+        gain=Gain(
+            kind="load and store instructions",
+            upper_bound=WIDEST / size,
+            how=f"widest load / element = {widest} / {size}",
+        ),
+        priority=Priority.LOW,  # whether the kernel waits for memory, nobody said
+    )
+
+
+def _profiled(profile: KernelProfile, limiter: Limiter) -> Verdict:
     loads = profile.global_loads
     sectors = loads.sectors_per_request
     if isinstance(limiter, UnknownLimiter):
@@ -289,7 +329,7 @@ RULE = Rule(
     title="Load 16 bytes per thread",
     topic=Topic.MEMORY,
     priority=Priority.MEDIUM,
-    kinds=(Kind.PROFILE,),
+    kinds=(Kind.PROFILE, Kind.PATTERN),
     family=Family.WIDTH,
     why=(
         "A warp has few loads under way at a time, so wide ones keep more bytes in flight: a copy on an "
@@ -299,7 +339,7 @@ RULE = Rule(
         "A profile shows coalesced loads of at most 4 bytes per thread in a kernel that only moves data, "
         "and device memory below 71 % of its bandwidth; below 65 % where data pass through shared memory on their way, "
         "once. At 60 % to 70 % of the issue slots only for one or two bytes, where loads are half of a warp's wait. Not where "
-        "few warps are resident."
+        "few warps are resident. Without a profile where neighbouring lanes take neighbouring elements of one or two bytes (low)."
     ),
     thresholds=(
         Threshold(name="word", value=WORD, unit="bytes per thread", source="measured on an H200"),
@@ -330,6 +370,7 @@ RULE = Rule(
     ),
     citations=(programming_guide("Device Memory Accesses"),),
     check=check,
+    either=("profile", "global_accesses"),
     examples=Examples(
         fires={
             "profile": {

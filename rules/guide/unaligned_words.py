@@ -8,10 +8,12 @@ from gpuadvise.advisor.facts.access import coalesced, pattern_of
 from gpuadvise.advisor.memory.remedies import padded_element
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -25,16 +27,20 @@ from gpuadvise.rules.sources import guide, programming_guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.access import Access
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
 ONE = 1
 
 
-def check(device: Device, global_accesses: tuple[Access, ...]) -> Verdict:
+def check(
+    device: Device, global_accesses: tuple[Access, ...], profile: KernelProfile | None = None
+) -> Verdict:
     """Advise for each access that takes more than one instruction per element."""
-    return tuple(advice for access in global_accesses if (advice := _advice(access, device)))
+    advised = (_advice(access, device, profile) for access in global_accesses)
+    return tuple(advice for advice in advised if advice)
 
 
-def _advice(access: Access, device: Device) -> Advice | None:
+def _advice(access: Access, device: Device, profile: KernelProfile | None) -> Advice | None:
     cost = coalesced(pattern_of(access), device.capability)
     size = access.word_bytes
     fewest = -(-size // 16)
@@ -67,6 +73,9 @@ def _advice(access: Access, device: Device) -> Advice | None:
             upper_bound=cost.instructions / fewest,
             how=f"instructions now / then = {cost.instructions} / {fewest}",
         ),
+        relief=relieved(profile, cost.instructions / fewest, "issue", "lsu", "adu", "l1/shared")
+        if profile
+        else None,
     )
 
 
@@ -76,6 +85,7 @@ RULE = Rule(
     topic=Topic.MEMORY,
     priority=Priority.MEDIUM,
     kinds=(Kind.PATTERN, Kind.SOURCE),
+    family=Family.WIDTH,
     why="A load moves 1, 2, 4, 8 or 16 aligned bytes per thread; anything else is split.",
     when="An element takes more instructions than its size in words of 16 bytes.",
     thresholds=(

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.memory.remedies import padded_pitch, row_sectors
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_number
+from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     Advice,
     Examples,
+    Family,
     Gain,
     Kind,
     Priority,
@@ -23,18 +25,21 @@ from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
 
 # As for accesses that do not coalesce: neighbouring warps share most of what is left.
 USED = 0.8
 
 
-def check(row_accesses: tuple[Access, ...]) -> Verdict:
+def check(row_accesses: tuple[Access, ...], profile: KernelProfile | None = None) -> Verdict:
     """Advise for rows whose width is no multiple of a sector."""
-    return tuple(_advice(access) for access in row_accesses if (access.row_bytes or 0) % SECTOR)
+    return tuple(
+        _advice(access, profile) for access in row_accesses if (access.row_bytes or 0) % SECTOR
+    )
 
 
-def _advice(access: Access) -> Advice:
+def _advice(access: Access, profile: KernelProfile | None) -> Advice:
     row = access.row_bytes or 0
     pitch = padded_pitch(row)
     now, then = row_sectors(row, access.word_bytes), row_sectors(pitch, access.word_bytes)
@@ -57,6 +62,9 @@ def _advice(access: Access) -> Advice:
             upper_bound=max(1.0, now / then),
             how=f"sectors now / then = {show_number(now)} / {show_number(then)}",
         ),
+        relief=relieved(profile, max(1.0, now / then), "dram", "l2", "l1/shared", "memory")
+        if profile
+        else None,
     )
 
 
@@ -66,6 +74,7 @@ RULE = Rule(
     topic=Topic.MEMORY,
     priority=Priority.MEDIUM,
     kinds=(Kind.PATTERN,),
+    family=Family.COALESCING,
     why="Rows that start in the middle of a sector make every warp touch one sector more.",
     when="The width of a row is not a multiple of 32 bytes.",
     thresholds=(

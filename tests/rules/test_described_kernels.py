@@ -183,3 +183,32 @@ def test_tiles_in_registers_want_few_warps_on_every_gpu(
 
 
 RESIDENCY = ("low-occupancy", "lone-resident-block", "register-limited-occupancy")
+
+
+@pytest.mark.parametrize(
+    ("access", "narrow"),
+    [
+        ({"word": 1, "stride": 1}, True),
+        ({"word": 2, "stride": 1}, True),
+        ({"word": 4, "stride": 1}, False),
+        ({"word": 1, "stride": 2}, False),
+        ({"word": 1, "stride": 1, "bytes": "16KiB"}, False),
+        ({"word": 1, "stride": 1, "space": "shared"}, False),
+    ],
+)
+def test_bytes_one_by_one_are_narrow_also_where_they_are_described(
+    access: dict[str, Any], narrow: bool
+) -> None:
+    assert (
+        "narrow-loads" in found({"gpu": "h200", "accesses": [{"name": "a"} | access]})
+    ) is narrow
+
+
+def test_described_accesses_win_no_more_than_the_profile_leaves() -> None:
+    accesses = [{"name": "a", "word": 12, "stride": 1}, {"name": "r", "word": 4, "row_bytes": 36}]
+    described_alone = found({"gpu": "h200", "accesses": accesses})
+    assert described_alone == {"unaligned-words": "medium", "unpadded-rows": "low"}
+    profile = {"dram_throughput": 0.97, "time": "3ms"}
+    beside = found({"gpu": "h200", "accesses": accesses, "profile": profile})
+    assert "unaligned-words" not in beside
+    assert "unpadded-rows" in beside  # it moves fewer bytes
