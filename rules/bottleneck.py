@@ -113,7 +113,7 @@ def _lifts_roof(unit: str, family: Family) -> bool:
     if family is Family.BANKS:
         return unit in _SHARED
     if family is Family.ATOMICS:
-        return unit == "l2"
+        return unit == "l2" or unit in _SHARED
     if family is Family.PRODUCTS:  # whole tiles of operands go to tensor cores at once
         return unit in _SHARED or unit not in (*_MEMORY, "tensor")
     if family is Family.WIDTH:

@@ -185,7 +185,7 @@ class KernelProfile:
     global_reductions: WarpRequests = WarpRequests()  # atomics without a result
     global_atomics: WarpRequests = WarpRequests()
     shared_atomics: float | None = None  # instructions of warps
-    l2_atomics_busy: float | None = None
+    shared_atomics_busy: float | None = None  # of what L1 and shared memory can pass on
 
     # Work: thread instructions by name (ffma, dadd, ...), operations on tensor cores by type
     float_instructions: Mapping[str, float] = field(default_factory=dict)

@@ -143,7 +143,8 @@ _FIELDS: dict[str, tuple[_MetricKind, tuple[str, ...]]] = {
     "shared_wavefronts": (_MetricKind.AMOUNT, ("memory_l1_wavefronts_shared",)),
     "shared_wavefronts_ideal": (_MetricKind.AMOUNT, ("memory_l1_wavefronts_shared_ideal",)),
     "shared_atomics": (_MetricKind.AMOUNT, ("smsp__inst_executed_op_shared_atom.sum",)),
-    "l2_atomics_busy": (_MetricKind.SHARE, ("lts__d_atomic_input_cycles_active" + _PEAK,)),
+    "shared_atomics_busy": (_MetricKind.SHARE, (
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum.pct_of_peak_sustained_elapsed",)),
 }  # fmt: skip
 _LIMITS = {
     "blocks": ("launch__occupancy_limit_blocks", _OCCUPANCY + "Block Limit SM"),

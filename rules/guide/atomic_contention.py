@@ -43,6 +43,8 @@ STILL = 0.05
 _WAITS = ("drain", "lg_throttle")
 # Of a warp's time, of L2's peak, and of the sectors that global accesses move.
 WAITING, L2_AT_WORK, MOST_SECTORS = 0.4, 0.5, 0.5
+# Of L1's peak: with all that it does, and what is left without atomics in shared memory.
+SHARED_FULL, ROOM_WITHOUT = 0.8, 0.5
 _ACTION = (
     "Add up before you go to memory: by __reduce_add_sync() or __shfl_down_sync() in a warp, then "
     "in shared memory, and 1 atomic per block; give a histogram a copy per block. "
@@ -51,7 +53,9 @@ _ACTION = (
 
 
 def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
-    """Advise when atomics retire one by one and all units idle meanwhile."""
+    """Advise when atomics retire one by one, in global memory with idle units or in a busy shared memory."""
+    if _fill_shared_memory(profile):
+        return _in_shared_memory(profile)
     if _unseen(profile, limiter):
         return _inferred(profile, limiter)
     if _no_others(profile) and _keep_l2_at_work(profile, profile.global_sectors or 0.0):
@@ -79,6 +83,33 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
             derived("atomics that retire per cycle", rate, "operations"),
         ),
         relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
+    )
+
+
+def _fill_shared_memory(profile: KernelProfile) -> bool:
+    """Return whether L1 and shared memory are full, and would be half empty without atomics."""
+    atomics, busy = profile.shared_atomics_busy or 0.0, profile.l1_busy or 0.0
+    return busy >= SHARED_FULL and busy - atomics < ROOM_WITHOUT
+
+
+def _in_shared_memory(profile: KernelProfile) -> Advice:
+    atomics, busy = profile.shared_atomics_busy or 0.0, profile.l1_busy or 0.0
+    return Advice(
+        message=(
+            f"L1 and shared memory are {show_share(busy)} busy, with atomics in shared memory for {show_share(atomics)} "
+            "of what they can do: lanes and warps that want one word take turns, and a float is tried again until "
+            "none came between."
+        ),
+        action=(
+            "Add up equal keys of a warp first (__match_any_sync() and __reduce_add_sync()), give each warp "
+            "a copy of the table, and count in integers: an atomic on a 32-bit integer is one instruction. "
+            "cub::DeviceHistogram does so."
+        ),
+        evidence=(
+            profiled("L1 and shared memory busy", busy, "share"),
+            profiled("with atomics in shared memory", atomics, "share"),
+        ),
+        relief=relieved(profile, 1e6, "l1/shared", "lsu", "memory", "adu", "issue"),
     )
 
 
@@ -209,7 +240,8 @@ RULE = Rule(
         "cycle (sectors, or 32 per request) while every unit is below 30 %; from 0.5 where warps wait for loads, up to 2 where "
         "units are below 15 % and each sector gets 16 of them. Or L2 is half busy, mostly with atomics of which each "
         "sector gets 16, and warps wait for it: also by a page that does not count them, where it names no loads or stores that "
-        "use sectors in part, and half of all sectors are in excess."
+        "use sectors in part, and half of all sectors are in excess. Or L1 and shared memory are 80 % busy, and less than "
+        "50 % without atomics in shared memory."
     ),
     thresholds=(
         Threshold(
@@ -217,6 +249,12 @@ RULE = Rule(
             value=QUEUED,
             unit="operations per cycle",
             source="measured on an H100 and an H200: 0.2 to 0.8 on few addresses, 1.6 to 26 on many",
+        ),
+        Threshold(
+            name="L1 and shared memory full",
+            value=SHARED_FULL,
+            unit="share",
+            source="our judgement: tuned histograms keep them 60 % to 75 % busy (H200)",
         ),
         Threshold(
             name="atomics per sector written",

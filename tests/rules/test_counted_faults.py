@@ -139,6 +139,23 @@ DEPOSIT = replace(
     global_reductions=WarpRequests(requests=1.05e6, sectors=25.6e6),
     dram_written=2.6e6,
 )
+# A histogram of floats by compare and swap in shared memory, most of them in one bin.
+ONE_BIN = replace(
+    LARGEST,
+    kernel="histogram(const float *, float *)",
+    seconds=1.1e-3,
+    elapsed_cycles=2.2e6,
+    stalls={"short_scoreboard": 0.6, "wait": 0.16},
+    sm_busy=0.6,
+    issue_busy=0.42,
+    dram_busy=0.01,
+    l2_busy=0.02,
+    l1_busy=0.91,
+    lsu_wavefronts_busy=0.91,
+    shared_atomics=87.5e6,
+    shared_atomics_busy=0.6,
+    global_reductions=WarpRequests(requests=21_846.0, sectors=87_384.0),
+)
 # A filter of floats by exp() and pow() in double precision.
 DOUBLE_POWERS = replace(
     DOUBLES,
@@ -165,6 +182,8 @@ DOUBLE_POWERS = replace(
         (UNCOUNTED, "atomic-contention", "medium"),
         # Several waits, which take too long for anything else while every unit idles.
         (SEVERAL_WAITS, "atomic-contention", "medium"),
+        (ONE_BIN, "atomic-contention", "medium"),
+        (replace(ONE_BIN, l1_busy=0.8, shared_atomics_busy=0.31), "atomic-contention", "medium"),
         (DOUBLES, "implicit-double", "medium"),
         # The page that names only the busiest pipe.
         (replace(DOUBLES, pipes={"fp64": 0.51}), "implicit-double", "medium"),
@@ -202,6 +221,8 @@ SPREAD = WarpRequests(requests=262_144.0, sectors=8 * 262_144.0)
         (replace(DEPOSIT, stalls={"wait": 0.6}), "atomic-contention"),
         (replace(DEPOSIT, global_sectors=52e6), "atomic-contention"),
         (replace(LARGEST, dram_busy=0.5), "atomic-contention"),
+        (replace(ONE_BIN, shared_atomics_busy=0.4), "atomic-contention"),
+        (replace(ONE_BIN, l1_busy=0.79, lsu_wavefronts_busy=0.79), "atomic-contention"),
         (replace(UNCOUNTED, warp_latency=250.0), "atomic-contention"),
         (replace(SEVERAL_WAITS, warp_latency=1990.0), "atomic-contention"),
         (replace(SEVERAL_WAITS, l2_busy=0.16), "atomic-contention"),
