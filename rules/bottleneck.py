@@ -343,13 +343,25 @@ def requests_to_memory(profile: KernelProfile) -> float | None:
     return cycles * busy * profile.sm_count if cycles and busy and profile.sm_count else None
 
 
+# Of all sectors: a kernel that fills shared memory loads something, so that stores are not all of them.
+_ALL_SECTORS = 0.95
+
+
 def names_no_access(profile: KernelProfile) -> bool:
     """Return whether sectors in excess are of atomics or copies to shared memory.
 
-    A page without counts names the loads and stores that use sectors in part, where there are any.
+    A page without counts names the loads and stores that use sectors in part, where there are any; but not
+    the copies, whose excess stores would explain only if no load moved a sector.
     """
-    ways = (profile.global_loads, profile.global_stores)
-    return profile.is_without_counts and all(way.used_bytes is None for way in ways)
+    loads, stores = profile.global_loads.used_bytes, profile.global_stores.used_bytes
+    if not profile.is_without_counts or loads is not None:
+        return False
+    if stores is None:
+        return True
+    if not (profile.dynamic_shared or profile.static_shared) or not profile.global_sectors:
+        return False
+    excess = 1 - (profile.global_sectors_ideal or 0.0) / profile.global_sectors
+    return stores < SECTOR and excess >= _ALL_SECTORS * (1 - stores / SECTOR)
 
 
 # Sectors of global accesses per request to memory: a request moves one or more, so that with fewer than

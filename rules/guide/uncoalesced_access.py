@@ -209,7 +209,9 @@ def _stored_part(profile: KernelProfile) -> float | None:
         return None
     excess = 1 - (profile.global_sectors_ideal or 0.0) / profile.global_sectors
     of_loads, of_stores = 1 - loads / SECTOR, 1 - stores / SECTOR
-    return min(1.0, max(0.0, (excess - of_loads) / (of_stores - of_loads)))
+    part = (excess - of_loads) / (of_stores - of_loads)
+    # Beyond both, as in warps that are not full, the excess is not the two's alone.
+    return part if -NOTABLE_PART <= part <= 1 + NOTABLE_PART else None
 
 
 def _busy_with_shared_memory(profile: KernelProfile | None, share: float) -> bool:

@@ -215,6 +215,25 @@ COPIES = replace(
     global_sectors=4e6,
     global_sectors_ideal=1e6,
 )
+COPIES_UNNAMED = replace(
+    STREAM,
+    dynamic_shared=18_432,
+    rules=(ProfilerRule(name="SOLBottleneck", kind="OPT", message=""),),
+    l2_busy=0.6,
+    global_loads=WarpRequests(),
+    global_stores=WarpRequests(used_bytes=16.0),
+    global_sectors=4e6,
+    global_sectors_ideal=2.05e6,
+)
+# Loads use 8.3 and stores 10.7 bytes of a sector, and no warp waits for stores.
+HALF_WARPS = replace(
+    COPIES_UNNAMED,
+    dynamic_shared=0,
+    l2_busy=0.2,
+    global_loads=WarpRequests(used_bytes=8.3),
+    global_stores=WarpRequests(used_bytes=10.7),
+    global_sectors_ideal=1.4e6,
+)
 # A page without counts at the roof of device memory, which moves the 64 MB that are needed.
 MERGED = replace(
     STREAM,
@@ -361,6 +380,14 @@ CONVERTED = replace(
         (COPIES, "uncoalesced-access", "high"),
         (COPIES, "wasted-throughput", None),
         (replace(COPIES, global_sectors_ideal=3.6e6), "uncoalesced-access", None),
+        # A page that names stores alone, which would have to move 95 % of all sectors: copies to shared memory.
+        (COPIES_UNNAMED, "uncoalesced-access", None),
+        (COPIES_UNNAMED, "wasted-throughput", None),
+        (replace(COPIES_UNNAMED, global_sectors_ideal=2.11e6), "uncoalesced-access", "high"),
+        (replace(COPIES_UNNAMED, dynamic_shared=0), "uncoalesced-access", "high"),
+        # Less excess than loads or stores alone have: no part of it can be told to be one's.
+        (HALF_WARPS, "uncoalesced-access", "high"),
+        (replace(HALF_WARPS, global_sectors_ideal=1.36e6), "uncoalesced-access", None),
         # Sectors in excess that device memory does not move.
         (MERGED, "wasted-throughput", None),
         (MERGED, "uncoalesced-access", None),
