@@ -191,7 +191,14 @@ def fixes(limits: Limits, launch: Launch, fault: LaunchFault) -> tuple[LaunchFix
     ranked = [
         LaunchFix(launch=to, how=how, loss=_loss(launch, to)) for how, to in by_sentence.items()
     ]
-    return tuple(sorted(ranked, key=lambda fix: fix.loss))
+    needed = [fix for fix in ranked if not any(_does_more(launch, fix, less) for less in ranked)]
+    return tuple(sorted(needed, key=lambda fix: fix.loss))
+
+
+def _does_more(launch: Launch, fix: LaunchFix, less: LaunchFix) -> bool:
+    """Return whether *less* is a part of *fix* that loses no more, so that the rest is for nothing."""
+    part, whole = (_values_changed(launch, way.launch) for way in (less, fix))
+    return part < whole and less.loss <= fix.loss
 
 
 def _repaired(limits: Limits, launch: Launch) -> Iterator[Launch]:
@@ -207,6 +214,10 @@ def _repaired(limits: Limits, launch: Launch) -> Iterator[Launch]:
 def _changed(before: Launch, after: Launch) -> list[str]:
     pairs = zip(_NAMES, _VALUES(before), _VALUES(after), strict=True)
     return [name for name, old, new in pairs if old != new]
+
+
+def _values_changed(before: Launch, after: Launch) -> frozenset[tuple[str, object]]:
+    return frozenset((name, getattr(after, name)) for name in _changed(before, after))
 
 
 def _sentence(before: Launch, after: Launch) -> str:

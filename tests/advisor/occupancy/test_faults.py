@@ -248,6 +248,16 @@ def test_faults_are_mended_one_after_the_other() -> None:
     ]
 
 
+def test_a_kernel_with_launch_bounds_is_given_others_and_no_flag() -> None:
+    # 100 registers do not fit 1,024 threads: bounds for so many keep the compiler to 64.
+    result = answer("9.0", threads=1024, registers=100, max_threads=512)
+    assert result.fault is not None
+    assert [fix.how for fix in fixes(result.hardware, result.launch, result.fault)] == [
+        "Compile with __launch_bounds__(1024), which keeps the kernel to 64 registers per thread.",
+        "Launch 512 threads per block.",
+    ]
+
+
 def test_static_memory_that_moves_takes_the_attribute_along() -> None:
     result = answer("9.0", static_shared=60_000, dynamic_shared=1000, max_dynamic_shared=1000)
     assert result.fault is not None
