@@ -10,7 +10,6 @@ from gpuadvise.advisor.facts.limiter import (
     SHORT,
     AtRoof,
     Imbalance,
-    IssueBound,
     LatencyBound,
 )
 from gpuadvise.advisor.prose import plural
@@ -48,6 +47,8 @@ WAITING = 0.5
 _HIDDEN_BY_WARPS = ("long_scoreboard", "short_scoreboard", "wait", "branch_resolving")
 # From here on memory is as busy as more warps would make it.
 MEMORY_BUSY = 0.7
+# What all SMs share: more of them at work would not make it faster.
+_BEYOND_SMS = ("dram", "l2", "memory")
 _NOT_BLOCKING = (
     " Streams made without cudaStreamNonBlocking wait for work in the default stream and it for them: "
     "a launch there between theirs makes all run one after another."
@@ -75,7 +76,7 @@ def check(
         if profile is None or occupancy is None or not _few_warps(profile, limiter):
             return PASSED
         return _fuller(blocks, sm_count, occupancy, profile)
-    if isinstance(limiter, AtRoof | IssueBound):
+    if isinstance(limiter, AtRoof) and limiter.unit in _BEYOND_SMS:
         return PASSED
     name = device.name if device else "the GPU"
     timed = next((fact for fact in (profile, traffic, work) if fact and fact.seconds), None)
@@ -189,7 +190,7 @@ RULE = Rule(
     why="An SM without a block does nothing until the grid ends.",
     when=(
         "The grid has fewer blocks than the device has multiprocessors, nothing runs beside the "
-        "kernel, and no unit is known to be at its roof, low below 30 us; or a profile of 20 us or more shows less than half of the "
+        "kernel, and neither device memory nor L2 is known to be at its roof, low below 30 us; or a profile of 20 us or more shows less than half of the "
         "blocks that fit at once, warps that wait for results half of their time, and no unit at 70 % (L2 75 %)."
     ),
     thresholds=(

@@ -113,6 +113,23 @@ def test_a_short_kernel_need_not_fill_the_device(time: str, priority: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("blocks", "profile", "priority"),
+    [
+        # A unit of the SMs that 20 SMs without a block would add to; 4 add less than 5 %.
+        (112, {"pipes": {"tensor": 0.73}, "compute_throughput": 0.73}, "high"),
+        (128, {"pipes": {"tensor": 0.73}, "compute_throughput": 0.73}, "low"),
+        # What all SMs share.
+        (112, {"dram_throughput": 0.8}, None),
+    ],
+)
+def test_sms_without_a_block_beside_busy_ones(
+    blocks: int, profile: dict[str, Any], priority: str | None
+) -> None:
+    kernel = {"gpu": "h200", "block": 384, "grid": blocks, "profile": {"time": "410us"} | profile}
+    assert found(kernel).get("underfilled-device") == priority
+
+
+@pytest.mark.parametrize(
     ("time", "priority"),
     [("3.98ms", None), ("4ms", "low"), ("5.3ms", "low"), ("5.4ms", "medium")],
 )
