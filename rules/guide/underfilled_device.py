@@ -10,6 +10,7 @@ from gpuadvise.advisor.facts.limiter import (
     SHORT,
     AtRoof,
     Imbalance,
+    IssueBound,
     LatencyBound,
 )
 from gpuadvise.advisor.prose import plural
@@ -78,6 +79,9 @@ def check(
         return _fuller(blocks, sm_count, occupancy, profile)
     if isinstance(limiter, AtRoof) and limiter.unit in _BEYOND_SMS:
         return PASSED
+    # SMs at their roof gain nothing by more blocks of their own.
+    at_roof = isinstance(limiter, AtRoof | IssueBound)
+    bare = profile is None and run_share is None
     name = device.name if device else "the GPU"
     timed = next((fact for fact in (profile, traffic, work) if fact and fact.seconds), None)
     short = timed is not None and (timed.seconds or SHORTEST) < SHORTEST
@@ -95,7 +99,7 @@ def check(
             if device
             else profiled("SMs", sm_count, "SMs"),
         ),
-        gain=_gain(blocks, sm_count, occupancy if profile or run_share is not None else None),
+        gain=_gain(blocks, sm_count, None if at_roof or bare else occupancy),
         priority=Priority.LOW if short else None,
     )
 

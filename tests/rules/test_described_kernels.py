@@ -117,7 +117,7 @@ def test_a_short_kernel_need_not_fill_the_device(time: str, priority: str) -> No
     [
         # A unit of the SMs that 20 SMs without a block would add to; 4 add less than 5 %.
         (112, {"pipes": {"tensor": 0.73}, "compute_throughput": 0.73}, "high"),
-        (128, {"pipes": {"tensor": 0.73}, "compute_throughput": 0.73}, "low"),
+        (128, {"pipes": {"tensor": 0.73}, "compute_throughput": 0.73}, None),
         # What all SMs share.
         (112, {"dram_throughput": 0.8}, None),
     ],
