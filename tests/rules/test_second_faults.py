@@ -89,6 +89,30 @@ LAYOUT = replace(
     shared_loads=SharedRequests(requests=524_288.0, wavefronts=524_288.0),
     shared_stores=SharedRequests(requests=524_288.0, wavefronts=524_288.0),
 )
+
+
+def words(requests: float) -> WarpRequests:
+    """Return *requests* of whole warps for words of 4 bytes."""
+    return WarpRequests(requests=requests, sectors=4 * requests, used_bytes=32.0)
+
+
+# A sum per block, by 8,388,608 threads that load a word each and meet in shared memory.
+WORD_EACH = replace(
+    STREAM,
+    kernel="sums_of_segments(const float *, float *)",
+    static_shared=1024,
+    stalls={"long_scoreboard": 0.35, "short_scoreboard": 0.28},
+    instructions=18e6,
+    sm_busy=0.7,
+    issue_busy=0.55,
+    l1_busy=0.8,
+    dram_busy=0.28,
+    l2_busy=0.3,
+    global_loads=words(262_144.0),
+    global_stores=NONE,
+    shared_loads=SharedRequests(requests=3e6),
+    shared_stores=SharedRequests(requests=1.8e6),
+)
 # A product of a library in FP32 on ordinary units.
 SINGLE = replace(
     STREAM,
@@ -291,6 +315,15 @@ CONVERTED = replace(
         (replace(LAYOUT, dram_busy=0.66, l2_busy=0.7), "narrow-loads", None),
         (replace(LAYOUT, shared_loads=SharedRequests(), shared_atomics=524_288.0,
                  shared_stores=SharedRequests()), "narrow-loads", "medium"),
+        # One word per thread, added up in its block: at issue slots that other loads leave nothing to win.
+        (WORD_EACH, "narrow-loads", "medium"),
+        (replace(WORD_EACH, instructions=26e6), "narrow-loads", "medium"),
+        (replace(WORD_EACH, instructions=27e6), "narrow-loads", None),
+        (replace(WORD_EACH, global_loads=words(288_000.0)), "narrow-loads", "medium"),
+        (replace(WORD_EACH, global_loads=words(290_000.0)), "narrow-loads", None),
+        (replace(WORD_EACH, stalls={"barrier": 0.35}), "narrow-loads", None),
+        (replace(WORD_EACH, instructions=12e6, shared_loads=SharedRequests(requests=0.0),
+                 shared_stores=SharedRequests(requests=0.0)), "narrow-loads", "low"),
         # A library's FP32 product, and when TF32 is no answer.
         (SINGLE, "unused-tensor-cores", "medium"),
         (replace(SINGLE, seconds=19e-6), "unused-tensor-cores", "low"),
