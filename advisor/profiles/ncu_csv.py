@@ -150,7 +150,11 @@ def _details(header: list[str], rows: Iterable[list[str]]) -> Iterator[LaunchRec
 def _add(record: LaunchRecord, line: dict[str, str]) -> None:
     if line[_METRIC]:
         key = f"{line.get('Section Name', '')}: {line[_METRIC]}"
-        record.metrics[key] = (line.get(_VALUE, ""), line.get(_UNIT, ""))
+        value = line.get(_VALUE, "")
+        # The page writes "nan" where the raw page and the report give a launch that failed 0.
+        if value == "nan" and line[_METRIC] == "Duration":
+            value = "0"
+        record.metrics[key] = (value, line.get(_UNIT, ""))
     if line.get("Rule Name"):
         record.rules.append(
             ProfilerRule(

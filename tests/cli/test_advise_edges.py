@@ -134,6 +134,19 @@ def test_a_launch_that_failed_under_the_profiler_is_not_judged(cli, tmp_path: Pa
     assert "took no time" in ran.out
 
 
+def test_a_launch_that_took_no_time_on_a_details_page(cli, tmp_path) -> None:
+    """The page of a launch that failed writes its duration and rates as "nan"."""
+    text = '"ID","Kernel Name","Block Size","Grid Size","Section Name","Metric Name",'
+    text += '"Metric Unit","Metric Value"\n'
+    launch = '"0","k","(0, 0, 0)","(0, 0, 0)","GPU Speed Of Light Throughput"'
+    text += f'{launch},"Duration","ns","nan"\n{launch},"DRAM Throughput","%","nan"\n'
+    (tmp_path / "details.csv").write_text(text)
+    ran = cli("advise", "details.csv")
+    assert ran.code == 0
+    assert "nothing to judge" in ran.out
+    assert "took no time" in ran.out
+
+
 def test_a_profile_from_stdin(cli, monkeypatch) -> None:
     text = '"ID","Kernel Name","Block Size","Grid Size","Metric Name","Metric Value"\n'
     text += '"0","k","(33, 1, 1)","(1000, 1, 1)","x","1"\n'
