@@ -13,6 +13,7 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.bottleneck import left_over
 from gpuadvise.rules.evidence import given, profiled
+from gpuadvise.rules.guide.unused_tensor_cores import FASTER
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -41,6 +42,11 @@ MULTIPLY_ADDS = 0.1
 OF_PEAK = 0.05
 # Tensor pipes show up to 2 % for kernels that do not use them (A100, GH200).
 TENSOR = 0.03
+# Of the tensor cores' peak, products of one warp (mma.sync) reach 63 % on an H100, while their pipe is shown as
+# busy: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture", 2024. Those of a warpgroup
+# reach all of it.
+ONE_WARP = 0.63
+_WITH_WARPGROUPS = (9, 10, 11)
 # A sum reads much more than it writes; a scan as much.
 READS_PER_WRITE = 16.0
 _EVEN = (0.75, 1.5)
@@ -170,17 +176,29 @@ def _moved(profile: KernelProfile) -> Gain | None:
 
 
 def _multiplied(profile: KernelProfile) -> Gain | None:
-    """Return what is left to a library that makes the same products on the same units.
+    """Return what is left to a library that makes the same products, those of 16 bits on tensor cores.
 
     A multiply-add for each issue slot is the peak, or twice that of a unit of half the lanes.
     """
     tensor, issued = profile.pipes.get("tensor", 0.0), profile.issue_busy or 0.0
-    added = profile.fp32_of_peak or (profile.multiply_adds or 0.0) * issued
     if tensor >= TENSOR:
-        return left_over(f"tensor cores stay {show_share(tensor)} busy", tensor)
+        if profile.capability is None or profile.capability.major not in _WITH_WARPGROUPS:
+            return left_over(f"tensor cores stay {show_share(tensor)} busy", tensor)
+        least = ONE_WARP * tensor
+        return left_over(
+            f"tensor cores stay {show_share(least)} busy with products of a warpgroup", least
+        )
+    added = min(1.0, profile.fp32_of_peak or (profile.multiply_adds or 0.0) * issued)
     if not added:
         return None
-    return left_over(f"multiply-adds are {show_share(added)} of the FP32 peak", min(1.0, added))
+    counts = profile.float_instructions
+    if counts and counts.get("hfma", 0.0) >= counts.get("ffma", 0.0):
+        least = added / FASTER
+        return left_over(
+            f"tensor cores, {FASTER:g} times as fast, are {show_share(least)} busy with as many products",
+            least,
+        )
+    return left_over(f"multiply-adds are {show_share(added)} of the FP32 peak", added)
 
 
 def _advice(

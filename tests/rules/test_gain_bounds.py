@@ -322,8 +322,12 @@ def test_a_library_multiplies_as_often_on_the_same_unit() -> None:
     assert bound(product, "library-available") == pytest.approx(1 / (0.4 * 0.5))
     of_peak = replace(product, fp32_of_peak=0.25)
     assert bound(of_peak, "library-available") == pytest.approx(1 / 0.25)
-    on_tensor_cores = replace(of_peak, pipes={"tensor": 0.3})
+    on_tensor_cores = replace(of_peak, pipes={"tensor": 0.3}, capability=Capability(8, 0))
     assert bound(on_tensor_cores, "library-available") == pytest.approx(1 / 0.3)
+    beside_warpgroups = replace(on_tensor_cores, capability=Capability(9, 0))
+    assert bound(beside_warpgroups, "library-available") == pytest.approx(1 / (0.63 * 0.3))
+    in_half = replace(product, float_instructions={"hfma": 32 * 5e7})
+    assert bound(in_half, "library-available") == pytest.approx(16 / (0.4 * 0.5))
 
 
 def test_reads_of_several_constants_leave_the_other_units() -> None:
