@@ -9,6 +9,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
@@ -348,11 +349,14 @@ def streaming(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def gone(group: int) -> bool:
-    """Return whether no process of *group* is left."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return True
+    """Return whether no process of *group* is left; one that ended is listed for a moment."""
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
     return False
 
 
