@@ -9,6 +9,7 @@ value and what is accepted; who calls adds the option, key or column.
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from gpuadvise.advisor.errors import BadInput
@@ -322,6 +323,23 @@ class OneWord:
             if written is not None and written.lower() == known.lower():
                 return str(known)
         raise _unknown_word(value, self.words)
+
+
+_LONGEST_PATTERN = 1000
+
+
+def pattern(value: object) -> re.Pattern[str]:
+    """Return the regular expression that *value* writes, which ignores case; raises BadInput."""
+    written = str(value)
+    if len(written) > _LONGEST_PATTERN:
+        raise BadInput(f"{quoted(written)} is longer than {_LONGEST_PATTERN} characters.")
+    try:
+        return re.compile(written, re.IGNORECASE)
+    except re.error as error:
+        raise BadInput(
+            f"{quoted(written)} is not a regular expression: {error.msg}.",
+            hint="A word finds the names that contain it.",
+        ) from None
 
 
 def one_word(*words: str) -> OneWord:

@@ -230,7 +230,7 @@ _FILES = {
     "arch": Option(
         "CC,...", "Only code for these targets: 90,sm_100a.", complete=completion.targets
     ),
-    "filter": Option("REGEX", "Only kernels whose name matches."),
+    "filter": Option("REGEX", "Only kernels whose name matches.", v.pattern),
     "list": Option("", "Only what the containers hold; unpacks nothing."),
     "functions": Option("", "Device functions as well as kernels."),
     "advise": Option("", "Run the rules over every kernel."),

@@ -84,12 +84,22 @@ def priority_of(rule: Rule, advice: Advice) -> Priority:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProfiledShape:
+    """What tells launches of one kernel apart: the report that holds them, and their sizes."""
+
+    file: str | None = None
+    grid: tuple[int, int, int] | None = None
+    block: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One piece of advice and the rule that gave it."""
 
     rule: Rule
     advice: Advice
     launches: int = 1  # of the kernel, in this shape
+    shape: ProfiledShape | None = None
     worse_than: float | None = None  # the bound that a baseline had for it
 
     @property
@@ -165,10 +175,14 @@ class Report:
     # Rules that had their facts but not the values in them that decide, with those values.
     undecided: tuple[tuple[Rule, tuple[Missing, ...]], ...] = ()
     uncounted: bool = False  # its profile is a page without counts of requests to memory
+    shape: ProfiledShape | None = None
+    measured_seconds: float | None = None  # of all its launches, where each was measured
 
     @property
     def total_seconds(self) -> float | None:
         """The time of all its launches; None unknown."""
+        if self.measured_seconds is not None:
+            return self.measured_seconds
         return None if self.seconds is None else self.seconds * self.launches
 
     @property
@@ -181,7 +195,7 @@ class Report:
     def findings(self) -> tuple[Finding, ...]:
         """The advice, most urgent first."""
         return tuple(
-            Finding(rule=line.rule, advice=line.outcome, launches=self.launches)
+            Finding(rule=line.rule, advice=line.outcome, launches=self.launches, shape=self.shape)
             for line in self.lines
             if isinstance(line.outcome, Advice)
         )
@@ -250,7 +264,13 @@ def finding_object(finding: Finding) -> dict[str, object]:
         "also": list(advice.also),
         "launches": finding.launches,
         "worse_than": finding.worse_than,
+        "shape": shape_object(finding.shape),
     }
+
+
+def shape_object(shape: ProfiledShape | None) -> dict[str, object] | None:
+    """Return *shape* with the fields of a profiled launch in answers."""
+    return asdict(shape) if shape else None
 
 
 def not_evaluated_objects(report: Report) -> list[dict[str, object]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpuadvise.advisor.backends.user_files import opened
+from gpuadvise.advisor.backends.user_files import is_kept, opened
 from gpuadvise.advisor.description.files import (
     LARGEST_DOCUMENT,
     LARGEST_LINE,
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.description.reader import Described, DeviceFinder
 
 STDIN = "stdin"
+# A comment, the header of a table or a key.
+_TOML = rb"\s*(#|\[\[?\s*[A-Za-z_][\w.]*\s*\]|[A-Za-z_][\w.]*\s*=)"
 _LINES = (".ndjson", ".jsonl")
 
 
@@ -33,9 +37,14 @@ def kernels_in(path: str, find: DeviceFinder) -> Iterable[Described | BadLine]:
     """Return the kernels that the file *path* (``-``: stdin) describes; NDJSON as it comes.
 
     A name that ends in ``.toml`` is TOML, one in ``.ndjson`` or ``.jsonl`` NDJSON; anything else
-    is JSON, or NDJSON if its first line is an object of its own. Raises BadInput for what cannot
-    be read.
+    is JSON, or NDJSON if its first line is an object of its own. A pipe that was kept may hold TOML
+    as well. Raises BadInput for what cannot be read.
     """
+    if is_kept(path):
+        content, name = _whole(path), STDIN if path == "-" else path
+        if re.match(_TOML, content):
+            return from_toml(_text(content, name), name, find)
+        return _of_json(BytesIO(content), name, find)
     if path == "-":
         return _of_json(sys.stdin.buffer, STDIN, find)
     if path.endswith(".toml"):

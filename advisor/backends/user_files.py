@@ -6,8 +6,10 @@ Parsers are imported where they are used: a reader of binaries needs the opener 
 from __future__ import annotations
 
 import json
+import os
+import stat
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
@@ -15,8 +17,9 @@ from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.quantity import show_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from io import BufferedReader
+    from typing import IO
 
     from gpuadvise.advisor.calibration import Calibration
     from gpuadvise.advisor.gpu import Machine
@@ -35,10 +38,61 @@ def unreadable(error: OSError | ValueError, name: str) -> BadInput:
     return BadInput(f"{name} cannot be the name of a file.")  # it holds a zero byte
 
 
+# The temporary files that hold what came through pipes, by what the user calls the pipe.
+_kept: dict[str, str] = {}
+_LARGEST_PIPE = 8 << 30
+_PIECE = 1 << 20
+
+
+def is_pipe(path: str) -> bool:
+    """Return whether *path* is a pipe, as the shell makes of ``<(command)``."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+@contextmanager
+def kept_pipes(paths: Iterable[str]) -> Iterator[None]:
+    """Keep all that comes through the pipes among *paths* (``-``: stdin): to open one finds a file.
+
+    A pipe gives its bytes once, and what they are is told by opening it. Raises BadInput when one
+    cannot be read, or has no end.
+    """
+    from tempfile import TemporaryDirectory  # files are read where they are
+
+    with ExitStack() as stack:
+        for path in paths:
+            if path in _kept or not (path == "-" or is_pipe(path)):
+                continue
+            copy = os.path.join(stack.enter_context(TemporaryDirectory()), "content")
+            try:
+                with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as pipe:
+                    _copy(pipe, copy, "stdin" if path == "-" else quoted(path))
+            except OSError as error:
+                raise unreadable(error, quoted(path)) from None
+            _kept[path] = copy
+            stack.callback(_kept.pop, path)
+        yield
+
+
+def _copy(pipe: IO[bytes], copy: str, name: str) -> None:
+    with open(copy, "wb") as file:
+        while piece := pipe.read(_PIECE):
+            file.write(piece)
+            if file.tell() > _LARGEST_PIPE:
+                raise BadInput(f"{name} is larger than 8 GiB.", hint="Give the file itself.")
+
+
+def is_kept(path: str) -> bool:
+    """Return whether what came through the pipe *path* is kept."""
+    return path in _kept
+
+
 def open_file(path: str, *, name: str | None = None) -> BufferedReader:
     """Return the file *path*, open; raises BadInput that calls it *name*."""
     try:
-        return open(path, "rb")
+        return open(_kept.get(path, path), "rb")
     except (OSError, ValueError) as error:
         raise unreadable(error, name or quoted(path)) from None
 

@@ -56,6 +56,8 @@ class Described:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what the author should know about how it was read
+    file: str | None = None  # the report that holds its launches
+    seconds: float | None = None  # of all its launches, where each was measured
 
 
 def described(raw: object, find_device: DeviceFinder, path: Path = ()) -> Described:

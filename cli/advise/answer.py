@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from gpuadvise.advisor.facts.limiter import (
     TooLittleWork,
     UnknownLimiter,
 )
-from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.cli.advise.judge import count_at_or_above, met_note, shares
 from gpuadvise.cli.answer import Answer
@@ -25,7 +26,13 @@ from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.bottleneck import limit_object, limit_sentence
 from gpuadvise.rules.model import Priority
-from gpuadvise.rules.report import finding_object, not_evaluated_objects, order_note
+from gpuadvise.rules.report import (
+    ProfiledShape,
+    finding_object,
+    not_evaluated_objects,
+    order_note,
+    shape_object,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -140,6 +147,7 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
                 "seconds": report.total_seconds,
                 "share": part,
                 "limit": limit_object(report.limiter),
+                "shape": shape_object(report.shape),
             }
             for report, part in zip(advised.reports, shares(advised.reports), strict=True)
         ],
@@ -175,12 +183,26 @@ FINDING_COLUMNS = (
     "file",
     "line",
     "section",
+    "grid",
+    "block",
 )
+
+
+_NO_SHAPE = ProfiledShape()
+
+
+def _size(size: tuple[int, int, int] | None) -> str | None:
+    """Return a grid or a block as it is typed: 96, 64x64."""
+    if size is None:
+        return None
+    kept = max(1, *(axis for axis, length in enumerate(size, 1) if length != 1), 1)
+    return "x".join(map(str, size[:kept]))
 
 
 def finding_row(finding: Finding) -> dict[str, Any]:
     """Return *finding* as one row of CSV or NDJSON."""
     advice, place = finding.advice, finding.advice.location
+    shape = finding.shape or _NO_SHAPE
     values = (
         place.kernel if place else None,
         finding.rule.id,
@@ -191,9 +213,11 @@ def finding_row(finding: Finding) -> dict[str, Any]:
         advice.action,
         advice.gain.upper_bound if advice.gain else None,
         advice.gain.kind if advice.gain else None,
-        place.file if place else None,
+        (place and place.file) or shape.file,
         place.line if place else None,
         finding.rule.citations[0].section,
+        _size(shape.grid),
+        _size(shape.block),
     )
     return dict(zip(FINDING_COLUMNS, values, strict=True))
 
@@ -227,18 +251,19 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
 def _limits(advised: AdviceReports) -> Iterator[Block]:
     """Yield what limits each kernel, those that take the most time first."""
     parts = shares(advised.reports)
+    labels = _labels(advised, [_cut(report.kernel) for report in advised.reports])
     limited = sorted(
-        zip(advised.reports, parts, strict=True),
+        zip(advised.reports, parts, labels, strict=True),
         key=lambda entry: -(entry[1] or 0.0),
     )
     limited = [entry for entry in limited if entry[0].limiter is not None]
     kept = limited if advised.everything else limited[:TOP]
     lines = []
-    for report, part in kept:
+    for report, part, label in kept:
         many = len(advised.reports) > 1
         times = f" x {report.launches:,} launches" if report.launches > 1 else ""
         share = f", {show_share(part)} of the time" if part is not None and many else ""
-        name = f"{_cut(report.kernel)}{times}{share}: " if many else ""
+        name = f"{label}{times}{share}: " if many else ""
         lines.append(f"Limit: {name}{limit_sentence(report.limiter)}")
     yield from map(Line, dict.fromkeys(lines))  # several GPUs run the same kernels
 
@@ -304,7 +329,49 @@ def _kernels(advised: AdviceReports, findings: Sequence[Finding]) -> list[str | 
         return [None] * len(findings)
     places = [finding.advice.location for finding in findings]
     names = kernel_names.shown([place.kernel or "" if place else "" for place in places])
-    return [name or None for name in names]
+    ambiguous = _ambiguous(advised)
+    return [
+        f"{name}{ambiguous.get((place.kernel if place else None, finding.shape), '')}" or None
+        for name, place, finding in zip(names, places, findings, strict=True)
+    ]
+
+
+def _labels(advised: AdviceReports, names: Sequence[str]) -> list[str]:
+    """Return *names*, one for each kernel, with what tells those of one name apart."""
+    ambiguous = _ambiguous(advised)
+    return [
+        f"{name}{ambiguous.get((report.kernel, report.shape), '')}"
+        for name, report in zip(names, advised.reports, strict=True)
+    ]
+
+
+def _ambiguous(advised: AdviceReports) -> dict[tuple[str | None, ProfiledShape | None], str]:
+    """Return what to add to the name of each kernel that was profiled in several shapes or files."""
+    by_name: dict[str | None, set[ProfiledShape]] = {}
+    for report in advised.reports:
+        if report.shape is not None:
+            by_name.setdefault(report.kernel, set()).add(report.shape)
+    return {
+        (name, shape): _difference(shape, shapes)
+        for name, shapes in by_name.items()
+        if len(shapes) > 1
+        for shape in shapes
+    }
+
+
+def _difference(shape: ProfiledShape, shapes: Collection[ProfiledShape]) -> str:
+    """Return what tells *shape* from the others of *shapes*, in brackets."""
+    parts = []
+    if len({other.grid for other in shapes}) > 1:
+        parts.append(f"grid {_size(shape.grid)}")
+    if len({other.block for other in shapes}) > 1:
+        parts.append(f"block {_size(shape.block)}")
+    files = [other.file or "" for other in shapes]
+    if len(set(files)) > 1:
+        names = set(map(os.path.basename, files))
+        whole = len(names) < len(set(files))  # of several folders
+        parts.append(inert((shape.file or "") if whole else os.path.basename(shape.file or "")))
+    return f" ({', '.join(parts)})"
 
 
 _UNCOUNTED = (

@@ -27,7 +27,8 @@ def command(
     files: Annotated[
         Texts,
         typer.Argument(
-            metavar="[FILE]...", help="Report, binary, build log or kernel.toml; -: JSON."
+            metavar="[FILE]...",
+            help="Report or folder of reports, binary, build log, trace, source or kernel.toml; -: stdin.",
         ),
     ] = None,
     name: Annotated[Text, pick("name")] = None,
@@ -76,6 +77,7 @@ def command(
     driver: Annotated[Text, pick("driver")] = None,
     compile_flags: Annotated[Text, pick("compile_flags")] = None,
     ncu: Annotated[Texts, pick("ncu", "Report of Nsight Compute.")] = None,
+    filter: Annotated[Text, pick("filter")] = None,
     with_ncu_rules: Annotated[bool, pick("with_ncu_rules")] = False,
     environment: Annotated[bool, pick("environment")] = False,
     gpu: Gpu = None,

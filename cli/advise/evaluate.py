@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.settings_file import read_settings
+from gpuadvise.advisor.backends.user_files import kept_pipes
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, quoted_path
+from gpuadvise.advisor.prose import and_list, quoted, quoted_path
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.cli.advise.answer import AdviceReports, answer
 from gpuadvise.cli.advise.gather import GatheredEvidence
@@ -24,6 +26,7 @@ from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.formats import Format
+from gpuadvise.cli.options import read
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import among, selected
@@ -74,6 +77,7 @@ class Call:
         given = self.given
         evidence = GatheredEvidence(
             flags=given_flags(given),
+            pattern=read("filter", given.get("filter")),
             files=self.many("files"),
             profiles=self.many("ncu"),
             gpu=given.get("gpu"),
@@ -125,11 +129,24 @@ def advise(call: Call, output: Output) -> Exit:
     limit = threshold(option, given or settings.fail_on)
     _refuse_unheard(call, output)
     judge, evidence = call.judge(settings), call.evidence()
-    if output.format in (Format.NDJSON, Format.CSV) and not output.fields and evidence.streams:
-        from gpuadvise.cli.advise.stream import streamed
+    with kept_pipes(_pipes(call)):
+        if output.format in (Format.NDJSON, Format.CSV) and not output.fields and evidence.streams:
+            from gpuadvise.cli.advise.stream import streamed
 
-        return streamed(evidence, judge, limit, output.format)
-    return _whole(call, evidence, judge, limit, output)
+            return streamed(evidence, judge, limit, output.format)
+        return _whole(call, evidence, judge, limit, output)
+
+
+def _pipes(call: Call) -> list[str]:
+    """Return the files of *call* to keep where they are pipes; JSON and traces on stdin are read as they come."""
+    files, profiles = call.many("files"), call.many("ncu")
+    kept = [path for path in files if path != "-"]
+    if "-" in files:
+        from gpuadvise.advisor.timelines.read import is_timeline
+        from gpuadvise.cli.advise.evidence_file import is_json
+
+        kept += [] if is_json(sys.stdin.buffer) or is_timeline("-") else ["-"]
+    return [*kept, *profiles]
 
 
 def _refuse_unheard(call: Call, output: Output) -> None:
@@ -157,6 +174,20 @@ def _refuse_short_run(reports: Sequence[Report]) -> None:
             )
 
 
+_MOST_NAMES = 3
+
+
+def _unmatched(pattern: str, names: Sequence[str]) -> BadInput:
+    """Return the error of a --filter that no kernel passes."""
+    known = [name for name in dict.fromkeys(names) if name]
+    shown = [quoted(name) for name in known[:_MOST_NAMES]]
+    more = [f"{len(known) - len(shown):,} more"] if len(known) > len(shown) else []
+    return BadInput(
+        f"--filter: no kernel's name matches {quoted(pattern)}.",
+        hint=f"There are {and_list(shown + more)}." if known else "No kernel here has a name.",
+    )
+
+
 def _whole(
     call: Call, evidence: GatheredEvidence, judge: Judge, limit: Priority | None, output: Output
 ) -> Exit:
@@ -168,6 +199,8 @@ def _whole(
         own = kernel.facts.profile.rules if kernel.facts.profile else ()
         profiler += [(kernel.facts.kernel, rule) for rule in own if rule.kind in _ASKING]
     if not reports:
+        if evidence.pattern and evidence.passed_over:
+            raise _unmatched(evidence.pattern.pattern, evidence.passed_over)
         if evidence.damage:
             names = and_list([quoted_path(path) for path in evidence.files], "or")
             raise unreadable(names, evidence.damage)

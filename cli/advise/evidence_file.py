@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.backends.user_files import opened
+from gpuadvise.advisor.backends.user_files import is_kept, opened
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+from gpuadvise.advisor.prose import inert, quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import IO
 
     from gpuadvise.advisor.binaries.model import Damage, Kernel
 
@@ -29,11 +34,34 @@ _SNIFFED = 1 << 16
 _DESCRIBED = (".toml", ".json", ".ndjson", ".jsonl")
 _CSV = r'^"?ID"?,'
 _CODE_TEXT = r"ptxas info|^\s{0,8}Resource usage:|^\s*\.version\s+\d"
+# JSON, or nothing; a table of TOML begins with a name in brackets.
+_JSON = rb"\s*(\{|\[(?!\[|\s*[A-Za-z_])|$)"
+_REPORT = ".ncu-rep"
+_MOST_REPORTS = 1_000
+
+
+def is_json(stream: IO[bytes]) -> bool:
+    """Return whether what waits in *stream* begins as JSON does, or is nothing; nothing is taken."""
+    head = stream.peek(_SNIFFED) if hasattr(stream, "peek") else b""
+    return re.match(_JSON, head) is not None
+
+
+def reports_in(folder: str) -> list[str]:
+    """Return the reports of Nsight Compute in *folder* and the folders in it; raises BadInput."""
+    reports: list[str] = []
+    if not os.path.isdir(folder):  # os.walk would break on a name that holds a zero byte
+        return reports
+    for here, folders, files in os.walk(folder):
+        folders.sort()
+        reports += [os.path.join(here, name) for name in sorted(files) if name.endswith(_REPORT)]
+        if len(reports) > _MOST_REPORTS:
+            raise BadInput(f"{quoted_path(folder)} holds more than {_MOST_REPORTS:,} reports.")
+    return reports
 
 
 def evidence_kind(path: str) -> EvidenceKind:
-    """Return what the file or folder *path* holds (``-``: a description); raises BadInput."""
-    if path == "-" or path.endswith(_DESCRIBED):
+    """Return what the file or folder *path* holds (``-``: stdin); raises BadInput."""
+    if path.endswith(_DESCRIBED) or (path == "-" and not is_kept(path)):
         return EvidenceKind.DESCRIPTION
     if os.path.isdir(path):
         return EvidenceKind.CODE
@@ -45,16 +73,19 @@ def evidence_kind(path: str) -> EvidenceKind:
         case FileType.REPORT:
             return EvidenceKind.PROFILE
         case FileType.TEXT:
-            text = head.decode("utf-8", errors="replace")
-            if re.search(_CSV, text, flags=re.MULTILINE):
-                return EvidenceKind.PROFILE
-            return (
-                EvidenceKind.CODE
-                if re.search(_CODE_TEXT, text, flags=re.MULTILINE)
-                else EvidenceKind.DESCRIPTION
-            )
+            return _kind_of_text(head)
         case _:
             return EvidenceKind.CODE
+
+
+def _kind_of_text(head: bytes) -> EvidenceKind:
+    utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = head.decode("utf-16" if utf16 else "utf-8-sig", errors="replace")
+    if re.search(_CSV, text, flags=re.MULTILINE):
+        return EvidenceKind.PROFILE
+    if re.search(_CODE_TEXT, text, flags=re.MULTILINE):
+        return EvidenceKind.CODE
+    return EvidenceKind.DESCRIPTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,36 +93,91 @@ class ProfiledLaunch:
     """A launch, its code where a report holds it, and how many launches alike it stands for."""
 
     profile: KernelProfile
+    file: str  # the first that holds it
     code: Kernel | None = None
     launches: int = 1
     seconds: float | None = None  # of all of them
 
 
 def profiled_launches(paths: Iterable[str], damage: list[Damage]) -> list[ProfiledLaunch]:
-    """Return the launches of all reports: those of several pages of one run joined, alike ones once.
+    """Return the launches of all files: one that several of them hold once, alike ones of a run once.
 
-    What of a page could not be read is added to *damage*. Raises BadInput.
+    The report and the pages of one run hold the same launches, told by kernel, shape and time.
+    What of a file could not be read is added to *damage*. Raises BadInput where no launch is left.
     """
+    runs: list[list[ProfiledLaunch]] = []
+    errors: list[BadInput] = []
+    for path in paths:
+        launches = _launches_in(path, damage, errors)
+        for run in runs:
+            if (both := _merged(run, launches)) is not None:
+                run[:] = both
+                break
+        else:
+            runs.append(launches)
+    if errors and not any(runs):
+        raise errors[0]
+    return list(chain.from_iterable(map(_folded, runs)))
+
+
+def _launches_in(path: str, damage: list[Damage], errors: list[BadInput]) -> list[ProfiledLaunch]:
+    """Return the launches of one report or page: where it is damaged, those before that place."""
+    from gpuadvise.advisor.binaries.model import Damage, Place
     from gpuadvise.advisor.profiles.ncu_file import read_profiles
 
-    runs: list[list[ProfiledLaunch]] = []
-    for path in paths:
-        read = [
-            ProfiledLaunch(profile=profile, code=code)
-            for profile, code in read_profiles(path, damage)
-        ]
-        same = next((run for run in runs if _shapes(run) == _shapes(read)), None)
-        if same is None:
-            runs.append(read)
+    launches: list[ProfiledLaunch] = []
+    try:
+        for profile, code in read_profiles(path, damage):
+            launches.append(ProfiledLaunch(profile=profile, code=code, file=path))  # noqa: PERF401: those before an error are kept
+    except BadInput as error:
+        errors.append(error)
+        name = inert(path)
+        message = error.message.removeprefix(f"{name}: ")
+        damage.append(Damage(place=Place(path=name), message=message))
+    return launches
+
+
+def _merged(
+    run: list[ProfiledLaunch], launches: list[ProfiledLaunch]
+) -> list[ProfiledLaunch] | None:
+    """Return *run* with what *launches* say of it; None where they are launches of another run.
+
+    Of one run both hold the same launches in the same order, or the one a part of the other's.
+    """
+    fewer, more = (launches, run) if len(launches) <= len(run) else (run, launches)
+    timed = all(_is_timed(launch.profile) for launch in (*fewer, *more))
+    if not fewer or (not timed and len(fewer) < len(more)):
+        return None
+    both: list[ProfiledLaunch] = []
+    left = iter(fewer)
+    awaited = next(left, None)
+    for launch in more:
+        if awaited is not None and _is_same_launch(launch.profile, awaited.profile):
+            first, second = (launch, awaited) if more is run else (awaited, launch)
+            both.append(_joined(first, second))
+            awaited = next(left, None)
         else:
-            same[:] = [_joined(first, second) for first, second in zip(same, read, strict=True)]
-    return list(_folded(launch for run in runs for launch in run))
+            both.append(launch)
+    return both if awaited is None else None
 
 
-def _shapes(run: list[ProfiledLaunch]) -> list[tuple[object, ...]]:
-    return [
-        (_short(launch.profile.kernel), launch.profile.grid, launch.profile.block) for launch in run
-    ]
+def _is_timed(profile: KernelProfile) -> bool:
+    return profile.elapsed_cycles is not None or profile.seconds is not None
+
+
+# Of a printed time the last digits are missing: "1.02 ms".
+_SAME_TIME = 0.006
+
+
+def _is_same_launch(one: KernelProfile, other: KernelProfile) -> bool:
+    """Return whether two files speak of one launch: what both have of its time decides."""
+    if (_short(one.kernel), one.grid, one.block) != (_short(other.kernel), other.grid, other.block):
+        return False
+    if one.elapsed_cycles is not None and other.elapsed_cycles is not None:
+        return abs(one.elapsed_cycles - other.elapsed_cycles) <= 1
+    if one.seconds is not None and other.seconds is not None:
+        return abs(one.seconds - other.seconds) <= _SAME_TIME * max(one.seconds, other.seconds)
+    return True
 
 
 def _short(kernel: str) -> str:
@@ -107,7 +193,9 @@ def _joined(first: ProfiledLaunch, second: ProfiledLaunch) -> ProfiledLaunch:
         for field in fields(KernelProfile)
         if _empty(getattr(fuller, field.name)) and not _empty(getattr(sparser, field.name))
     }
-    return ProfiledLaunch(profile=replace(fuller, **missing), code=first.code or second.code)
+    return ProfiledLaunch(
+        profile=replace(fuller, **missing), file=first.file, code=first.code or second.code
+    )
 
 
 def _known_fields(profile: KernelProfile) -> int:

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.backends.user_files import is_kept, opened
 from gpuadvise.advisor.description.files import BadLine, from_numbered
 from gpuadvise.advisor.description.reader import Described
 from gpuadvise.advisor.errors import BadInput
@@ -17,10 +18,12 @@ from gpuadvise.cli.advise.request import from_flags
 from gpuadvise.cli.devices import other_gpu_note
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator, Mapping
 
     from gpuadvise.advisor.backends.choose import Choice
-    from gpuadvise.advisor.binaries.model import Damage, Kernel
+    from gpuadvise.advisor.binaries.model import Damage, Item, Kernel
+    from gpuadvise.advisor.binaries.options import ReadOptions
     from gpuadvise.advisor.description.reader import DeviceFinder
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -49,9 +52,11 @@ class GatheredEvidence:
     snapshot: str | None = None
     environment: bool = False
     reminders: bool = False
+    pattern: re.Pattern[str] | None = None  # only kernels whose names it is found in
     notes: list[str] = field(default_factory=list)  # what the choice of device has to say
     traced: set[str] = field(default_factory=set)  # files that are timelines
     damage: list[Damage] = field(default_factory=list)  # what of the files could not be read
+    passed_over: list[str] = field(default_factory=list)  # names in which it is not found
 
     def kernels(self) -> Iterator[Described | BadLine]:
         """Yield every described kernel, complete with what is known of its surroundings."""
@@ -60,20 +65,29 @@ class GatheredEvidence:
         for kernel in self._described():
             if isinstance(kernel, BadLine):
                 yield kernel
-            else:
+            elif self._wanted(kernel):
                 self.add_notes(kernel.notes)
                 kernel = _joined(kernel, shares)
                 facts = self._surrounded(kernel.facts, remind=first)
                 yield kernel if facts is kernel.facts else replace(kernel, facts=facts)
                 first = False
 
+    def _wanted(self, kernel: Described) -> bool:
+        name = kernel.facts.kernel or ""
+        if self.pattern is None or self.pattern.search(name):
+            return True
+        self.passed_over.append(name)
+        return False
+
     def kernels_of(self, lines: Iterable[tuple[int, str]]) -> Iterator[Described | BadLine]:
         """Yield the kernels that numbered *lines* of the only file describe, with nothing to join."""
         (path,) = self.files
         for kernel in from_numbered(lines, path, self._finder()):
-            if not isinstance(kernel, BadLine):
+            if isinstance(kernel, BadLine):
+                yield kernel
+            elif self._wanted(kernel):
                 self.add_notes(kernel.notes)
-            yield kernel
+                yield kernel
 
     def add_notes(self, notes: Iterable[str]) -> None:
         """Keep those of *notes* that are new."""
@@ -187,12 +201,17 @@ class GatheredEvidence:
     @cached_property
     def sorted_files(self) -> tuple[list[str], list[str], list[str]]:
         """The files by what they hold: profiles, code, descriptions of kernels."""
+        for path in self.profiles:
+            with opened(path):  # a file that is not there is no damaged one
+                pass
         if not self.files:
             return list(self.profiles), [], []
-        from gpuadvise.cli.advise.evidence_file import EvidenceKind, evidence_kind
+        from gpuadvise.cli.advise.evidence_file import EvidenceKind, evidence_kind, reports_in
 
         traced = self.traced if self._timelines else frozenset()
-        kinds = {path: evidence_kind(path) for path in self.files if path not in traced}
+        left = [path for path in self.files if path not in traced]
+        files = chain.from_iterable(reports_in(path) or [path] for path in left)
+        kinds = {path: evidence_kind(path) for path in files}
         profiles = [path for path, kind in kinds.items() if kind is EvidenceKind.PROFILE]
         codes = [path for path, kind in kinds.items() if kind is EvidenceKind.CODE]
         rest = [path for path, kind in kinds.items() if kind is EvidenceKind.DESCRIPTION]
@@ -241,7 +260,11 @@ class GatheredEvidence:
             if described is not None:
                 seen.add(_name_of(described.facts) or "")
                 described = replace(described, facts=_beside(facts, described.facts))
-            yield described or Described(facts=facts)
+            yield replace(
+                described or Described(facts=facts),
+                file=None if launch.file == "-" else launch.file,
+                seconds=launch.seconds,
+            )
         yield from (item for name, item in beside.items() if name not in seen)
         if evidence is not None and (left := evidence.left()):
             yield Described(facts=Facts(device=device or self.chosen.device, observations=left))
@@ -267,9 +290,9 @@ class GatheredEvidence:
         """Yield the kernels of a binary or a build log."""
         from gpuadvise.advisor.binaries.model import Damage, Kernel
         from gpuadvise.advisor.binaries.options import ReadOptions
-        from gpuadvise.advisor.binaries.read import read
 
-        for item in read(path, ReadOptions(instructions=True)):
+        options = ReadOptions(instructions=True)
+        for item in _items_of(path, options):
             if isinstance(item, Damage):
                 self.damage.append(item)
             elif isinstance(item, Kernel) and item.entry:
@@ -343,6 +366,17 @@ class GatheredEvidence:
         return completed(replace(facts, **missing)) if missing else facts
 
 
+def _items_of(path: str, options: ReadOptions) -> Iterator[Item]:
+    """Yield what is in the binary or build log *path*, also where it came through a pipe."""
+    from gpuadvise.advisor.binaries.read import read, read_stream
+
+    if not is_kept(path):
+        yield from read(path, options)
+        return
+    with opened(path) as file:
+        yield from read_stream(file, "stdin" if path == "-" else path, options)
+
+
 def bare_name(name: str) -> str:
     """Return the name of a kernel without its result and parameters, which profilers differ in."""
     return name.removeprefix("void ").partition("(")[0]
@@ -398,7 +432,6 @@ def source_text_of(path: str) -> SourceText:
 
 
 def _content(path: str) -> bytes:
-    from gpuadvise.advisor.backends.user_files import opened
     from gpuadvise.advisor.source.text import LARGEST
 
     with opened(path) as file:

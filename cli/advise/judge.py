@@ -16,6 +16,7 @@ from gpuadvise.rules.bottleneck import NOTABLE
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Evidence, Priority
+from gpuadvise.rules.report import ProfiledShape
 from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
@@ -128,7 +129,12 @@ class Judge:
         rules = self.rules
         if kernel.select or kernel.ignore:
             rules = among(rules, self._wanted_by(kernel))
-        return run(rules, kernel.facts)
+        report = run(rules, kernel.facts)
+        profile = kernel.facts.profile
+        if profile is None:
+            return report
+        shape = ProfiledShape(file=kernel.file, grid=profile.grid, block=profile.block)
+        return replace(report, shape=shape, measured_seconds=kernel.seconds)
 
     def _wanted_by(self, kernel: Described) -> tuple[Rule, ...]:
         name = kernel.facts.kernel

@@ -83,7 +83,7 @@ def command(
             files=parse.parse_files(files),
             device={"gpu": gpu, "cc": cc, "device": device, "from": snapshot},
             targets=parse.parse_targets(arch or []),
-            pattern=parse.parse_filter(name),
+            pattern=read("filter", name),
             block=parse.parse_block(block),
             dynamic_smem=read("dynamic_smem", dynamic_smem) or 0,
             entries_only=entries,

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.compiler_options import CompilerOptions
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli.options import named, read
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Mapping
 
     from gpuadvise.advisor.backends.choose import Choice
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from gpuadvise.cli.kernels.gate import KernelGate
 
 STDIN = "-"
-_LONGEST_FILTER = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,21 +117,6 @@ def parse_targets(texts: list[str]) -> tuple[Capability, ...]:
     """Return the targets that ``--arch`` names, several of them separated by commas."""
     words = [word for text in texts for word in text.split(",")]
     return tuple(named("--arch", parse_capability, word) for word in words)
-
-
-def parse_filter(text: str | None) -> re.Pattern[str] | None:
-    """Return ``--filter`` as a pattern that ignores case; raises BadInput."""
-    if text is None:
-        return None
-    if len(text) > _LONGEST_FILTER:
-        raise BadInput(f"--filter: {quoted(text)} is longer than {_LONGEST_FILTER} characters.")
-    try:
-        return re.compile(text, re.IGNORECASE)
-    except re.error as error:
-        raise BadInput(
-            f"--filter: {quoted(text)} is not a regular expression: {error.msg}.",
-            hint="A word finds the names that contain it.",
-        ) from None
 
 
 def parse_block(text: str | None) -> int | None:

@@ -1,0 +1,221 @@
+"""Reports in every way that they come: pipes, folders, other encodings, damaged, several of one kernel."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import lzma
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TESTS = Path(__file__).parent.parent
+RECORDED = TESTS / "advisor" / "profiles" / "recorded"
+RAW, DETAILS = RECORDED / "hand_raw.csv", RECORDED / "hand_details.csv"
+TOML = '[[kernel]]\nname = "described"\ngpu = "h200"\nregs = 72\nblock = 100\n'
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of 12 launches, of which the pages are `textbook-2` of the truth corpus too."""
+    path = tmp_path_factory.mktemp("report") / "textbook-2.ncu-rep"
+    packed = TESTS / "truth" / "recorded" / "textbook-2.ncu-rep.xz"
+    path.write_bytes(lzma.decompress(packed.read_bytes()))
+    return path
+
+
+def unpacked(form: str, folder: Path) -> Path:
+    path = folder / f"textbook-2.{form}.csv"
+    packed = TESTS / "truth" / "recorded" / f"{path.name}.xz"
+    path.write_bytes(lzma.decompress(packed.read_bytes()))
+    return path
+
+
+def answered(cli, *args: object, code: int = 0) -> dict[str, Any]:
+    ran = cli("advise", *map(str, args), "--format", "json")
+    assert ran.code == code, ran.err
+    return json.loads(ran.out)
+
+
+def kernels(document: dict[str, Any]) -> list[tuple[str, int]]:
+    return [(kernel["name"], kernel["launches"]) for kernel in document["result"]["kernels"]]
+
+
+def piped(content: bytes, *args: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "gpuadvise", "advise", *args, "--format", "json"]
+    return subprocess.run(command, input=content, capture_output=True, timeout=120, check=False)
+
+
+def test_a_report_and_a_part_of_its_page_are_counted_once(
+    report: Path, tmp_path: Path, cli
+) -> None:
+    lines = unpacked("raw", tmp_path).read_text().splitlines(keepends=True)
+    part = tmp_path / "part.csv"
+    part.write_text("".join(lines[:2] + lines[3:6]))
+    alone = answered(cli, report)
+    for files in ((report, part), (part, report), (report, part, report)):
+        both = answered(cli, *files)
+        assert sorted(kernels(both)) == sorted(kernels(alone))
+        times = [
+            sorted(kernel["seconds"] for kernel in each["result"]["kernels"])
+            for each in (both, alone)
+        ]
+        assert times[0] == pytest.approx(times[1], rel=1e-3)
+
+
+def test_two_runs_of_one_program_stay_two(report: Path, tmp_path: Path, cli) -> None:
+    page = unpacked("raw", tmp_path)
+    rows = list(csv.reader(page.read_text().splitlines()))
+    for name in ("gpu__time_duration.sum", "gpc__cycles_elapsed.max"):
+        at = rows[0].index(name)
+        for row in rows[2:]:
+            row[at] = f"{float(row[at].replace(',', '')) * 1.1:.6f}"
+    other = tmp_path / "after.csv"
+    with other.open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
+    both = answered(cli, page, other)
+    assert len(both["result"]["kernels"]) == 2 * len(answered(cli, page)["result"]["kernels"])
+    files = {kernel["shape"]["file"] for kernel in both["result"]["kernels"]}
+    assert files == {str(page), str(other)}
+    text = cli("advise", str(page), str(other)).out
+    assert "(after.csv)" in text
+    assert "(textbook-2.raw.csv)" in text
+    annotations = cli("advise", str(page), str(other), "--format", "github").out.splitlines()
+    assert any(f"file={other}," in line for line in annotations)
+    assert any(f"file={page}," in line for line in annotations)
+    sarif = json.loads(cli("advise", str(page), str(other), "--format", "sarif").out)
+    results = sarif["runs"][0]["results"]
+    uris = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in results}
+    assert uris == {str(page), str(other)}
+
+
+def test_the_time_of_launches_alike_is_the_sum_of_their_times(tmp_path: Path, cli) -> None:
+    rows = list(csv.reader(RAW.read_text().splitlines()))
+    at, cycles = rows[0].index("gpu__time_duration.sum"), rows[0].index("gpc__cycles_elapsed.max")
+    unit, first = rows[1][at], rows[2]
+    for number, time in enumerate(("10", "11", "60"), 1):
+        again = [*first]
+        again[0], again[at], again[cycles] = str(90 + number), time, f"{number},000"
+        rows.append(again)
+    page = tmp_path / "often.csv"
+    with page.open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
+    kernel = answered(cli, page, "--filter", first[rows[0].index("Kernel Name")].partition("(")[0])
+    [often] = [one for one in kernel["result"]["kernels"] if one["launches"] == 4]
+    scale = {"ns": 1e-9, "us": 1e-6, "usecond": 1e-6, "ms": 1e-3}[unit]
+    total = (float(first[at].replace(",", "")) + 10 + 11 + 60) * scale
+    assert often["seconds"] == pytest.approx(total)
+
+
+def test_kernels_of_one_name_are_told_apart(tmp_path: Path, cli) -> None:
+    rows = list(csv.reader(RAW.read_text().splitlines()))
+    again = [*rows[2]]
+    again[0], again[rows[0].index("Grid Size")] = "99", "(7, 3, 1)"
+    again[rows[0].index("gpc__cycles_elapsed.max")] = "123"
+    page = tmp_path / "shapes.csv"
+    with page.open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([*rows, again])
+    assert "(grid 7x3)" in cli("advise", str(page), "--all").out
+    shapes = [kernel["shape"] for kernel in answered(cli, page)["result"]["kernels"]]
+    assert {"file": str(page), "grid": [7, 3, 1], "block": shapes[0]["block"]} in shapes
+    found = list(csv.DictReader(io.StringIO(cli("advise", str(page), "--format", "csv").out)))
+    assert all(row["grid"] and row["block"] and row["file"] == str(page) for row in found)
+
+
+@pytest.mark.parametrize("option", [("-",), ("--ncu", "-")])
+def test_a_report_comes_through_a_pipe(option: tuple[str, ...], report: Path, cli) -> None:
+    done = piped(report.read_bytes(), *option)
+    assert done.returncode == 0, done.stderr
+    assert kernels(json.loads(done.stdout)) == kernels(answered(cli, report))
+
+
+@pytest.mark.parametrize(
+    ("content", "kernel"),
+    [
+        (DETAILS.read_bytes(), "spilling"),
+        (RAW.read_bytes(), "spilling"),
+        ((RECORDED / "ptxas.log").read_bytes(), "spilling"),
+        (TOML.encode(), "described"),
+        (b"# a comment\n" + TOML.encode(), "described"),
+        (b'[{"name": "described", "regs": 72, "block": 100}]', "described"),
+        (b'{"name": "described", "regs": 72, "block": 100}\n', "described"),
+    ],
+    ids=["details", "raw", "log", "toml", "toml with a comment", "json", "ndjson"],
+)
+def test_stdin_is_told_by_its_content(content: bytes, kernel: str) -> None:
+    done = piped(content, "-")
+    assert done.returncode == 0, done.stderr
+    names = [name for name, _ in kernels(json.loads(done.stdout))]
+    assert any(kernel in name for name in names)
+
+
+def test_a_named_pipe_is_a_file(report: Path, cli) -> None:
+    command = (
+        f'"{sys.executable}" -m gpuadvise advise <(cat "{report}") <(cat "{RAW}") --format json'
+    )
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["result"]["kernels"]) == len(
+        answered(cli, report, RAW)["result"]["kernels"]
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("page", [RAW, DETAILS], ids=["raw", "details"])
+def test_pages_of_other_encodings_say_the_same(
+    encoding: str, page: Path, tmp_path: Path, cli
+) -> None:
+    path = tmp_path / "page.csv"
+    path.write_text(page.read_text(), encoding=encoding, newline="\r\n")
+    ours, theirs = answered(cli, path), answered(cli, page)
+    assert [f["message"] for f in ours["findings"]] == [f["message"] for f in theirs["findings"]]
+    assert kernels(ours) == kernels(theirs)
+
+
+def test_a_folder_of_reports_is_all_of_them(report: Path, tmp_path: Path, cli) -> None:
+    (tmp_path / "rank0").mkdir()
+    (tmp_path / "rank0" / "a.ncu-rep").write_bytes(report.read_bytes())
+    (tmp_path / "notes.txt").write_text("not evidence")
+    assert kernels(answered(cli, tmp_path)) == kernels(answered(cli, report))
+
+
+def test_a_damaged_report_costs_the_others_nothing(report: Path, tmp_path: Path, cli) -> None:
+    content = report.read_bytes()
+    cut = tmp_path / "cut.ncu-rep"
+    cut.write_bytes(content[:3000])
+    document = answered(cli, cut, RAW, code=3)
+    assert kernels(document) == kernels(answered(cli, RAW))
+    assert (
+        "cut.ncu-rep: a damaged report of Nsight Compute" in cli("advise", str(cut), str(RAW)).err
+    )
+    assert cli("advise", str(cut)).code == 2
+
+
+def test_launches_before_the_damage_are_judged(report: Path, tmp_path: Path, cli) -> None:
+    content = report.read_bytes()
+    cut = tmp_path / "cut.ncu-rep"
+    cut.write_bytes(content[: len(content) * 9 // 10])
+    before = kernels(answered(cli, cut, code=3))
+    assert before
+    assert set(before) <= set(kernels(answered(cli, report)))
+
+
+def test_only_the_kernels_that_the_filter_names_are_judged(cli) -> None:
+    document = answered(cli, RAW, "--filter", "^SPILL")
+    assert [name.partition("(")[0] for name, _ in kernels(document)] == ["spilling"]
+    ran = cli("advise", str(RAW), "--filter", "nothing")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(
+        'error: --filter: no kernel\'s name matches "nothing".\nhint: There are'
+    )
+
+
+def test_the_filter_reaches_descriptions_and_rows(tmp_path: Path, cli) -> None:
+    described = tmp_path / "kernels.toml"
+    described.write_text(TOML + TOML.replace("described", "other"))
+    rows = cli("advise", str(described), "--filter", "other", "--format", "csv").out
+    assert {row["kernel"] for row in csv.DictReader(io.StringIO(rows))} == {"other"}
