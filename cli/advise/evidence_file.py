@@ -128,7 +128,7 @@ def _launches_in(path: str, damage: list[Damage], errors: list[BadInput]) -> lis
     launches: list[ProfiledLaunch] = []
     try:
         for profile, code in read_profiles(path, damage):
-            launches.append(ProfiledLaunch(profile=profile, code=code, file=path))  # noqa: PERF401 (those before an error are kept)
+            launches.append(ProfiledLaunch(profile=profile, code=code, file=path))
     except BadInput as error:
         errors.append(error)
         name = inert(path)
