@@ -90,6 +90,7 @@ class ProfiledShape:
     file: str | None = None
     grid: tuple[int, int, int] | None = None
     block: tuple[int, int, int] | None = None
+    ids: tuple[int, ...] = ()  # the launches' numbers in the file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,13 +260,22 @@ def finding_object(finding: Finding) -> dict[str, object]:
         "action": advice.action,
         "evidence": [asdict(item) for item in advice.evidence],
         "gain": asdict(advice.gain) if advice.gain else None,
-        "location": asdict(advice.location) if advice.location else None,
+        "location": _location(finding),
         "citation": asdict(rule.citations[0]),
         "also": list(advice.also),
         "launches": finding.launches,
         "worse_than": finding.worse_than,
         "shape": shape_object(finding.shape),
     }
+
+
+def _location(finding: Finding) -> dict[str, object] | None:
+    """Return where *finding* is; what was profiled is in its report."""
+    place = finding.advice.location
+    if place is None:
+        return None
+    file = place.file or (finding.shape.file if finding.shape else None)
+    return {**asdict(place), "file": file}
 
 
 def shape_object(shape: ProfiledShape | None) -> dict[str, object] | None:

@@ -57,6 +57,7 @@ class Described:
     ignore: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what the author should know about how it was read
     file: str | None = None  # the report that holds its launches
+    launch_ids: tuple[int, ...] = ()  # their numbers in it
     seconds: float | None = None  # of all its launches, where each was measured
 
 

@@ -116,6 +116,7 @@ class KernelProfile:
     capability: Capability | None = None
     sm_count: int | None = None
     code: int | None = None  # of a report file: the `ReportedCode` that ran
+    number: int | None = None  # of the launch in its recording, from 0: the profiler's ID
 
     # The launch
     grid: tuple[int, int, int] | None = None

@@ -212,7 +212,7 @@ def page_profile(record: LaunchRecord) -> KernelProfile:
     def value(name: str, kind: _MetricKind) -> float | None:
         text, unit = record.metrics.get(name, ("", ""))
         amount = number(text) if text else None
-        if amount is None or amount < 0:
+        if amount is None or amount < 0 or _is_foreign(unit, kind):
             return None
         return amount * (_STORED[kind] if kind is _MetricKind.KILOHERTZ else _scale(unit))
 
@@ -234,12 +234,13 @@ def page_profile(record: LaunchRecord) -> KernelProfile:
         grid=_dimensions(record.columns.get("Grid Size", "")),
         block=_dimensions(record.columns.get("Block Size", "")),
         rules=tuple(record.rules),
+        number=int(given) if (given := record.columns.get("ID", "")).isdecimal() else None,
         **_measured(form),
     )
 
 
-def report_profile(launch: ReportedLaunch) -> KernelProfile:
-    """Return what a launch of a report file says."""
+def report_profile(launch: ReportedLaunch, number: int | None = None) -> KernelProfile:
+    """Return what a launch of a report file, the one of that *number*, says."""
     metrics = launch.metrics
 
     def value(name: str, kind: _MetricKind) -> float | None:
@@ -262,6 +263,7 @@ def report_profile(launch: ReportedLaunch) -> KernelProfile:
         grid=launch.grid,
         block=launch.block,
         rules=launch.rules,
+        number=number,
         **_measured(form),
     )
 
@@ -270,6 +272,14 @@ def _stored(value: Value, scale: float) -> float | None:
     if isinstance(value, str) or not math.isfinite(value) or value < 0:
         return None
     return value * scale
+
+
+@lru_cache(maxsize=256)
+def _is_foreign(unit: str, kind: _MetricKind) -> bool:
+    """Return whether a share or a time is written in no unit that is known for it."""
+    if kind is _MetricKind.SHARE:
+        return unit.strip() != "%"
+    return kind is _MetricKind.SECONDS and unit.strip() not in _TIMES
 
 
 @lru_cache(maxsize=256)

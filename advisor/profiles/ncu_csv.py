@@ -1,14 +1,17 @@
 """CSV of Nsight Compute, ``--page details`` and ``--page raw``, as metrics per kernel launch.
 
-Both pages are read by their column names. Lines before the header (the program's own output,
-``==PROF==`` notes) are passed over, as are lines among the rows that are no record. A record that
-ends early, as the last one of a file that was cut does, is said.
+Both pages are read by their column names, with the numbers of any locale and the separators that
+spreadsheets write. Lines before the header (the program's own output, ``==PROF==`` notes) are passed
+over, as are lines among the rows that are no record. A record that ends early, as the last one of a
+file that was cut does, is said.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
@@ -24,6 +27,11 @@ _LARGEST_FIELD = 2**20
 # What a program prints before its profile; nothing honest is longer.
 _LARGEST_PREAMBLE = 2**28
 _HINT = "Give the report itself: ncu --set full -o report ./app makes report.ncu-rep."
+_HEADER = r'"?ID"?([,;\t])'
+# Numbers that only one kind of locale writes: "1,234.5" and "0.25", or "1.234,5" and "0,25".
+_DECIMAL_POINT = r"\d+\.(?:\d{1,2}|\d{4,})|\d{1,3}(?:,\d{3})+(?:\.\d+)|\d{1,3}(?:,\d{3}){2,}"
+_DECIMAL_COMMA = r"\d+,(?:\d{1,2}|\d{4,})|\d{1,3}(?:\.\d{3})+(?:,\d+)|\d{1,3}(?:\.\d{3}){2,}"
+_POINT_FOR_COMMA = str.maketrans({".": None, ",": "."})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,7 +59,11 @@ def read_launches(
     if header is None:
         raise BadInput(f"{name}: no CSV of Nsight Compute.", hint=_HINT)
     kept = _records(rows, text, header, damaged)
-    yield from _details(header, kept) if _METRIC in header else _raw(header, kept)
+    records = _details(header, kept) if _METRIC in header else _raw(header, kept, name)
+    locale = _Locale()
+    for record in records:
+        locale.translate(record)
+        yield record
 
 
 class _Text:
@@ -84,6 +96,27 @@ class _Text:
         return self.broken and self.quoted and not self.last.endswith(('"', '",'))
 
 
+class _Locale:
+    """How the page writes fractions, told by the first launch that shows it."""
+
+    def __init__(self) -> None:
+        self._comma: bool | None = None
+
+    def translate(self, record: LaunchRecord) -> None:
+        """Turn numbers with a decimal comma into those with a point."""
+        if self._comma is None:
+            texts = [text for text, _ in record.metrics.values()]
+            commas, points = (
+                sum(re.fullmatch(pattern, text) is not None for text in texts)
+                for pattern in (_DECIMAL_COMMA, _DECIMAL_POINT)
+            )
+            self._comma = commas > points if commas or points else None
+        if self._comma:
+            for key, (text, unit) in record.metrics.items():
+                if text[:1].isdigit() or text[:1] == "-":
+                    record.metrics[key] = (text.translate(_POINT_FOR_COMMA), unit)
+
+
 def _records(
     rows: Iterable[list[str]],
     text: _Text,
@@ -111,7 +144,10 @@ def _record(row: list[str], header: list[str]) -> list[str] | None:
 
 def _rows(lines: Iterable[str], name: str) -> Iterator[list[str]]:
     csv.field_size_limit(_LARGEST_FIELD)
-    reader = csv.reader(lines)
+    left = iter(lines)
+    header = next((line for line in left if _KERNEL in line and re.match(_HEADER, line)), "")
+    separator = re.match(_HEADER, header)
+    reader = csv.reader(chain([header], left), delimiter=separator[1] if separator else ",")
     try:
         for row in reader:
             if len(row) <= _MOST_COLUMNS:
@@ -166,22 +202,28 @@ def _add(record: LaunchRecord, line: dict[str, str]) -> None:
         )
 
 
-def _raw(header: list[str], rows: Iterable[list[str]]) -> Iterator[LaunchRecord]:
-    """Yield one record per line; the line after the header holds the units."""
+def _raw(header: list[str], rows: Iterable[list[str]], name: str) -> Iterator[LaunchRecord]:
+    """Yield one record per line; the line after the header holds the units, without which it means nothing."""
     units = [""] * len(header)
     first = header.index("CC") + 1 if "CC" in header else header.index(_KERNEL) + 1
     for row in rows:
         if not row[0]:
             units = row
             continue
+        if "%" not in units and any(column.endswith((".pct", "_pct")) for column in header):
+            raise BadInput(f"{name}: the line of units below the header is missing.", hint=_HINT)
         values = zip(row[first:], units[first:], strict=True)
         metrics = dict(zip(header[first:], values, strict=True))
         yield LaunchRecord(columns=dict(zip(header, row, strict=True)), metrics=metrics)
 
 
+# What separates thousands: a comma, an apostrophe or a narrow space.
+_GROUPING = str.maketrans(dict.fromkeys(",'\u2019\u202f\u00a0"))
+
+
 def number(text: str) -> float | None:
     """Return the number that *text* holds, thousands separators and all; None for none."""
-    clean = text.replace(",", "").replace("\u202f", "").strip()
+    clean = text.translate(_GROUPING).strip()
     try:
         value = float(clean)
     except ValueError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import IO, TYPE_CHECKING
 
 from gpuadvise.advisor.profiles.metrics import report_profile
@@ -24,12 +25,13 @@ def report_kernels(file: IO[bytes], name: str) -> Iterator[tuple[KernelProfile, 
     Raises BadInput as `read_ncu_report` does.
     """
     modules = _Modules(name)
+    numbers = count()
     for entry in read_ncu_report(file, name):
         match entry:
             case ReportedCode():
                 modules.add(entry)
             case ReportedLaunch():
-                yield report_profile(entry), modules.kernel(entry)
+                yield report_profile(entry, next(numbers)), modules.kernel(entry)
             case _:
                 continue  # a range has no kernel of its own
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +99,7 @@ def answer(
     from gpuadvise.cli.render import github, sarif
 
     findings = [finding_object(finding) for finding in advised.findings]
+    named = _named(advised, findings)
     devices = {report.device.name: report.device for report in advised.reports if report.device}
     return Answer(
         command="advise",
@@ -112,12 +113,25 @@ def answer(
         blocks=lambda: tuple(blocks(advised)),
         notes=notes,
         documents={
-            "sarif": lambda: sarif.render(advised.rules, findings, source),
-            "github": lambda: github.render(findings, source),
+            "sarif": lambda: sarif.render(advised.rules, named, source),
+            "github": lambda: github.render(named, source),
         },
         failed=met_note(advised.findings, limit),
         exit=exit_code(advised.failures, advised.findings, limit, damaged=advised.damaged),
     )
+
+
+def _named(advised: AdviceReports, findings: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """Return *findings* with what tells kernels of one name apart in the name: a list shows no shapes."""
+    ambiguous = _ambiguous(advised)
+    named = []
+    for finding, entry in zip(advised.findings, findings, strict=True):
+        place = entry["location"]
+        label = ambiguous.get((place["kernel"], finding.shape)) if place else None
+        named.append(
+            {**entry, "location": {**place, "kernel": place["kernel"] + label}} if label else entry
+        )
+    return named
 
 
 def exit_code(
@@ -241,7 +255,8 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
         zip(shown, _kernels(advised, shown), strict=True), 1
     ):
         yield from _finding(number, finding, kernel)
-    for finding in findings[len(advice) :][:1]:
+    notes = findings[len(advice) :]
+    for finding in notes if advised.everything else notes[:1]:
         yield from _note(finding)
     yield from _footer(advised, hidden=advice[len(shown) :])
     if advised.with_profiler_rules:
@@ -371,7 +386,16 @@ def _difference(shape: ProfiledShape, shapes: Collection[ProfiledShape]) -> str:
         names = set(map(os.path.basename, files))
         whole = len(names) < len(set(files))  # of several folders
         parts.append(inert((shape.file or "") if whole else os.path.basename(shape.file or "")))
-    return f" ({', '.join(parts)})"
+    alike = [other for other in shapes if replace(other, ids=()) == replace(shape, ids=())]
+    if len(alike) > 1 and shape.ids:
+        noun = "launch" if len(shape.ids) == 1 else "launches"
+        more = [f"{len(shape.ids) - _MOST_IDS:,} more"] if len(shape.ids) > _MOST_IDS else []
+        parts.append(f"{noun} {and_list([*map(str, shape.ids[:_MOST_IDS]), *more])}")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+# Numbers of launches that a name has room for.
+_MOST_IDS = 3
 
 
 _UNCOUNTED = (
@@ -469,6 +493,10 @@ def _lacking(advised: AdviceReports) -> Iterator[Block]:
 
 def _profiler(advised: AdviceReports) -> Iterator[Block]:
     yield Heading("The profiler's own rules, in its words")
+    if not advised.profiler_rules:
+        yield Line(
+            "There are none: a raw page does not hold them, a report and its details page do."
+        )
     for kernel, rule in advised.profiler_rules:
         share = rule.estimated_speedup
         bound = f" (its estimate: {share:g} %)" if share else ""

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 
 _OUTPUT = ("format", "get")
+# Times are rounded, and profiled ones a little longer.
+_ABOVE = 1.02
 # Of the profiler's rules those that ask for a change; older versions name no kind.
 _ASKING = ("OPT", "")
 
@@ -162,8 +164,15 @@ def _refuse_unheard(call: Call, output: Output) -> None:
         )
 
 
-def _refuse_short_run(reports: Sequence[Report]) -> None:
-    """Raise BadInput where --total-time is less than one of the kernels takes."""
+def _check_run(reports: Sequence[Report], notes: list[str]) -> None:
+    """Raise BadInput where --total-time is less than one kernel takes, and note where it is less than all do."""
+    together = sum(report.total_seconds or 0.0 for report in reports)
+    run = next((report.run_seconds for report in reports if report.run_seconds), None)
+    if run and together > _ABOVE * run:
+        notes.append(
+            f"--total-time: the kernels take {show_seconds(together)} together, more than the run's "
+            f"{show_seconds(run)}: their shares hold only if they overlapped."
+        )
     for report in reports:
         total, run = report.total_seconds, report.run_seconds
         if total and run and total > run:
@@ -209,7 +218,7 @@ def _whole(
             hint="gpuadvise kernels FILE says what is in a binary.",
         )
     if call.given.get("total_time") is not None:
-        _refuse_short_run(reports)
+        _check_run(reports, evidence.notes)
     check_threshold_reachable(reports, limit)
     advised = AdviceReports(
         rules=judge.rules,

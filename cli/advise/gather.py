@@ -14,12 +14,14 @@ from gpuadvise.advisor.description.reader import Described
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.prose import and_list, inert, quoted, quoted_path
 from gpuadvise.cli.advise.request import from_flags
 from gpuadvise.cli.devices import other_gpu_note
+from gpuadvise.cli.options import flag
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.model import Damage, Item, Kernel
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.source.text import SourceText
     from gpuadvise.advisor.timelines.timeline import Timeline
+    from gpuadvise.cli.advise.evidence_file import ProfiledLaunch
     from gpuadvise.cli.advise.source_evidence import SourceEvidence
     from gpuadvise.cli.timeline.request import TimelineCase
 
@@ -37,6 +40,11 @@ _CUDA = "CUDA_"
 _LOADER_FACTS = ("driver", "environment")  # they decide how the driver loads device code
 CUDA_SOURCES = (".cu", ".cuh")
 SOURCES = (*CUDA_SOURCES, ".py")
+# Options that describe a launch, which a report knows better.
+_LAUNCHED = (
+    "regs", "block", "grid", "smem", "dynamic_smem", "max_dynamic_smem", "carveout", "barriers",
+    "cluster", "nonportable_cluster",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -163,6 +171,7 @@ class GatheredEvidence:
                     yield from self._described_code(kernel)
             return
         from gpuadvise.advisor.binaries.names import demangle
+        from gpuadvise.cli.advise.evidence_file import base_name
         from gpuadvise.cli.advise.source_evidence import compiled_kernels
 
         evidence = self._source_evidence(sources)
@@ -177,7 +186,7 @@ class GatheredEvidence:
             )
         )
         for kernel in kernels:
-            name = _plain(bare_name(demangle(kernel.name) or kernel.name))
+            name = base_name(demangle(kernel.name) or kernel.name)
             for described in self._described_code(evidence.launched(kernel, name)):
                 yield replace(described, facts=evidence.joined(described.facts, name))
         if left := evidence.left():
@@ -210,12 +219,26 @@ class GatheredEvidence:
 
         traced = self.traced if self._timelines else frozenset()
         left = [path for path in self.files if path not in traced]
-        files = chain.from_iterable(reports_in(path) or [path] for path in left)
+        files = list(chain.from_iterable(reports_in(path) or [path] for path in left))
+        if len(files) > 1:
+            files = [path for path in files if not self._is_empty(path)] or files
         kinds = {path: evidence_kind(path) for path in files}
         profiles = [path for path, kind in kinds.items() if kind is EvidenceKind.PROFILE]
         codes = [path for path, kind in kinds.items() if kind is EvidenceKind.CODE]
         rest = [path for path, kind in kinds.items() if kind is EvidenceKind.DESCRIPTION]
         return [*self.profiles, *profiles], codes, rest
+
+    def _is_empty(self, path: str) -> bool:
+        """Return whether *path* is an empty file, as an interrupted profiler leaves it, and keep it as damaged."""
+        from gpuadvise.advisor.binaries.model import Damage, Place
+
+        try:
+            empty = not is_kept(path) and os.path.isfile(path) and os.path.getsize(path) == 0
+        except (OSError, ValueError):
+            return False  # whoever opens it says why it cannot be read
+        if empty:
+            self.damage.append(Damage(place=Place(path=inert(path)), message="The file is empty."))
+        return empty
 
     @property
     def streams(self) -> bool:
@@ -228,14 +251,14 @@ class GatheredEvidence:
     ) -> Iterator[Described | BadLine]:
         """Yield the profiled kernels, each with what code and descriptions say of it."""
         from gpuadvise.advisor.profiles.launch_facts import profiled_facts
-        from gpuadvise.cli.advise.evidence_file import profiled_launches
+        from gpuadvise.cli.advise.evidence_file import base_name, profiled_launches
 
         sources = [path for path in descriptions if path.endswith(CUDA_SOURCES)]
         evidence = self._source_evidence(sources) if sources else None
         if evidence is not None:
             evidence.drop_unproved()
-        compiled = {name: kernel for path in codes for name, kernel in self._by_name(path)}
-        launches = profiled_launches(profiles, self.damage)
+        compiled = self._compiled(codes)
+        launches = profiled_launches(profiles, self.damage, self.add_notes)
         device = self._device_of(launches[0].profile) if launches else None
         beside: dict[str, Described] = {}
         for path in descriptions:
@@ -249,25 +272,63 @@ class GatheredEvidence:
                     beside[name] = item
         seen: set[str] = set()
         given = from_flags(self.flags, None).facts if self.flags else Facts()
+        self._say_unused(launches)
         for launch in launches:
             profile = launch.profile
             name = profile.kernel.partition("(")[0].strip()
             code = launch.code or compiled.get(profile.mangled or "") or compiled.get(name)
             facts = profiled_facts(profile, code, self._device_of(profile), launch.launches, given)
             if evidence is not None:
-                facts = evidence.joined(facts, _plain(bare_name(profile.kernel)))
-            described = next((beside[key] for key in (name, _plain(name)) if key in beside), None)
+                facts = evidence.joined(facts, base_name(profile.kernel))
+            described = next(
+                (beside[key] for key in (name, base_name(name)) if key in beside), None
+            )
             if described is not None:
                 seen.add(_name_of(described.facts) or "")
                 described = replace(described, facts=_beside(facts, described.facts))
             yield replace(
                 described or Described(facts=facts),
                 file=None if launch.file == "-" else launch.file,
+                launch_ids=launch.numbers,
                 seconds=launch.seconds,
             )
-        yield from (item for name, item in beside.items() if name not in seen)
+        yield from self._unmatched(beside, seen)
         if evidence is not None and (left := evidence.left()):
             yield Described(facts=Facts(device=device or self.chosen.device, observations=left))
+
+    def _say_unused(self, launches: list[ProfiledLaunch]) -> None:
+        """Say which options a report makes useless; raises BadInput for one that it contradicts."""
+        if not launches:
+            return
+        if "name" in self.flags:
+            raise BadInput(
+                "--name: the report names its kernels.", hint="--filter NAME judges one of them."
+            )
+        unused = [flag(name) for name in self.flags if name in _LAUNCHED]
+        if unused and all(launch.profile.launch for launch in launches):
+            verb = "is" if len(unused) == 1 else "are"
+            self.add_notes(
+                [f"{and_list(unused)} {verb} not used: the report says what was launched."]
+            )
+
+    def _compiled(self, codes: list[str]) -> dict[str, Kernel]:
+        """Return the kernels of the files *codes* by each of their names; a file without any is said."""
+        compiled: dict[str, Kernel] = {}
+        for path in codes:
+            known, damaged = len(compiled), len(self.damage)
+            compiled.update(self._by_name(path))
+            if len(compiled) == known and len(self.damage) == damaged:
+                self.add_notes([f"{quoted_path(path)} holds no kernel: it says nothing here."])
+        return compiled
+
+    def _unmatched(
+        self, beside: Mapping[str, Described], seen: Collection[str]
+    ) -> Iterator[Described]:
+        """Yield the described kernels that no report has, and say so."""
+        for name, item in beside.items():
+            if name not in seen:
+                self.add_notes([f"{quoted(name)} is described, and no report has a launch of it."])
+                yield item
 
     def _source_evidence(self, sources: list[str]) -> SourceEvidence:
         """Return what *sources* show of their kernels; raises BadInput where one is no text."""
@@ -399,12 +460,6 @@ def _joined(kernel: Described, shares: Mapping[str, float]) -> Described:
         return kernel
     share = shares.get(bare_name(facts.kernel))
     return replace(kernel, facts=replace(facts, run_share=share)) if share else kernel
-
-
-def _plain(name: str) -> str:
-    """Return *name* without return type, namespaces and template arguments."""
-    bare = name.partition("<")[0] if not name.startswith("<") else name
-    return bare.rpartition("::")[2].rpartition(" ")[2].strip()
 
 
 def _state(choice: Choice) -> dict[str, Any]:

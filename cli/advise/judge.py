@@ -79,8 +79,10 @@ def _unnamed(key: Key, known: Mapping[Key, BaselineFinding], *, of_run: bool) ->
 
 
 def _key(finding: Finding) -> Key:
+    """Return what a finding is known by: the next report of a kernel has another name."""
     place = finding.advice.location
-    return finding.rule.id, place.kernel if place else None, place.file if place else None
+    file = place.file if place and not finding.shape else None
+    return finding.rule.id, place.kernel if place else None, file
 
 
 _SCHEMA = "gpuadvise.advise/"
@@ -109,7 +111,8 @@ def baseline(path: str) -> dict[Key, BaselineFinding]:
 
 def _saved_key(finding: dict[str, Any]) -> Key:
     place = finding["location"] or {}
-    return str(finding["rule"]), place.get("kernel"), place.get("file")
+    file = None if finding.get("shape") else place.get("file")
+    return str(finding["rule"]), place.get("kernel"), file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +136,9 @@ class Judge:
         profile = kernel.facts.profile
         if profile is None:
             return report
-        shape = ProfiledShape(file=kernel.file, grid=profile.grid, block=profile.block)
+        shape = ProfiledShape(
+            file=kernel.file, grid=profile.grid, block=profile.block, ids=kernel.launch_ids
+        )
         return replace(report, shape=shape, measured_seconds=kernel.seconds)
 
     def _wanted_by(self, kernel: Described) -> tuple[Rule, ...]:
@@ -209,8 +214,9 @@ def shares(reports: Sequence[Report]) -> list[float | None]:
     known = [report.share for report in reports]
     times = [report.total_seconds for report in reports]
     total = sum(time for time in times if time)
-    if total and all(times) and not any(known):
-        return [(time or 0.0) / total for time in times]
+    enough = len(times) == 1 or sum(time is not None for time in times) > 1
+    if total and enough and not any(known):
+        return [time / total if time else None for time in times]
     return known
 
 
@@ -221,12 +227,14 @@ def ranked(reports: Sequence[tuple[Report, tuple[Finding, ...]]]) -> Iterator[Fi
     total only orders: a report seldom holds all launches of a run.
     """
     parts = shares([report for report, _ in reports])
+    # A kernel without a time beside others that have one counts as one of them, not as the run.
+    usual = 1 / len(reports) if any(part is not None for part in parts) else 1.0
     minor = _minor(reports)
     by_rank: list[tuple[Any, Finding]] = []
     for (report, findings), part in zip(reports, parts, strict=True):
         for finding in findings:
             judged = _lowered(finding, report) if finding.rule.id in minor else finding
-            by_rank.append((judged.rank(1.0 if part is None else part), judged))
+            by_rank.append((judged.rank(usual if part is None else part), judged))
     yield from (finding for _, finding in sorted(by_rank, key=itemgetter(0)))
 
 

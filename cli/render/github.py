@@ -33,17 +33,11 @@ def annotation(level: str, title: str, message: str) -> str:
     return f"::{level} title={_escaped(title, _PROPERTY)}::{_escaped(message, _MESSAGE)}\n"
 
 
-def file_of(finding: Mapping[str, Any]) -> str | None:
-    """Return the file that a finding is about: its own place, or the report of its launches."""
-    named = (finding["location"] or {}).get("file") or (finding.get("shape") or {}).get("file")
-    return str(named) if named else None
-
-
 def _line(finding: Mapping[str, Any], source: str | None) -> str:
     place = finding["location"] or {}
     kernel = f"{place['kernel']}: " if place.get("kernel") else ""
     values = {
-        "file": file_of(finding) or source,
+        "file": place.get("file") or source,
         "line": place.get("line"),
         "col": place.get("column"),
         "title": f"{kernel}{finding['title']} ({finding['rule']})",

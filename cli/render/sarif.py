@@ -7,7 +7,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise import __version__
-from gpuadvise.cli.render.github import file_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +53,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 def _result(
     finding: Mapping[str, Any], index: int, source: str | None, seen: Counter[str]
 ) -> dict[str, Any]:
-    location = _location(finding["location"] or {}, file_of(finding) or source)
+    location = _location(finding["location"] or {}, source)
     return {
         "ruleId": finding["rule"],
         "ruleIndex": index,
@@ -76,8 +75,9 @@ def _fingerprint(rule: str, location: Mapping[str, Any], seen: Counter[str]) -> 
     return sha256(f"{key}\0{seen[key]}".encode(errors="replace")).hexdigest()[:32]
 
 
-def _location(place: Mapping[str, Any], file: str | None) -> dict[str, Any]:
+def _location(place: Mapping[str, Any], source: str | None) -> dict[str, Any]:
     location: dict[str, Any] = {}
+    file = place.get("file") or source
     if file:
         location["physicalLocation"] = {"artifactLocation": {"uri": _uri(file)}} | _region(place)
     if place.get("kernel"):

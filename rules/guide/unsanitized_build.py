@@ -26,6 +26,7 @@ RULE = Rule(
     title="Run a checker",
     topic=Topic.DEPLOYMENT,
     priority=Priority.LOW,
+    process=True,
     kinds=(Kind.APPLICATION,),
     why="Writes out of bounds and races often leave the results right, until the next GPU.",
     when="The user says that no sanitizer was run, or asks for reminders with --all.",

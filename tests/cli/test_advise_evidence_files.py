@@ -97,23 +97,24 @@ def test_the_time_of_launches_alike_is_the_sum_of_their_times(tmp_path: Path, cl
     rows = list(csv.reader(RAW.read_text().splitlines()))
     at, cycles = rows[0].index("gpu__time_duration.sum"), rows[0].index("gpc__cycles_elapsed.max")
     unit, first = rows[1][at], rows[2]
-    for number, time in enumerate(("10", "11", "60"), 1):
+    for number, time in enumerate(("1.01", "1.1", "0.98"), 1):
         again = [*first]
-        again[0], again[at], again[cycles] = str(90 + number), time, f"{number},000"
+        again[0], again[cycles] = str(90 + number), f"{number},000"
+        again[at] = str(float(time) * float(first[at]))
         rows.append(again)
     page = tmp_path / "often.csv"
     with page.open("w", newline="") as file:
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
     kernel = answered(cli, page, "--filter", first[rows[0].index("Kernel Name")].partition("(")[0])
     [often] = [one for one in kernel["result"]["kernels"] if one["launches"] == 4]
-    scale = {"ns": 1e-9, "us": 1e-6, "usecond": 1e-6, "ms": 1e-3}[unit]
-    total = (float(first[at].replace(",", "")) + 10 + 11 + 60) * scale
+    scale = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}[unit]
+    total = float(first[at]) * (1 + 1.01 + 1.1 + 0.98) * scale
     assert often["seconds"] == pytest.approx(total)
 
 
 def test_kernels_of_one_name_are_told_apart(tmp_path: Path, cli) -> None:
     rows = list(csv.reader(RAW.read_text().splitlines()))
-    again = [*rows[2]]
+    again = [*next(row for row in rows if "spilling" in row[rows[0].index("Kernel Name")])]
     again[0], again[rows[0].index("Grid Size")] = "99", "(7, 3, 1)"
     again[rows[0].index("gpc__cycles_elapsed.max")] = "123"
     page = tmp_path / "shapes.csv"
@@ -121,9 +122,35 @@ def test_kernels_of_one_name_are_told_apart(tmp_path: Path, cli) -> None:
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows([*rows, again])
     assert "(grid 7x3)" in cli("advise", str(page), "--all").out
     shapes = [kernel["shape"] for kernel in answered(cli, page)["result"]["kernels"]]
-    assert {"file": str(page), "grid": [7, 3, 1], "block": shapes[0]["block"]} in shapes
-    found = list(csv.DictReader(io.StringIO(cli("advise", str(page), "--format", "csv").out)))
-    assert all(row["grid"] and row["block"] and row["file"] == str(page) for row in found)
+    assert {"file": str(page), "grid": [7, 3, 1], "block": shapes[-1]["block"], "ids": [99]} in shapes
+    said = list(csv.DictReader(io.StringIO(cli("advise", str(page), "--format", "csv").out)))
+    assert all(row["grid"] and row["block"] and row["file"] == str(page) for row in said)
+    assert "(grid 7x3)" in cli("advise", str(page), "--all", "--format", "github").out
+
+
+def test_launches_of_one_shape_that_take_other_times_are_not_alike(tmp_path: Path, cli) -> None:
+    rows = list(csv.reader(RAW.read_text().splitlines()))
+    at, cycles = rows[0].index("gpu__time_duration.sum"), rows[0].index("gpc__cycles_elapsed.max")
+    again = [*rows[2]]
+    again[0], again[at], again[cycles] = "77", str(4 * float(rows[2][at])), "1"
+    page = tmp_path / "mixed.csv"
+    with page.open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([*rows, again])
+    name = rows[2][rows[0].index("Kernel Name")].partition("(")[0]
+    document = answered(cli, page, "--filter", name)
+    assert [kernel["shape"]["ids"] for kernel in document["result"]["kernels"]] == [[0], [77]]
+    text = cli("advise", str(page), "--filter", name, "--all").out
+    assert "(launch 0)" in text
+    assert "(launch 77)" in text
+
+
+def test_findings_of_a_profile_name_their_report_and_outlive_its_name(tmp_path: Path, cli) -> None:
+    first = cli("advise", str(RAW), "--format", "json").out
+    assert {f["location"]["file"] for f in json.loads(first)["findings"]} == {str(RAW)}
+    (tmp_path / "baseline.json").write_text(first)
+    (tmp_path / "tomorrow.csv").write_bytes(RAW.read_bytes())
+    args = (str(tmp_path / "tomorrow.csv"), "--baseline", str(tmp_path / "baseline.json"))
+    assert answered(cli, *args)["findings"] == []
 
 
 @pytest.mark.parametrize("option", [("-",), ("--ncu", "-")])
@@ -162,6 +189,52 @@ def test_a_named_pipe_is_a_file(report: Path, cli) -> None:
     assert len(json.loads(done.stdout)["result"]["kernels"]) == len(
         answered(cli, report, RAW)["result"]["kernels"]
     )
+
+
+def german(text: str) -> str:
+    """Return a number as a German locale prints it: 1.234,5."""
+    if not text.replace(",", "").replace(".", "").isdecimal():
+        return text
+    whole, point, fraction = text.replace(",", "").partition(".")
+    return f"{int(whole):,}".replace(",", ".") + (f",{fraction}" if point else "")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("page", [RAW, DETAILS], ids=["raw", "details"])
+def test_pages_of_other_locales_say_the_same(
+    separator: str, page: Path, tmp_path: Path, cli
+) -> None:
+    header, *rows = csv.reader(page.read_text().splitlines())
+    value = header.index("Metric Value") if "Metric Value" in header else None
+    first = header.index("CC") + 1
+    for row in rows:
+        for at in range(first, len(row)):
+            if value in (None, at):
+                row[at] = german(row[at])
+    path = tmp_path / "page.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL, delimiter=separator)
+        writer.writerows([header, *rows])
+    ours, theirs = answered(cli, path), answered(cli, page)
+    assert [f["message"] for f in ours["findings"]] == [f["message"] for f in theirs["findings"]]
+
+
+def test_a_page_without_units_is_refused(tmp_path: Path, cli) -> None:
+    lines = RAW.read_text().splitlines(keepends=True)
+    page = tmp_path / "page.csv"
+    page.write_text("".join(lines[:1] + lines[2:]))
+    ran = cli("advise", str(page))
+    assert (ran.code, ran.out) == (2, "")
+    assert "the line of units below the header is missing." in ran.err
+
+
+def test_a_time_in_an_unknown_unit_is_not_known(tmp_path: Path, cli) -> None:
+    rows = list(csv.reader(RAW.read_text().splitlines()))
+    rows[1][rows[0].index("gpu__time_duration.sum")] = "fortnight"
+    page = tmp_path / "page.csv"
+    with page.open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
+    assert {k["seconds"] for k in answered(cli, page)["result"]["kernels"]} == {None}
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
@@ -219,3 +292,70 @@ def test_the_filter_reaches_descriptions_and_rows(tmp_path: Path, cli) -> None:
     described.write_text(TOML + TOML.replace("described", "other"))
     rows = cli("advise", str(described), "--filter", "other", "--format", "csv").out
     assert {row["kernel"] for row in csv.DictReader(io.StringIO(rows))} == {"other"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("junk.ncu-rep", b"\x00\x01\x02" * 400, "junk.ncu-rep: no CSV of Nsight Compute."),
+        ("cut.csv", RAW.read_bytes()[:900], "cut.csv: It holds no launch."),
+        ("empty.csv", b"", "empty.csv: The file is empty."),
+    ],
+)
+def test_what_cannot_be_read_beside_a_report_is_said(
+    name: str, content: bytes, message: str, tmp_path: Path, cli
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    ran = cli("advise", str(path), str(RAW))
+    assert ran.code == 3
+    assert message in ran.err
+    assert ran.out == cli("advise", str(RAW)).out
+
+
+def test_a_folder_without_evidence_is_said(tmp_path: Path, cli) -> None:
+    ran = cli("advise", str(tmp_path), str(RAW))
+    assert ran.code == 0
+    assert "holds no kernel: it says nothing here." in ran.err
+
+
+def test_options_that_a_report_makes_useless_are_said(cli) -> None:
+    ran = cli("advise", str(RAW), "--block", "512", "--regs", "255")
+    assert ran.err == "note: --regs and --block are not used: the report says what was launched.\n"
+    assert ran.out == cli("advise", str(RAW)).out
+    ran = cli("advise", str(RAW), "--name", "mine")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error: --name: the report names its kernels.")
+
+
+def test_a_description_of_no_launch_is_said(tmp_path: Path, cli) -> None:
+    described = tmp_path / "kernel.toml"
+    described.write_text(TOML)
+    said = cli("advise", str(RAW), str(described)).err
+    assert '"described" is described, and no report has a launch of it.' in said
+
+
+def test_a_kernel_without_a_time_leaves_the_others_their_shares(tmp_path: Path, cli) -> None:
+    described = tmp_path / "kernel.toml"
+    described.write_text(TOML)
+    shares = [k["share"] for k in answered(cli, RAW, described)["result"]["kernels"]]
+    assert shares[-1] is None
+    assert sum(shares[:-1]) == pytest.approx(1)
+
+
+def test_the_second_copy_of_a_page_is_said(tmp_path: Path, cli) -> None:
+    (tmp_path / "copy.csv").write_bytes(RAW.read_bytes())
+    ran = cli("advise", str(RAW), str(tmp_path / "copy.csv"))
+    assert "holds launches of" in ran.err
+    assert ran.out == cli("advise", str(RAW)).out
+
+
+def test_a_run_shorter_than_its_kernels_is_said(cli) -> None:
+    longest = max(k["seconds"] for k in answered(cli, RAW)["result"]["kernels"])
+    ran = cli("advise", str(RAW), "--total-time", f"{longest * 1.01}s")
+    assert "their shares hold only if they overlapped." in ran.err
+
+
+def test_what_all_shows_no_gate_counts(cli) -> None:
+    args = ("advise", "--regs", "32", "--block", "256", "--gpu", "h200", "--fail-on", "low")
+    assert cli(*args).code == cli(*args, "--all").code == 0

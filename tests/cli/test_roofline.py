@@ -330,7 +330,7 @@ def test_a_file_that_is_no_profile(cli, tmp_path: Path) -> None:
     path.write_bytes(b'a,"b\rc\n"x"\rfoo\n')
     ran = cli("roofline", "--ncu", str(path))
     assert ran.code == 2
-    assert "no report of Nsight Compute: line 2 is not CSV." in ran.err
+    assert "x.bin: no CSV of Nsight Compute." in ran.err
 
 
 def test_a_profile_that_counts_nothing(cli, tmp_path: Path) -> None:

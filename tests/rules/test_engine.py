@@ -209,6 +209,7 @@ def test_the_json_form_is_the_contract() -> None:
         "also": [],
         "launches": 1,
         "worse_than": None,
+        "shape": None,
     }
     [bare] = run([rule("b", advice())], Facts(scaling=KNOWN.scaling)).findings
     assert finding_object(bare)["gain"] is None

@@ -112,8 +112,10 @@ def again(name: str) -> list[KernelProfile]:
         assert page.block
         kernel = ("_Z1k", "k", page.kernel)
         report.launch(stored(record), kernel=kernel, grid=page.grid, block=page.block)
-    found = read_ncu_report(io.BytesIO(report.bytes), "x")
-    return [report_profile(launch) for launch in found if isinstance(launch, ReportedLaunch)]
+    entries = read_ncu_report(io.BytesIO(report.bytes), "x")
+    launches = [entry for entry in entries if isinstance(entry, ReportedLaunch)]
+    numbers = [page.number for page in profiles(name)]
+    return [report_profile(*each) for each in zip(launches, numbers, strict=True)]
 
 
 def same(one: Any, other: Any, where: str) -> None:
@@ -143,7 +145,7 @@ def test_three_forms_of_one_run_agree(path: Path) -> None:
     raw = [page_profile(record) for record in records(f"{path.stem}_raw", path.parent)]
     details = [page_profile(record) for record in records(f"{path.stem}_details", path.parent)]
     for entry, page, short in zip(entries, raw, details, strict=True):
-        exact = replace(report_profile(entry), rules=())
+        exact = replace(report_profile(entry, page.number), rules=())
         assert page.kernel == short.kernel == exact.kernel
         assert [told.name for told in entry.rules] == [told.name for told in short.rules]
         compare(replace(page, rules=()), exact, page.kernel[:40])
