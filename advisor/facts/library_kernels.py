@@ -13,6 +13,7 @@ class Library:
 
     name: str
     levers: str  # what its caller can change
+    by_call: bool = False  # another layout or size runs a kernel that is written otherwise
 
 
 # The first that matches a kernel's name decides: kernels of PyTorch hold types of CUB in their parameters.
@@ -36,6 +37,7 @@ _LIBRARIES = (
         Library(
             name="cuDNN",
             levers="the layout (channels last), type and sizes of its tensors; torch.backends.cudnn.benchmark lets it try its algorithms",
+            by_call=True,
         ),
     ),
     (
@@ -43,6 +45,7 @@ _LIBRARIES = (
         Library(
             name="cuBLAS",
             levers="sizes, row lengths (a multiple of 16 bytes), batch and type of the product",
+            by_call=True,
         ),
     ),
     (
@@ -50,6 +53,7 @@ _LIBRARIES = (
         Library(
             name="cuFFT",
             levers="the transform's size (products of 2, 3, 5 and 7), its batch and the strides of its data",
+            by_call=True,
         ),
     ),
     (
