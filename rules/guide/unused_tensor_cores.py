@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import could_use_tf32
-from gpuadvise.advisor.facts.limiter import SHORT
+from gpuadvise.advisor.facts.limiter import AT_ROOF, SHORT
 from gpuadvise.advisor.peaks import TENSOR
 from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
 from gpuadvise.advisor.roofline import Bound
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 UNUSED = 0.03
 # Of all instructions: a matrix product is mostly fused multiply-adds.
 MULTIPLY_ADDS = 0.2
+# Of all instructions: products of tiles in registers reach it, filters and bodies (0.5 to 0.6) do not. A kernel
+# of that kind is a product whatever its name.
+PRODUCT = 0.8
 # Operands of 16 bits are turned into 32 bits by two more instructions per multiply-add: of 1 / 0.2 and 2.
 CONVERTED = 1 / (1 / MULTIPLY_ADDS + 2)
 # Bytes per thread and load at which the numbers have 16 bits.
@@ -130,8 +133,16 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
             "of the FP32 peak",
         ),
         relief=_relief(profile, FASTER / reached),
-        priority=Priority.MEDIUM if narrow else Priority.LOW,
+        priority=Priority.MEDIUM if narrow or _is_product(device, profile, share) else Priority.LOW,
     )
+
+
+def _is_product(device: Device, profile: KernelProfile, share: float) -> bool:
+    """Return whether what limits the kernel are the FP32 instructions of a matrix product, and TF32 clearly faster."""
+    factor = _factor(device)
+    clearly = device.capability.major >= FIRST_TF32 and (factor is None or factor[0] >= CLEARLY)
+    limits = (profile.issue_busy or 0.0) >= AT_ROOF
+    return clearly and limits and bool(profile.float_instructions) and share >= PRODUCT
 
 
 def _of_work(
@@ -381,7 +392,7 @@ RULE = Rule(
     why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
     when=(
         "A profile shows at least 20 % fused multiply-adds and hardly another floating-point instruction, operands in "
-        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32, or (medium) in FP64, or conversions of layout for convolutions, take 10 % of a recorded run. "
+        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless they are 80 % of instructions that fill the issue slots, or a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32, or (medium) in FP64, or conversions of layout for convolutions, take 10 % of a recorded run. "
         "Or a description says that 16-bit operations, at or above the ridge point, leave the tensor pipe idle (medium)."
     ),
     thresholds=(
@@ -391,6 +402,12 @@ RULE = Rule(
             value=MULTIPLY_ADDS,
             unit="share of instructions",
             source="our judgement of profiles on an H200",
+        ),
+        Threshold(
+            name="a product",
+            value=PRODUCT,
+            unit="share of instructions",
+            source="products of tiles on an H200, against filters and n-body",
         ),
         Threshold(
             name="unused",

@@ -122,7 +122,12 @@ def test_kernels_of_one_name_are_told_apart(tmp_path: Path, cli) -> None:
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows([*rows, again])
     assert "(grid 7x3)" in cli("advise", str(page), "--all").out
     shapes = [kernel["shape"] for kernel in answered(cli, page)["result"]["kernels"]]
-    assert {"file": str(page), "grid": [7, 3, 1], "block": shapes[-1]["block"], "ids": [99]} in shapes
+    assert {
+        "file": str(page),
+        "grid": [7, 3, 1],
+        "block": shapes[-1]["block"],
+        "ids": [99],
+    } in shapes
     said = list(csv.DictReader(io.StringIO(cli("advise", str(page), "--format", "csv").out)))
     assert all(row["grid"] and row["block"] and row["file"] == str(page) for row in said)
     assert "(grid 7x3)" in cli("advise", str(page), "--all", "--format", "github").out

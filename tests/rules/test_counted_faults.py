@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from judged_profiles import findings_on, priority
+from judged_profiles import findings, findings_on, priority
 
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.facts.code import LaunchBounds
@@ -267,3 +267,70 @@ def test_dropped_launch_bounds_are_low_where_warps_would_not_help() -> None:
     waits = replace(profiled_facts(SPARSE, device=device), launch_bounds=bounds)
     assert findings_on(busy)["overstated-launch-bounds"].priority == "low"
     assert findings_on(waits)["overstated-launch-bounds"].priority == "medium"
+
+
+# A product of 4096 x 4096 matrices of floats by tl.dot(input_precision="ieee"), under a name that says nothing.
+PRODUCT = KernelProfile(
+    kernel="mm_k",
+    device="NVIDIA H200",
+    sm_count=132,
+    grid=(1024, 1, 1),
+    block=(256, 1, 1),
+    registers=255,
+    static_shared=0,
+    dynamic_shared=98_304,
+    waves=7.76,
+    seconds=3.2e-3,
+    elapsed_cycles=6.1e6,
+    instructions=6.3e8,
+    warp_latency=2.6,
+    stalls={"wait": 0.3, "short_scoreboard": 0.2, "selected": 0.38},
+    active_threads=32.0,
+    sm_busy=0.75,
+    issue_busy=0.75,
+    dram_busy=0.03,
+    l2_busy=0.1,
+    l1_busy=0.67,
+    pipes={"fma": 0.64, "tensor": 0.0},
+    fp32_of_peak=0.64,
+    float_instructions={"ffma": 0.853 * 32 * 6.3e8},
+    global_loads=WarpRequests(requests=4.4e6, sectors=7.0e7, used_bytes=32.0),
+    shared_loads=SharedRequests(requests=1e8, wavefronts=1e8, conflicts=0.0),
+)
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        (PRODUCT, "medium"),
+        (replace(PRODUCT, float_instructions={"ffma": 0.79 * 32 * 6.3e8}), "low"),
+        (replace(PRODUCT, issue_busy=0.59, sm_busy=0.6), "low"),  # it waits for something
+    ],
+)
+def test_what_is_nearly_all_multiply_adds_is_a_product(
+    profile: KernelProfile, expected: str
+) -> None:
+    assert priority(profile, "unused-tensor-cores") == expected
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        ("rows_sum(const float *, float *)", "medium"),
+        ("void at::native::vectorized_layer_norm_kernel<float, float>(int, float)", "low"),
+        ("void cub::DeviceReduceKernel<int>(int *)", "low"),
+        ("triton_red_fused_native_layer_norm_0", "low"),
+        ("void cudnn::ops::nchwToNhwcKernel<__half>(int)", "medium"),  # the layout picks the kernel
+    ],
+)
+def test_what_only_a_library_can_mend_is_low(kernel: str, expected: str) -> None:
+    waiting = replace(
+        LARGEST,
+        kernel=kernel,
+        global_reductions=WarpRequests(requests=0.0, sectors=0.0),
+        instructions=2.2e7,
+        seconds=500e-6,
+    )
+    said = findings(waiting)
+    loud = {rule: finding for rule, finding in said.items() if finding.priority != "low"}
+    assert bool(loud) == (expected == "medium"), said
