@@ -23,7 +23,7 @@ from gpuadvise.advisor.facts.limiter import (
 )
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.rules.model import Family, Gain, Priority
 from gpuadvise.rules.report import priority_of
 
@@ -139,13 +139,38 @@ def bounded(advice: Advice, rule: Rule, profile: KernelProfile | None) -> Advice
     if not shares:
         return advice
     unit, share = _busiest_after(shares, advice.relief or {})
-    words = (advice.left or {}).get(unit)
+    words = (advice.left or {}).get(unit, "")
+    less = share < _NOTABLY_LESS * shares.get(unit, 0.0)
+    name = unit_words(unit)
     left = left_over(
-        f"{unit} stays {show_share(share)} busy{f' with {words}' if words else ''}", share
+        f"{name} {'stay' if ' and ' in name else 'stays'} {show_share(share)} busy"
+        f"{f' {words}' if words else ''}{f', now {show_share(shares[unit])}' if less else ''}",
+        share,
     )
     if advice.gain is None or advice.gain.upper_bound > left.upper_bound:
         return replace(advice, gain=left)
     return replace(advice, gain=replace(advice.gain, kind="kernel time"))
+
+
+_NOTABLY_LESS = 0.99  # less does not show in a figure of three digits
+# The shortest launches recorded on an H100 and an H200, of one block that fills a few words, take 1.66 us:
+# no change brings one below the time of an empty kernel.
+EMPTY = 1.5e-6
+# What these rules win is launches, of which fewer take less than an empty kernel each.
+_FEWER_LAUNCHES = frozenset({"launch-bound", "lone-small-kernel"})
+_OF_A_LAUNCH = ("kernel time", "kernel throughput")
+
+
+def bounded_by_start(advice: Advice, rule: Rule, seconds: float | None) -> Advice:
+    """Return *advice* with a gain that leaves a launch of *seconds* the time of an empty kernel."""
+    gain = advice.gain
+    if gain is None or not seconds or rule.id in _FEWER_LAUNCHES:
+        return advice
+    if gain.kind not in _OF_A_LAUNCH or gain.upper_bound * EMPTY <= seconds:
+        return advice
+    how = f"{show_seconds(seconds)} / about {show_seconds(EMPTY)}, the time of an empty kernel"
+    most = max(1.0, seconds / EMPTY)
+    return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=how))
 
 
 # What such a change takes from a kernel is bytes, or operations: these bound it no longer.
@@ -198,12 +223,9 @@ def timed_shares(facts: Facts) -> dict[str, float]:
 
 def left_over(what: str, share: float) -> Gain:
     """Return the gain that *what*, which takes *share* of the time, leaves; up to where it says no more."""
-    formula = f"{what}: 1 / {show_number(share)}"
     if share * _MOST < 1:
-        return Gain(
-            kind="kernel time", upper_bound=_MOST, how=f"{formula}, counted as {_MOST:,.0f}"
-        )
-    return Gain(kind="kernel time", upper_bound=1 / share, how=formula)
+        return Gain(kind="kernel time", upper_bound=_MOST, how=f"{what}: beyond {_MOST:,.0f}")
+    return Gain(kind="kernel time", upper_bound=1 / share, how=f"{what}: 1 / {show_number(share)}")
 
 
 def _busiest_after(shares: Mapping[str, float], relief: Mapping[str, float]) -> tuple[str, float]:
@@ -287,6 +309,24 @@ def updates_per_sector(profile: KernelProfile) -> float | None:
     if not sectors or profile.dram_written is None:
         return None
     return sectors * SECTOR / max(profile.dram_written, SECTOR)
+
+
+# Of the sectors that global accesses move: what atomics do, and what is needed where all is well.
+MOST_SECTORS, _USED = 0.5, 0.8
+
+
+def are_scattered_atomics(profile: KernelProfile) -> bool:
+    """Return whether atomics move most of the sectors of global accesses, and use them in part."""
+    kinds = (profile.global_reductions, profile.global_atomics)
+    sectors, moved = sum(kind.sectors or 0.0 for kind in kinds), profile.global_sectors or 0.0
+    needed = profile.global_sectors_ideal
+    accesses = profile.global_loads.used_bytes or profile.global_stores.used_bytes
+    return (
+        not accesses
+        and needed is not None
+        and needed < _USED * moved
+        and sectors >= MOST_SECTORS * moved > 0
+    )
 
 
 MEMORY_WAITS = ("long_scoreboard", "lg_throttle", "drain")
@@ -384,6 +424,7 @@ _UNITS = {
     "dram": "device memory",
     "l2": "the L2 cache",
     "l1/shared": "L1 and shared memory",
+    "issue": "the warp scheduler",
     "lsu": "the load/store pipe",
     "adu": "the address-divergence pipe",
     "compute": "a pipe of the SM that the page does not name",
@@ -399,13 +440,13 @@ _HELPS = {
 _STALLS = {
     "long_scoreboard": "loads from global or local memory",
     "short_scoreboard": "shared memory and special functions",
-    "lg_throttle": "the queue for global accesses",
+    "lg_throttle": "the queue for global and local accesses, atomics among them",
     "mio_throttle": "the queue for shared memory and special functions",
     "barrier": "barriers",
     "membar": "memory fences",
-    "wait": "their own last instruction",
+    "wait": "the fixed latency of the instruction before",
     "math_pipe_throttle": "a busy pipe",
-    "drain": "stores at the end of the kernel",
+    "drain": "stores and atomics under way at the end of the kernel",
     "imc_miss": "the constant cache",
     "no_instruction": "the instruction cache",
     "branch_resolving": "branches",
@@ -444,6 +485,11 @@ def limit_sentence(limiter: Limiter | None) -> str:
             )
         case Imbalance():
             return f"Uneven work: an SM is busy {show_share(limiter.share)} of the time on average."
+        case IssueBound(few_warps=float(warps)):
+            return (
+                f"Issue slots are {show_share(limiter.share)} busy{_by_few(warps)}: fewer instructions help, "
+                "and so do more warps or more independent work per thread."
+            )
         case IssueBound():
             return (
                 f"Issue slots are {show_share(limiter.share)} busy: only fewer instructions help."
@@ -453,6 +499,12 @@ def limit_sentence(limiter: Limiter | None) -> str:
                 f"Device memory is {show_share(limiter.share)} busy, of about {show_share(BY_LOADS)} that loads "
                 f"reach, and {show_share(waiting)} of a warp's time goes to loads: fewer bytes help, and so far "
                 "more loads under way."
+            )
+        case AtRoof(few_warps=float(warps)):
+            words = unit_words(limiter.unit)
+            return (
+                f"{words[0].upper()}{words[1:]} is {show_share(limiter.share)} busy{_by_few(warps)}: less work "
+                "for it helps, and so do more warps or more independent work per thread."
             )
         case AtRoof():
             helps = _HELPS.get(limiter.unit, "only less work for it, or another unit, helps")
@@ -465,6 +517,10 @@ def limit_sentence(limiter: Limiter | None) -> str:
             )
         case other:
             assert_never(other)
+
+
+def _by_few(warps: float) -> str:
+    return f" by {show_share(warps)} of the warps that an SM has room for"
 
 
 def _wait_words(limiter: LatencyBound) -> str:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.bag import known_facts
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AtRoof
-from gpuadvise.rules.bottleneck import NOTABLE, WORTHWHILE, admits, bounded, bounded_by_times
+from gpuadvise.rules.bottleneck import (
+    NOTABLE,
+    WORTHWHILE,
+    admits,
+    bounded,
+    bounded_by_start,
+    bounded_by_times,
+)
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -44,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.facts.bag import Facts
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.rules.model import Missing, Outcome, Rule, Verdict
 
 
@@ -367,7 +375,13 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
         run_seconds=facts.run_seconds,
         undecided=tuple(undecided),
         uncounted=facts.profile is not None and facts.profile.is_without_counts,
+        blind_to_sectors=_is_blind(facts.profile),
     )
+
+
+def _is_blind(profile: KernelProfile | None) -> bool:
+    """Return whether nothing in a profile tells how many sectors of global accesses are needed."""
+    return profile is not None and profile.global_sectors is None and not profile.rules
 
 
 def _seen_in_source(rules: Sequence[Rule], facts: Facts) -> list[RuleLine]:
@@ -395,6 +409,7 @@ def _weighed(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
     if rule.broken or outcome.broken:
         return outcome
     if rule.family in _BESIDE_THE_KERNEL:
+        outcome = bounded_by_start(outcome, rule, _seconds(facts))
         return _low_if(outcome, _wins_less_than(outcome, NOTABLE))
     if facts.profile is not None:
         return _under_profile(rule, outcome, facts)
@@ -408,7 +423,7 @@ def _under_profile(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
             return PASSED
         if outcome.location is not None and outcome.location.line is not None:
             return outcome  # how much of the kernel's time one line takes, no profile tells
-        outcome = bounded(outcome, rule, facts.profile)
+        outcome = bounded_by_start(bounded(outcome, rule, facts.profile), rule, _seconds(facts))
         if _wins_less_than(outcome, NOTABLE):
             return PASSED
     return _low_if(outcome, _wins_less_than(outcome, WORTHWHILE))
@@ -419,6 +434,7 @@ def _under_times(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
     assert rule.family is not None
     of_a_line = outcome.location is not None and outcome.location.line is not None
     weighed = outcome if of_a_line else bounded_by_times(outcome, rule, facts)
+    weighed = bounded_by_start(weighed, rule, _seconds(facts))
     if weighed is not outcome and _wins_less_than(weighed, NOTABLE):
         return PASSED
     beside = isinstance(facts.limiter, AtRoof) and not admits(facts.limiter, rule.family)

@@ -176,6 +176,9 @@ class Report:
     # Rules that had their facts but not the values in them that decide, with those values.
     undecided: tuple[tuple[Rule, tuple[Missing, ...]], ...] = ()
     uncounted: bool = False  # its profile is a page without counts of requests to memory
+    blind_to_sectors: bool = (
+        False  # its profile neither counts sectors nor has rules that judged them
+    )
     shape: ProfiledShape | None = None
     measured_seconds: float | None = None  # of all its launches, where each was measured
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.bag import OF_MACHINE
 from gpuadvise.advisor.facts.limiter import (
     DID_NOT_RUN,
+    AtRoof,
     Imbalance,
+    IssueBound,
     LastWave,
     LatencyBound,
     TooLittleWork,
@@ -308,14 +310,36 @@ def _headline(advised: AdviceReports) -> str:
 def _nothing(advised: AdviceReports) -> str:
     if advised.known:
         return f"nothing new, {plural(advised.known, 'finding')} in the baseline"
-    waiting = (LatencyBound, TooLittleWork, LastWave, Imbalance)
-    if any(isinstance(report.limiter, waiting) for report in advised.reports):
+    if any(map(_has_room, advised.reports)):
         return f"no single change found; {_checked(advised)}"
     if any(_did_not_run(report) for report in advised.reports):
         return f"nothing to judge; {_checked(advised)}"
     if any(_is_unexplained(report) for report in advised.reports):
         return f"no change found, and the limit is not known; {_checked(advised)}"
+    if any(map(_is_without_accesses, advised.reports)):
+        unknown = "whether its accesses are coalesced is not in the profile"
+        return f"no change found, but {unknown}; {_checked(advised)}"
     return f"nothing to change; {_checked(advised)}"
+
+
+def _has_room(report: Report) -> bool:
+    """Return whether a kernel waits, or has too few warps for its busiest unit."""
+    limiter = report.limiter
+    if isinstance(limiter, IssueBound | AtRoof):
+        return limiter.few_warps is not None
+    return isinstance(limiter, LatencyBound | TooLittleWork | LastWave | Imbalance)
+
+
+# What carries sectors: whether all of them are needed, only counts of requests tell.
+_CARRIES_SECTORS = ("dram", "l2", "l1/shared", "lsu", "memory")
+
+
+def _is_without_accesses(report: Report) -> bool:
+    """Return whether a profiled kernel is limited by what moves data, of which nobody counted what is needed."""
+    limiter = report.limiter
+    return (
+        isinstance(limiter, AtRoof) and limiter.unit in _CARRIES_SECTORS and report.blind_to_sectors
+    )
 
 
 def _is_unexplained(report: Report) -> bool:

@@ -118,7 +118,7 @@ def _profiled(profile: KernelProfile) -> Advice:
             *((profiled("conversion pipe", conversions, "share"),) if conversions else ()),
         ),
         relief=relief,
-        left={"issue": f"{show_share(least)} of the instructions"},
+        left={"issue": f"with {show_share(least)} of the instructions"},
         priority=Priority.MEDIUM,  # measured, three times the time on an H200: more than a habit
     )
 

@@ -71,7 +71,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         gain=Gain(
             kind="kernel time",
             upper_bound=1 / (filled_share(profile) or share),
-            how="warps of an SM at the start / on average, over the time of the busiest one",
+            how="warps that an SM starts with / that it holds on average while the busiest one works",
         ),
     )
 

@@ -145,7 +145,7 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
         ),
         evidence=(profiled("L1 hit rate", hit, "share"), *counted),
         relief=relief,
-        left={"issue": f"{show_share(instructions)} of the instructions"},
+        left={"issue": f"with {show_share(instructions)} of the instructions"},
     )
 
 
@@ -331,7 +331,7 @@ def _requested_again(profile: KernelProfile, reads: float, share: float | None) 
         evidence=(profiled("bytes loaded / bytes read from device memory", reads, ""), *counted),
         relief=relief,
         separate=True,  # the bytes are those that loads use, however many they move
-        left={"issue": f"{show_share(instructions)} of the instructions"},
+        left={"issue": f"with {show_share(instructions)} of the instructions"},
     )
 
 

@@ -200,8 +200,11 @@ def _measured(advice: Advice, profile: KernelProfile | None, share: float | None
 
 
 def _left(instructions: float, per_request: float, part: float) -> dict[str, str]:
-    words = f"{show_share(instructions)} of the instructions (a request takes up to {per_request:g} along)"
-    sectors = f"{show_share(part)} of the sectors, those of global accesses"
+    words = (
+        f"with {show_share(instructions)} of the instructions: up to {per_request:g} go with a request to "
+        "local memory"
+    )
+    sectors = f"with {show_share(part)} of the sectors, those of global accesses"
     return dict.fromkeys(("issue", "alu", "fma", "cbu"), words) | {"l2": sectors}
 
 

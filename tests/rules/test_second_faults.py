@@ -559,7 +559,8 @@ COLUMNS = replace(
 
 def test_a_bound_counts_all_that_one_repair_saves() -> None:
     # 16 lines per request, each found again 9 times of 10: a tile saves both.
-    assert findings(COLUMNS)["uncoalesced-access"].bound > 100
+    longer = replace(COLUMNS, seconds=10 * (COLUMNS.seconds or 0.0))
+    assert findings(longer)["uncoalesced-access"].bound > 100
     uncounted = replace(
         COLUMNS, global_loads=WarpRequests(used_bytes=4.0), global_stores=WarpRequests()
     )
