@@ -15,6 +15,7 @@ from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.rules.bottleneck import (
     L2_ROOM,
     STARTING,
+    are_scattered_atomics,
     hardly_global,
     names_no_access,
     relieved,
@@ -60,6 +61,11 @@ _MOST_HITS = 0.95
 # at 16 % of its peak.
 _OLD_INSTRUCTIONS = 2.0
 _HOPPER = 9
+# A kernel that stores less than this part of what it loads adds up. What it loads through indices or along a list
+# comes again, or not at all once the data lie in a row: half of it counts. A page that does not tell loads from
+# stores, or bytes read from written, leaves a quarter: a stencil of 7 points loads 7 words and stores 1.
+OF_SUMS, SCATTERED, UNSPLIT = 16.0, 0.5, 0.25
+_WORD_SIZES, _ROUNDED, _LITTLE_MORE = (1, 2, 4, 8, 16), 0.01, 1.25
 # What "neighbouring lanes, neighbouring elements" comes down to in code.
 _HOW = (
     " Let threadIdx.x run along the fastest index, keep one array per field instead of an array "
@@ -136,6 +142,8 @@ def _profiled(
     ways = _ways(profile)
     if profile and names_no_access(profile):
         return None
+    if profile and are_scattered_atomics(profile):
+        return _scattered_atomics(efficiency, profile, device)
     least = max(efficiency, 1 / SECTOR)
     factor, how = (
         _moved_beyond_l1(profile, ways, limiter)
@@ -155,12 +163,39 @@ def _profiled(
         action=(
             "Let neighbouring threads take neighbouring words: index by threadIdx.x in the "
             "fastest dimension, turn arrays of structures into structures of arrays, or go "
-            "through shared memory. `gpuadvise access` computes a pattern's cost."
+            "through shared memory. Where indices decide, sort or group them, so that neighbouring threads take "
+            "near words. `gpuadvise access` computes a pattern's cost."
         ),
         evidence=(profiled("sectors needed / sectors moved", efficiency, "share"),),
         gain=Gain(kind="global memory traffic", upper_bound=factor, how=how),
         relief=_relief(profile, factor, device) if profile else None,
+        left={"dram": "with the bytes that threads need"},
         priority=Priority.LOW if short else None,
+    )
+
+
+def _scattered_atomics(efficiency: float, profile: KernelProfile, device: Device) -> Advice | None:
+    """Return advice on atomics whose addresses the data decide: no index of a thread brings them together."""
+    if waits_for_atomics(profile) or efficiency <= 0:
+        return None
+    factor = 1 / max(efficiency, 1 / SECTOR)
+    return Advice(
+        message=(
+            f"Atomics move {show_number(1 / efficiency)} sectors for each sector that they need "
+            f"({show_share(efficiency)} used): the addresses of a warp lie apart."
+        ),
+        action=(
+            "If the order of the updates is yours, sort or bin them by address first, so that a warp's lie in "
+            "few sectors; random updates of a table larger than L2 are this slow by nature."
+        ),
+        evidence=(profiled("sectors needed / sectors moved", efficiency, "share"),),
+        gain=Gain(
+            kind="global memory traffic",
+            upper_bound=factor,
+            how=f"sectors moved / sectors needed = 1 / {show_number(efficiency)}",
+        ),
+        relief=_relief(profile, factor, device),
+        priority=Priority.LOW,
     )
 
 
@@ -256,12 +291,14 @@ def _moved_beyond_l1(
         how = f"{way} move {SECTOR} bytes for {show_number(used)} used"
         lines = requests.sectors_per_request or (_LANES if used <= _WORD else 0.0)
         if at_l1 and lines > factor:  # L1 looks a request's lines up one after the other
-            factor, how = lines, f"{way} touch up to {show_number(lines)} lines per request / 1"
+            lines = min(lines, _LANES)
+            factor, how = (
+                lines,
+                f"{way} look up {show_number(lines)} lines of L1 per request, 1 would do",
+            )
             if way == "loads" and (again := _found_again(profile)) > 1:
                 factor *= again
-                how += (
-                    f", times {show_number(again)} that L1 finds again and a tile need not ask for"
-                )
+                how += f", times {show_number(again)} requests for a line that a tile asks for once"
         if used <= SECTOR / 8 and hit < 1 / 2 and not at_l1:
             factor, how = _more_of(profile, factor, how)
             factor *= FAR_APART
@@ -296,7 +333,8 @@ def _hit(profile: KernelProfile) -> float:
 
 def _split(ways: list[tuple[str, WarpRequests]]) -> str:
     sentences = [
-        f"{way} move {show_number(requests.sectors_per_request)} per request"
+        # A lane's word lies in 1 sector: what is counted beyond 32 was sent again.
+        f"{way} move {show_number(min(requests.sectors_per_request, _LANES))} per request"
         if requests.sectors_per_request
         else f"{way} use {show_number(requests.used_bytes or 0)} of a sector's {SECTOR} bytes"
         for way, requests in ways
@@ -308,6 +346,8 @@ def _relief(profile: KernelProfile, factor: float, device: Device) -> dict[str, 
     """Return what is left to the units that carry sectors; L1 carries shared memory as well."""
     left = relieved(profile, factor, "dram", "l2", "memory", "lsu", "adu", "issue", "alu", "xu")
     shares = unit_shares(profile)
+    if "dram" in shares:
+        left["dram"] = max(left["dram"], shares["dram"] * _needed_of_dram(profile, device))
     if "fma" in shares:  # it works out addresses too, which whole rows need once
         left["fma"] = max(profile.fp32_of_peak or 0.0, shares["fma"] / factor)
     if "l1/shared" in shares:
@@ -318,6 +358,38 @@ def _relief(profile: KernelProfile, factor: float, device: Device) -> dict[str, 
     if "tensor" in shares:
         left["tensor"] = min(shares["tensor"], _tensor_work(profile, device, shares["tensor"]))
     return left
+
+
+def _needed_of_dram(profile: KernelProfile, device: Device) -> float:
+    """Return the part of the bytes that device memory moves which threads need within the launch, at least.
+
+    Words that are loaded again, in passes or by neighbours of a stencil, may come from a cache after the
+    repair: where a kernel stores much, no more loads count than stores; where it does not, all of them if
+    each lane streams words of its own. What L2 can hold at the end is written later.
+    """
+    loads, stores = profile.global_loads, profile.global_stores
+    read, written, both = profile.dram_read, profile.dram_written, profile.dram_bytes
+    if not both:
+        return 0.0
+    if read is None or written is None or loads.sectors is None or stores.sectors is None:
+        needed = (profile.global_sectors_ideal or 0.0) * SECTOR
+        return min(needed, both) * UNSPLIT / both
+    loaded = loads.sectors * (loads.used_bytes or 0.0)
+    stored = stores.sectors * (stores.used_bytes or 0.0)
+    delivered = min(read, loaded)
+    if stored * OF_SUMS >= loaded:
+        delivered = min(delivered, stored)
+    elif not _streams(profile, loaded):
+        delivered *= SCATTERED
+    later = device.l2_bytes or 0
+    return min(1.0, (delivered + min(written, max(0.0, stored - later))) / both)
+
+
+def _streams(profile: KernelProfile, loaded: float) -> bool:
+    """Return whether lanes take words of one size, and device memory reads little besides: no indices, no lists."""
+    used, read = profile.global_loads.used_bytes or 0.0, profile.dram_read or 0.0
+    one_size = any(abs(used - size) <= _ROUNDED * size for size in _WORD_SIZES)
+    return one_size and read <= _LITTLE_MORE * loaded
 
 
 def _tensor_work(profile: KernelProfile, device: Device, share: float) -> float:
@@ -348,7 +420,7 @@ RULE = Rule(
     recommendation=True,
     why="Memory moves whole 32-byte sectors, so what a warp does not use of them is lost bandwidth.",
     when=(
-        "Less than 80 % of the bytes that a warp's access moves are used; low for profiled launches below 5 us, and for arrays of 16 KiB or less. Stores do not "
+        "Less than 80 % of the bytes that a warp's access moves are used; low for profiled launches below 5 us, for arrays of 16 KiB or less, and where atomics move most of the sectors. Stores do not "
         "count where a profile shows that warps wait for loads and L2 is less than half busy; nothing does where sectors are fewer than a tenth of the requests to memory, nor where SMs idle for lack of work, unless L1 is 60 % busy while they work. "
         "In a source: neighbouring threads access elements a row apart."
     ),

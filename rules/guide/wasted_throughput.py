@@ -9,6 +9,7 @@ from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_rate, show_share
 from gpuadvise.rules.bottleneck import (
     STARTING,
+    are_scattered_atomics,
     hardly_global,
     names_no_access,
     relieved,
@@ -51,6 +52,8 @@ def check(
         return PASSED  # asynchronous copies, which uncoalesced-access works out
     if waits_for_atomics(profile) or hardly_global(profile) or names_no_access(profile):
         return PASSED  # atomic-contention; local or shared memory; neither loads nor stores
+    if are_scattered_atomics(profile):
+        return PASSED  # of which uncoalesced-access says what helps
     if profile.global_stores.used_bytes and waits_for_loads_alone(profile, limiter):
         return PASSED  # only stores are wasteful, and nothing waits for them
     if _moves_what_is_needed(profile, limiter):
