@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import in_words, pattern_of
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
+_WAITS = ("short_scoreboard", "mio_throttle")
+_LANES = 32
 FREE = 1
 EFFICIENT = 0.8
 # Of the time of an SM: what conflicts add, where warps wait for several things.
@@ -87,6 +90,12 @@ def _padding(access: Access, device: Device) -> str:
             "Change the index so that the 32 lanes of a warp hit different banks, for example by "
             "exchanging bits of row and column (index ^ row)."
         )
+    if access.stride < _LANES:
+        return (
+            f"Let neighbouring lanes take neighbouring words, not words {access.stride} apart: index by "
+            "threadIdx.x + i * blockDim.x, and of a struct keep one array per field. Where the layout must "
+            f"stay, a stride of {access.stride + pad} instead of {access.stride} has no conflict."
+        )
     return (
         f"Add {plural(pad, 'element')} to each row: a stride of {access.stride + pad} instead of "
         f"{access.stride} has no conflict. For a 32 x 32 tile of 4-byte words declare "
@@ -102,14 +111,40 @@ def _profiled(efficiency: float, profile: KernelProfile | None, limiter: Limiter
         ),
         action=_profiled_action(profile),
         evidence=(profiled("passes needed / passes taken", efficiency, "share"),),
-        gain=Gain(
-            kind="shared-memory time",
-            upper_bound=1 / max(efficiency, 1 / 32),
-            how="passes taken / passes needed",
-        ),
+        gain=_profiled_gain(efficiency, profile, limiter),
         relief=_relief(profile, efficiency) if profile else None,
         priority=_priority(profile, efficiency, limiter),
     )
+
+
+def _profiled_gain(
+    efficiency: float, profile: KernelProfile | None, limiter: Limiter | None
+) -> Gain:
+    """Return what fewer passes win: where L1 has room, no more than warps wait for shared memory."""
+    passes = 1 / max(efficiency, 1 / 32)
+    waits = _waits(profile) if profile and not isinstance(limiter, AtRoof) else None
+    if waits is None or waits >= 1 - 1 / passes:
+        return Gain(
+            kind="shared-memory time", upper_bound=passes, how="passes taken / passes needed"
+        )
+    return Gain(
+        kind="kernel time",
+        upper_bound=1 / (1 - waits),
+        how=f"{show_share(waits)} of a warp's time goes to shared memory: 1 / {show_number(1 - waits)}",
+    )
+
+
+def _waits(profile: KernelProfile) -> float | None:
+    """Return the share of a warp's time in which it waits for shared memory; None where others hide it.
+
+    Warps of one block also wait for each other at barriers. A page that names the longest wait alone, or
+    an L1 that is busy while the SM works, does not tell.
+    """
+    block = profile.block or (0, 0, 0)
+    if len(profile.stalls) <= 1 or at_work(profile, profile.l1_busy or 1.0) >= AT_ROOF:
+        return None
+    kinds = (*_WAITS, "barrier") if math.prod(block) > _LANES else _WAITS
+    return sum(profile.stalls.get(kind, 0.0) for kind in kinds)
 
 
 def _profiled_action(profile: KernelProfile | None) -> str:
