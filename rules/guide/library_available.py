@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
@@ -192,13 +192,14 @@ def _multiplied(profile: KernelProfile) -> Gain | None:
     if not added:
         return None
     counts = profile.float_instructions
-    if counts and counts.get("hfma", 0.0) >= counts.get("ffma", 0.0):
+    if counts.get("hfma", 0.0) > counts.get("ffma", 0.0):
         least = added / FASTER
         return left_over(
             f"tensor cores, {FASTER:g} times as fast, are {show_share(least)} busy with as many products",
             least,
         )
-    return left_over(f"multiply-adds are {show_share(added)} of the FP32 peak", added)
+    in_fp32 = left_over(f"in FP32, where multiply-adds are {show_share(added)} of the peak", added)
+    return replace(in_fp32, how=f"{in_fp32.how}; tensor cores may win more")
 
 
 def _advice(
@@ -213,9 +214,13 @@ def _advice(
         message=f'The name says "{name}"{seen}; NVIDIA keeps 1 tuned kernel per GPU for that.',
         action=f"Time {operation.library} on the same data before you tune this kernel any further.",
         evidence=(given("name", name), *shown),
-        gain=_multiplied(profile) if operation.shown is _product else _moved(profile),
+        gain=_won(operation, profile) if shown else None,  # a name shows no work
         priority=None if shown else Priority.LOW,
     )
+
+
+def _won(operation: Operation, profile: KernelProfile) -> Gain | None:
+    return _multiplied(profile) if operation.shown is _product else _moved(profile)
 
 
 def _value(evidence: Evidence) -> str:
