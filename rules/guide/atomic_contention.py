@@ -72,15 +72,17 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
     if rate is None:
         at_work = _keep_l2_at_work(profile, sum(kind.sectors or 0.0 for kind in _kinds(profile)))
         return _at_work(profile, requests) if at_work else PASSED
+    what = "sector" if any(kind.sectors for kind in _kinds(profile)) else "lane"
     return Advice(
         message=(
-            f"{plural(round(requests), 'request')} for atomics in global memory: {show_number(rate)} "
-            "retire per cycle while no unit is busy, so that they queue for few addresses."
+            f"{plural(round(requests), 'request')} of warps for atomics in global memory, as "
+            f"{plural(round(rate * profile.elapsed_cycles), what)}: {show_number(rate)} {what}s retire per "
+            "cycle while no unit is busy, so that they queue for few addresses."
         ),
         action=_ACTION,
         evidence=(
             profiled("requests for atomics", requests, "requests"),
-            derived("atomics that retire per cycle", rate, "operations"),
+            derived(f"{what}s of atomics that retire per cycle", rate, f"{what}s"),
         ),
         relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
     )
