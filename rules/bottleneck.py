@@ -157,7 +157,7 @@ _NOTABLY_LESS = 0.99  # less does not show in a figure of three digits
 # no change brings one below the time of an empty kernel.
 EMPTY = 1.5e-6
 # What these rules win is launches, of which fewer take less than an empty kernel each.
-_FEWER_LAUNCHES = frozenset({"launch-bound", "lone-small-kernel"})
+_FEWER_LAUNCHES = frozenset({"launch-bound", "lone-small-kernel", "underfilled-device"})
 _OF_A_LAUNCH = ("kernel time", "kernel throughput")
 
 

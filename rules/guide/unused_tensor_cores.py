@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import could_use_tf32
-from gpuadvise.advisor.facts.limiter import AT_ROOF, SHORT
+from gpuadvise.advisor.facts.limiter import SHORT
 from gpuadvise.advisor.peaks import TENSOR
 from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
 from gpuadvise.advisor.roofline import Bound
@@ -44,6 +44,8 @@ MULTIPLY_ADDS = 0.2
 # Of all instructions: products of tiles in registers reach it, filters and bodies (0.5 to 0.6) do not. A kernel
 # of that kind is a product whatever its name.
 PRODUCT = 0.8
+# Of the issue slots: with fewer busy a product waits for its operands first.
+AT_WORK = 0.65
 # Operands of 16 bits are turned into 32 bits by two more instructions per multiply-add: of 1 / 0.2 and 2.
 CONVERTED = 1 / (1 / MULTIPLY_ADDS + 2)
 # Bytes per thread and load at which the numbers have 16 bits.
@@ -141,7 +143,7 @@ def _is_product(device: Device, profile: KernelProfile, share: float) -> bool:
     """Return whether what limits the kernel are the FP32 instructions of a matrix product, and TF32 clearly faster."""
     factor = _factor(device)
     clearly = device.capability.major >= FIRST_TF32 and (factor is None or factor[0] >= CLEARLY)
-    limits = (profile.issue_busy or 0.0) >= AT_ROOF
+    limits = (profile.issue_busy or 0.0) >= AT_WORK
     return clearly and limits and bool(profile.float_instructions) and share >= PRODUCT
 
 
@@ -392,7 +394,7 @@ RULE = Rule(
     why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
     when=(
         "A profile shows at least 20 % fused multiply-adds and hardly another floating-point instruction, operands in "
-        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless they are 80 % of instructions that fill the issue slots, or a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32, or (medium) in FP64, or conversions of layout for convolutions, take 10 % of a recorded run. "
+        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless they are 80 % of the instructions and issue slots 65 % busy, or a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32, or (medium) in FP64, or conversions of layout for convolutions, take 10 % of a recorded run. "
         "Or a description says that 16-bit operations, at or above the ridge point, leave the tensor pipe idle (medium)."
     ),
     thresholds=(

@@ -304,7 +304,7 @@ PRODUCT = KernelProfile(
     [
         (PRODUCT, "medium"),
         (replace(PRODUCT, float_instructions={"ffma": 0.79 * 32 * 6.3e8}), "low"),
-        (replace(PRODUCT, issue_busy=0.59, sm_busy=0.6), "low"),  # it waits for something
+        (replace(PRODUCT, issue_busy=0.64, sm_busy=0.64), "low"),  # it waits for something
     ],
 )
 def test_what_is_nearly_all_multiply_adds_is_a_product(
@@ -334,3 +334,50 @@ def test_what_only_a_library_can_mend_is_low(kernel: str, expected: str) -> None
     said = findings(waiting)
     loud = {rule: finding for rule, finding in said.items() if finding.priority != "low"}
     assert bool(loud) == (expected == "medium"), said
+
+
+# Prices of options by the Black-Scholes formula, from words of 4 bytes: index and address cost as much as the formula.
+PRICES = KernelProfile(
+    kernel="prices(const float *, const float *, const float *, float *, int)",
+    device="NVIDIA H200",
+    sm_count=132,
+    grid=(65536, 1, 1),
+    block=(256, 1, 1),
+    registers=30,
+    static_shared=0,
+    dynamic_shared=0,
+    waves=62.0,
+    seconds=98e-6,
+    elapsed_cycles=190_000.0,
+    achieved_occupancy=0.85,
+    instructions=9.5e7,
+    warp_latency=18.0,
+    stalls={"long_scoreboard": 0.3, "wait": 0.2, "selected": 0.06},
+    active_threads=32.0,
+    sm_busy=0.78,
+    issue_busy=0.78,
+    dram_busy=0.57,
+    l2_busy=0.55,
+    l1_busy=0.19,
+    l1_load_hit_rate=0.0,
+    global_loads=WarpRequests(requests=0.028 * 9.5e7, sectors=0.112 * 9.5e7, used_bytes=32.0),
+    global_stores=WarpRequests(requests=0.011 * 9.5e7, sectors=0.044 * 9.5e7, used_bytes=32.0),
+    global_reductions=WarpRequests(requests=0.0, sectors=0.0),
+    global_atomics=WarpRequests(requests=0.0, sectors=0.0),
+    shared_loads=SharedRequests(requests=0.0),
+    shared_stores=SharedRequests(requests=0.0),
+)
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        (PRICES, "medium"),
+        (replace(PRICES, l1_load_hit_rate=0.6), None),  # the taps of a filter
+        (replace(PRICES, instructions=1.3e8), None),  # the formula is what takes the time
+    ],
+)
+def test_many_narrow_requests_are_said_beside_busy_issue_slots(
+    profile: KernelProfile, expected: str | None
+) -> None:
+    assert priority(profile, "narrow-loads") == expected
