@@ -279,7 +279,13 @@ UNEVEN = replace(
 )
 WORDS = WarpRequests(requests=524_288.0, sectors=4 * 524_288.0, used_bytes=32.0)
 # Numbers of one byte by threads that each look for one.
-HALVES = replace(STREAM, stalls={"long_scoreboard": 0.52}, issue_busy=0.59, global_loads=BYTE_PAIRS)
+HALVES = replace(
+    STREAM,
+    stalls={"long_scoreboard": 0.52},
+    issue_busy=0.59,
+    instructions=22e6,
+    global_loads=BYTE_PAIRS,
+)
 FEW_BYTES = WarpRequests(requests=10.7e6, sectors=43e6, used_bytes=15.0)
 
 
@@ -328,7 +334,7 @@ CONVERTED = replace(
         (SINGLE, "unused-tensor-cores", "medium"),
         (replace(SINGLE, seconds=19e-6), "unused-tensor-cores", "low"),
         (replace(SINGLE, seconds=21e-6), "unused-tensor-cores", "medium"),
-        (replace(SINGLE, kernel="my_product(float *)"), "unused-tensor-cores", "low"),
+        (replace(SINGLE, kernel="my_product(float *)"), "unused-tensor-cores", "medium"),
         (replace(SINGLE, pipes={"fma": 0.1, "tensor": 0.4}), "unused-tensor-cores", None),
         # The last wave of such a product: another unit shortens it as well.
         (replace(SINGLE, waves=1.5, sm_busy=0.5, issue_busy=0.5, pipes={"fma": 0.4},
