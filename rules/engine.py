@@ -222,6 +222,10 @@ def _bound(line: RuleLine) -> float | None:
     return gain.upper_bound if gain else None
 
 
+# Whether the attribute is set, nobody said: the launch is judged as if it were, beside the advice to set it.
+_MAY_BE_MENDED = "shared-memory-carveout"
+
+
 def _after_failures(lines: Sequence[RuleLine]) -> list[RuleLine]:
     """Return *lines* without advice on how to tune a launch that fails."""
     if not any(map(_fails, lines)):
@@ -240,6 +244,7 @@ def _fails(line: RuleLine) -> bool:
     rule, outcome = line.rule, line.outcome
     return (
         isinstance(outcome, Advice)
+        and rule.id != _MAY_BE_MENDED
         and (outcome.broken or (rule.broken and rule.topic is Topic.EXECUTION))
         and not _of_a_place(line)
     )

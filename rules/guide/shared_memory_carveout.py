@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.library_kernels import is_library_product, library_of
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.launch import CachePreference
 from gpuadvise.advisor.occupancy.next_steps import Knob
@@ -22,12 +23,12 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.occupancy_words import also_needed, steps_of, warps_gain
+from gpuadvise.rules.occupancy_words import TILE_REGISTERS, also_needed, steps_of, warps_gain
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
-    from gpuadvise.advisor.facts.timing import Traffic
+    from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.next_steps import NextStep
 
@@ -36,17 +37,28 @@ def check(
     occupancy: Occupancy,
     profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
+    work: Work | None = None,
+    run_share: float | None = None,
+    launches: int | None = None,
+    kernel: str | None = None,
 ) -> Verdict:
     """Advise the attribute call for dynamic memory beyond the default, or for a larger carveout."""
     needed = occupancy.needs_optin
-    if needed is not None:  # what was profiled or timed ran, so the call is there
-        return PASSED if profile or traffic else _optin(occupancy, needed)
+    if needed is not None:  # what ran was launched with the call
+        timed = profile or traffic or (work and work.seconds) or launches
+        ran = bool(timed) or run_share is not None
+        return PASSED if ran or _of_a_library(kernel) else _optin(occupancy, needed)
     launch = occupancy.launch
     preferred = launch.carveout is not None or launch.cache is not CachePreference.NONE
     if not preferred or Resource.SHARED_MEMORY not in occupancy.limiters:
         return PASSED  # without a preference the driver takes the capacity that fits best
     step = next((s for s in steps_of(occupancy) if s.knob is Knob.CARVEOUT), None)
     return _carveout(occupancy, step) if step else PASSED
+
+
+def _of_a_library(kernel: str | None) -> bool:
+    """Return whether a library launches the kernel, which then sets the attribute itself."""
+    return kernel is not None and (library_of(kernel) is not None or is_library_product(kernel))
 
 
 def _optin(occupancy: Occupancy, needed: int) -> Advice:
@@ -66,6 +78,8 @@ def _optin(occupancy: Occupancy, needed: int) -> Advice:
             given("shared memory per block", used, "bytes"),
             derived("default limit", default, "bytes"),
         ),
+        # Whoever tiles a product over so many registers has launched it before.
+        priority=Priority.LOW if (occupancy.launch.registers or 0) >= TILE_REGISTERS else None,
         broken=True,
     )
 
@@ -95,8 +109,8 @@ RULE = Rule(
     family=Family.RESIDENCY,
     why="Beyond the default, a kernel gets shared memory only after it was asked for.",
     when=(
-        "A block of a launch that is not known to have run uses more than 48 KiB without the opt-in "
-        "attribute, or the carveout limits the blocks."
+        "A block of a launch that is not known to have run, nor is a library's, uses more than 48 KiB without "
+        "the opt-in attribute, low from 128 registers per thread on; or the carveout limits the blocks."
     ),
     thresholds=(
         Threshold(
@@ -104,6 +118,12 @@ RULE = Rule(
             value=49_152,
             unit="bytes",
             source="programming guide, Shared Memory; the device's own value is used",
+        ),
+        Threshold(
+            name="registers of a tiled product",
+            value=TILE_REGISTERS,
+            unit="registers per thread",
+            source="our judgement: kernels of libraries with 128 to 255 registers use such memory and set the attribute",
         ),
     ),
     citations=(programming_guide("Shared Memory"), *guide("11.4")),
