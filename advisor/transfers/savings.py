@@ -110,25 +110,31 @@ def worthwhile_staging(
     pipeline: Pipeline, link: LinkModel, run: TracedRun | None = None
 ) -> Overlap | None:
     """Return what staging *pipeline* wins; None where that is less than 5 %, also of *run*."""
-    copies = pipeline.to_device_seconds + pipeline.to_host_seconds
-    if pipeline.streams > 1 or not pipeline.divisible or not (copies and pipeline.kernel_seconds):
+    if pipeline.streams > 1 or not pipeline.divisible:
         return None
-    from gpuadvise.advisor.transfers.overlap import overlap
-    from gpuadvise.advisor.transfers.pipeline import StagedWork
-
-    staged = overlap(
-        StagedWork(
-            kernel_seconds=pipeline.kernel_seconds,
-            h2d_seconds=pipeline.to_device_seconds,
-            d2h_seconds=pipeline.to_host_seconds,
-        ),
-        link,
-    )
-    if not staged.worthwhile or staged.best.pieces == 1:
+    staged = staged_pipeline(pipeline, link)
+    if staged is None or not staged.worthwhile or staged.best.pieces == 1:
         return None
     if run is not None and run.share(saved_by_staging(staged, run)) < WORTHWHILE:
         return None
     return staged
+
+
+def staged_pipeline(pipeline: Pipeline, link: LinkModel) -> Overlap | None:
+    """Return what *pipeline* takes in its streams and at best; None without copies or a kernel."""
+    copies = pipeline.to_device_seconds + pipeline.to_host_seconds
+    if not (copies and pipeline.kernel_seconds):
+        return None
+    from gpuadvise.advisor.transfers.overlap import overlap
+    from gpuadvise.advisor.transfers.pipeline import MOST_PIECES, StagedWork
+
+    work = StagedWork(
+        kernel_seconds=pipeline.kernel_seconds,
+        h2d_seconds=pipeline.to_device_seconds,
+        d2h_seconds=pipeline.to_host_seconds,
+    )
+    streams = min(pipeline.streams, MOST_PIECES) if pipeline.streams > 1 else None
+    return overlap(work, link, streams=streams)
 
 
 def saved_by_staging(staged: Overlap, run: TracedRun) -> float:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.transfers.copies import WORTHWHILE
+from gpuadvise.advisor.transfers.savings import staged_pipeline
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
@@ -22,15 +25,25 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Pipeline
+    from gpuadvise.advisor.transfers.links import LinkModel
+    from gpuadvise.advisor.transfers.overlap import Overlap
 
 MUCH = 0.3
 
 
-def check(transfer_seconds: float, run_seconds: float, pipeline: Pipeline | None = None) -> Verdict:
+def check(
+    transfer_seconds: float,
+    run_seconds: float,
+    pipeline: Pipeline | None = None,
+    link: LinkModel | None = None,
+    timeline: TracedRun | None = None,
+) -> Verdict:
     """Advise when copies that nothing hides take more than 30 % of the end-to-end time."""
     if pipeline is not None and pipeline.streams > 1:
-        return _staged(transfer_seconds, run_seconds, pipeline)
+        # A recording shows what the streams leave exposed.
+        return _staged(transfer_seconds, run_seconds, pipeline, None if timeline else link)
     share = transfer_seconds / run_seconds if run_seconds else 0.0
     if share <= MUCH:
         return PASSED
@@ -59,30 +72,63 @@ def check(transfer_seconds: float, run_seconds: float, pipeline: Pipeline | None
     )
 
 
-def _staged(copies: float, run: float, pipeline: Pipeline) -> Verdict:
-    """Return advice on what streams leave exposed: the run without the kernel."""
-    run = min(run, copies + pipeline.kernel_seconds)
-    exposed = max(0.0, run - pipeline.kernel_seconds)
+def _staged(copies: float, run: float, pipeline: Pipeline, link: LinkModel | None) -> Verdict:
+    """Return advice on what streams leave exposed: the run without the kernel.
+
+    Copies and kernel one after the other are no run of several streams: the model of overlap says
+    what that takes, unless the time given is less.
+    """
+    kernel = pipeline.kernel_seconds
+    staged = staged_pipeline(pipeline, link) if link is not None else None
+    now = staged.requested.seconds if staged and staged.requested else copies + kernel
+    predicted = run >= copies + kernel
+    run = now if predicted else run
+    exposed = max(0.0, run - kernel)
     if exposed <= MUCH * run:
         return PASSED
+    source = derived if predicted else given
     return Advice(
         message=(
             f"Copies take {show_seconds(copies)}, of which {pipeline.streams} streams leave "
-            f"{show_seconds(exposed)} of {show_seconds(run)} exposed: {show_share(exposed / run)} of the run."
+            f"{'about ' if predicted else ''}{show_seconds(exposed)} of {show_seconds(run)} exposed: "
+            f"{show_share(exposed / run)} of the run."
         ),
         action=(
-            f"The kernel's {show_seconds(pipeline.kernel_seconds)} cannot hide more: copy less. Keep intermediate "
+            f"{_finer(staged, run) if pipeline.divisible else ''}Beyond that copy less: keep intermediate "
             "data on the device, copy only what changed, and use narrower types."
         ),
         evidence=(
             derived("exposed copy time", exposed, "s"),
-            given("end-to-end time", run, "s"),
+            source("end-to-end time", run, "s"),
         ),
         gain=Gain(
             kind="run time",
-            upper_bound=run / pipeline.kernel_seconds,
+            upper_bound=run / kernel,
             how="run time / time of the kernel",
-        ),
+        )
+        if kernel
+        else None,
+        priority=Priority.LOW
+        if predicted and _hidden_already(staged, pipeline)
+        else Priority.MEDIUM,
+    )
+
+
+def _hidden_already(staged: Overlap | None, pipeline: Pipeline) -> bool:
+    """Return whether the streams hide most copies if they take several pieces each, which nobody said."""
+    if staged is None or not pipeline.divisible or staged.best.streams > pipeline.streams:
+        return False
+    return staged.best.seconds * (1 - MUCH) <= pipeline.kernel_seconds
+
+
+def _finer(staged: Overlap | None, run: float) -> str:
+    """Return the cut that wins clearly over the present one, where the model knows one."""
+    if staged is None or staged.best.seconds > run * (1 - WORTHWHILE):
+        return ""
+    best = staged.best
+    return (
+        f"Cut the data finer, if it is not yet: {best.pieces} pieces over {plural(best.streams, 'stream')} take about "
+        f"{show_seconds(best.seconds)}. "
     )
 
 
@@ -105,7 +151,10 @@ RULE = Rule(
     family=Family.COPIES,
     recommendation=True,
     why="The link to the host is tens of times slower than the memory of the device.",
-    when="Copies take more than 30 % of the end-to-end time.",
+    when=(
+        "Copies take more than 30 % of the end-to-end time; of copies in several streams, what these leave exposed by "
+        "the overlap model with a piece for each, and then medium, or low where more pieces over as many streams hide enough."
+    ),
     thresholds=(
         Threshold(
             name="share of copies",
