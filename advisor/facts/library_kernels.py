@@ -116,6 +116,8 @@ _HAS_TF32 = r"f32f32_f32f32_f32|simt_sgemm|[a-z]_sgemm_\d+x\d+|scudnn"
 _DOUBLE_PRECISION = r"f64f64_f64f64_f64|d884gemm|(?:^|_)dgemm|zgemm|[dw]grad\w*<double"
 # Tensor core kernels of 16-bit numbers whose rows lie at any multiple of one or two of them.
 _SINGLE_HALVES = r"(?:tensorop|wmma)\w*(?:bf16|f16|h)\w*_align[12](?!\d)"
+# What people call a product of matrices: a convolution and attention are some as well.
+_PRODUCT = r"(?i:gemm|mat_?mul|matrix_?mul|matmult|\bmm\b|(?:^|[^a-z])bmm|attention|attn|fmha|winograd|wgmma|conv(?:[^aeiou]|olution|$))"
 # What cuDNN puts before and after convolutions on tensor cores whose data are not channels-last.
 _LAYOUT_CONVERSION = r"(?i:nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw)"
 _LIBRARY_PRODUCT = r"cutlass\w*(?:gemm|fprop|[dw]grad)|xmma_|^nvjet_|[sdhcz]gemm_"
@@ -167,6 +169,12 @@ def loads_single_halves(name: str) -> bool:
 def is_library_product(name: str) -> bool:
     """Return whether a kernel's name is that of a matrix kernel of cuBLAS, cuDNN or CUTLASS."""
     return bool(re.search(_LIBRARY_PRODUCT, name))
+
+
+def is_product(name: str) -> bool:
+    """Return whether a kernel's name, anybody's, is that of a product of matrices or a convolution."""
+    head = re.split(r"[<(](?!unnamed>)", name.removeprefix("void "), maxsplit=1)[0]
+    return is_library_product(name) or bool(re.search(_PRODUCT, head))
 
 
 def converts_layout(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.library_kernels import is_product
 from gpuadvise.advisor.memory.number_types import NumberType
 from gpuadvise.advisor.peaks import TENSOR, other_peaks, peak
 from gpuadvise.advisor.prose import and_list
@@ -37,14 +38,20 @@ if TYPE_CHECKING:
 AT_ROOF = 0.7
 # Bits of the types that tensor cores take as they are.
 NARROW = 16
+# Hardly anything computed in doubles can do with 16 bits.
+LEAST_BITS = 0.5
 # A unit that is hardly faster is not worth another precision.
 CLEARLY = 1.5
 
 
 def check(
-    device: Device, roofline: Roofline, work: Work, profile: KernelProfile | None = None
+    device: Device,
+    roofline: Roofline,
+    work: Work,
+    profile: KernelProfile | None = None,
+    kernel: str | None = None,
 ) -> Verdict:
-    """Advise when intensity is at or above the ridge and the roof is not reached yet."""
+    """Advise when intensity is at or above the ridge and the roof is not reached yet; loud for products."""
     share = roofline.share
     if roofline.bound is not Bound.COMPUTE or profile is not None:
         return PASSED
@@ -59,13 +66,14 @@ def check(
     # Narrow types lose nothing there; wider ones lose digits, or are seldom matrix products.
     beside = f"{number_type}{TENSOR}" if tensor is False and number_type.bits <= NARROW else None
     idle = any(name == beside for name, _ in faster)
+    product = kernel is not None and is_product(kernel)
     return Advice(
         message=(
             f"{show_number(roofline.intensity)} FLOP per byte is at or above the ridge point of "
             f"{show_number(roofline.ridge)}: the {work.dtype} units, {show_flops(roofline.peak)}, set the "
             "limit."
         ),
-        action=_units(faster),
+        action=_units(faster, sure=product or idle),
         evidence=(
             derived("arithmetic intensity", roofline.intensity, "FLOP/byte"),
             derived("ridge point", roofline.ridge, "FLOP/byte"),
@@ -73,7 +81,7 @@ def check(
         ),
         gain=_gain(faster, min(1.0, share or 1.0)),
         priority=None
-        if ordinary and faster and (idle or (share or 0.0) < AT_ROOF)
+        if ordinary and faster and (idle or (product and (share or 0.0) < AT_ROOF))
         else Priority.LOW,
     )
 
@@ -88,16 +96,23 @@ def _faster(device: Device, work: Work, now: Roofline) -> list[tuple[str, float]
     moves = [
         narrowed(now, faster_unit.key, number_type.bits, kind.bits, faster_unit.rate)
         for kind, faster_unit in other_peaks(device, number_type, unit)
+        if kind.bits >= number_type.bits * LEAST_BITS
     ]
     faster = [(move.name, move.gain) for move in moves if move.gain > CLEARLY]
     return sorted(faster, key=lambda move: move[1])[:3]
 
 
-def _units(faster: Sequence[tuple[str, float]]) -> str:
+def _units(faster: Sequence[tuple[str, float]], *, sure: bool) -> str:
+    """Return what to do; *sure*: of work that is known to suit tensor cores."""
     if not faster:
         return "Do fewer operations: this device has no faster unit for dense arithmetic."
     listed = and_list([f"{name} (at most {show_number(gain)}x)" for name, gain in faster], "or")
-    return f"Do fewer operations, or, where precision allows, move them to a faster unit: {listed}."
+    moves = (
+        f"Do fewer operations, or, where precision allows, move them to a faster unit: {listed}."
+    )
+    if sure or not any(name.endswith(TENSOR) for name, _ in faster):
+        return moves
+    return f"{moves} Tensor cores do products of matrices only."
 
 
 def _gain(faster: Sequence[tuple[str, float]], share: float) -> Gain | None:
@@ -122,12 +137,18 @@ RULE = Rule(
     why="At and above the ridge point the time of a kernel is its operations divided by the peak.",
     when=(
         "FLOP per byte are at least peak / bandwidth. With a time: only from 50 % of the roof on, and for 16 bits "
-        "and fewer only up to 70 %; low from there on, unless they are said to be off the tensor cores, "
-        "which take the same type."
+        "and fewer only up to 70 %; low from there on, and where the kernel's name is not that of a product of matrices, "
+        "unless they are said to be off the tensor cores, which take the same type."
     ),
     thresholds=(
         Threshold(
             name="far from the roof", value=FAR_FROM_ROOF, unit="share", source="roofline model"
+        ),
+        Threshold(
+            name="least bits",
+            value=LEAST_BITS,
+            unit="share of the present type's",
+            source="our judgement: results of doubles seldom survive 16 bits",
         ),
         Threshold(
             name="at the roof",
@@ -139,7 +160,11 @@ RULE = Rule(
     citations=(*guide("12.1"), ROOFLINE),
     check=check,
     examples=Examples(
-        fires={"gpu": "h200", "work": {"flops": 1e13, "bytes": "12GB", "dtype": "fp32"}},
+        fires={
+            "name": "my_gemm",
+            "gpu": "h200",
+            "work": {"flops": 1e13, "bytes": "12GB", "dtype": "fp32"},
+        },
         quiet={"gpu": "h200", "work": {"flops": 1e9, "bytes": "12GB", "dtype": "fp32"}},
         edges=(
             {"gpu": "h200", "work": {"flops": 1.4e11, "bytes": "10GB", "dtype": "fp32"}},
