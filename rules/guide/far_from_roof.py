@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.facts.limiter import TooLittleWork
+from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.quantity import show_flops, show_number, show_share
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF
 from gpuadvise.rules.evidence import derived
+from gpuadvise.rules.guide.tail_effect import IDLE
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -30,7 +33,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Traffic
+    from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.roofline import Roofline
+
+# Ten times from the roof something is wrong, whatever the kernel does.
+VERY_FAR = 0.1
 
 
 def check(
@@ -39,6 +46,9 @@ def check(
     traffic: Traffic | None = None,
     device: Device | None = None,
     limiter: Limiter | None = None,
+    occupancy: Occupancy | None = None,
+    grid: tuple[int, int, int] | None = None,
+    concurrent: bool | None = None,
 ) -> Verdict:
     """Advise when a kernel reaches less than half of the roof at its intensity."""
     share = roofline.share
@@ -52,6 +62,8 @@ def check(
         return undecided("work.time")
     if share >= FAR_FROM_ROOF:
         return PASSED
+    if not concurrent and share >= FAR_FROM_ROOF * _full(occupancy, device, grid):
+        return PASSED  # tail-effect says what it waits for
     return Advice(
         message=(
             f"The kernel reaches {show_flops(roofline.achieved or 0.0)}, {show_share(share)} of "
@@ -69,7 +81,19 @@ def check(
             derived("achieved / attainable", share, "share"),
         ),
         gain=Gain(kind="kernel time", upper_bound=1 / share, how="attainable / achieved"),
+        priority=Priority.HIGH if share < VERY_FAR else None,
     )
+
+
+def _full(
+    occupancy: Occupancy | None, device: Device | None, grid: tuple[int, int, int] | None
+) -> float:
+    """Return the share of block slots that the waves of the grid fill; 1 where nobody knows."""
+    if occupancy is None or grid is None or device is None or not device.sm_count:
+        return 1.0
+    filled = waves(occupancy, device.sm_count, math.prod(grid))
+    spoken = filled is not None and filled.waves > 1 and filled.tail_efficiency <= 1 - IDLE
+    return filled.tail_efficiency if filled is not None and spoken else 1.0
 
 
 RULE = Rule(
@@ -82,11 +106,18 @@ RULE = Rule(
     why="A kernel below half of both roofs spends most of its time on latency.",
     when=(
         "Achieved FLOP/s are below 50 % of what bandwidth and peak allow at the kernel's intensity, and the bytes read "
-        "and written do not keep memory 60 % busy; nor has the grid fewer blocks than the device multiprocessors."
+        "and written do not keep memory 60 % busy; nor has the grid fewer blocks than the device multiprocessors, nor a last wave that explains the distance. High below "
+        "10 %."
     ),
     thresholds=(
         Threshold(
             name="far from the roof", value=FAR_FROM_ROOF, unit="share", source="roofline model"
+        ),
+        Threshold(
+            name="very far",
+            value=VERY_FAR,
+            unit="share",
+            source="our judgement: ten times from the roof something is wrong, whatever the kernel does",
         ),
     ),
     citations=(ROOFLINE,),

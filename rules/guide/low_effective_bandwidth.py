@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Traffic, Work
 
 POOR = 0.6
+BAD = 0.4
 # About 3 us of start and ramp-up keep whatever takes less than this below 60 % of any memory.
 SHORTEST = 5e-6
 
@@ -68,6 +69,7 @@ def check(
         gain=Gain(
             kind="kernel time", upper_bound=1 / ratio, how="theoretical / effective bandwidth"
         ),
+        priority=None if ratio < BAD else Priority.MEDIUM,
     )
 
 
@@ -85,7 +87,7 @@ RULE = Rule(
     recommendation=True,
     why="A kernel that only moves data is as good as its share of the theoretical bandwidth.",
     when=(
-        "Bytes read and written per second are below 60 % of the theoretical bandwidth, nothing "
+        "Bytes read and written per second are below 60 % of the theoretical bandwidth (medium from 40 % on), nothing "
         "runs beside the kernel, and no compute unit is known to be busy."
     ),
     thresholds=(
@@ -94,6 +96,12 @@ RULE = Rule(
             value=POOR,
             unit="share",
             source="bands of `gpuadvise bandwidth`: below 40 % bad, 60 % poor, 80 % fair",
+        ),
+        Threshold(
+            name="bad",
+            value=BAD,
+            unit="share",
+            source="the same bands: from here on a good copy is at most twice as fast",
         ),
         Threshold(
             name="shortest",
