@@ -39,6 +39,8 @@ LOW = 0.5
 # and run best with as few warps, a quarter of what an SM of a V100, A100 or H100 holds.
 TILE_REGISTERS = 128
 TILE_WARPS = 16
+# Warps then / now, before a launch alone is worth changing.
+MANY_MORE = 4 / 3
 # Of a warp's time, before more warps are what a kernel needs.
 WAITING = 0.4
 
@@ -105,10 +107,24 @@ def register_tile(occupancy: Occupancy) -> bool:
     return registers >= TILE_REGISTERS and occupancy.warps_per_sm <= TILE_WARPS
 
 
-def residency_priority(occupancy: Occupancy, steps: Sequence[NextStep]) -> Priority | None:
-    """Return low for launches that are as they should be, or whose steps seldom pay."""
-    sure = [step for step in steps if step.confidence is not Confidence.UNLIKELY]
-    return None if sure and not register_tile(occupancy) else Priority.LOW
+def likely(steps: Sequence[NextStep]) -> list[NextStep]:
+    """Return those of *steps* that are not unlikely to pay."""
+    return [step for step in steps if step.confidence is not Confidence.UNLIKELY]
+
+
+def residency_priority(
+    occupancy: Occupancy, steps: Sequence[NextStep], *, ran: bool = True
+) -> Priority | None:
+    """Return low for launches that are as they should be, or whose steps seldom pay.
+
+    Of a launch that nobody knows to have *ran* nothing shows that it waits: a few more warps are
+    no reason to speak up.
+    """
+    best = best_step(likely(steps))
+    if best is None or register_tile(occupancy):
+        return Priority.LOW
+    few = best.after.warps_per_sm < MANY_MORE * occupancy.warps_per_sm
+    return Priority.LOW if few and not ran else None
 
 
 def costs_independence(occupancy: Occupancy, independent: float | None) -> str:

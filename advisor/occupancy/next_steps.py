@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.limits import RegisterAllocation, SharedMode
 from gpuadvise.advisor.occupancy import allocation
 from gpuadvise.advisor.occupancy.answer import Resource
-from gpuadvise.advisor.occupancy.block_sizes import blocks_at_sizes, whole_warps
+from gpuadvise.advisor.occupancy.block_sizes import GUIDE_RANGE, blocks_at_sizes, whole_warps
 from gpuadvise.advisor.occupancy.budget import block_bytes_budget
 from gpuadvise.advisor.occupancy.launch import CachePreference, GlobalCaching
 from gpuadvise.advisor.occupancy.model import occupancy
@@ -83,9 +83,10 @@ def changes(result: Occupancy) -> tuple[ResourceChange, ...]:
 
 
 def block_size(result: Occupancy) -> Iterator[ResourceChange]:
-    """Yield the nearest block size, in whole warps, of the best occupancy any of them reaches.
+    """Yield the block size, in whole warps, of the best occupancy any of them reaches.
 
-    Of two as near the smaller: the guide prefers several small blocks to one large one.
+    The nearest in the guide's range, else the nearest; of two as near the smaller: the guide
+    prefers several small blocks to one large one.
     """
     now = result.launch.threads
     threads, best = _fullest(result)
@@ -103,10 +104,10 @@ def block_size(result: Occupancy) -> Iterator[ResourceChange]:
 
 
 def _fullest(result: Occupancy) -> tuple[int, int]:
-    """Return the block size with most resident warps, and these; the nearest of several."""
+    """Return the block size with most resident warps, and these; of several the guide's, or the nearest."""
     now, warp = result.launch.threads, result.hardware.warp_size
     threads, best, most = now, 0, _most_warps(result)
-    sizes = _nearest_first(whole_warps(result.hardware, result.launch), now)
+    sizes = _usual_first(whole_warps(result.hardware, result.launch), now)
     for size, blocks in zip(sizes, blocks_at_sizes(result, sizes), strict=True):
         resident = blocks * -(-size // warp)
         if resident > best:
@@ -117,9 +118,9 @@ def _fullest(result: Occupancy) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=64)
-def _nearest_first(sizes: tuple[int, ...], now: int) -> list[int]:
-    """Return *sizes* in the order of their distance from *now*, of two the smaller first."""
-    return sorted(sizes, key=lambda size: (abs(size - now), size))
+def _usual_first(sizes: tuple[int, ...], now: int) -> list[int]:
+    """Return *sizes* with the guide's first, by their distance from *now*, of two the smaller first."""
+    return sorted(sizes, key=lambda size: (size not in GUIDE_RANGE, abs(size - now), size))
 
 
 def _most_warps(result: Occupancy) -> int:

@@ -23,9 +23,11 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.occupancy_words import (
     LOW,
+    MANY_MORE,
     best_step,
     costs_independence,
     filled_by_grid,
+    likely,
     limiter_words,
     register_tile,
     residency_priority,
@@ -80,8 +82,8 @@ def check(
             derived("resident warps per SM", occupancy.warps_per_sm, "warps"),
             derived("limited by", limiter_words(occupancy)),
         ),
-        gain=warps_gain(occupancy, best_step(steps), grid, sm_count),
-        priority=residency_priority(occupancy, steps),
+        gain=warps_gain(occupancy, best_step(likely(steps) or steps), grid, sm_count),
+        priority=residency_priority(occupancy, steps, ran=bool(profile or traffic or work)),
     )
 
 
@@ -109,7 +111,8 @@ RULE = Rule(
         "Theoretical occupancy, times the independent instructions per thread where they are "
         "known, is below 50 %, the grid has as many blocks as fit at once, and neither a profile nor times show a unit at "
         "60 % of its peak or more; or a profile shows device memory at 60 % to 75 %, nothing else at 60 %, and warps that "
-        "wait for loads 60 % of their time; or a last wave that few SMs work on, and one wait of 40 %."
+        "wait for loads 60 % of their time; or a last wave that few SMs work on, and one wait of 40 %. Low where only "
+        "fewer registers win a block, or a launch alone is known and no other step wins a third more warps."
     ),
     thresholds=(
         Threshold(name="low occupancy", value=LOW, unit="share", source="guide 11.1, 11.3"),
@@ -118,6 +121,12 @@ RULE = Rule(
             value=NEARLY_BUSY,
             unit="share",
             source="memory reaches 90 % at its best: a fifth is left, by Little's law for more loads",
+        ),
+        Threshold(
+            name="many more warps",
+            value=MANY_MORE,
+            unit="warps then / now, where a launch alone is known",
+            source="our judgement: fewer hardly show in a time",
         ),
         Threshold(name="busy unit", value=BUSY, unit="share", source="Nsight Compute's own level"),
     ),

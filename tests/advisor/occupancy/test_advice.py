@@ -69,8 +69,16 @@ def test_another_block_size_is_a_step() -> None:
     assert told(answer("7.0", 320, 37)) == [
         ("warps", "threads_per_block", 320, 256, 6, 0.75),  # so do 384; the guide prefers small
     ]
-    assert told(answer("9.0", 32, 32)) == [("blocks", "threads_per_block", 32, 64, 32, 1.0)]
-    assert told(answer("8.6", 1024, 32)) == [("warps", "threads_per_block", 1024, 768, 2, 1.0)]
+    assert told(answer("9.0", 32, 32)) == [("blocks", "threads_per_block", 32, 128, 16, 1.0)]
+    assert told(answer("8.6", 1024, 32)) == [("warps", "threads_per_block", 1024, 256, 6, 1.0)]
+
+
+def test_block_sizes_of_the_guide_come_before_nearer_ones() -> None:
+    """640 threads are one block of 20 warps, 160 are four blocks of five."""
+    assert told(answer("9.0", 512, 96)) == [("warps", "threads_per_block", 512, 160, 4, 0.3125)]
+    # Shared memory for three blocks: none of the guide's sizes holds as many warps as 512 threads.
+    wide, _ = told(answer("9.0", 96, 40, dynamic_shared=61_440))
+    assert wide == ("warps", "threads_per_block", 96, 512, 3, 0.75)
 
 
 def test_less_shared_memory_or_another_carveout_win_blocks() -> None:
@@ -132,8 +140,8 @@ def test_full_or_impossible_launches_have_no_next_step(threads: int, registers: 
     assert next_steps(answer("9.0", threads, registers)) == ()
 
 
-def test_of_two_block_sizes_as_near_the_smaller_is_taken() -> None:
-    assert told(answer("7.5", 768, 64)) == [("warps", "threads_per_block", 768, 512, 2, 1.0)]
+def test_of_block_sizes_in_the_guides_range_the_nearest_is_taken() -> None:
+    assert told(answer("7.5", 768, 64)) == [("warps", "threads_per_block", 768, 256, 4, 1.0)]
 
 
 def test_registers_up_to_the_next_step_are_free() -> None:
