@@ -156,8 +156,8 @@ def _multiple(size: int, step: int, most: int) -> int:
 _WORDS = {
     "threads": "launch {} threads per block",
     "registers": "compile for at most {} registers per thread (-maxrregcount={})",
-    "static_shared": "declare at most {} bytes of static shared memory",
-    "dynamic_shared": "ask for {} bytes of dynamic shared memory",
+    "static_shared": "declare at most {:,} bytes of static shared memory",
+    "dynamic_shared": "ask for {:,} bytes of dynamic shared memory",
     "max_dynamic_shared": "set the kernel's MaxDynamicSharedMemorySize to {}",
     "optin": "raise the kernel's MaxDynamicSharedMemorySize before the launch",
     "caching": "let the caching of global loads be given up where a block is too large",
@@ -169,6 +169,8 @@ _WORDS = {
 }
 
 
+# A kernel that asks for less than it uses runs out of bounds.
+_SMALLER = "make the tile smaller, so that it needs at most {:,} bytes of dynamic shared memory"
 _BOUNDED = "compile with __launch_bounds__({}), which keeps the kernel to {} registers per thread"
 
 
@@ -227,7 +229,13 @@ def _sentence(before: Launch, after: Launch) -> str:
     bounded = after.max_threads is not None and "registers" in changed
     if bounded:
         changed = [name for name in changed if name not in ("registers", "max_threads")]
-    parts = [_words(name, getattr(after, name)) for name in changed]
+    less = after.dynamic_shared < before.dynamic_shared and after.threads == before.threads
+    parts = [
+        _SMALLER.format(after.dynamic_shared)
+        if name == "dynamic_shared" and less
+        else _words(name, getattr(after, name))
+        for name in changed
+    ]
     if bounded:  # -maxrregcount does nothing to a kernel with launch bounds
         parts.append(_BOUNDED.format(after.threads, after.registers))
     text = and_list([part for part in parts if part])
@@ -239,7 +247,8 @@ def _words(name: str, value: object) -> str:
         return f"launch blocks of {_shape(value)} threads" if value else ""
     if name == "cluster_dim" and value == (1, 1, 1):
         return "launch without clusters"
-    return _WORDS[name].replace("{}", _shape(value))
+    words = _WORDS[name]
+    return words.format(value) if "{:,}" in words else words.replace("{}", _shape(value))
 
 
 def _shape(value: object) -> str:

@@ -109,9 +109,9 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         "50,000 bytes of static shared memory: the compiler refuses more than 49,152, "
         "848 too many; only dynamic shared memory can be larger.",
         [
-            "Declare at most 49152 bytes of static shared memory and ask for 848 bytes of dynamic "
+            "Declare at most 49,152 bytes of static shared memory and ask for 848 bytes of dynamic "
             "shared memory.",
-            "Declare at most 49152 bytes of static shared memory.",
+            "Declare at most 49,152 bytes of static shared memory.",
         ],
     ),
     (
@@ -121,7 +121,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         RuntimeFailure.BUILD,
         "50,000 bytes of static shared memory: the compiler refuses more than 49,152, "
         "848 too many; only dynamic shared memory can be larger.",
-        ["Declare at most 49152 bytes of static shared memory."],
+        ["Declare at most 49,152 bytes of static shared memory."],
     ),
     (
         "9.0",
@@ -129,7 +129,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         Cause.DYNAMIC_SHARED_MEMORY,
         VALUE,
         "233,472 bytes of shared memory per block: a block can have 232,448, 1,024 too many.",
-        ["Ask for 232448 bytes of dynamic shared memory."],
+        ["Make the tile smaller, so that it needs at most 232,448 bytes of dynamic shared memory."],
     ),
     (
         "9.0",
@@ -140,7 +140,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         "MaxDynamicSharedMemorySize, 848 too many.",
         [
             "Raise the kernel's MaxDynamicSharedMemorySize before the launch.",
-            "Ask for 49152 bytes of dynamic shared memory.",
+            "Make the tile smaller, so that it needs at most 49,152 bytes of dynamic shared memory.",
         ],
     ),
     (
@@ -152,7 +152,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         "MaxDynamicSharedMemorySize is 65,536, 4,464 too many.",
         [
             "Set the kernel's MaxDynamicSharedMemorySize to 70000.",
-            "Ask for 65536 bytes of dynamic shared memory.",
+            "Make the tile smaller, so that it needs at most 65,536 bytes of dynamic shared memory.",
         ],
     ),
     (
@@ -270,7 +270,9 @@ def test_an_attribute_that_no_device_grants_is_not_proposed() -> None:
     result = answer("9.0", dynamic_shared=300_000, max_dynamic_shared=1000)
     assert result.fault is not None
     hows = [fix.how for fix in fixes(result.hardware, result.launch, result.fault)]
-    assert hows == ["Ask for 1000 bytes of dynamic shared memory."]
+    assert hows == [
+        "Make the tile smaller, so that it needs at most 1,000 bytes of dynamic shared memory."
+    ]
 
 
 @pytest.mark.parametrize(

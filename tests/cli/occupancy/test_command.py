@@ -225,11 +225,13 @@ def test_too_much_memory_per_thread_is_mended_by_a_smaller_block(cli) -> None:
     args = ("occupancy", "--regs", "32", "--block", "256", "--cc", "9.0", "--smem-per-thread")
     result = answered(cli, *args, "1K")["result"]
     assert not result["launchable"]
-    said = "Launch 224 threads per block and ask for 229376 bytes of dynamic shared memory."
+    said = "Launch 224 threads per block and ask for 229,376 bytes of dynamic shared memory."
     assert result["fixes"] == [said]
     assert answered(cli, *args, "1K", "--block", "224")["result"]["launchable"]
     without_a_warp = answered(cli, *args, "100K")["result"]["fixes"]
-    assert without_a_warp == ["Ask for 232448 bytes of dynamic shared memory."]
+    assert without_a_warp == [
+        "Make the tile smaller, so that it needs at most 232,448 bytes of dynamic shared memory."
+    ]
 
 
 def test_suggested_blocks_take_their_own_memory(cli) -> None:

@@ -110,7 +110,7 @@ def test_any_text_is_an_answer_or_one_sentence(call, option: str, text: str) -> 
         ({"--regs": "256"}, "1 too many", "255 registers"),
         ({"--block": "2048"}, "1,024 too many", "1024 threads"),
         ({"--block": "33x99"}, "2,243 too many", "33x31"),
-        ({"--dynamic-smem": "228K"}, "1,024 too many", "232448 bytes"),
+        ({"--dynamic-smem": "228K"}, "1,024 too many", "232,448 bytes"),
         ({"--regs": "72", "--block": "1024"}, "8,192 too many", "64 registers"),
     ],
 )
