@@ -23,6 +23,11 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
+def capitalized(text: str) -> str:
+    """Return *text* with a large first letter, as sentences begin: a device may be named by its capability."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def inert(text: str) -> str:
     r"""Return *text* with every character that could steer a terminal written as ``\x1b``.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.facts.timing import HostMemory
+from gpuadvise.advisor.prose import capitalized
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import (
@@ -37,7 +38,7 @@ def check(device: Device, transfers: tuple[Transfer, ...]) -> Verdict:
         return PASSED
     return Advice(
         message=(
-            f"{device.name} shares its memory with the host, and {show_bytes(copied)} are copied "
+            f"{capitalized(device.name)} shares its memory with the host, and {show_bytes(copied)} are copied "
             "within it."
         ),
         action=(

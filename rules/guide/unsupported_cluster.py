@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.fault import Cause
 from gpuadvise.advisor.occupancy.fixes import fixes
+from gpuadvise.advisor.prose import capitalized
 from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import (
     PASSED,
@@ -40,7 +41,7 @@ def check(device: Device, launch: Launch, launched: Occupancy) -> Verdict:
     ways = fixes(device.limits, launch, fault)
     most = device.limits.max_cluster_size_nonportable
     note = (
-        f" {device.name} takes up to {device.limits.max_cluster_size_portable} blocks per "
+        f" {capitalized(device.name)} takes up to {device.limits.max_cluster_size_portable} blocks per "
         f"cluster, {most} with the non-portable opt-in; how many clusters fit depends on the "
         "chip: cudaOccupancyMaxActiveClusters knows."
         if most
@@ -65,10 +66,10 @@ RULE = Rule(
     id="unsupported-cluster",
     title="Use clusters the device supports",
     topic=Topic.EXECUTION,
-    priority=Priority.MEDIUM,
+    priority=Priority.HIGH,
     kinds=(Kind.LAUNCH, Kind.DEVICE),
     broken=True,
-    why="The launch fails, on this device or on the next one.",
+    why="The launch fails on this device.",
     when=(
         "Clusters are used below compute capability 9.0, hold more than 8 blocks without the "
         "non-portable opt-in, or do not divide the grid."
