@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.code import entries_of
+from gpuadvise.advisor.prose import capitalized
 from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
@@ -19,22 +20,29 @@ def check(device: Device, driver: Driver, code: Survey | None = None) -> Verdict
     """Advise when the driver does not know the GPU, or the PTX of the program."""
     from gpuadvise.advisor.compatibility.drivers import why_unsupported
     from gpuadvise.advisor.compatibility.fit import why_ptx_is_too_new
-    from gpuadvise.advisor.compatibility.releases import FIRST_CUDA, show_driver
+    from gpuadvise.advisor.compatibility.releases import FIRST_CUDA, last_driver, show, show_driver
 
     pair = (device.capability.major, device.capability.minor)
-    reasons = [why_unsupported(device.capability, driver)]
-    reasons += [why_ptx_is_too_new(entry, driver) for entry in entries_of(code)]
-    known = [reason for reason in reasons if reason]
-    if not known:
+    of_code = [why_ptx_is_too_new(entry, driver) for entry in entries_of(code)]
+    reason = why_unsupported(device.capability, driver) or next(filter(None, of_code), None)
+    if reason is None:
         return PASSED
-    first = FIRST_CUDA.get(pair)
-    least = show_driver(first) if first and driver.cuda < first else "the release named above"
+    first, last = FIRST_CUDA.get(pair), last_driver(pair)
+    if first and driver.cuda < first:
+        action = (
+            f"Install {show_driver(first)} or a later driver: neither code from an older toolkit nor the "
+            "forward-compatibility package runs on a GPU that the driver does not know."
+        )
+    elif last and driver.cuda > last:
+        action = f"Install a driver of CUDA {show(last)} or earlier, or use a later GPU."
+    else:
+        action = (
+            "Install the release named above or a later driver, the forward-compatibility package on "
+            "data-centre GPUs, or build with an older toolkit."
+        )
     return Advice(
-        message=f"{device.name} with this driver: {known[0]}.",
-        action=(
-            f"Install {least} or a later driver, the forward-compatibility package on data-centre "
-            "GPUs, or build with an older toolkit."
-        ),
+        message=f"{capitalized(device.name)} with this driver: {reason}.",
+        action=action,
         evidence=(
             given("driver", str(driver)),
             of_device(device, "capability", "compute capability", str(device.capability)),
