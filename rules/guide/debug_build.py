@@ -30,11 +30,7 @@ def check(
     compile_flags: tuple[str, ...] | None = None, compiled: Compiled | None = None
 ) -> Verdict:
     """Advise when device code was compiled for a debugger."""
-    debug = compiled.debug if compiled else None
-    if debug is None and compile_flags is not None:
-        debug = any(flag in DEBUG_FLAGS for flag in compile_flags) and not any(
-            flag.split("=")[0] in _OPTIMISED for flag in compile_flags
-        )
+    debug = is_debug(compile_flags, compiled)
     if debug is None:
         return undecided("compiled.debug")
     if not debug:
@@ -53,6 +49,17 @@ def check(
             if compiled and compiled.debug
             else given("compiler flags", " ".join(compile_flags or ())),
         ),
+    )
+
+
+def is_debug(compile_flags: tuple[str, ...] | None, compiled: Compiled | None) -> bool | None:
+    """Return whether device code was compiled for a debugger; None where nobody said."""
+    if compiled and compiled.debug is not None:
+        return compiled.debug
+    if compile_flags is None:
+        return None
+    return any(flag in DEBUG_FLAGS for flag in compile_flags) and not any(
+        flag.split("=")[0] in _OPTIMISED for flag in compile_flags
     )
 
 

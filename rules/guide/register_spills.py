@@ -10,6 +10,7 @@ from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved, requests_to_memory
 from gpuadvise.rules.evidence import profiled
+from gpuadvise.rules.guide.debug_build import is_debug
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -61,8 +62,11 @@ def check(
     launch_bounds: LaunchBounds | None = None,
     profile: KernelProfile | None = None,
     local_arrays: tuple[str, ...] | None = None,
+    compile_flags: tuple[str, ...] | None = None,
 ) -> Verdict:
-    """Advise when registers spill, or when a stack frame holds local arrays."""
+    """Advise when registers spill, or when a stack frame holds local arrays; not of a debug build."""
+    if is_debug(compile_flags, compiled):
+        return PASSED  # debug-build says that variables stay in local memory there
     counted = _local_share(profile) if profile else None
     if counted is not None and counted < RARE:
         return PASSED  # what the code has, this launch hardly runs through
@@ -294,7 +298,7 @@ RULE = Rule(
     why="Local memory is device memory: an access that misses the cache takes hundreds of cycles.",
     when=(
         "The compiler spills registers, or the kernel has a stack frame; low for up to 16 bytes of "
-        "spills or 64 bytes of frame, and where a profile counts few requests to local memory."
+        "spills or 64 bytes of frame, and where a profile counts few requests to local memory; not for a debug build."
     ),
     thresholds=(
         Threshold(
