@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
-from gpuadvise.advisor.transfers.copies import copy_rate, half_rate_bytes
+from gpuadvise.advisor.transfers.copies import Direction, copy_rate, half_rate_bytes
 from gpuadvise.advisor.transfers.savings import (
     MOSTLY_LATENCY,
     saved_by_merging,
@@ -43,16 +43,32 @@ def check(
 ) -> Verdict:
     """Advise for repeated copies of which at least half the time is latency."""
     return tuple(
-        _advice(copy, link, timeline)
+        _advice(copy, link, run_seconds, timeline)
         for copy in transfers
         if worth_merging(copy, link, run_seconds, timeline)
     )
 
 
-def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
-    """Return what one copy wins of the copies, of a recorded run what it wins of the span."""
+# How bytes are packed on the side that they come from.
+_IN_PYTORCH = {
+    Direction.H2D: "costs on the host. In PyTorch: torch.stack() or torch.cat() on the host, one "
+    ".to('cuda'), and views of the result.",
+    Direction.D2H: "costs on the device. In PyTorch: keep the results on the device, torch.stack() or "
+    "torch.cat() them there, and one .cpu() or .tolist().",
+}
+
+
+def _gain(
+    copy: Transfer, link: LinkModel, run_seconds: float | None, timeline: TracedRun | None
+) -> Gain:
+    """Return what one copy wins of the copies, of a run whose time is known what it wins of that."""
     if timeline is None:
-        upper = seconds_separate(copy, link) / seconds_merged(copy, link)
+        separate, merged = seconds_separate(copy, link), seconds_merged(copy, link)
+        upper = separate / merged
+        if run_seconds is not None and separate < run_seconds:
+            whole = run_seconds / (run_seconds - separate + merged)
+            how = "run time / run time with one packed copy"
+            return Gain(kind="run time", upper_bound=whole, how=how)
         return Gain(kind="copy time", upper_bound=upper, how="separate / packed copies")
     how = (
         "the copies' time beyond that of their bytes, and the idle time while they are queued or "
@@ -61,7 +77,9 @@ def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
     return span_gain(timeline, saved_by_merging(copy, link) + timeline.around_copies, how)
 
 
-def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advice:
+def _advice(
+    copy: Transfer, link: LinkModel, run_seconds: float | None, timeline: TracedRun | None
+) -> Advice:
     separate, packed = seconds_separate(copy, link), seconds_merged(copy, link)
     share = 1 - copy.count * copy.bytes / copy_rate(link, copy.direction) / separate
     seen = given if timeline is None else traced
@@ -75,15 +93,14 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
         action=(
             f"Pack them into one buffer of {show_bytes(copy.count * copy.bytes)} and copy once: "
             f"{show_seconds(packed)} instead of {show_seconds(separate)}, plus what packing "
-            "costs on the host. In PyTorch: torch.stack() or torch.cat() on the host, one "
-            ".to('cuda'), and views of the result."
+            f"{_IN_PYTORCH[copy.direction]}"
         ),
         evidence=(
             seen("bytes per copy", copy.bytes, "bytes"),
             seen("copies", copy.count, "copies"),
             derived(f"latency per copy ({link.source})", link.copy_latency, "s"),
         ),
-        gain=_gain(copy, link, timeline),
+        gain=_gain(copy, link, run_seconds, timeline),
     )
 
 
