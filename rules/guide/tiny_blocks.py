@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.prose import capitalized, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved, sm_units
 from gpuadvise.rules.evidence import given
@@ -34,7 +34,7 @@ BETTER = 128
 _LANES = 32
 # Blocks start one after another, some 1.6 per ns on a H200 whatever their size: a million blocks
 # of one element per thread took 632 us with 32 threads and 160 us with 128.
-_MANY_BLOCKS = 100_000
+MANY_BLOCKS = 100_000
 
 
 def check(
@@ -52,7 +52,17 @@ def check(
         evidence=(given("threads per block", launch.threads, "threads"),),
         gain=_gain(launch, device),
         relief=_relief(launch, profile) if profile else None,
+        priority=Priority.LOW if device and _fills(launch, device) and not _many(launch) else None,
     )
+
+
+def _fills(launch: Launch, device: Device) -> bool:
+    """Return whether an SM can hold as many warps of such blocks as of larger ones."""
+    return _warps(launch, device) >= device.limits.max_warps_per_sm
+
+
+def _many(launch: Launch) -> bool:
+    return launch.grid_dim is not None and prod(launch.grid_dim) >= MANY_BLOCKS
 
 
 def _warps(launch: Launch, device: Device) -> int:
@@ -64,7 +74,10 @@ def _ceiling(launch: Launch, device: Device | None) -> str:
         return ""
     warps, most = _warps(launch, device), device.limits.max_warps_per_sm
     if warps >= most:
-        return f" {device.name} could still fill all {most} warps of an SM with them."
+        return (
+            f" {capitalized(device.name)} could still fill all {most} warps of an SM with them, so that such "
+            "blocks cost no more than their starts."
+        )
     return (
         f" An SM of {device.name} holds at most {device.limits.max_blocks_per_sm} blocks, so "
         f"{warps} of {most} warps ({show_share(warps / most)}) is all they can occupy."
@@ -79,15 +92,17 @@ def _relief(launch: Launch, profile: KernelProfile) -> dict[str, float]:
 
 def _gain(launch: Launch, device: Device | None) -> Gain | None:
     """Return what more threads per block win: resident warps, or blocks that need no start."""
-    if device is None or _warps(launch, device) >= device.limits.max_warps_per_sm:
+    if device is None:
         return None
     warps, most = _warps(launch, device), device.limits.max_warps_per_sm
-    if launch.grid_dim is not None and prod(launch.grid_dim) >= _MANY_BLOCKS:
+    if _many(launch):
         return Gain(
             kind="block starts",
             upper_bound=BETTER / launch.threads,
             how=f"blocks now / blocks of {BETTER} threads = {BETTER} / {launch.threads}",
         )
+    if warps >= most:
+        return None
     if launch.threads < _LANES:  # the lanes that stay empty count as well
         threads, room = device.limits.max_blocks_per_sm * launch.threads, most * _LANES
         return Gain(
@@ -107,10 +122,19 @@ RULE = Rule(
     priority=Priority.MEDIUM,
     kinds=(Kind.LAUNCH,),
     family=Family.RESIDENCY,
-    why="An SM runs out of block slots long before it runs out of room for warps.",
-    when="A block has fewer than 64 threads.",
+    why="Every block takes a slot of its SM and a start of its own, however few threads it has.",
+    when=(
+        "A block has fewer than 64 threads; low where an SM can still hold all its warps and the grid has few "
+        "blocks."
+    ),
     thresholds=(
         Threshold(name="fewest threads", value=FEWEST, unit="threads", source="guide 11.3"),
+        Threshold(
+            name="many blocks",
+            value=MANY_BLOCKS,
+            unit="blocks in the grid",
+            source="measured on an H200: a million blocks start in 632 us",
+        ),
     ),
     citations=guide("11.3", "10.5"),
     check=check,
