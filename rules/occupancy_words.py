@@ -11,6 +11,7 @@ from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.facts.limiter import LastWave, LatencyBound, UnknownLimiter
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.block_sizes import blocks_at_sizes
+from gpuadvise.advisor.occupancy.bounds import launch_bounds
 from gpuadvise.advisor.occupancy.budget import register_budget
 from gpuadvise.advisor.occupancy.fault import RuntimeFailure
 from gpuadvise.advisor.occupancy.model import occupancy as model
@@ -175,8 +176,30 @@ def warps_gain(
     )
 
 
-def step_list(steps: Sequence[NextStep]) -> str:
-    """Return each step as a sentence with the occupancy it leads to, the likeliest first."""
+def other_build(occupancy: Occupancy, bounds: LaunchBounds | None) -> str:
+    """Return that the kernel has more registers than *bounds* leave it, as a sentence; "" where it has not."""
+    registers = occupancy.launch.registers
+    if bounds is None or not bounds.blocks or registers is None:
+        return ""
+    compiled = launch_bounds(occupancy.hardware, bounds.threads, bounds.blocks)
+    if not compiled.spills(registers):
+        return ""
+    return (
+        f"__launch_bounds__({bounds.threads}, {bounds.blocks}) leaves a thread {compiled.registers} registers here, "
+        f"not {registers}: that is another build, or one for another GPU. Read both from one build."
+    )
+
+
+def step_list(
+    steps: Sequence[NextStep], occupancy: Occupancy, bounds: LaunchBounds | None = None
+) -> str:
+    """Return each step as a sentence with the occupancy it leads to, the likeliest first.
+
+    Fewer registers are no step where *bounds* should have brought them.
+    """
+    if other := other_build(occupancy, bounds):
+        kept = [step for step in steps if step.resource is not Resource.REGISTERS]
+        return " Or: ".join([other, *map(_sentence, kept)])
     if not steps:
         return "No single change of registers, shared memory or block size wins a block."
     return " Or: ".join(_sentence(step) for step in steps)

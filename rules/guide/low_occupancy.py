@@ -41,6 +41,7 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.code import LaunchBounds
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Traffic, Work
@@ -57,6 +58,7 @@ def check(
     grid: tuple[int, int, int] | None = None,
     sm_count: int | None = None,
     limiter: Limiter | None = None,
+    launch_bounds: LaunchBounds | None = None,
 ) -> Verdict:
     """Advise when occupancy is below half, the grid could fill more, and no unit is known busy."""
     if not too_few_in_flight(occupancy, independent_instructions):
@@ -75,7 +77,7 @@ def check(
             f"{limiter_words(occupancy)}."
         ),
         action=_tile(occupancy)
-        + step_list(steps)
+        + step_list(steps, occupancy, launch_bounds)
         + costs_independence(occupancy, independent_instructions),
         evidence=(
             derived("theoretical occupancy", occupancy.occupancy, "share"),

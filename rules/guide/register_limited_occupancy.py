@@ -26,6 +26,7 @@ from gpuadvise.rules.occupancy_words import (
     also_needed,
     costs_independence,
     filled_by_grid,
+    other_build,
     step_up,
     steps_of,
     too_few_in_flight,
@@ -75,7 +76,8 @@ def check(
             f"occupancy); with {step.to} registers it holds {blocks} "
             f"({show_share(step.after.occupancy)}){also_needed(step)}."
         ),
-        action=(
+        action=other_build(occupancy, launch_bounds)
+        or (
             f"{_capped(threads, blocks, step.to, launch_bounds)} Unlikely to pay: "
             f"{plural(registers - step.to, 'register')} fewer mostly mean as many values in local "
             "memory (of 71 such caps measured on an H200, 70 spilled and none was faster). Compile "
