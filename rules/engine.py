@@ -114,6 +114,7 @@ FAMILIES = (
         "unusual-block-size",
     ),
     ("uncoalesced-access", "wasted-throughput"),
+    ("missing-device-code", "narrow-target", "missing-ptx"),  # the first's build has all targets
     ("launch-bound", "underfilled-device", "lone-small-kernel", "tail-effect"),
     ("competing-contexts", "busy-device"),
     ("narrow-loads", "narrow-elements"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.code import entries_of
+from gpuadvise.advisor.prose import and_list
 from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
@@ -31,12 +32,23 @@ def check(device: Device, code: Survey, driver: Driver | None = None) -> Verdict
     name = f"{device.name} (compute capability {device.capability})"
     return Advice(
         message=headline(verdict, "The program", name),
-        action=f"Build with {' '.join(fix.gencode)}{up_to}.",
+        action=f"Build with {' '.join(fix.gencode)}{up_to}.{_port(code)}",
         evidence=(
             given("device code", carried(entries_of(code))),
             of_device(device, "capability", "compute capability", str(device.capability)),
         ),
     )
+
+
+def _port(code: Survey) -> str:
+    """Return what a build alone does not mend: instructions that only one GPU has."""
+    special = sorted(
+        {e.capability for e in entries_of(code) if e.capability and e.capability.variant}
+    )
+    if not special:
+        return ""
+    listed = and_list([target.target for target in special])
+    return f" What was written for {listed} may use instructions that this GPU has not, and then needs a port."
 
 
 RULE = Rule(
