@@ -46,15 +46,23 @@ def _advice(stage: Stage, link: LinkModel) -> Advice:
             f'For the step "{stage.name}" on the host, {show_bytes(stage.input_bytes)} come down '
             f"and {show_bytes(stage.output_bytes)} go back up: {show_seconds(time)} of copies."
         ),
-        action=(
-            f"Run this step on the device, even if it is up to {show_seconds(time)} slower there: "
-            f"{show_bytes(moved)} per pass need not move."
-        ),
+        action=f"Run this step on the device, {_times(stage, time)}: {show_bytes(moved)} per pass need not move.",
         evidence=(
             given("bytes moved", moved, "bytes"),
             derived(f"copy time ({link.source})", time, "s"),
         ),
         gain=_gain(stage, time),
+    )
+
+
+def _times(stage: Stage, copies: float) -> str:
+    """Return how the step's time there compares, as far as it is known."""
+    here, there = stage.seconds, stage.device_seconds
+    if here is None or there is None:
+        return f"even if it is up to {show_seconds(copies)} slower there"
+    return (
+        f"where it takes {show_seconds(there)} instead of {show_seconds(here)} on the host and "
+        f"{show_seconds(copies)} for the copies"
     )
 
 
