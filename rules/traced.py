@@ -46,12 +46,12 @@ def in_span(outcome: Outcome, share: float | None) -> Outcome:
     """
     if share is None or not isinstance(outcome, Advice):
         return outcome
-    evidence = (*outcome.evidence, traced("share of the traced span", share, "share"))
+    evidence = (*outcome.evidence, traced("share of the run", share, "share"))
     if outcome.gain is None:
         return replace(outcome, evidence=evidence)
     saved = share * (1 - 1 / outcome.gain.upper_bound)
     if saved < _NOTICEABLE:
         return PASSED
-    how = f"{outcome.gain.how}, for {show_share(share)} of the traced span"
+    how = f"{outcome.gain.how}, for {show_share(share)} of the run"
     gain = Gain(kind=KIND, upper_bound=1 / (1 - saved), how=how)
     return replace(outcome, evidence=evidence, gain=gain)
