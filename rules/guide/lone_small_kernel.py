@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
-    from gpuadvise.advisor.facts.timing import Traffic
+    from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
 SMALL = 0.5
@@ -47,6 +47,8 @@ def check(
     profile: KernelProfile | None = None,
     traffic: Traffic | None = None,
     limiter: Limiter | None = None,
+    work: Work | None = None,
+    run_share: float | None = None,
 ) -> Verdict:
     """Advise when the grid fills less than half of the device and nothing runs beside it."""
     filled = waves(occupancy, sm_count, math.prod(grid))
@@ -59,6 +61,7 @@ def check(
     if profile is not None:
         return PASSED  # underfilled-device and latency-bound know better what it waits for
     fit = int(1 / filled.waves)
+    matters = traffic or (work and work.seconds) or run_share is not None
     return Advice(
         message=(
             f"{plural(filled.blocks, 'block')} fill {show_share(filled.waves)} of the "
@@ -74,6 +77,7 @@ def check(
             derived("share of the device", filled.waves, "share"),
         ),
         gain=Gain(kind="kernels at once", upper_bound=fit, how="floor(blocks that fit / grid)"),
+        priority=None if matters else Priority.LOW,
     )
 
 
@@ -85,7 +89,7 @@ RULE = Rule(
     kinds=(Kind.LAUNCH, Kind.DEVICE),
     family=Family.GRID,
     why="What a small grid leaves free can run another kernel at the same time.",
-    when="The grid fills less than half of the blocks that fit, and kernels run one at a time.",
+    when="The grid fills less than half of the blocks that fit, and kernels run one at a time; low without a time.",
     thresholds=(
         Threshold(name="small", value=SMALL, unit="share", source="two such kernels must fit"),
     ),

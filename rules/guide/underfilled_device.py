@@ -84,6 +84,7 @@ def check(
     bare = profile is None and run_share is None
     name = device.name if device else "the GPU"
     timed = next((fact for fact in (profile, traffic, work) if fact and fact.seconds), None)
+    matters = timed is not None or run_share is not None or profile is not None
     short = timed is not None and (timed.seconds or SHORTEST) < SHORTEST
     return Advice(
         message=(
@@ -100,7 +101,7 @@ def check(
             else profiled("SMs", sm_count, "SMs"),
         ),
         gain=_gain(blocks, sm_count, None if at_roof or bare else occupancy),
-        priority=Priority.LOW if short else None,
+        priority=Priority.LOW if short else None if matters else Priority.MEDIUM,
     )
 
 
@@ -194,7 +195,7 @@ RULE = Rule(
     why="An SM without a block does nothing until the grid ends.",
     when=(
         "The grid has fewer blocks than the device has multiprocessors, nothing runs beside the "
-        "kernel, and neither device memory nor L2 is known to be at its roof, low below 30 us; or a profile of 20 us or more shows less than half of the "
+        "kernel, and neither device memory nor L2 is known to be at its roof, low below 30 us, medium without a time; or a profile of 20 us or more shows less than half of the "
         "blocks that fit at once, warps that wait for results half of their time, and no unit at 70 % (L2 75 %)."
     ),
     thresholds=(
