@@ -409,7 +409,7 @@ def test_advice_joins_a_described_kernel_with_its_share(cli, trace: str, tmp_pat
     answer = json.loads(ran.out)
     VALID["advise"](answer)
     (tiny,) = [one for one in answer["findings"] if one["rule"] == "tiny-blocks"]
-    share = next(item for item in tiny["evidence"] if item["label"] == "share of the traced span")
+    share = next(item for item in tiny["evidence"] if item["label"] == "share of the run")
     assert share["value"] == pytest.approx(1200 / 3950)
     assert tiny["gain"]["kind"] == "run time"
     assert tiny["gain"]["upper_bound"] == pytest.approx(1 / (1 - share["value"] / 2))
@@ -659,7 +659,7 @@ def test_a_kernel_has_the_largest_share_that_it_takes_of_a_gpu(cli, tmp_path: Pa
     ran = cli("advise", str(trace), str(described), "--format", "json", "--all")
     tiny = [row for row in json.loads(ran.out)["findings"] if row["rule"] == "tiny-blocks"]
     evidence = [item for row in tiny for item in row["evidence"]]
-    shares = [item["value"] for item in evidence if item["label"] == "share of the traced span"]
+    shares = [item["value"] for item in evidence if item["label"] == "share of the run"]
     assert shares == [pytest.approx(0.6)]
 
 
