@@ -193,3 +193,36 @@ def test_any_text_is_dims_or_bad_input(text: str) -> None:
         assert all(side >= 1 for side in v.dims(text))
     except BadInput as error:
         assert error.message.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        (8.0, 'Write it in quotation marks: "8.0".'),
+        (12.4, 'Write it in quotation marks: "12.4".'),
+        (9, 'Write it in quotation marks: "9".'),
+        (True, None),
+        (float("nan"), None),
+        (10**30, None),
+        ("", None),
+    ],
+)
+def test_a_version_that_was_written_as_a_number(value: object, hint: str | None) -> None:
+    with pytest.raises(BadInput, match="is not a text") as caught:
+        v.text(value)
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [
+        ("paged", "pageable"),
+        ("Pageable memory", "pageable"),
+        ("pined", "pinned"),
+        ("manage", "managed"),
+    ],
+)
+def test_a_word_that_begins_alike_is_the_nearest(word: str, near: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        v.one_word("pageable", "pinned", "mapped", "managed")(word)
+    assert caught.value.hint == f"Did you mean {near}?"
