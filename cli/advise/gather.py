@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.binaries.kernel_occupancy import Residency
     from gpuadvise.advisor.binaries.model import Damage, Item, Kernel
     from gpuadvise.advisor.binaries.options import ReadOptions
     from gpuadvise.advisor.description.reader import DeviceFinder
@@ -45,6 +46,8 @@ _LAUNCHED = (
     "regs", "block", "grid", "smem", "dynamic_smem", "max_dynamic_smem", "carveout", "barriers",
     "cluster", "nonportable_cluster",
 )  # fmt: skip
+# Flags that no build log and no binary knows, but the launch.
+_HOW_LAUNCHED = frozenset({"block", "grid", "dynamic_smem"})
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ class GatheredEvidence:
             return
         yield from self._traced_runs()
         profiles, codes, descriptions = self.sorted_files
-        if not profiles and self.flags:
+        if not profiles and self.flags and not (codes and self._launches_code):
             yield from_flags(self.flags, self.chosen.device)
         if profiles:
             yield from self._profiled(profiles, codes, descriptions)
@@ -373,9 +376,30 @@ class GatheredEvidence:
         from gpuadvise.cli.kernels.advice import kernel_facts
 
         named = any((self.gpu, self.cc, self.device, self.snapshot))
-        facts = kernel_facts(kernel, self.chosen.device if named else None)
+        device = self.chosen.device if named else None
+        if not self._launches_code:
+            facts = kernel_facts(kernel, device)
+        elif (facts := kernel_facts(kernel, device, self._launched(kernel, device))) is not None:
+            facts = _beside(facts, from_flags(self.flags, None).facts)
         if facts is not None:
             yield Described(facts=facts)
+
+    @property
+    def _launches_code(self) -> bool:
+        """Whether the flags say how kernels of code files are launched, and nothing else."""
+        return "block" in self.flags and self.flags.keys() <= _HOW_LAUNCHED
+
+    def _launched(self, kernel: Kernel, device: Device | None) -> Residency:
+        """Return the occupancy of *kernel* with the block that the flags give, as `kernels` does."""
+        from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
+
+        launch = from_flags(self.flags, None).facts.launch
+        assert launch is not None
+        return Residencies(
+            limits=device.limits if device else None,
+            block=launch.threads,
+            dynamic_smem=launch.dynamic_shared,
+        ).of(kernel)
 
     @cached_property
     def chosen(self) -> Choice:

@@ -116,3 +116,37 @@ def test_a_source_beside_a_report_is_joined_by_kernel(cli, tmp_path: Path) -> No
     assert joined["gain"] is None  # no profile tells what one line takes
     [apart] = said(document, "general-math-functions", "other")
     assert apart["location"]["line"] == 7
+
+
+ONE_KERNEL = """\
+ptxas info    : Compiling entry function '_Z1kPf' for 'sm_90'
+ptxas info    : Function properties for _Z1kPf
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 104 registers, used 1 barriers, 40960 bytes smem, 360 bytes cmem[0]
+"""
+
+
+def test_the_block_of_the_options_is_that_of_a_build_logs_kernels(cli, tmp_path: Path) -> None:
+    log = tmp_path / "build.log"
+    log.write_text(ONE_KERNEL)
+    document = answered(cli, str(log), "--gpu", "h100", "--block", "320", "--grid", "1000")
+    assert len(document["result"]["kernels"]) == 1  # the options are no kernel of their own
+    [low] = said(document, "low-occupancy", "k(float*)")
+    assert "1 block of 320 threads: 10 of 64 warps" in low["message"]
+    assert "__launch_bounds__(320, 2) or -maxrregcount=96" in low["action"]
+    alone = answered(cli, str(log), "--gpu", "h100")
+    assert "2 blocks of 256 threads" in said(alone, "low-occupancy", "k(float*)")[0]["message"]
+
+
+def test_the_grid_of_the_options_is_that_of_a_build_logs_kernels(cli, tmp_path: Path) -> None:
+    log = tmp_path / "build.log"
+    log.write_text(ONE_KERNEL)
+    document = answered(cli, str(log), "--gpu", "h100", "--block", "320", "--grid", "20")
+    assert loud(document) == [("underfilled-device", "k")]
+
+
+def test_options_of_a_kernel_beside_a_build_log_describe_another(cli, tmp_path: Path) -> None:
+    log = tmp_path / "build.log"
+    log.write_text(ONE_KERNEL)
+    document = answered(cli, str(log), "--gpu", "h100", "--block", "320", "--regs", "40")
+    assert len(document["result"]["kernels"]) == 2

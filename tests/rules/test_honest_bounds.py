@@ -85,8 +85,7 @@ def test_no_change_brings_a_launch_below_an_empty_kernel() -> None:
     finding = findings(short)["underfilled-device"]
     assert finding.bound > 2.0  # one launch for several problems is fewer launches
     advice = replace(finding.advice, gain=Gain(kind="kernel time", upper_bound=100.0, how=""))
-    rule = next(rule for rule in RULES if rule.id == "latency-bound")
-    gain = bounded_by_start(advice, rule, short.seconds).gain
+    gain = bounded_by_start(advice, BY_ID["latency-bound"], short.seconds).gain
     assert gain is not None
     assert gain.upper_bound == pytest.approx(2.0)
     assert "3 us / about 1.5 us, the time of an empty kernel" in gain.how
