@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,6 +10,9 @@ from gpuadvise.advisor.description.devices import from_catalogue
 from gpuadvise.advisor.description.reader import described
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
+
+if TYPE_CHECKING:
+    from gpuadvise.rules.report import Finding
 
 
 def found(kernel: dict[str, Any]) -> dict[str, str]:
@@ -229,3 +232,325 @@ def test_described_accesses_win_no_more_than_the_profile_leaves() -> None:
     beside = found({"gpu": "h200", "accesses": accesses, "profile": profile})
     assert "unaligned-words" not in beside
     assert "unpadded-rows" in beside  # it moves fewer bytes
+
+
+def finding(kernel: dict[str, Any], rule: str) -> Finding:
+    """Return what *rule* says of *kernel*."""
+    findings = run(RULES, described(kernel, from_catalogue).facts).findings
+    return next(finding for finding in findings if finding.rule.id == rule)
+
+
+LARGE = {"gpu": "h100", "block": 256, "grid": 20_000, "dynamic_smem": "60KiB"}
+HEAVY = {"flops": 1e12, "bytes": "400MB", "dtype": "bf16", "tensor": True}
+
+
+@pytest.mark.parametrize(
+    ("more", "priority"),
+    [
+        ({}, "medium"),
+        ({"work": HEAVY}, "medium"),  # what it computes, but no time
+        ({"work": HEAVY | {"time": "2ms"}}, None),
+        ({"traffic": {"read": "1GB", "write": "1GB", "time": "1ms"}}, None),
+        ({"run_share": 0.2}, None),
+        ({"launches": 3}, None),
+        ({"name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"}, None),
+        ({"name": "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n"}, None),
+        ({"name": "cutlass3x_sm100_tensorop_gemm_bf16"}, None),
+        ({"name": "blur"}, "medium"),
+        ({"regs": 127}, "medium"),
+        ({"regs": 128}, "low"),
+    ],
+)
+def test_who_is_asked_for_the_shared_memory_attribute(
+    more: dict[str, Any], priority: str | None
+) -> None:
+    assert found({"regs": 40} | LARGE | more).get("shared-memory-carveout") == priority
+
+
+def test_a_launch_without_a_word_on_the_attribute_is_judged_as_if_it_were_set() -> None:
+    few_warps = LARGE | {"regs": 40, "block": 64}
+    findings = run(RULES, described(few_warps, from_catalogue).facts).findings
+    loud = [finding.rule.id for finding in findings if finding.priority != "low"]
+    assert loud == ["shared-memory-carveout", "low-occupancy"]
+    assert findings[0].broken
+
+
+@pytest.mark.parametrize(
+    ("streams", "more", "priority"),
+    [
+        (1, {}, "high"),
+        (2, {}, "medium"),  # three streams would hide more
+        (4, {}, "low"),  # in pieces enough these hide most of it
+        (4, {"divisible": False}, "medium"),
+        (8, {}, None),  # 28 % is exposed
+        (4, {"h2d": "30ms"}, "medium"),  # the copies themselves are longer than the kernel
+    ],
+)
+def test_copies_in_several_streams_as_overlap_has_them(
+    streams: int, more: dict[str, Any], priority: str | None
+) -> None:
+    pipeline = {"h2d": "10ms", "kernel": "9.5ms", "d2h": "9ms", "streams": streams}
+    kernel = {"gpu": "a100", "pipeline": pipeline | more}
+    assert (
+        found(kernel).get("transfer-bound-run", found(kernel).get("serial-transfers")) == priority
+    )
+
+
+def test_streams_that_were_timed_are_believed() -> None:
+    pipeline = {"h2d": "10ms", "kernel": "9.5ms", "d2h": "9ms", "streams": 2}
+    timed = {"gpu": "a100", "pipeline": pipeline, "total_time": "11ms"}
+    assert "transfer-bound-run" not in found(timed)
+    slow = finding(timed | {"total_time": "20ms"}, "transfer-bound-run")
+    assert slow.advice.gain is not None
+    assert slow.advice.gain.upper_bound == pytest.approx(20 / 9.5)
+    assert "25 pieces over 3 streams take about 11.7 ms" in slow.advice.action
+
+
+ARITHMETIC = {"flops": 6e11, "bytes": "3MB", "dtype": "fp32", "time": "27ms"}
+
+
+@pytest.mark.parametrize(
+    ("name", "priority"),
+    [
+        ("my_gemm", "medium"),
+        ("matmul_tiled", "medium"),
+        ("conv2d_forward", "medium"),
+        ("attention_scores", "medium"),
+        ("integrateBodies", "low"),
+        ("convertToFloat", "low"),
+        ("converged", "low"),
+        (None, "low"),
+    ],
+)
+def test_only_products_are_sent_to_tensor_cores_aloud(name: str | None, priority: str) -> None:
+    """62 % of an RTX 3090's FP32 units: below 70 %, at which libraries end."""
+    kernel = {"gpu": "rtx3090", "work": ARITHMETIC} | ({"name": name} if name else {})
+    said = finding(kernel, "compute-bound")
+    assert said.priority == priority
+    assert ("Tensor cores do products of matrices only." in said.advice.action) is (
+        priority == "low"
+    )
+
+
+def test_doubles_do_not_become_halves() -> None:
+    work = {"flops": 4.7e12, "bytes": "3MB", "dtype": "fp64", "time": "1s"}
+    said = finding({"gpu": "v100", "name": "lj_forces", "work": work}, "compute-bound")
+    assert "fp32 (at most" in said.advice.action
+    assert "fp16" not in said.advice.action
+
+
+@pytest.mark.parametrize(
+    ("kernel", "priority"),
+    [
+        ({"regs": 96, "block": 512}, "low"),  # 16 to 20 warps
+        ({"regs": 80, "block": 608}, "low"),  # 19 to 24
+        ({"regs": 80, "block": 576}, "medium"),  # 18 to 24, a third more
+        ({"regs": 80, "block": 608, "work": ARITHMETIC | {"time": "50ms"}}, "medium"),
+        ({"regs": 72, "block": 128}, "low"),  # fewer registers alone win a block
+    ],
+)
+def test_a_few_more_warps_are_no_reason_to_speak_up(kernel: dict[str, Any], priority: str) -> None:
+    assert found({"gpu": "h100"} | kernel)["low-occupancy"] == priority
+
+
+def test_low_occupancy_is_bounded_by_what_is_likely() -> None:
+    said = finding(
+        {"gpu": "v100", "regs": 72, "block": 192, "smem": "16KiB", "launch_bounds": [192, 2]},
+        "low-occupancy",
+    )
+    assert said.advice.gain is not None
+    assert said.advice.gain.upper_bound == pytest.approx(25 / 24)
+    assert "__launch_bounds__(192, 5); unlikely to pay" in said.advice.action
+
+
+def test_launch_bounds_that_the_registers_contradict_are_not_repeated() -> None:
+    bounded = {"gpu": "rtx3090", "regs": 120, "block": 256, "launch_bounds": [256, 2]}
+    assert "another build" not in finding(bounded | {"regs": 128}, "low-occupancy").advice.action
+    said = finding(bounded | {"regs": 129}, "low-occupancy").advice.action
+    assert "__launch_bounds__(256, 2) leaves a thread 128 registers here, not 129" in said
+    assert "Compile the kernel with" not in said
+
+
+@pytest.mark.parametrize(
+    ("time", "priority"), [("24.9ms", "medium"), ("25.1ms", "high"), ("4.9ms", None)]
+)
+def test_the_distance_from_the_roof_decides(time: str, priority: str | None) -> None:
+    """A H200 moves 12 GB in 2.5 ms."""
+    work = {"flops": 1e9, "bytes": "12GB", "dtype": "fp32", "time": time}
+    assert found({"gpu": "h200", "work": work}).get("far-from-roof") == priority
+
+
+@pytest.mark.parametrize(("time", "priority"), [("1038us", "medium"), ("1045us", "high")])
+def test_the_distance_from_the_bandwidth_decides(time: str, priority: str) -> None:
+    """A H200 moves 2 GB in 416 us."""
+    traffic = {"read": "1GB", "write": "1GB", "time": time}
+    assert found({"gpu": "h200", "traffic": traffic})["low-effective-bandwidth"] == priority
+
+
+@pytest.mark.parametrize(
+    ("more", "rules"),
+    [
+        ({}, ["tail-effect"]),
+        ({"grid": 264}, ["far-from-roof"]),  # two whole waves
+        ({"concurrent": True}, ["far-from-roof"]),  # others fill the last wave
+        ({"work": HEAVY | {"time": "4ms"}}, ["far-from-roof", "tail-effect"]),  # 48 % in full waves
+    ],
+)
+def test_a_last_wave_that_explains_the_distance_from_the_roof(
+    more: dict[str, Any], rules: list[str]
+) -> None:
+    """140 blocks fill 53 % of two waves of 132; the kernel reaches 39 % of the roof, or 25 %."""
+    attention = {"gpu": "h100", "regs": 168, "block": 384, "grid": 140, "dynamic_smem": "200KiB"}
+    kernel = attention | {"work": HEAVY | {"time": "2.6ms"}} | more
+    loud = [rule for rule, priority in found(kernel).items() if priority != "low"]
+    assert sorted(loud) == rules
+
+
+TOO_MANY = {"gpu": "h100", "block": 1024}
+
+
+@pytest.mark.parametrize(
+    ("more", "action"),
+    [
+        # A cap that keeps three quarters of the registers comes first, a deeper one last.
+        (
+            {"regs": 85},
+            "Compile for at most 64 registers per thread (-maxrregcount=64). Or: Launch blocks of 640 threads.",
+        ),
+        (
+            {"regs": 86},
+            "Launch blocks of 640 threads. Or: Compile for at most 64 registers per thread "
+            "(-maxrregcount=64); such a cut mostly spills: compile and look.",
+        ),
+        (
+            {"regs": 128, "launch_bounds": [1024, 1]},
+            "Launch blocks of 512 threads. Or: Compile with __launch_bounds__(1024), which keeps the kernel to "
+            "64 registers per thread; such a cut mostly spills: compile and look.",
+        ),
+        (
+            {"gpu": "t4", "block": 256, "dynamic_smem": "96KiB"},
+            "Make the tile smaller, so that it needs at most 65,536 bytes of dynamic shared memory.",
+        ),
+    ],
+)
+def test_the_fixes_of_an_impossible_launch(more: dict[str, Any], action: str) -> None:
+    assert finding(TOO_MANY | more, "impossible-launch").advice.action == action
+
+
+@pytest.mark.parametrize(("registers", "fits"), [(128, True), (136, False)])
+def test_a_block_beyond_its_bounds_is_told_once_where_these_fit(registers: int, fits: bool) -> None:
+    said = found(TOO_MANY | {"regs": registers, "launch_bounds": [512, 1]})
+    assert said["exceeded-launch-bounds"] == "high"
+    assert ("impossible-launch" not in said) is fits
+
+
+@pytest.mark.parametrize(
+    ("kernel", "priority"),
+    [
+        ({"gpu": "a100", "grid": 1024, "cluster": 2}, "high"),
+        ({"gpu": "h100", "grid": 1024, "cluster": 8}, None),
+        ({"gpu": "h100", "grid": 1024, "cluster": 16}, "high"),
+        ({"gpu": "h100", "grid": 1024, "cluster": 16, "nonportable_cluster": True}, None),
+    ],
+)
+def test_a_cluster_that_the_device_refuses_fails(
+    kernel: dict[str, Any], priority: str | None
+) -> None:
+    assert found({"regs": 40, "block": 256} | kernel).get("unsupported-cluster") == priority
+
+
+@pytest.mark.parametrize(
+    ("kernel", "helps", "not_helps"),
+    [
+        ({"gpu": "h100", "driver": "11.4"}, "CUDA 11.8", "build with an older toolkit"),
+        ({"gpu": "gtx 780", "driver": "12.4"}, "CUDA 11.4 or earlier", "a later driver"),
+    ],
+)
+def test_what_helps_against_a_driver(kernel: dict[str, Any], helps: str, not_helps: str) -> None:
+    said = finding(kernel, "outdated-driver").advice.action
+    assert helps in said
+    assert not_helps not in said
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rules"),
+    [
+        ({"compiled": {"stack": 240, "debug": True}}, ["debug-build"]),
+        ({"compiled": {"stack": 240}, "compile_flags": "-G"}, ["debug-build"]),
+        ({"compiled": {"stack": 240}, "compile_flags": "-G -dopt=on"}, ["register-spills"]),
+        ({"compiled": {"stack": 240, "debug": False}}, ["register-spills"]),
+    ],
+)
+def test_the_stack_of_a_debug_build_is_its_own(kernel: dict[str, Any], rules: list[str]) -> None:
+    said = found({"gpu": "l4", "regs": 50, "block": 256, "grid": 10_000} | kernel)
+    assert [rule for rule, priority in said.items() if priority == "high"] == rules
+
+
+@pytest.mark.parametrize(
+    ("way", "packs"), [("h2d", "torch.cat() on the host"), ("d2h", "one .cpu() or .tolist()")]
+)
+def test_small_copies_are_packed_where_they_come_from(way: str, packs: str) -> None:
+    copies = {"direction": way, "bytes": 4, "time": "12us", "count": 100_000}
+    small = finding({"gpu": "a100", "transfers": [copies]}, "small-transfers")
+    assert packs in small.advice.action
+    assert small.advice.gain is not None
+    assert small.advice.gain.kind == "copy time"
+    timed = {"gpu": "a100", "transfers": [copies], "total_time": "4s"}
+    gain = finding(timed, "small-transfers").advice.gain
+    assert gain is not None
+    assert (gain.kind, round(gain.upper_bound, 2)) == ("run time", 1.43)
+
+
+@pytest.mark.parametrize(
+    ("grid", "priority"), [(1000, "low"), (99_999, "low"), (100_000, "medium")]
+)
+def test_tiny_blocks_that_fill_an_sm_cost_their_starts(grid: int, priority: str) -> None:
+    tiny = {"regs": 32, "block": 33, "grid": grid}
+    assert found({"gpu": "h100"} | tiny)["tiny-blocks"] == priority
+    said = finding({"cc": "9.0"} | tiny, "tiny-blocks").message
+    assert "Compute capability 9.0 could still fill all 64 warps of an SM" in said
+
+
+@pytest.mark.parametrize(
+    ("grid", "more", "priority"),
+    [
+        (65, {}, "high"),
+        (66, {}, "medium"),
+        (66, {"run_share": 0.9}, "high"),
+        (66, {"traffic": {"read": "10MB", "write": "10MB", "time": "1ms"}}, "high"),
+    ],
+)
+def test_a_grid_for_most_sms_is_medium_until_it_is_timed(
+    grid: int, more: dict[str, Any], priority: str
+) -> None:
+    """A H200 has 132 SMs."""
+    kernel = {"gpu": "h200", "regs": 32, "block": 256, "grid": grid} | more
+    assert found(kernel)["underfilled-device"] == priority
+
+
+@pytest.mark.parametrize(
+    ("times", "says"),
+    [
+        (
+            {"time": "60ms", "device_time": "1ms"},
+            "where it takes 1 ms instead of 60 ms on the host",
+        ),
+        ({"time": "60ms"}, "even if it is up to 19.4 ms slower there"),
+    ],
+)
+def test_a_step_on_the_host_beside_its_time_on_the_device(times: dict[str, str], says: str) -> None:
+    host = {"name": "threshold", "on": "host", "in": "256MiB", "out": "256MiB"} | times
+    stages = [
+        {"name": "filter", "on": "device", "in": "64MiB", "out": "256MiB"},
+        host,
+        {"name": "label", "on": "device", "in": "256MiB", "out": "4MiB"},
+    ]
+    assert says in finding({"gpu": "a100", "stages": stages}, "host-round-trip").advice.action
+
+
+def test_a_build_without_code_for_the_gpu_is_told_once() -> None:
+    said = finding({"gpu": "b200", "code": ["sm_90a", "compute_90a"]}, "missing-device-code")
+    assert said.advice.also == ("narrow-target", "missing-ptx")
+    assert "written for sm_90a may use instructions that this GPU has not" in said.advice.action
+    plain = finding({"gpu": "h100", "code": ["sm_80"]}, "missing-device-code")
+    assert "port" not in plain.advice.action
