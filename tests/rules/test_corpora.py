@@ -62,7 +62,7 @@ def test_every_kind_of_fault_is_in_the_corpus() -> None:
     judged = set(RULES) - set(SOURCE_ONLY)
     loud = {rule.id for rule in judged if rule.priority is not Priority.LOW}
     # Shown by their own examples; as kernels they would only repeat another case.
-    examples = {"compute-bound", "narrow-target", "slow-math"}
+    examples = {"narrow-target", "slow-math"}
     assert loud - expected == examples, "add a kernel with the fault to corpus/faulty.toml"
 
 
