@@ -246,8 +246,8 @@ STARTING = 5e-6
 # H200 where atomics queue (one counter, a histogram of few bins), 1.6 to 26 where addresses are spread.
 QUEUED = 1.0
 # A few hundred neighbouring words lie in several parts of L2, each with a queue of its own: measured are 1.4
-# for histograms of 256 bins on an H100, where every unit idles.
-_QUEUED_AT_SOME = 2.0
+# for histograms of 256 bins on an H100 and 5.3 for 1,024 bins on an H200, where every unit idles.
+_QUEUED_AT_SOME = 6.0
 # Atomics on one sector, of which a block that adds up first would send one: our judgement. Measured are 64 to
 # 150,000 on few addresses, 1 to 6 where each has its own.
 UPDATED_AGAIN = 16.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter, unit_shares
@@ -43,6 +44,9 @@ STILL = 0.05
 _WAITS = ("drain", "lg_throttle")
 # Of a warp's time, of L2's peak, and of the sectors that global accesses move.
 WAITING, L2_AT_WORK, MOST_SECTORS = 0.4, 0.5, 0.5
+# Blocks per second, half of the most that an H200 starts (tiny-blocks): 1.43 per ns was seen of a kernel that
+# fills a few words per block.
+STARTS = 0.8e9
 # Of L1's peak: with all that it does, and what is left without atomics in shared memory.
 SHARED_FULL, ROOM_WITHOUT = 0.8, 0.5
 _ACTION = (
@@ -198,10 +202,17 @@ def _uncounted(profile: KernelProfile, limiter: Limiter | None) -> bool:
     return not counted and (waits or isinstance(limiter, UnknownLimiter | None))
 
 
+def _only_starts(profile: KernelProfile) -> bool:
+    """Return whether blocks come about as fast as a GPU starts them: they end when their stores are out."""
+    blocks = math.prod(profile.grid or ())
+    return blocks >= STARTS * (profile.seconds or math.inf)
+
+
 def _unseen(profile: KernelProfile, limiter: Limiter | None) -> bool:
     """Return whether a page without counts of atomics shows waits that only they explain."""
     return (
-        profile.global_reductions.requests is None
+        not _only_starts(profile)
+        and profile.global_reductions.requests is None
         and profile.global_atomics.requests is None
         and isinstance(limiter, LatencyBound)
         and ((limiter.stall in _WAITS and limiter.busy < STILL) or waits_for_atomics(profile))

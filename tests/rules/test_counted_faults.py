@@ -212,7 +212,7 @@ SPREAD = WarpRequests(requests=262_144.0, sectors=8 * 262_144.0)
             replace(LARGEST, instructions=2e7, elapsed_cycles=8e5, stalls={"drain": 0.9}),
             "atomic-contention",
         ),
-        (replace(BINS, elapsed_cycles=270_000.0), "atomic-contention"),
+        (replace(BINS, elapsed_cycles=92_000.0), "atomic-contention"),
         (replace(BINS, dram_written=1.2e6), "atomic-contention"),
         (replace(BINS, l2_busy=0.16), "atomic-contention"),
         (replace(DEPOSIT, l2_busy=0.49), "atomic-contention"),
@@ -381,3 +381,17 @@ def test_many_narrow_requests_are_said_beside_busy_issue_slots(
     profile: KernelProfile, expected: str | None
 ) -> None:
     assert priority(profile, "narrow-loads") == expected
+
+
+def test_blocks_that_only_start_and_store_are_no_queue_of_atomics() -> None:
+    queue = replace(
+        UNCOUNTED,
+        stalls={"drain": 0.43},
+        issue_busy=0.02,
+        dram_busy=0.0,
+        l2_busy=0.02,
+        sm_busy=0.03,
+    )
+    assert priority(queue, "atomic-contention") == "medium"
+    starting = replace(queue, grid=(200_000, 1, 1))  # in 201 us: 1 per ns
+    assert priority(starting, "atomic-contention") is None

@@ -204,11 +204,11 @@ def test_few_bins_are_a_queue_at_any_rate_where_warps_wait_longer_than_for_loads
         elapsed_cycles=11.5e6,
         l2_busy=0.1,
         dram_written=4e3,
-        global_reductions=WarpRequests(requests=2.1e6, sectors=60.9e6),
+        global_reductions=WarpRequests(requests=2.1e6, sectors=70.9e6),
     )
     assert priority(bins, "atomic-contention", "h200") == "medium"
     assert "atomic-contention" not in findings(replace(bins, warp_latency=1_900.0), "h200")
-    spread = replace(bins, dram_written=60.9e6 * 32 / 15)
+    spread = replace(bins, dram_written=70.9e6 * 32 / 15)
     assert "atomic-contention" not in findings(spread, "h200")
 
 
