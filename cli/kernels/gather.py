@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.compiler_options import SUFFIXES
+from gpuadvise.advisor.backends.user_files import is_pipe, opened
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Source
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.binaries.options import ReadOptions
@@ -126,9 +128,8 @@ class Gatherer:
         for path in self.request.files:
             if path.endswith(SUFFIXES):
                 items = self._compiled(path)
-            elif path == STDIN:
-                here = options._replace(processes=1)  # others cannot open what was piped in
-                items = read_stream(sys.stdin.buffer, "standard input", here)
+            elif path == STDIN or is_pipe(path):
+                items = _piped(path, options)
             elif os.path.isdir(path):
                 items = self._folder(path, options)
             else:
@@ -234,6 +235,13 @@ def source_notes(source: CudaSource) -> list[str]:
             f"{and_list([inert(name) for name in unmade[:_MOST_NAMES]])}."
         )
     return said
+
+
+def _piped(path: str, options: ReadOptions) -> Iterator[Item]:
+    """Yield what comes through the pipe *path*, stdin or what the shell makes of ``<(command)``."""
+    here = options._replace(processes=1)  # others cannot open it
+    with nullcontext(sys.stdin.buffer) if path == STDIN else opened(path) as pipe:
+        yield from read_stream(pipe, "standard input" if path == STDIN else path, here)
 
 
 def missing_notes(source: CudaSource, image: CompiledProgram) -> list[str]:

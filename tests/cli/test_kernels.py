@@ -5,7 +5,9 @@ import io
 import json
 import re
 import subprocess
+import sys
 import zipfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +18,6 @@ from gpuadvise.cli.schema import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 PTX = """\
@@ -533,3 +534,16 @@ def test_a_field_of_each_kernel_is_told_where_it_lies(cli, inside: Path) -> None
     assert ran.code == 2
     assert "hint: It is in each of kernels: --get kernels.registers." in ran.err
     assert len(cli("kernels", "80.cubin", "--get", "kernels.registers").out.split()) == 2
+
+
+def test_pipes_of_the_shell_are_read_like_files() -> None:
+    log = Path(__file__).parent.parent / "advisor" / "profiles" / "recorded" / "ptxas.log"
+    program = f'"{sys.executable}" -m gpuadvise'
+    lines = [
+        f'{program} kernels <(cat "{log}") --format csv',
+        f'{program} diff <(cat "{log}") <(cat "{log}") --fail-on-regression',
+    ]
+    for line in lines:
+        ran = subprocess.run(["bash", "-c", line], capture_output=True, timeout=120, check=False)
+        assert ran.returncode == 0, ran.stderr
+        assert b"spilling" in ran.stdout or b"8 unchanged" in ran.stdout
