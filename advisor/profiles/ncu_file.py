@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.user_files import kept_pipes, opened
-from gpuadvise.advisor.profiles.ncu_report import is_ncu_report
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.profiles.ncu_report import HINT, is_ncu_report
 from gpuadvise.advisor.prose import inert
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def read_profiles(
     name = "stdin" if path == "-" else inert(path)
     with kept_pipes((path,)), opened(path) as file:
         start = file.read(_SNIFFED)
+        if not start:
+            raise BadInput(f"{name}: the file is empty.", hint=HINT)
         file.seek(0)
         if is_ncu_report(start):
             from gpuadvise.advisor.profiles.ncu_report_kernels import report_kernels

@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
 
 _NS = 1e9
-# Gaps from here on are the host's own doing; between two operators of PyTorch, under its
-# profiler, up to 0.4 ms were seen.
-_LONG_GAP_NS = 500_000
 # What the profilers added to each launch of a minimal kernel on a H200's host: 5.2 us (PyTorch),
 # 2.8 us (Nsight Systems), 15.7 us (JAX). Less is taken off, so that no bound falls too low.
 _LAUNCH_OVERHEAD = {
@@ -187,13 +184,7 @@ def _long_host_gaps(timeline: Timeline) -> tuple[int, int]:
     """
     if any(copies.managed and copies.kind.path is CopyPath.D2H for copies in timeline.copies):
         return 0, 0
-    causes = (GapCause.HOST_WORK, GapCause.OTHER_CALL)
-    long = [
-        gap.length_ns
-        for gap in timeline.gaps
-        if gap.cause in causes and gap.length_ns >= _LONG_GAP_NS
-    ]
-    return sum(long), len(long)
+    return timeline.long_host_gaps.total_ns, timeline.long_host_gaps.gaps
 
 
 def _median_kernel_ns(timeline: Timeline) -> int:

@@ -158,6 +158,7 @@ class Timeline:
     calls: tuple[HostCalls, ...]  # likewise
     gaps: tuple[Gap, ...]  # the longest, in order of time
     idle: tuple[IdleTime, ...]  # all gaps by cause, the longest total first
+    long_host_gaps: IdleTime
     idle_after_waits_ns: int  # of gaps that began while the host waited
     launches: TracedLaunches
     products: tuple[tuple[MatrixProduct, int], ...]
@@ -281,6 +282,7 @@ def _timeline(
         calls=calls,
         gaps=idle.longest,
         idle=idle.totals,
+        long_host_gaps=idle.long_host,
         idle_after_waits_ns=idle.after_waits_ns,
         launches=_launches(calls, shapes, activities, several_gpus=several_gpus),
         products=tuple(recording.products.items()),

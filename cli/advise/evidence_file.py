@@ -70,8 +70,6 @@ def _is_report(path: str) -> bool:
 
 def evidence_kind(path: str) -> EvidenceKind:
     """Return what the file or folder *path* holds (``-``: stdin); raises BadInput."""
-    if path.endswith(_REPORT):
-        return EvidenceKind.PROFILE
     if path.endswith(_DESCRIBED) or (path == "-" and not is_kept(path)):
         return EvidenceKind.DESCRIPTION
     if os.path.isdir(path):
@@ -80,6 +78,8 @@ def evidence_kind(path: str) -> EvidenceKind:
 
     with opened(path) as file:
         head = file.read(_SNIFFED)
+    if path.endswith(_REPORT):
+        return EvidenceKind.PROFILE
     match file_type_of(head):
         case FileType.REPORT:
             return EvidenceKind.PROFILE

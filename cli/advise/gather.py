@@ -41,6 +41,8 @@ _CUDA = "CUDA_"
 _LOADER_FACTS = ("driver", "environment")  # they decide how the driver loads device code
 CUDA_SOURCES = (".cu", ".cuh")
 SOURCES = (*CUDA_SOURCES, ".py")
+# Options about the work of one kernel.
+_OF_ONE_KERNEL = ("read", "write", "time", "reported_rate", "flops", "bytes", "elements")
 # Options that describe a launch, which a report knows better.
 _LAUNCHED = (
     "regs", "block", "grid", "smem", "dynamic_smem", "max_dynamic_smem", "carveout", "barriers",
@@ -85,10 +87,13 @@ class GatheredEvidence:
 
     def _wanted(self, kernel: Described) -> bool:
         name = kernel.facts.kernel or ""
-        if self.pattern is None or self.pattern.search(name):
+        if self._matches(name):
             return True
         self.passed_over.append(name)
         return False
+
+    def _matches(self, name: str) -> bool:
+        return self.pattern is None or self.pattern.search(name) is not None
 
     def kernels_of(self, lines: Iterable[tuple[int, str]]) -> Iterator[Described | BadLine]:
         """Yield the kernels that numbered *lines* of the only file describe, with nothing to join."""
@@ -274,8 +279,7 @@ class GatheredEvidence:
                 else:
                     beside[name] = item
         seen: set[str] = set()
-        given = from_flags(self.flags, None).facts if self.flags else Facts()
-        self._say_unused(launches)
+        given = self._given_beside(launches)
         for launch in launches:
             profile = launch.profile
             name = profile.kernel.partition("(")[0].strip()
@@ -299,20 +303,34 @@ class GatheredEvidence:
         if evidence is not None and (left := evidence.left()):
             yield Described(facts=Facts(device=device or self.chosen.device, observations=left))
 
-    def _say_unused(self, launches: list[ProfiledLaunch]) -> None:
-        """Say which options a report makes useless; raises BadInput for one that it contradicts."""
-        if not launches:
-            return
-        if "name" in self.flags:
+    def _given_beside(self, launches: list[ProfiledLaunch]) -> Facts:
+        """Return what the flags say beside a report of *launches*, which knows its launches better.
+
+        Raises BadInput for a flag that the report contradicts, or that is about one kernel of several.
+        """
+        flags = dict(self.flags)
+        if "name" in flags:
             raise BadInput(
                 "--name: the report names its kernels.", hint="--filter NAME judges one of them."
             )
-        unused = [flag(name) for name in self.flags if name in _LAUNCHED]
-        if unused and all(launch.profile.launch for launch in launches):
-            verb = "is" if len(unused) == 1 else "are"
-            self.add_notes(
-                [f"{and_list(unused)} {verb} not used: the report says what was launched."]
+        wanted = [launch for launch in launches if self._matches(launch.profile.kernel)]
+        of_one = [flag(name) for name in flags if name in _OF_ONE_KERNEL]
+        if of_one and len(wanted) > 1:
+            raise BadInput(
+                f"{and_list(of_one)}: about one kernel, and the report has {len(wanted):,}.",
+                hint="--filter NAME chooses one.",
             )
+        if all(launch.profile.launch for launch in launches):
+            unused = [flag(name) for name in list(flags) if name in _LAUNCHED and flags.pop(name)]
+            if unused:
+                verb = "is" if len(unused) == 1 else "are"
+                self.add_notes(
+                    [f"{and_list(unused)} {verb} not used: the report says what was launched."]
+                )
+        if not flags:
+            return Facts()
+        facts = from_flags(flags, None).facts
+        return replace(facts, **dict.fromkeys(_FOLLOWS))
 
     def _compiled(self, codes: list[str]) -> dict[str, Kernel]:
         """Return the kernels of the files *codes* by each of their names; a file without any is said."""

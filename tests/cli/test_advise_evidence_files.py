@@ -333,6 +333,37 @@ def test_options_that_a_report_makes_useless_are_said(cli) -> None:
     assert ran.err.startswith("error: --name: the report names its kernels.")
 
 
+@pytest.mark.parametrize(
+    "options", ["--grid 3", "--regs 200", "--dynamic-smem 100KiB", "--block 512 --grid 3"]
+)
+def test_a_launch_typed_beside_a_report_changes_nothing(options: str, cli) -> None:
+    ran = cli("advise", str(RAW), *options.split())
+    assert ran.code == 0
+    assert "not used: the report says what was launched." in ran.err
+    assert ran.out == cli("advise", str(RAW)).out
+
+
+def test_work_typed_beside_a_report_is_of_one_kernel(cli) -> None:
+    work = ("--read", "1GB", "--write", "1GB", "--time", "1ms")
+    ran = cli("advise", str(RAW), *work)
+    assert (ran.code, ran.out) == (2, "")
+    assert "about one kernel, and the report has 8." in ran.err
+    limits = [
+        answered(cli, RAW, "--filter", "^spilling", *more)["result"]["kernels"][0]["limit"]["name"]
+        for more in ((), work)
+    ]
+    assert limits[0] == limits[1] != "unknown"
+
+
+def test_a_report_that_is_not_there_is_no_damaged_one(tmp_path: Path, cli) -> None:
+    for options in ((str(RAW), "nowhere.ncu-rep"), ("--ncu", "nowhere.ncu-rep", str(RAW))):
+        ran = cli("advise", *options)
+        assert (ran.code, ran.out) == (2, "")
+        assert "there is no such file" in ran.err
+    (tmp_path / "empty.ncu-rep").touch()
+    assert "the file is empty." in cli("advise", str(tmp_path / "empty.ncu-rep")).err
+
+
 def test_a_description_of_no_launch_is_said(tmp_path: Path, cli) -> None:
     described = tmp_path / "kernel.toml"
     described.write_text(TOML)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
-from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.timelines.gaps import KEPT_GAPS, GapCause
 from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.timeline import timelines_of
 
@@ -92,6 +92,14 @@ def test_gaps_say_what_the_host_did(tmp_path: Path) -> None:
     gaps = timeline(tmp_path / "trace", traces.kineto(RUN)).gaps
     assert [gap.length_ns for gap in gaps] == [9_500, 39_000]
     assert [gap.cause for gap in gaps] == [GapCause.COPY, GapCause.SYNCHRONIZATION]
+
+
+def test_all_long_gaps_count_however_many_there_are(tmp_path: Path) -> None:
+    # A millisecond of the host's work after each of 600 kernels: three times as many as are kept.
+    run = [traces.kernel(ts=1_020.0 * number, dur=20.0) for number in range(600)]
+    line = timeline(tmp_path / "trace", traces.kineto(run))
+    assert len(line.gaps) == KEPT_GAPS
+    assert (line.long_host_gaps.gaps, line.long_host_gaps.total_ns) == (599, 599_000_000)
 
 
 def test_calls_by_kind(tmp_path: Path) -> None:
