@@ -291,14 +291,14 @@ def flag(value: object) -> bool:
     return known
 
 
-# Versions of GPUs and drivers, which look like numbers, are below.
+# Numbers below are versions of CUDA, a driver or a GPU that somebody did not quote.
 _VERSIONS = 1000
 
 
 def text(value: object) -> str:
     """Return a text that is not empty; raises BadInput."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _VERSIONS:
-        hint = f"Write it in quotation marks: {shown(value)}."
+        hint = "Write it in quotation marks."
         raise BadInput(f"{shown(value)} is not a text.", hint=hint)
     if not isinstance(value, str) or not value.strip():
         raise BadInput(f"{shown(value)} is not a text.")
@@ -364,10 +364,10 @@ def _unknown_word(value: object, words: Sequence[str]) -> BadInput:
     # Of two words, such as h2d and d2h, either is near to a third.
     written = str(value)[:60]
     near = difflib.get_close_matches(written, words, n=1, cutoff=0.6) if words[2:] else []
-    # Words that begin alike mean the same more often than words of the same letters.
-    near = [
-        word for word in words if len(written) > _STEM and word[:_STEM] == written.lower()[:_STEM]
-    ] or near
+    # A word that alone begins so means the same more often than one of the same letters.
+    stem = written.lower()[:_STEM]
+    alike = [word for word in words if len(written) > _STEM and word.startswith(stem)]
+    near = alike if len(alike) == 1 and words[2:] else near
     hint = f"Did you mean {near[0]}?" if near else f"Use {and_list(words, 'or')}."
     return BadInput(f"{shown(value)} is not known here.", hint=hint)
 

@@ -143,13 +143,22 @@ def bounded(advice: Advice, rule: Rule, profile: KernelProfile | None) -> Advice
     less = share < _NOTABLY_LESS * shares.get(unit, 0.0)
     name = unit_words(unit)
     left = left_over(
-        f"{name} {'stay' if ' and ' in name else 'stays'} {show_share(share)} busy"
+        f"{name} {'stay' if ' and ' in name else 'stays'} {busy_words(share)} busy"
         f"{f' {words}' if words else ''}{f', now {show_share(shares[unit])}' if less else ''}",
         share,
     )
     if advice.gain is None or advice.gain.upper_bound > left.upper_bound:
         return replace(advice, gain=left)
     return replace(advice, gain=replace(advice.gain, kind="kernel time"))
+
+
+# Shares below this are noise of a counter.
+_NOISE = 1e-4
+
+
+def busy_words(share: float) -> str:
+    """Return *share* of a unit's peak in words; what is next to nothing has no digits."""
+    return f"less than {show_share(_NOISE)}" if share < _NOISE else show_share(share)
 
 
 _NOTABLY_LESS = 0.99  # less does not show in a figure of three digits

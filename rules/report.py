@@ -155,6 +155,12 @@ class Finding:
         )
 
     @property
+    def file(self) -> str | None:
+        """The file that it is about: its own place, or the report of its launches."""
+        place = self.advice.location
+        return (place and place.file) or (self.shape.file if self.shape else None)
+
+    @property
     def bound(self) -> float:
         """The factor that the advice can win at most; 1 where it names none."""
         return self.advice.gain.upper_bound if self.advice.gain else 1.0
@@ -277,8 +283,7 @@ def _location(finding: Finding) -> dict[str, object] | None:
     place = finding.advice.location
     if place is None:
         return None
-    file = place.file or (finding.shape.file if finding.shape else None)
-    return {**asdict(place), "file": file}
+    return {**asdict(place), "file": finding.file}
 
 
 def shape_object(shape: ProfiledShape | None) -> dict[str, object] | None:

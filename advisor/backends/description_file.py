@@ -6,7 +6,6 @@ import json
 import os
 import re
 import sys
-from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.backends.user_files import is_kept, opened
@@ -41,10 +40,10 @@ def kernels_in(path: str, find: DeviceFinder) -> Iterable[Described | BadLine]:
     as well. Raises BadInput for what cannot be read.
     """
     if is_kept(path):
-        content, name = _whole(path), STDIN if path == "-" else path
-        if re.match(_TOML, content):
-            return from_toml(_text(content, name), name, find)
-        return _of_json(BytesIO(content), name, find)
+        name = STDIN if path == "-" else path
+        with opened(path) as file:
+            is_toml = re.match(_TOML, file.read(LARGEST_LINE))
+        return from_toml(_text(_whole(path), name), name, find) if is_toml else _of_file(path, find)
     if path == "-":
         return _of_json(sys.stdin.buffer, STDIN, find)
     if path.endswith(".toml"):
@@ -107,7 +106,7 @@ def line_batches(state: FileState) -> Iterator[list[tuple[int, str]]]:
 
 def _of_file(path: str, find: DeviceFinder) -> Iterator[Described | BadLine]:
     with opened(path) as file:
-        yield from _of_json(file, path, find)
+        yield from _of_json(file, STDIN if path == "-" else path, find)
 
 
 def _of_json(file: IO[bytes], name: str, find: DeviceFinder) -> Iterable[Described | BadLine]:

@@ -59,12 +59,12 @@ def kept_pipes(paths: Iterable[str]) -> Iterator[None]:
     A pipe gives its bytes once, and what they are is told by opening it. Raises BadInput when one
     cannot be read, or has no end.
     """
-    from tempfile import TemporaryDirectory  # files are read where they are
-
     with ExitStack() as stack:
         for path in paths:
             if path in _kept or not (path == "-" or is_pipe(path)):
                 continue
+            from tempfile import TemporaryDirectory  # files are read where they are
+
             copy = os.path.join(stack.enter_context(TemporaryDirectory()), "content")
             try:
                 with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as pipe:

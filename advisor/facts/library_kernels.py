@@ -117,7 +117,7 @@ _DOUBLE_PRECISION = r"f64f64_f64f64_f64|d884gemm|(?:^|_)dgemm|zgemm|[dw]grad\w*<
 # Tensor core kernels of 16-bit numbers whose rows lie at any multiple of one or two of them.
 _SINGLE_HALVES = r"(?:tensorop|wmma)\w*(?:bf16|f16|h)\w*_align[12](?!\d)"
 # What people call a product of matrices: a convolution and attention are some as well.
-_PRODUCT = r"(?i:gemm|mat_?mul|matrix_?mul|matmult|\bmm\b|(?:^|[^a-z])bmm|attention|attn|fmha|winograd|wgmma|conv(?:[^aeiou]|olution|$))"
+_PRODUCT = r"(?i:gemm|mat_?mul|matrix_?mul|matmult|(?:^|_)b?mm(?:_|$)|attention|attn|fmha|winograd|wgmma|conv(?:[^aeiou]|ol|$))"
 # What cuDNN puts before and after convolutions on tensor cores whose data are not channels-last.
 _LAYOUT_CONVERSION = r"(?i:nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw)"
 _LIBRARY_PRODUCT = r"cutlass\w*(?:gemm|fprop|[dw]grad)|xmma_|^nvjet_|[sdhcz]gemm_"
@@ -173,8 +173,21 @@ def is_library_product(name: str) -> bool:
 
 def is_product(name: str) -> bool:
     """Return whether a kernel's name, anybody's, is that of a product of matrices or a convolution."""
-    head = re.split(r"[<(](?!unnamed>)", name.removeprefix("void "), maxsplit=1)[0]
-    return is_library_product(name) or bool(re.search(_PRODUCT, head))
+    return is_library_product(name) or bool(re.search(_PRODUCT, base_name(name)))
+
+
+_HEAD = r"(?:<unnamed>|\(anonymous namespace\)|[^<(])*"
+
+
+def base_name(kernel: str) -> str:
+    """Return a kernel's name without what pages, reports and sources write differently.
+
+    That is its result, namespaces, template arguments and parameters: a page leaves out the
+    namespaces that a report has.
+    """
+    match = re.match(_HEAD, kernel)
+    head = match[0].rstrip() if match else kernel
+    return head.rpartition("::")[2].rpartition(" ")[2] or kernel
 
 
 def converts_layout(name: str) -> bool:

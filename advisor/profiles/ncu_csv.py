@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,7 @@ class LaunchRecord:
     columns: dict[str, str]
     metrics: dict[str, tuple[str, str]] = field(default_factory=dict)
     rules: list[ProfilerRule] = field(default_factory=list)
+    estimates: list[str] = field(default_factory=list)  # of each rule, as printed
 
 
 def read_launches(
@@ -64,6 +65,11 @@ def read_launches(
     for record in records:
         locale.translate(record)
         yield record
+
+
+def is_header(line: str) -> bool:
+    """Return whether *line* is the header of a page, with commas, semicolons or tabs."""
+    return _KERNEL in line and re.match(_HEADER, line) is not None
 
 
 class _Text:
@@ -115,6 +121,11 @@ class _Locale:
             for key, (text, unit) in record.metrics.items():
                 if text[:1].isdigit() or text[:1] == "-":
                     record.metrics[key] = (text.translate(_POINT_FOR_COMMA), unit)
+            record.estimates = [text.translate(_POINT_FOR_COMMA) for text in record.estimates]
+        record.rules = [
+            replace(rule, estimated_speedup=number(text))
+            for rule, text in zip(record.rules, record.estimates, strict=True)
+        ]
 
 
 def _records(
@@ -145,7 +156,7 @@ def _record(row: list[str], header: list[str]) -> list[str] | None:
 def _rows(lines: Iterable[str], name: str) -> Iterator[list[str]]:
     csv.field_size_limit(_LARGEST_FIELD)
     left = iter(lines)
-    header = next((line for line in left if _KERNEL in line and re.match(_HEADER, line)), "")
+    header = next((line for line in left if is_header(line)), "")
     separator = re.match(_HEADER, header)
     reader = csv.reader(chain([header], left), delimiter=separator[1] if separator else ",")
     try:
@@ -197,9 +208,9 @@ def _add(record: LaunchRecord, line: dict[str, str]) -> None:
                 name=line["Rule Name"],
                 kind=line.get("Rule Type", ""),
                 message=line.get("Rule Description", ""),
-                estimated_speedup=number(line.get("Estimated Speedup", "")),
             )
         )
+        record.estimates.append(line.get("Estimated Speedup", ""))
 
 
 def _raw(header: list[str], rows: Iterable[list[str]], name: str) -> Iterator[LaunchRecord]:

@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
-from gpuadvise.advisor.backends.user_files import opened
+from gpuadvise.advisor.backends.user_files import is_kept, opened
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder, Recording
@@ -65,7 +65,7 @@ def _likely_files(folder: Path) -> list[Path]:
 
 
 def _file_is_timeline(path: Path) -> bool:
-    if not path.is_file():
+    if not (is_kept(str(path)) or path.is_file()):
         return False
     try:
         with opened(str(path)) as file:

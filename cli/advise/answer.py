@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,7 @@ class AdviceReports:
     rules: tuple[Rule, ...]
     reports: Sequence[Report]
     findings: tuple[Finding, ...]
+    beside: float = 0.0  # seconds of profiled kernels that were left out
     damaged: bool = False
     everything: bool = False
     with_profiler_rules: bool = False
@@ -70,6 +72,18 @@ class AdviceReports:
     def known(self) -> int:
         """How many findings the baseline has already."""
         return sum(len(report.findings) for report in self.reports) - len(self.findings)
+
+    def difference(self, kernel: str | None, shape: ProfiledShape | None) -> str:
+        """Return what tells launches of *kernel* in this *shape* from its others, for behind its name."""
+        return self._shapes[kernel].difference(shape) if shape and kernel in self._shapes else ""
+
+    @cached_property
+    def _shapes(self) -> dict[str | None, _Shapes]:
+        shapes: dict[str | None, _Shapes] = {}
+        for report in self.reports:
+            if report.shape is not None:
+                shapes.setdefault(report.kernel, _Shapes()).add(report.shape)
+        return shapes
 
     @cached_property
     def failures(self) -> list[tuple[str, str]]:
@@ -101,7 +115,7 @@ def answer(
     from gpuadvise.cli.render import github, sarif
 
     findings = [finding_object(finding) for finding in advised.findings]
-    named = _named(advised, findings)
+    told_apart = _told_apart(advised, findings)
     devices = {report.device.name: report.device for report in advised.reports if report.device}
     return Answer(
         command="advise",
@@ -115,25 +129,24 @@ def answer(
         blocks=lambda: tuple(blocks(advised)),
         notes=notes,
         documents={
-            "sarif": lambda: sarif.render(advised.rules, named, source),
-            "github": lambda: github.render(named, source),
+            "sarif": lambda: sarif.render(advised.rules, told_apart, source),
+            "github": lambda: github.render(told_apart, source),
         },
         failed=met_note(advised.findings, limit),
         exit=exit_code(advised.failures, advised.findings, limit, damaged=advised.damaged),
     )
 
 
-def _named(advised: AdviceReports, findings: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-    """Return *findings* with what tells kernels of one name apart in the name: a list shows no shapes."""
-    ambiguous = _ambiguous(advised)
-    named = []
+def _told_apart(
+    advised: AdviceReports, findings: Sequence[dict[str, Any]]
+) -> Sequence[dict[str, Any]]:
+    """Return *findings* with what tells kernels of one name apart before the message: a list shows no shapes."""
+    told = []
     for finding, entry in zip(advised.findings, findings, strict=True):
         place = entry["location"]
-        label = ambiguous.get((place["kernel"], finding.shape)) if place else None
-        named.append(
-            {**entry, "location": {**place, "kernel": place["kernel"] + label}} if label else entry
-        )
-    return named
+        label = advised.difference(place["kernel"], finding.shape).strip() if place else ""
+        told.append({**entry, "message": f"{label} {entry['message']}"} if label else entry)
+    return told
 
 
 def exit_code(
@@ -165,7 +178,9 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
                 "limit": limit_object(report.limiter),
                 "shape": shape_object(report.shape),
             }
-            for report, part in zip(advised.reports, shares(advised.reports), strict=True)
+            for report, part in zip(
+                advised.reports, shares(advised.reports, advised.beside), strict=True
+            )
         ],
         **advised.counts,
         "note": order_note(advised.findings),
@@ -211,7 +226,7 @@ def _size(size: tuple[int, int, int] | None) -> str | None:
     """Return a grid or a block as it is typed: 96, 64x64."""
     if size is None:
         return None
-    kept = max(1, *(axis for axis, length in enumerate(size, 1) if length != 1), 1)
+    kept = max((axis for axis, length in enumerate(size, 1) if length != 1), default=1)
     return "x".join(map(str, size[:kept]))
 
 
@@ -229,7 +244,7 @@ def finding_row(finding: Finding) -> dict[str, Any]:
         advice.action,
         advice.gain.upper_bound if advice.gain else None,
         advice.gain.kind if advice.gain else None,
-        (place and place.file) or shape.file,
+        finding.file,
         place.line if place else None,
         finding.rule.citations[0].section,
         _size(shape.grid),
@@ -267,7 +282,7 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
 
 def _limits(advised: AdviceReports) -> Iterator[Block]:
     """Yield what limits each kernel, those that take the most time first."""
-    parts = shares(advised.reports)
+    parts = shares(advised.reports, advised.beside)
     labels = _labels(advised, [_cut(report.kernel) for report in advised.reports])
     limited = sorted(
         zip(advised.reports, parts, labels, strict=True),
@@ -368,54 +383,52 @@ def _kernels(advised: AdviceReports, findings: Sequence[Finding]) -> list[str | 
         return [None] * len(findings)
     places = [finding.advice.location for finding in findings]
     names = kernel_names.shown([place.kernel or "" if place else "" for place in places])
-    ambiguous = _ambiguous(advised)
     return [
-        f"{name}{ambiguous.get((place.kernel if place else None, finding.shape), '')}" or None
+        f"{name}{advised.difference(place.kernel if place else None, finding.shape)}" or None
         for name, place, finding in zip(names, places, findings, strict=True)
     ]
 
 
 def _labels(advised: AdviceReports, names: Sequence[str]) -> list[str]:
     """Return *names*, one for each kernel, with what tells those of one name apart."""
-    ambiguous = _ambiguous(advised)
     return [
-        f"{name}{ambiguous.get((report.kernel, report.shape), '')}"
+        f"{name}{advised.difference(report.kernel, report.shape)}"
         for name, report in zip(names, advised.reports, strict=True)
     ]
 
 
-def _ambiguous(advised: AdviceReports) -> dict[tuple[str | None, ProfiledShape | None], str]:
-    """Return what to add to the name of each kernel that was profiled in several shapes or files."""
-    by_name: dict[str | None, set[ProfiledShape]] = {}
-    for report in advised.reports:
-        if report.shape is not None:
-            by_name.setdefault(report.kernel, set()).add(report.shape)
-    return {
-        (name, shape): _difference(shape, shapes)
-        for name, shapes in by_name.items()
-        if len(shapes) > 1
-        for shape in shapes
-    }
+class _Shapes:
+    """In what the profiled shapes of one kernel differ."""
 
+    def __init__(self) -> None:
+        self.grids: set[object] = set()
+        self.blocks: set[object] = set()
+        self.files: set[str] = set()
+        self.alike: Counter[object] = Counter()  # in all but the launches' numbers
 
-def _difference(shape: ProfiledShape, shapes: Collection[ProfiledShape]) -> str:
-    """Return what tells *shape* from the others of *shapes*, in brackets."""
-    parts = []
-    if len({other.grid for other in shapes}) > 1:
-        parts.append(f"grid {_size(shape.grid)}")
-    if len({other.block for other in shapes}) > 1:
-        parts.append(f"block {_size(shape.block)}")
-    files = [other.file or "" for other in shapes]
-    if len(set(files)) > 1:
-        names = set(map(os.path.basename, files))
-        whole = len(names) < len(set(files))  # of several folders
-        parts.append(inert((shape.file or "") if whole else os.path.basename(shape.file or "")))
-    alike = [other for other in shapes if replace(other, ids=()) == replace(shape, ids=())]
-    if len(alike) > 1 and shape.ids:
-        noun = "launch" if len(shape.ids) == 1 else "launches"
-        more = [f"{len(shape.ids) - _MOST_IDS:,} more"] if len(shape.ids) > _MOST_IDS else []
-        parts.append(f"{noun} {and_list([*map(str, shape.ids[:_MOST_IDS]), *more])}")
-    return f" ({', '.join(parts)})" if parts else ""
+    def add(self, shape: ProfiledShape) -> None:
+        """Count *shape* among them."""
+        self.grids.add(shape.grid)
+        self.blocks.add(shape.block)
+        self.files.add(shape.file or "")
+        self.alike[shape.grid, shape.block, shape.file] += 1
+
+    def difference(self, shape: ProfiledShape) -> str:
+        """Return what tells *shape* from the others, in brackets; nothing where it is the only one."""
+        parts = []
+        if len(self.grids) > 1 and shape.grid:
+            parts.append(f"grid {_size(shape.grid)}")
+        if len(self.blocks) > 1 and shape.block:
+            parts.append(f"block {_size(shape.block)}")
+        if len(self.files) > 1 and shape.file:
+            names = set(map(os.path.basename, self.files))
+            whole = len(names) < len(self.files)  # of several folders
+            parts.append(inert(shape.file if whole else os.path.basename(shape.file)))
+        if self.alike[shape.grid, shape.block, shape.file] > 1 and shape.ids:
+            noun = "launch" if len(shape.ids) == 1 else "launches"
+            more = [f"{len(shape.ids) - _MOST_IDS:,} more"] if len(shape.ids) > _MOST_IDS else []
+            parts.append(f"{noun} {and_list([*map(str, shape.ids[:_MOST_IDS]), *more])}")
+        return f" ({', '.join(parts)})" if parts else ""
 
 
 # Numbers of launches that a name has room for.
@@ -518,9 +531,7 @@ def _lacking(advised: AdviceReports) -> Iterator[Block]:
 def _profiler(advised: AdviceReports) -> Iterator[Block]:
     yield Heading("The profiler's own rules, in its words")
     if not advised.profiler_rules:
-        yield Line(
-            "There are none: a raw page does not hold them, a report and its details page do."
-        )
+        yield Line("There are none: reports and details pages hold them, raw pages do not.")
     for kernel, rule in advised.profiler_rules:
         share = rule.estimated_speedup
         bound = f" (its estimate: {share:g} %)" if share else ""

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.settings_file import read_settings
-from gpuadvise.advisor.backends.user_files import kept_pipes
+from gpuadvise.advisor.backends.user_files import is_kept, kept_pipes
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, quoted, quoted_path
+from gpuadvise.advisor.prose import and_list, quoted_path
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.cli.advise.answer import AdviceReports, answer
 from gpuadvise.cli.advise.gather import GatheredEvidence
@@ -183,20 +183,6 @@ def _check_run(reports: Sequence[Report], notes: list[str]) -> None:
             )
 
 
-_MOST_NAMES = 3
-
-
-def _unmatched(pattern: str, names: Sequence[str]) -> BadInput:
-    """Return the error of a --filter that no kernel passes."""
-    known = [name for name in dict.fromkeys(names) if name]
-    shown = [quoted(name) for name in known[:_MOST_NAMES]]
-    more = [f"{len(known) - len(shown):,} more"] if len(known) > len(shown) else []
-    return BadInput(
-        f"--filter: no kernel's name matches {quoted(pattern)}.",
-        hint=f"There are {and_list(shown + more)}." if known else "No kernel here has a name.",
-    )
-
-
 def _whole(
     call: Call, evidence: GatheredEvidence, judge: Judge, limit: Priority | None, output: Output
 ) -> Exit:
@@ -208,8 +194,8 @@ def _whole(
         own = kernel.facts.profile.rules if kernel.facts.profile else ()
         profiler += [(kernel.facts.kernel, rule) for rule in own if rule.kind in _ASKING]
     if not reports:
-        if evidence.pattern and evidence.passed_over:
-            raise _unmatched(evidence.pattern.pattern, evidence.passed_over)
+        if evidence.passed_over:
+            raise evidence.unmatched()
         if evidence.damage:
             names = and_list([quoted_path(path) for path in evidence.files], "or")
             raise unreadable(names, evidence.damage)
@@ -220,10 +206,14 @@ def _whole(
     if call.given.get("total_time") is not None:
         _check_run(reports, evidence.notes)
     check_threshold_reachable(reports, limit)
+    beside = sum(evidence.passed_seconds)
     advised = AdviceReports(
         rules=judge.rules,
         reports=reports,
-        findings=tuple(ranked([(report, judge.new_findings(report)) for report in reports])),
+        findings=tuple(
+            ranked([(report, judge.new_findings(report)) for report in reports], beside)
+        ),
+        beside=beside,
         damaged=bool(evidence.damage),
         everything=bool(call.given.get("all_findings")),
         with_profiler_rules=bool(call.given.get("with_ncu_rules")),
@@ -232,6 +222,6 @@ def _whole(
         ),
     )
     files = (*evidence.files, *evidence.profiles)
-    source = next((file for file in files if file != "-"), None)
+    source = next((file for file in files if not (file == "-" or is_kept(file))), None)
     notes = (*evidence.notes, *damage_notes(evidence.damage))
     return emit(answer(advised, call.shown, limit, notes, source=source), output)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.backends.user_files import is_kept, opened
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile
-from gpuadvise.advisor.prose import inert, quoted_path
+from gpuadvise.advisor.facts.library_kernels import base_name
+from gpuadvise.advisor.profiles.ncu_csv import is_header
+from gpuadvise.advisor.prose import inert, plural, quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,10 +34,9 @@ class EvidenceKind(StrEnum):
 
 _SNIFFED = 1 << 16
 _DESCRIBED = (".toml", ".json", ".ndjson", ".jsonl")
-_CSV = r'^"?ID"?[,;\t]'
 _CODE_TEXT = r"ptxas info|^\s{0,8}Resource usage:|^\s*\.version\s+\d"
-# JSON, or nothing; a table of TOML begins with a name in brackets.
-_JSON = rb"\s*(\{|\[(?!\[|\s*[A-Za-z_])|$)"
+# What a description or a trace in JSON begins with; a program's own output before a page may begin with a bracket.
+_JSON = rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*(?:\{|\]|$)|\{\s*(?:\"|\}|$)|$)"
 _REPORT, _PAGE = ".ncu-rep", ".csv"
 _MOST_REPORTS = 1_000
 
@@ -43,29 +44,43 @@ _MOST_REPORTS = 1_000
 def is_json(stream: IO[bytes]) -> bool:
     """Return whether what waits in *stream* begins as JSON does, or is nothing; nothing is taken."""
     head = stream.peek(_SNIFFED) if hasattr(stream, "peek") else b""
-    return re.match(_JSON, head) is not None
+    return not head or (bool(head.strip()) and re.match(_JSON, head) is not None)
 
 
-def reports_in(folder: str) -> list[str]:
-    """Return the reports and pages of Nsight Compute in *folder* and its folders; raises BadInput."""
+def reports_in(folder: str, say: Callable[[list[str]], None]) -> list[str]:
+    """Return the reports and pages of Nsight Compute in *folder* and its folders.
+
+    *say* is told where it holds other files beside them. Raises BadInput.
+    """
     reports: list[str] = []
     if not os.path.isdir(folder):  # os.walk would break on a name that holds a zero byte
         return reports
+    others = 0
     for here, folders, files in os.walk(folder):
         folders.sort()
-        reports += [
-            path for path in sorted(os.path.join(here, name) for name in files) if _is_report(path)
-        ]
+        paths = sorted(os.path.join(here, name) for name in files)
+        found = [path for path in paths if _is_report(path)]
+        reports += found
+        others += len(paths) - len(found)
         if len(reports) > _MOST_REPORTS:
             raise BadInput(f"{quoted_path(folder)} holds more than {_MOST_REPORTS:,} reports.")
+    if reports and others:
+        left = plural(others, "other file")
+        say([f"{quoted_path(folder)}: {plural(len(reports), 'report')} judged, {left} left out."])
     return reports
 
 
 def _is_report(path: str) -> bool:
-    if not path.endswith(_PAGE):
-        return path.endswith(_REPORT)
-    with opened(path) as file:
-        return _kind_of_text(file.read(_SNIFFED)) is EvidenceKind.PROFILE
+    """Return whether the file *path* of a folder is a report or a page; of pipes and broken links nothing is read."""
+    if not os.path.isfile(path) or not path.endswith((_REPORT, _PAGE)):
+        return False
+    if path.endswith(_REPORT):
+        return True
+    try:
+        with opened(path) as file:
+            return _kind_of_text(file.read(_SNIFFED)) is EvidenceKind.PROFILE
+    except BadInput:
+        return False
 
 
 def evidence_kind(path: str) -> EvidenceKind:
@@ -92,7 +107,7 @@ def evidence_kind(path: str) -> EvidenceKind:
 def _kind_of_text(head: bytes) -> EvidenceKind:
     utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     text = head.decode("utf-16" if utf16 else "utf-8-sig", errors="replace")
-    if re.search(_CSV, text, flags=re.MULTILINE):
+    if any(map(is_header, text.splitlines())):
         return EvidenceKind.PROFILE
     if re.search(_CODE_TEXT, text, flags=re.MULTILINE):
         return EvidenceKind.CODE
@@ -104,7 +119,8 @@ class ProfiledLaunch:
     """A launch, its code where a report holds it, and how many launches alike it stands for."""
 
     profile: KernelProfile
-    file: str  # the first that holds it
+    key: tuple[object, ...]  # its kernel and sizes, as every file of the run tells them
+    file: str  # that of the run which holds most launches
     code: Kernel | None = None
     launches: int = 1
     numbers: tuple[int, ...] = ()  # of all of them, in the file
@@ -146,7 +162,8 @@ def _launches_in(path: str, damage: list[Damage], errors: list[BadInput]) -> lis
     launches: list[ProfiledLaunch] = []
     try:
         for profile, code in read_profiles(path, damage):
-            launches.append(ProfiledLaunch(profile=profile, code=code, file=path))
+            key = (base_name(profile.kernel), profile.grid, profile.block)
+            launches.append(ProfiledLaunch(profile=profile, key=key, code=code, file=path))
     except BadInput as error:
         errors.append(error)
         name = inert(path)
@@ -165,16 +182,18 @@ def _merged(
     Of one run both hold the same launches in the same order, or the one a part of the other's.
     """
     fewer, more = (launches, run) if len(launches) <= len(run) else (run, launches)
+    keys = {launch.key for launch in more}
+    if not fewer or any(launch.key not in keys for launch in fewer):
+        return None
     timed = all(_is_timed(launch.profile) for launch in (*fewer, *more))
-    if not fewer or (not timed and len(fewer) < len(more)):
+    if not timed and len(fewer) < len(more):
         return None
     both: list[ProfiledLaunch] = []
     left = iter(fewer)
     awaited = next(left, None)
     for launch in more:
-        if awaited is not None and _is_same_launch(launch.profile, awaited.profile):
-            first, second = (launch, awaited) if more is run else (awaited, launch)
-            both.append(_joined(first, second))
+        if awaited is not None and _is_same_launch(launch, awaited):
+            both.append(_joined(launch, awaited))
             awaited = next(left, None)
         else:
             both.append(launch)
@@ -194,14 +213,11 @@ def _is_timed(profile: KernelProfile) -> bool:
 _SAME_TIME = 0.006
 
 
-def _is_same_launch(one: KernelProfile, other: KernelProfile) -> bool:
+def _is_same_launch(launch: ProfiledLaunch, awaited: ProfiledLaunch) -> bool:
     """Return whether two files speak of one launch: what both have of its time decides."""
-    if (base_name(one.kernel), one.grid, one.block) != (
-        base_name(other.kernel),
-        other.grid,
-        other.block,
-    ):
+    if launch.key != awaited.key:
         return False
+    one, other = launch.profile, awaited.profile
     if one.elapsed_cycles is not None and other.elapsed_cycles is not None:
         return abs(one.elapsed_cycles - other.elapsed_cycles) <= 1
     if one.seconds is not None and other.seconds is not None:
@@ -209,31 +225,16 @@ def _is_same_launch(one: KernelProfile, other: KernelProfile) -> bool:
     return True
 
 
-_HEAD = r"(?:<unnamed>|\(anonymous namespace\)|[^<(])*"
-
-
-def base_name(kernel: str) -> str:
-    """Return a kernel's name without what pages, reports and sources write differently.
-
-    That is its result, namespaces, template arguments and parameters: a page leaves out the
-    namespaces that a report has.
-    """
-    match = re.match(_HEAD, kernel)
-    head = match[0].rstrip() if match else kernel
-    return head.rpartition("::")[2].rpartition(" ")[2] or kernel
-
-
 def _joined(first: ProfiledLaunch, second: ProfiledLaunch) -> ProfiledLaunch:
-    """Return what both pages say; the one that says more leads."""
+    """Return what both pages say, under the first one's file and number; the one that says more leads."""
     fuller, sparser = sorted((first.profile, second.profile), key=_known_fields, reverse=True)
     missing = {
         field.name: getattr(sparser, field.name)
         for field in fields(KernelProfile)
         if _empty(getattr(fuller, field.name)) and not _empty(getattr(sparser, field.name))
     }
-    return ProfiledLaunch(
-        profile=replace(fuller, **missing), file=first.file, code=first.code or second.code
-    )
+    missing["number"] = first.profile.number
+    return replace(first, profile=replace(fuller, **missing), code=first.code or second.code)
 
 
 def _known_fields(profile: KernelProfile) -> int:

@@ -41,6 +41,8 @@ _CUDA = "CUDA_"
 _LOADER_FACTS = ("driver", "environment")  # they decide how the driver loads device code
 CUDA_SOURCES = (".cu", ".cuh")
 SOURCES = (*CUDA_SOURCES, ".py")
+# Names that a hint has room for.
+_MOST_NAMES = 3
 # Options about the work of one kernel.
 _OF_ONE_KERNEL = ("read", "write", "time", "reported_rate", "flops", "bytes", "elements")
 # Options that describe a launch, which a report knows better.
@@ -70,6 +72,7 @@ class GatheredEvidence:
     traced: set[str] = field(default_factory=set)  # files that are timelines
     damage: list[Damage] = field(default_factory=list)  # what of the files could not be read
     passed_over: list[str] = field(default_factory=list)  # names in which it is not found
+    passed_seconds: list[float] = field(default_factory=list)  # of all their launches
 
     def kernels(self) -> Iterator[Described | BadLine]:
         """Yield every described kernel, complete with what is known of its surroundings."""
@@ -90,7 +93,19 @@ class GatheredEvidence:
         if self._matches(name):
             return True
         self.passed_over.append(name)
+        self.passed_seconds.append(kernel.seconds or 0.0)
         return False
+
+    def unmatched(self) -> BadInput:
+        """Return the error of a --filter that no kernel passes."""
+        known = [name for name in dict.fromkeys(self.passed_over) if name]
+        shown = [quoted(name) for name in known[:_MOST_NAMES]]
+        more = [f"{len(known) - len(shown):,} more"] if len(known) > len(shown) else []
+        written = self.pattern.pattern if self.pattern else ""
+        return BadInput(
+            f"--filter: no kernel's name matches {quoted(written)}.",
+            hint=f"There are {and_list(shown + more)}." if known else "No kernel here has a name.",
+        )
 
     def _matches(self, name: str) -> bool:
         return self.pattern is None or self.pattern.search(name) is not None
@@ -99,11 +114,9 @@ class GatheredEvidence:
         """Yield the kernels that numbered *lines* of the only file describe, with nothing to join."""
         (path,) = self.files
         for kernel in from_numbered(lines, path, self._finder()):
-            if isinstance(kernel, BadLine):
-                yield kernel
-            elif self._wanted(kernel):
+            if not isinstance(kernel, BadLine):
                 self.add_notes(kernel.notes)
-                yield kernel
+            yield kernel
 
     def add_notes(self, notes: Iterable[str]) -> None:
         """Keep those of *notes* that are new."""
@@ -179,7 +192,7 @@ class GatheredEvidence:
                     yield from self._described_code(kernel)
             return
         from gpuadvise.advisor.binaries.names import demangle
-        from gpuadvise.cli.advise.evidence_file import base_name
+        from gpuadvise.advisor.facts.library_kernels import base_name
         from gpuadvise.cli.advise.source_evidence import compiled_kernels
 
         evidence = self._source_evidence(sources)
@@ -227,7 +240,9 @@ class GatheredEvidence:
 
         traced = self.traced if self._timelines else frozenset()
         left = [path for path in self.files if path not in traced]
-        files = list(chain.from_iterable(reports_in(path) or [path] for path in left))
+        files = list(
+            chain.from_iterable(reports_in(path, self.add_notes) or [path] for path in left)
+        )
         if len(files) > 1:
             files = [path for path in files if not self._is_empty(path)] or files
         kinds = {path: evidence_kind(path) for path in files}
@@ -240,10 +255,10 @@ class GatheredEvidence:
         """Return whether *path* is an empty file, as an interrupted profiler leaves it, and keep it as damaged."""
         from gpuadvise.advisor.binaries.model import Damage, Place
 
-        try:
-            empty = not is_kept(path) and os.path.isfile(path) and os.path.getsize(path) == 0
-        except (OSError, ValueError):
-            return False  # whoever opens it says why it cannot be read
+        if not (is_kept(path) or os.path.isfile(path)):
+            return False
+        with opened(path) as file:
+            empty = not file.read(1)
         if empty:
             self.damage.append(Damage(place=Place(path=inert(path)), message="The file is empty."))
         return empty
@@ -258,8 +273,9 @@ class GatheredEvidence:
         self, profiles: list[str], codes: list[str], descriptions: list[str]
     ) -> Iterator[Described | BadLine]:
         """Yield the profiled kernels, each with what code and descriptions say of it."""
+        from gpuadvise.advisor.facts.library_kernels import base_name
         from gpuadvise.advisor.profiles.launch_facts import profiled_facts
-        from gpuadvise.cli.advise.evidence_file import base_name, profiled_launches
+        from gpuadvise.cli.advise.evidence_file import profiled_launches
 
         sources = [path for path in descriptions if path.endswith(CUDA_SOURCES)]
         evidence = self._source_evidence(sources) if sources else None
@@ -295,7 +311,7 @@ class GatheredEvidence:
                 described = replace(described, facts=_beside(facts, described.facts))
             yield replace(
                 described or Described(facts=facts),
-                file=None if launch.file == "-" else launch.file,
+                file=None if is_kept(launch.file) else launch.file,
                 launch_ids=launch.numbers,
                 seconds=launch.seconds,
             )

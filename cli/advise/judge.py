@@ -81,8 +81,7 @@ def _unnamed(key: Key, known: Mapping[Key, BaselineFinding], *, of_run: bool) ->
 def _key(finding: Finding) -> Key:
     """Return what a finding is known by: the next report of a kernel has another name."""
     place = finding.advice.location
-    file = place.file if place and not finding.shape else None
-    return finding.rule.id, place.kernel if place else None, file
+    return finding.rule.id, place.kernel if place else None, place.file if place else None
 
 
 _SCHEMA = "gpuadvise.advise/"
@@ -111,8 +110,9 @@ def baseline(path: str) -> dict[Key, BaselineFinding]:
 
 def _saved_key(finding: dict[str, Any]) -> Key:
     place = finding["location"] or {}
-    file = None if finding.get("shape") else place.get("file")
-    return str(finding["rule"]), place.get("kernel"), file
+    report = (finding.get("shape") or {}).get("file")
+    file = place.get("file")
+    return str(finding["rule"]), place.get("kernel"), None if file == report else file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,24 +209,29 @@ def met_note(findings: Iterable[Finding], limit: Priority | None) -> list[str]:
     return [f"{plural(count, 'finding')} at --fail-on {limit} or above."] if count else []
 
 
-def shares(reports: Sequence[Report]) -> list[float | None]:
-    """Return the part of the run that each kernel takes, of the profiled total without a run's."""
+def shares(reports: Sequence[Report], beside: float = 0.0) -> list[float | None]:
+    """Return the part of the run that each kernel takes, of the profiled total without a run's.
+
+    *beside* are the seconds of profiled kernels that no report is about.
+    """
     known = [report.share for report in reports]
     times = [report.total_seconds for report in reports]
-    total = sum(time for time in times if time)
-    enough = len(times) == 1 or sum(time is not None for time in times) > 1
+    total = beside + sum(time for time in times if time)
+    enough = beside or len(times) == 1 or sum(time is not None for time in times) > 1
     if total and enough and not any(known):
         return [time / total if time else None for time in times]
     return known
 
 
-def ranked(reports: Sequence[tuple[Report, tuple[Finding, ...]]]) -> Iterator[Finding]:
+def ranked(
+    reports: Sequence[tuple[Report, tuple[Finding, ...]]], beside: float = 0.0
+) -> Iterator[Finding]:
     """Yield the findings of all kernels: what is wrong, then by what the run can win.
 
     Where the time of the run is known, a small share of it makes a finding low. The profiled
     total only orders: a report seldom holds all launches of a run.
     """
-    parts = shares([report for report, _ in reports])
+    parts = shares([report for report, _ in reports], beside)
     # A kernel without a time beside others that have one counts as one of them, not as the run.
     usual = 1 / len(reports) if any(part is not None for part in parts) else 1.0
     minor = _minor(reports)

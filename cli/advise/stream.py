@@ -43,10 +43,12 @@ class JudgedKernel(NamedTuple):
 class _Tally:
     """What is left of the kernels that went by: the exit code, and whether a limit was held."""
 
+    judged: bool = False
     worst: Exit = Exit.RAN
     held: bool = False
 
     def add(self, kernel: JudgedKernel) -> None:
+        self.judged = True
         self.worst = max(self.worst, kernel.code, key=_SEVERITY.index)
         self.held = self.held or kernel.can_meet
 
@@ -58,6 +60,8 @@ def streamed(evidence: GatheredEvidence, judge: Judge, limit: Priority | None, f
     with _judged_kernels(evidence, RowJudge(judge, limit, form)) as kernels:
         stream(_texts(kernels, head, tally))
     note(*evidence.notes)
+    if evidence.passed_over and not tally.judged:
+        raise evidence.unmatched()
     if limit is not None and not tally.held and tally.worst is not Exit.BAD_INPUT:
         raise threshold_unreachable(limit)
     return tally.worst

@@ -60,17 +60,24 @@ def _result(
         "level": LEVELS[finding["priority"]],
         "message": {"text": f"{finding['message']} {finding['action']}"},
         "locations": [location],
-        "partialFingerprints": {_FINGERPRINT: _fingerprint(finding["rule"], location, seen)},
+        "partialFingerprints": {_FINGERPRINT: _fingerprint(finding, location, seen)},
     }
 
 
-def _fingerprint(rule: str, location: Mapping[str, Any], seen: Counter[str]) -> str:
-    """Return what stays when lines move and numbers change: rule, file, kernel, and which of them."""
+def _fingerprint(
+    finding: Mapping[str, Any], location: Mapping[str, Any], seen: Counter[str]
+) -> str:
+    """Return what stays when lines move and numbers change: rule, file, kernel, and which of them.
+
+    The next report of a kernel has another name, so that of a profile the file does not count.
+    """
     from hashlib import sha256  # loads OpenSSL
 
+    report = (finding.get("shape") or {}).get("file")
     physical = location.get("physicalLocation", {}).get("artifactLocation", {})
+    uri = "" if report and finding["location"]["file"] == report else physical.get("uri", "")
     logical = location.get("logicalLocations", [{}])[0].get("fullyQualifiedName", "")
-    key = "\0".join((rule, physical.get("uri", ""), logical))
+    key = "\0".join((finding["rule"], uri, logical))
     seen[key] += 1
     return sha256(f"{key}\0{seen[key]}".encode(errors="replace")).hexdigest()[:32]
 

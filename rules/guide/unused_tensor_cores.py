@@ -10,7 +10,7 @@ from gpuadvise.advisor.facts.limiter import SHORT
 from gpuadvise.advisor.peaks import TENSOR
 from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
 from gpuadvise.advisor.roofline import Bound
-from gpuadvise.rules.bottleneck import relieved, sm_units
+from gpuadvise.rules.bottleneck import busy_words, relieved, sm_units
 from gpuadvise.rules.evidence import derived, profiled, traced
 from gpuadvise.rules.model import (
     PASSED,
@@ -233,7 +233,7 @@ def _relief(profile: KernelProfile, factor: float) -> dict[str, float]:
 def _tensor_words(profile: KernelProfile) -> str:
     """Return how busy the tensor cores are, as far as the page says."""
     if "tensor" in profile.pipes or profile.float_instructions:
-        return f"and the tensor cores are {show_share(profile.pipes.get('tensor', 0.0))} busy"
+        return f"and the tensor cores are {busy_words(profile.pipes.get('tensor', 0.0))} busy"
     return "the busiest pipe; the tensor cores do less"
 
 

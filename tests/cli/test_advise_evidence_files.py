@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import lzma
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import traces
 
 TESTS = Path(__file__).parent.parent
 RECORDED = TESTS / "advisor" / "profiles" / "recorded"
@@ -210,18 +212,21 @@ def test_pages_of_other_locales_say_the_same(
     separator: str, page: Path, tmp_path: Path, cli
 ) -> None:
     header, *rows = csv.reader(page.read_text().splitlines())
-    value = header.index("Metric Value") if "Metric Value" in header else None
+    numbers = [
+        header.index(name) for name in ("Metric Value", "Estimated Speedup") if name in header
+    ]
     first = header.index("CC") + 1
     for row in rows:
         for at in range(first, len(row)):
-            if value in (None, at):
+            if not numbers or at in numbers:
                 row[at] = german(row[at])
     path = tmp_path / "page.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL, delimiter=separator)
         writer.writerows([header, *rows])
-    ours, theirs = answered(cli, path), answered(cli, page)
+    ours, theirs = (answered(cli, each, "--with-ncu-rules") for each in (path, page))
     assert [f["message"] for f in ours["findings"]] == [f["message"] for f in theirs["findings"]]
+    assert ours["result"]["profiler_rules"] == theirs["result"]["profiler_rules"]
 
 
 def test_a_page_without_units_is_refused(tmp_path: Path, cli) -> None:
@@ -395,3 +400,92 @@ def test_a_run_shorter_than_its_kernels_is_said(cli) -> None:
 def test_what_all_shows_no_gate_counts(cli) -> None:
     args = ("advise", "--regs", "32", "--block", "256", "--gpu", "h200", "--fail-on", "low")
     assert cli(*args).code == cli(*args, "--all").code == 0
+
+
+def test_a_trace_comes_through_a_pipe_of_the_shell(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    trace.write_text(traces.kineto([traces.kernel(ts=2_000.0 * n, dur=20.0) for n in range(9)]))
+    command = f'"{sys.executable}" -m gpuadvise advise <(cat "{trace}") --format json'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "idle-gaps" in {finding["rule"] for finding in json.loads(done.stdout)["findings"]}
+
+
+@pytest.mark.parametrize("before", ["[1/3] loading\n", "{loss: 3}\n", "\n\n"])
+def test_a_page_behind_the_programs_own_output_comes_through_a_pipe(before: str, cli) -> None:
+    done = piped(before.encode() + RAW.read_bytes(), "-")
+    assert done.returncode == 0, done.stderr
+    assert kernels(json.loads(done.stdout)) == kernels(answered(cli, RAW))
+
+
+def test_a_filter_without_a_match_ends_a_stream_too(tmp_path: Path, cli) -> None:
+    described = tmp_path / "kernels.ndjson"
+    described.write_text('{"name": "one", "regs": 72, "block": 100, "gpu": "h200"}\n')
+    for form in ("json", "ndjson", "csv"):
+        ran = cli("advise", str(described), "--filter", "other", "--format", form)
+        assert ran.code == 2
+        assert "no kernel's name matches" in ran.err
+
+
+def test_what_is_no_report_in_a_folder_is_passed_over(tmp_path: Path, cli) -> None:
+    (tmp_path / "page.csv").write_bytes(RAW.read_bytes())
+    (tmp_path / "people.csv").write_text("ID,name\n1,x\n")
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "gone.csv").symlink_to(tmp_path / "nowhere")
+    ran = cli("advise", str(tmp_path))
+    assert ran.code == 0
+    assert "1 report judged, 3 other files left out." in ran.err
+    assert ran.out.splitlines()[1:] == cli("advise", str(RAW)).out.splitlines()[1:]
+
+
+def test_the_launches_numbers_are_those_of_their_file(report: Path, tmp_path: Path, cli) -> None:
+    lines = unpacked("raw", tmp_path).read_text().splitlines(keepends=True)
+    part = tmp_path / "part.csv"
+    part.write_text("".join([*lines[:2], '"0",' + lines[5].partition(",")[2]]))
+    for files in ((part, report), (report, part)):
+        shapes = [kernel["shape"] for kernel in answered(cli, *files)["result"]["kernels"]]
+        assert {shape["file"] for shape in shapes} == {str(report)}
+        numbers = sorted(number for shape in shapes for number in shape["ids"])
+        assert numbers == list(range(len(lines) - 2))
+
+
+def test_fingerprints_outlive_the_next_recording(tmp_path: Path, cli) -> None:
+    prints = []
+    for name in ("today.csv", "tomorrow.csv"):
+        (tmp_path / name).write_bytes(RAW.read_bytes())
+        log = json.loads(cli("advise", str(tmp_path / name), "--format", "sarif").out)
+        prints.append([tuple(r["partialFingerprints"].values()) for r in log["runs"][0]["results"]])
+    assert prints[0] == prints[1]
+
+
+def test_a_pipe_has_no_name_that_anybody_could_open() -> None:
+    command = f'"{sys.executable}" -m gpuadvise advise <(cat "{RAW}") --format'
+    for form in ("json", "github", "sarif"):
+        line = ["bash", "-c", f"{command} {form}"]
+        done = subprocess.run(line, capture_output=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        said = done.stdout.partition(b'"result"')[2] if form == "json" else done.stdout
+        assert said
+        assert b"/dev/fd" not in said
+
+
+def test_a_filter_changes_no_share(cli) -> None:
+    every = {k["name"]: k["share"] for k in answered(cli, RAW)["result"]["kernels"]}
+    for kernel in answered(cli, RAW, "--filter", "^spilling")["result"]["kernels"]:
+        assert kernel["share"] == pytest.approx(every[kernel["name"]])
+
+
+def test_an_older_baseline_knows_findings_of_a_source_beside_a_report(tmp_path: Path, cli) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "__global__ void spilling(const float *in, float *out, int n) {\n"
+        "    out[threadIdx.x] = powf(in[threadIdx.x], 2.0f);\n}\n"
+    )
+    saved = answered(cli, RAW, source)
+    for finding in saved["findings"]:  # as they were saved before launches had shapes
+        if finding["location"]["file"] == str(RAW):
+            finding["location"]["file"] = None
+        del finding["shape"]
+    (tmp_path / "old.json").write_text(json.dumps(saved))
+    args = (RAW, source, "--baseline", tmp_path / "old.json")
+    assert answered(cli, *args)["findings"] == []

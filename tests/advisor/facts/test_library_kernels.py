@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuadvise.advisor.facts.library_kernels import library_of
+from gpuadvise.advisor.facts.library_kernels import base_name, is_product, library_of
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,34 @@ def test_kernels_of_libraries(kernel: str, library: str) -> None:
 )
 def test_kernels_that_people_write(kernel: str) -> None:
     assert library_of(kernel) is None
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        ("void at::native::(anonymous namespace)::conv_depthwise2d_forward_kernel<3>(int)", True),
+        ("convolve2d(const float *)", True),
+        ("mm_naive", True),
+        ("my_mm_kernel", True),
+        ("bmm", True),
+        ("flash_attention_fwd<64>", True),
+        ("attention_utils::softmax<float>(float *)", False),
+        ("convert_to_half", False),
+        ("command_stream", False),
+    ],
+)
+def test_products_of_anybody_by_their_names(kernel: str, expected: bool) -> None:
+    assert is_product(kernel) == expected
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        ("<unnamed>::rows(const float *)", "rows"),
+        ("void at::native::(anonymous namespace)::sum<int, a::b<c>>(int)", "sum"),
+        ("void cub::CUB_300001_SM_900::detail::merge_sort::Sort<(int)1>(bool)", "Sort"),
+        ("triton_poi_fused_0", "triton_poi_fused_0"),
+    ],
+)
+def test_a_name_without_what_files_write_differently(kernel: str, name: str) -> None:
+    assert base_name(kernel) == name
