@@ -10,6 +10,7 @@ from gpuadvise.advisor.facts.limiter import (
     AT_ROOF,
     BY_LOADS,
     IMPOSSIBLE,
+    NEAR_PEAK,
     SEVERAL,
     AtRoof,
     Imbalance,
@@ -514,6 +515,11 @@ def limit_sentence(limiter: Limiter | None) -> str:
             return (
                 f"{words[0].upper()}{words[1:]} is {show_share(limiter.share)} busy{_by_few(warps)}: less work "
                 "for it helps, and so do more warps or more independent work per thread."
+            )
+        case AtRoof(unit="tensor", share=share) if share < NEAR_PEAK:
+            return (
+                f"The tensor pipe is {show_share(share)} busy: fewer operations, a narrower type, or a kernel that "
+                "keeps it busier helps (libraries reach 70 % to 90 % of it)."
             )
         case AtRoof():
             helps = _HELPS.get(limiter.unit, "only less work for it, or another unit, helps")

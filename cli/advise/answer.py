@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.bag import OF_MACHINE
 from gpuadvise.advisor.facts.limiter import (
     DID_NOT_RUN,
+    NEAR_PEAK,
     AtRoof,
     Imbalance,
     IssueBound,
@@ -338,10 +339,10 @@ def _nothing(advised: AdviceReports) -> str:
 
 
 def _has_room(report: Report) -> bool:
-    """Return whether a kernel waits, or has too few warps for its busiest unit."""
+    """Return whether a kernel waits, or its busiest unit could be busier."""
     limiter = report.limiter
     if isinstance(limiter, IssueBound | AtRoof):
-        return limiter.few_warps is not None
+        return limiter.few_warps is not None or limiter.share < NEAR_PEAK
     return isinstance(limiter, LatencyBound | TooLittleWork | LastWave | Imbalance)
 
 

@@ -211,7 +211,7 @@ def _advice(
         else " and nothing else does: no number of the profile shows it"
     )
     return Advice(
-        message=f'The name says "{name}"{seen}; NVIDIA keeps 1 tuned kernel per GPU for that.',
+        message=f'The name says "{name}"{seen}; NVIDIA has tuned kernels for that.',
         action=f"Time {operation.library} on the same data before you tune this kernel any further.",
         evidence=(given("name", name), *shown),
         gain=_won(operation, profile) if shown else None,  # a name shows no work

@@ -87,6 +87,8 @@ ENOUGH_AT_ONCE = 0.5
 WAITING = 0.7
 LEAST_BUSY = 0.1
 LANES = 32
+# Of a request: where it uses fewer, most lanes share their words, whose width nobody knows then.
+_FEWEST_BYTES = 16.0
 # Bytes of a word that one load after the other takes: 3 of 4 are found.
 _MOST_FOUND = 0.75
 _BYTE_POINTER = r"\b((un)?signed char|u?int8_t)\b[^,()]{0,20}\*"
@@ -160,7 +162,9 @@ def _profiled(profile: KernelProfile, limiter: Limiter) -> Verdict:
         return undecided("profile.loads.used_bytes")
     if _used_bytes(profile) < COALESCED:
         return PASSED
-    width = max(1.0, sectors * loads.used_bytes / LANES)  # no load is narrower
+    if sectors * loads.used_bytes < _FEWEST_BYTES and not _takes_bytes(profile):
+        return PASSED
+    width = max(1.0, sectors * loads.used_bytes / LANES)
     whole, shared = _whole_width(sectors, loads.used_bytes, width)
     if width > WORD * 1.1 or not _streams(profile):
         return PASSED

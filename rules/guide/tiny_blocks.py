@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.launch import Launch
 
 FEWEST = 64
-BETTER = 128
+BETTER, MOST = 128, 256
 _LANES = 32
 # Blocks start one after another, some 1.6 per ns on a H200 whatever their size: a million blocks
 # of one element per thread took 632 us with 32 threads and 160 us with 128.
@@ -46,7 +46,7 @@ def check(
     return Advice(
         message=f"A block has {plural(launch.threads, 'thread')}.{_ceiling(launch, device)}",
         action=(
-            f"Give each block at least {FEWEST} threads, better 128 to 256: let it cover more "
+            f"Give each block at least {FEWEST} threads, better {BETTER} to {MOST}: let it cover more "
             "elements."
         ),
         evidence=(given("threads per block", launch.threads, "threads"),),
@@ -87,7 +87,7 @@ def _ceiling(launch: Launch, device: Device | None) -> str:
 def _relief(launch: Launch, profile: KernelProfile) -> dict[str, float]:
     """Return how busy units stay when neighbouring threads share a block's L1 and full warps."""
     left = relieved(profile, max(1.0, _LANES / launch.threads), *sm_units(profile))
-    return left | relieved(profile, BETTER / launch.threads, "l2", "l1/shared", "memory")
+    return left | relieved(profile, MOST / launch.threads, "l2", "l1/shared", "memory")
 
 
 def _gain(launch: Launch, device: Device | None) -> Gain | None:
@@ -98,8 +98,8 @@ def _gain(launch: Launch, device: Device | None) -> Gain | None:
     if _many(launch):
         return Gain(
             kind="block starts",
-            upper_bound=BETTER / launch.threads,
-            how=f"blocks now / blocks of {BETTER} threads = {BETTER} / {launch.threads}",
+            upper_bound=MOST / launch.threads,
+            how=f"blocks now / blocks of {MOST} threads = {MOST} / {launch.threads}",
         )
     if warps >= most:
         return None

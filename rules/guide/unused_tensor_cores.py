@@ -113,6 +113,9 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
     if not narrow and could_use_tf32(profile.kernel):
         return _in_tf32(device, profile, share)
     reached = _reached(profile)
+    factor = None if narrow else _factor(device)
+    faster = factor[0] if factor else FASTER
+    how = "TF32" if factor else "FP16"
     return Advice(
         message=(
             f"{show_share(share)} of {'the instructions go' if profile.float_instructions else 'the time goes'} "
@@ -130,11 +133,11 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
         evidence=_evidence(profile, share),
         gain=Gain(
             kind="arithmetic time",
-            upper_bound=FASTER / reached,
-            how=f"FP16 on tensor cores against FP32, up to {show_number(FASTER)}, / {show_number(reached)} "
+            upper_bound=faster / reached,
+            how=f"{how} on tensor cores against FP32, up to {show_number(faster)}, / {show_number(reached)} "
             "of the FP32 peak",
         ),
-        relief=_relief(profile, FASTER / reached),
+        relief=_relief(profile, faster / reached),
         priority=Priority.MEDIUM if narrow or _is_product(device, profile, share) else Priority.LOW,
     )
 

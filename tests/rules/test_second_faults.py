@@ -583,7 +583,8 @@ def test_a_bound_counts_all_that_one_repair_saves() -> None:
     halves = replace(STREAM, block=(16, 1, 1), dram_busy=0.06, l2_busy=0.45, l1_busy=0.44)
     assert findings(halves)["tiny-blocks"].bound == pytest.approx(4.0)
     many = replace(halves, grid=(200_000, 1, 1))
-    assert findings(many)["tiny-blocks"].bound == pytest.approx(8.0)
+    # Blocks of 256 threads are a sixteenth: what device memory moves bounds the gain before that.
+    assert findings(many)["tiny-blocks"].bound == pytest.approx(10.0)
 
 
 def test_a_page_without_counts_tells_multiply_adds_by_the_peak() -> None:
