@@ -290,7 +290,9 @@ def _moved_beyond_l1(
         factor = SECTOR / used
         how = f"{way} move {SECTOR} bytes for {show_number(used)} used"
         lines = requests.sectors_per_request or (_LANES if used <= _WORD else 0.0)
-        if at_l1 and lines > factor:  # L1 looks a request's lines up one after the other
+        # L1 looks a request's lines up one after the other; where half of each sector is used, wide words and
+        # neighbouring rows make as many.
+        if at_l1 and lines > factor and used < SECTOR / 2:
             lines = min(lines, _LANES)
             factor, how = (
                 lines,

@@ -337,3 +337,29 @@ def test_neighbours_a_few_words_apart_need_no_padded_rows(cli, tmp_path: Path) -
         path = tmp_path / "k.json"
         path.write_text(json.dumps({"gpu": "h200", "accesses": [access]}))
         assert words in cli("advise", str(path)).out
+
+
+def test_sectors_that_are_used_by_half_win_no_more_than_the_other_half() -> None:
+    # A filter's rows: L1 is full of requests, of whose sectors 20 of 32 bytes are used.
+    rows = replace(
+        KERNEL,
+        stalls={"lg_throttle": 0.6},
+        l1_busy=0.98,
+        lsu_wavefronts_busy=0.98,
+        l1_hit_rate=0.9,
+        dram_busy=0.05,
+        l2_busy=0.2,
+        issue_busy=0.5,
+        global_loads=WarpRequests(requests=8e6, sectors=27e6, used_bytes=20.0),
+        global_stores=WarpRequests(requests=1e5, sectors=4e5, used_bytes=32.0),
+        global_sectors=27.4e6,
+        global_sectors_ideal=20.3e6,
+    )
+    finding = findings(rows)["uncoalesced-access"]
+    assert finding.bound == pytest.approx(1.6)
+    scattered = replace(
+        rows,
+        global_loads=WarpRequests(requests=8e6, sectors=64e6, used_bytes=15.0),
+        global_sectors=64.4e6,
+    )
+    assert findings(scattered)["uncoalesced-access"].bound > 3
