@@ -127,7 +127,7 @@ def _judged_kernels(
     yield map(row_judge.judged, evidence.kernels())
 
 
-class Task(NamedTuple):
+class JudgingTask(NamedTuple):
     """Every batch of lines of a file whose number leaves *remainder* when divided by *processes*."""
 
     evidence: GatheredEvidence
@@ -137,7 +137,7 @@ class Task(NamedTuple):
     remainder: int
 
 
-def _tasks(evidence: GatheredEvidence, row_judge: RowJudge) -> list[Task]:
+def _tasks(evidence: GatheredEvidence, row_judge: RowJudge) -> list[JudgingTask]:
     """Return what each of several processes has to do; [] where one is as good.
 
     What is said of the first kernel alone, and rules of the user's own, are for one process.
@@ -152,7 +152,9 @@ def _tasks(evidence: GatheredEvidence, row_judge: RowJudge) -> list[Task]:
     file = ndjson_file(evidence.files[0])
     if processes == 1 or file is None or file.size < WORTH_PROCESSES:
         return []
-    return [Task(alone, row_judge, file, processes, remainder) for remainder in range(processes)]
+    return [
+        JudgingTask(alone, row_judge, file, processes, remainder) for remainder in range(processes)
+    ]
 
 
 class JudgedBatch(NamedTuple):
@@ -164,7 +166,7 @@ class JudgedBatch(NamedTuple):
     fault: Exception | None = None
 
 
-def judge_batches(send: Callable[[JudgedBatch], None], task: Task) -> None:
+def judge_batches(send: Callable[[JudgedBatch], None], task: JudgingTask) -> None:
     """Send what the rules say about each batch of *task*, in order, then what ended the reading."""
     from gpuadvise.advisor.backends.description_file import line_batches
 

@@ -265,52 +265,58 @@ def _moved_beyond_l1(
     Behind L1, unless L1 is the limit; where DRAM is the limit, what it moved, and at its full rate: whole
     sectors keep it busier.
     """
+    if isinstance(limiter, AtRoof) and limiter.unit == "dram" and profile is not None:
+        needed = (profile.global_sectors_ideal or 0.0) * SECTOR
+        if needed and profile.dram_bytes is not None:
+            return _moved_by_dram(profile.dram_bytes, needed, limiter.share)
     at_l1 = (
         isinstance(limiter, AtRoof)
         and limiter.unit in ("l1/shared", "lsu", "memory")
         and not _busy_with_shared_memory(profile, limiter.share)
     )
-    if isinstance(limiter, AtRoof) and limiter.unit == "dram" and profile is not None:
-        needed = (profile.global_sectors_ideal or 0.0) * SECTOR
-        if needed and profile.dram_bytes is not None:
-            ratio, busy = max(1.0, profile.dram_bytes / needed), limiter.share
-            sizes = f"{show_bytes(round(profile.dram_bytes))} / {show_bytes(round(needed))}"
-            if ratio < 1 / USED:
-                return ratio, f"DRAM bytes / needed bytes = {sizes}"
-            return (
-                ratio / busy,
-                f"DRAM bytes / needed bytes / DRAM busy = {sizes} / {show_share(busy)}",
-            )
-    worst = 1.0, "no sector is moved in vain"
-    for way, requests in ways:
-        if way == "stores" and waits_for_loads_alone(profile, limiter):
-            continue
-        used = requests.used_bytes or SECTOR
-        hit = 0.0 if at_l1 or way == "stores" or profile is None else _hit(profile)
-        factor = SECTOR / used
-        how = f"{way} move {SECTOR} bytes for {show_number(used)} used"
-        lines = requests.sectors_per_request or (_LANES if used <= _WORD else 0.0)
-        # L1 looks a request's lines up one after the other; where half of each sector is used, wide words and
-        # neighbouring rows make as many.
-        if at_l1 and lines > factor and used < SECTOR / 2:
-            lines = min(lines, _LANES)
-            factor, how = (
-                lines,
-                f"{way} look up {show_number(lines)} lines of L1 per request, 1 would do",
-            )
-            if way == "loads" and (again := _found_again(profile)) > 1:
-                factor *= again
-                how += f", times {show_number(again)} requests for a line that a tile asks for once"
-        if used <= SECTOR / 8 and hit < 1 / 2 and not at_l1:
-            factor, how = _more_of(profile, factor, how)
-            factor *= FAR_APART
-            how += f", times {show_number(FAR_APART)} for lanes far apart in DRAM"
-        elif hit:
-            factor *= 1 - hit
-            if hit >= NOTABLE_HITS:
-                how += f", times the {show_share(1 - hit)} that L1 does not hold"
-        worst = max(worst, (factor, how))
-    return worst
+    moved = [
+        _moved_by(way, requests, profile, at_l1=at_l1)
+        for way, requests in ways
+        if not (way == "stores" and waits_for_loads_alone(profile, limiter))
+    ]
+    return max(moved, default=(1.0, "no sector is moved in vain"))
+
+
+def _moved_by_dram(moved: float, needed: float, busy: float) -> tuple[float, str]:
+    """Return *moved* / *needed* bytes of device memory, at its full rate where the difference counts."""
+    ratio = max(1.0, moved / needed)
+    sizes = f"{show_bytes(round(moved))} / {show_bytes(round(needed))}"
+    if ratio < 1 / USED:
+        return ratio, f"DRAM bytes / needed bytes = {sizes}"
+    return ratio / busy, f"DRAM bytes / needed bytes / DRAM busy = {sizes} / {show_share(busy)}"
+
+
+def _moved_by(
+    way: str, requests: WarpRequests, profile: KernelProfile | None, *, at_l1: bool
+) -> tuple[float, str]:
+    """Return bytes moved / needed of one direction; *at_l1*: L1 is the limit."""
+    used = requests.used_bytes or SECTOR
+    hit = 0.0 if at_l1 or way == "stores" or profile is None else _hit(profile)
+    factor = SECTOR / used
+    how = f"{way} move {SECTOR} bytes for {show_number(used)} used"
+    lines = requests.sectors_per_request or (_LANES if used <= _WORD else 0.0)
+    # L1 looks a request's lines up one after the other; where half of each sector is used, wide words and
+    # neighbouring rows make as many.
+    if at_l1 and lines > factor and used < SECTOR / 2:
+        factor = min(lines, _LANES)
+        how = f"{way} look up {show_number(factor)} lines of L1 per request, 1 would do"
+        if way == "loads" and (again := _found_again(profile)) > 1:
+            factor *= again
+            how += f", times {show_number(again)} requests for a line that a tile asks for once"
+    if used <= SECTOR / 8 and hit < 1 / 2 and not at_l1:
+        factor, how = _more_of(profile, factor, how)
+        factor *= FAR_APART
+        how += f", times {show_number(FAR_APART)} for lanes far apart in DRAM"
+    elif hit:
+        factor *= 1 - hit
+        if hit >= NOTABLE_HITS:
+            how += f", times the {show_share(1 - hit)} that L1 does not hold"
+    return factor, how
 
 
 def _more_of(profile: KernelProfile | None, factor: float, how: str) -> tuple[float, str]:

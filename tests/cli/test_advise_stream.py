@@ -236,12 +236,12 @@ def test_a_judge_goes_to_another_process_by_the_names_of_its_rules() -> None:
     assert pickle.loads(pickle.dumps(judge)) == judge
 
 
-def task(path: str, *, processes: int, remainder: int) -> stream.Task:
+def task(path: str, *, processes: int, remainder: int) -> stream.JudgingTask:
     """Return the part of the file *path* that one of several processes has."""
     file = description_file.ndjson_file(path)
     assert file is not None
     judge = stream.RowJudge(Judge(rules=RULES, all_rules=RULES), None, "ndjson")
-    return stream.Task(GatheredEvidence({}, (path,)), judge, file, processes, remainder)
+    return stream.JudgingTask(GatheredEvidence({}, (path,)), judge, file, processes, remainder)
 
 
 def test_a_process_reads_no_further_than_what_it_has_sent(
