@@ -133,6 +133,10 @@ def _evidence(cost: Cost) -> tuple[Evidence, ...]:
     )
 
 
+# Bytes moved for each that is used, and loads that L1 has.
+_BY_HALF, _MOSTLY = 2.0, 0.7
+
+
 def _profiled(
     efficiency: float,
     profile: KernelProfile | None,
@@ -170,8 +174,17 @@ def _profiled(
         gain=Gain(kind="global memory traffic", upper_bound=factor, how=how),
         relief=_relief(profile, factor, device) if profile else None,
         left={"dram": "with the bytes that threads need"},
-        priority=Priority.LOW if short else None,
+        priority=Priority.LOW if short or _of_neighbours(profile, factor, limiter) else None,
     )
+
+
+def _of_neighbours(profile: KernelProfile | None, factor: float, limiter: Limiter | None) -> bool:
+    """Return whether L1 is busy with loads of which it has most, and whose sectors are used by half or more.
+
+    Rows of neighbours that begin anywhere in a sector: what keeps them for the next result mends both.
+    """
+    at_l1 = isinstance(limiter, AtRoof) and limiter.unit in ("l1/shared", "lsu")
+    return at_l1 and profile is not None and factor <= _BY_HALF and _hit(profile) >= _MOSTLY
 
 
 def _scattered_atomics(efficiency: float, profile: KernelProfile, device: Device) -> Advice | None:
@@ -428,7 +441,7 @@ RULE = Rule(
     recommendation=True,
     why="Memory moves whole 32-byte sectors, so what a warp does not use of them is lost bandwidth.",
     when=(
-        "Less than 80 % of the bytes that a warp's access moves are used; low for profiled launches below 5 us, for arrays of 16 KiB or less, and where atomics move most of the sectors. Stores do not "
+        "Less than 80 % of the bytes that a warp's access moves are used; low for profiled launches below 5 us, for arrays of 16 KiB or less, where atomics move most of the sectors, and where L1 is busy with loads of which it has 70 % and whose sectors are used by half. Stores do not "
         "count where a profile shows that warps wait for loads and L2 is less than half busy; nothing does where sectors are fewer than a tenth of the requests to memory, nor where SMs idle for lack of work, unless L1 is 60 % busy while they work. "
         "In a source: neighbouring threads access elements a row apart."
     ),

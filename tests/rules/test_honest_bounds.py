@@ -357,6 +357,8 @@ def test_sectors_that_are_used_by_half_win_no_more_than_the_other_half() -> None
     )
     finding = findings(rows)["uncoalesced-access"]
     assert finding.bound == pytest.approx(1.6)
+    assert finding.priority == "low"  # L1 has nearly all: a tile mends both
+    assert findings(replace(rows, l1_hit_rate=0.5))["uncoalesced-access"].priority == "high"
     scattered = replace(
         rows,
         global_loads=WarpRequests(requests=8e6, sectors=64e6, used_bytes=15.0),
