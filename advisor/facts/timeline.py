@@ -14,10 +14,11 @@ _LAUNCHES_PER_WAIT = 8
 _FEWEST_WAITS = 20
 # Launches hold a run up where the GPU is busy for less than this share of the span, and idle
 # between launches for at least that one, with kernels that are over before the host has queued
-# the next two.
+# the next two, or with twice as much idle time as work: the host then takes longer for each than a launch costs.
 LAUNCH_BOUND_BUSY = 0.5
 LAUNCH_BOUND_IDLE = 0.2
 SHORT_KERNEL = 3 * LAUNCH_COST
+_MOSTLY_IDLE = 2.0
 _FEWEST_KERNELS = 20
 # What it takes the GPU to start and to end a kernel, which kernels of a graph share with their
 # neighbours, and fused ones pay once: an empty one is recorded with 1 us, on any part since 2017.
@@ -112,7 +113,8 @@ class TracedRun:
     def launch_bound(self) -> bool:
         """Whether launches, rather than what they do, take the time."""
         by_launch = self.kernels >= _FEWEST_KERNELS and self.launches >= self.kernels / 2
-        short = self.median_kernel_seconds < SHORT_KERNEL
+        starving = self.launch_idle_seconds >= _MOSTLY_IDLE * self.busy_seconds
+        short = self.median_kernel_seconds < SHORT_KERNEL or starving
         idle = self.share(self.launch_idle_seconds) >= LAUNCH_BOUND_IDLE
         bound = self.bound_without_profiler(self.launch_idle_seconds)
         wins = bound is None or bound >= 1 / (1 - WORTH_SAYING)  # more than the profiler's own part

@@ -126,7 +126,7 @@ RULE = Rule(
     when=(
         "A kernel of less than 5 us is launched at least 4 times in the same shape, for which 5 us each "
         "are 5 % of the run or more where its time is known; or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
-        "18 us, and a fifth of the span or more is idle between launches."
+        "18 us or the GPU idle for twice as long as it works, and a fifth of the span or more is idle between launches."
     ),
     thresholds=(
         Threshold(

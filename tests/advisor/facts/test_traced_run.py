@@ -1,0 +1,28 @@
+"""What a recorded run as a whole is held up by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpuadvise.advisor.facts.timeline import TracedRun
+
+# Kernels of 20 us, and 400 us of Python between two of them.
+EAGER = TracedRun(
+    span_seconds=0.168,
+    busy_seconds=0.008,
+    kernels=400,
+    launches=400,
+    median_kernel_seconds=20e-6,
+    launch_idle_seconds=0.16,
+)
+
+
+def test_kernels_that_wait_for_the_host_most_of_the_time_are_launch_bound() -> None:
+    assert EAGER.launch_bound
+    assert not EAGER.host_bound  # no single gap is long
+
+
+def test_longer_kernels_with_some_idle_time_are_not() -> None:
+    longer = replace(EAGER, busy_seconds=0.08, launch_idle_seconds=0.088)
+    assert not longer.launch_bound
+    assert replace(longer, median_kernel_seconds=4e-6).launch_bound
