@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 # What a launch takes to start and to end: below it the size of the grid is not the matter. Last steps
 # of library kernels take up to 20 us with a few blocks; the shortest that gained took 47 us (H200).
 SHORTEST = 30e-6
-# Of the SMs: with fewer at work, a launch that nobody timed is worth a look before all else.
-HALF = 0.5
 # Of a warp's time: results it waits for, which other warps would hide. Half of it, so that twice the warps
 # do twice the work.
 WAITING = 0.5
@@ -86,8 +84,6 @@ def check(
     bare = profile is None and run_share is None
     name = device.name if device else "the GPU"
     timed = next((fact for fact in (profile, traffic, work) if fact and fact.seconds), None)
-    matters = timed is not None or profile is not None or run_share is not None
-    matters = matters or blocks < HALF * sm_count
     short = timed is not None and (timed.seconds or SHORTEST) < SHORTEST
     return Advice(
         message=(
@@ -104,7 +100,7 @@ def check(
             else profiled("SMs", sm_count, "SMs"),
         ),
         gain=_gain(blocks, sm_count, None if at_roof or bare else occupancy),
-        priority=Priority.LOW if short else None if matters else Priority.MEDIUM,
+        priority=Priority.LOW if short else None,
     )
 
 
@@ -198,7 +194,7 @@ RULE = Rule(
     why="An SM without a block does nothing until the grid ends.",
     when=(
         "The grid has fewer blocks than the device has multiprocessors, nothing runs beside the "
-        "kernel, and neither device memory nor L2 is known to be at its roof, low below 30 us, medium without a time where half of them get a block; or a profile of 20 us or more shows less than half of the "
+        "kernel, and neither device memory nor L2 is known to be at its roof, low below 30 us; or a profile of 20 us or more shows less than half of the "
         "blocks that fit at once, warps that wait for results half of their time, and no unit at 70 % (L2 75 %)."
     ),
     thresholds=(
@@ -207,12 +203,6 @@ RULE = Rule(
             value=SHORTEST,
             unit="s",
             source="our judgement: below it the launch itself counts, and the finding is low",
-        ),
-        Threshold(
-            name="half of the SMs",
-            value=HALF,
-            unit="share with a block, where no time is known",
-            source="our judgement: it doubles the speed at most, of a kernel that may not matter",
         ),
         Threshold(
             name="few blocks", value=LOW, unit="waves", source="guide 11.3, as for low occupancy"

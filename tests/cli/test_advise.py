@@ -102,7 +102,7 @@ def test_the_json_answer_is_valid(kernels: str, cli, valid) -> None:
         valid(document)
         assert all(f["rule"] for f in document["findings"])
     assert document["device"]["name"] == "NVIDIA H200 SXM 141 GB"
-    assert (document["result"]["high"], document["result"]["medium"]) == (0, 2)
+    assert document["result"]["high"] == 1
     quiet = [finding["priority"] == "low" for finding in document["findings"]]
     assert quiet == sorted(quiet)
     assert document["result"]["kernels"][0]["limit"]["name"] == "too-little-work"
@@ -114,7 +114,7 @@ def test_sarif_names_the_kernel_the_file_and_the_rule(kernels: str, cli) -> None
     Sarif.model_validate(document)
     [run] = document["runs"]
     first = run["results"][0]
-    assert first["level"] == "warning"
+    assert first["level"] == "error"
     assert run["tool"]["driver"]["rules"][first["ruleIndex"]]["id"] == first["ruleId"]
     [place] = first["locations"]
     assert place["physicalLocation"]["artifactLocation"]["uri"] == "kernel.toml"
@@ -151,17 +151,17 @@ def test_sarif_names_the_line_of_an_observation(stdin, cli) -> None:
     assert line.startswith("::error file=a b.cu,line=3,col=5,title=Keep barriers out")
 
 
-@pytest.mark.parametrize(("limit", "code"), [("high", 0), ("medium", 1), ("low", 1), (None, 0)])
+@pytest.mark.parametrize(("limit", "code"), [("high", 1), ("medium", 1), ("low", 1), (None, 0)])
 def test_fail_on(limit: str | None, code: int, cli) -> None:
     args = ("--fail-on", limit) if limit else ()
     assert cli("advise", *FIRST, *args).code == code
 
 
 def test_fail_on_looks_at_what_is_left(cli) -> None:
-    ignored = ("--ignore", "underfilled-device", "--ignore", "partial-warp")
-    assert cli("advise", *FIRST, *ignored, "--fail-on", "medium").code == 0
-    ran = cli("advise", *FIRST, "--fail-on", "medium")
-    assert ran.err == "note: 2 findings at --fail-on medium or above.\n"
+    ignored = ("--ignore", "underfilled-device", "--ignore", "unprofiled-workload")
+    assert cli("advise", *FIRST, *ignored, "--fail-on", "high").code == 0
+    ran = cli("advise", *FIRST, "--fail-on", "high")
+    assert ran.err == "note: 1 finding at --fail-on high or above.\n"
     ran = cli("advise", *FIRST, "--fail-on", "urgent")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith('error: --fail-on: "urgent" is not a priority.')
@@ -365,11 +365,11 @@ def test_ndjson_streams_findings_and_reports_bad_lines(stdin, cli) -> None:
 
 
 def test_csv_has_one_row_per_finding(kernels: str, cli) -> None:
-    ran = cli("advise", kernels, "--format", "csv", "--fail-on", "medium")
+    ran = cli("advise", kernels, "--format", "csv", "--fail-on", "high")
     rows = list(csv.DictReader(io.StringIO(ran.out)))
     assert ran.code == 1
     assert {row["kernel"] for row in rows} == {"blur"}
-    assert rows[0]["priority"] == "medium"
+    assert rows[0]["priority"] == "high"
 
 
 @pytest.mark.parametrize("args", [("-",), ("--gpu", "h200", "--block", "32")])

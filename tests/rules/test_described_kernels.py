@@ -515,12 +515,13 @@ def test_tiny_blocks_that_fill_an_sm_cost_their_starts(grid: int, priority: str)
     ("grid", "more", "priority"),
     [
         (65, {}, "high"),
-        (66, {}, "medium"),
+        (66, {}, "high"),
+        (96, {}, "high"),
         (66, {"run_share": 0.9}, "high"),
         (66, {"traffic": {"read": "10MB", "write": "10MB", "time": "1ms"}}, "high"),
     ],
 )
-def test_a_grid_for_most_sms_is_medium_until_it_is_timed(
+def test_a_grid_that_leaves_sms_empty_is_high_timed_or_not(
     grid: int, more: dict[str, Any], priority: str
 ) -> None:
     """A H200 has 132 SMs."""
