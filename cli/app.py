@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from functools import partial
 from importlib import import_module
-from inspect import get_annotations
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from typer._click import Command as ClickCommand
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperCommand, TyperGroup
 
 from gpuadvise import __version__
 from gpuadvise.advisor.errors import BadInput
@@ -18,10 +18,14 @@ from gpuadvise.advisor.prose import SHOWN, and_list, quoted
 from gpuadvise.cli.colour import Colour, choose_colour
 from gpuadvise.cli.emit import note, stream, terminal_columns
 from gpuadvise.cli.spellings import current
+from gpuadvise.cli.typer_private import Command, completion_items, taken_as_text
 
 if TYPE_CHECKING:
-    from typer._click import Context, HelpFormatter, Parameter
-    from typer._click.shell_completion import CompletionItem
+    from collections.abc import Callable
+
+    from typer.core import TyperOption
+
+    from gpuadvise.cli.typer_private import CompletionItem, Context, HelpFormatter, Parameter
 
 
 class CommandRow(NamedTuple):  # made at every start, in an eighth of a dataclass's time
@@ -82,8 +86,15 @@ def _show_help(ctx: Context, _: Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-class _Helpful(ClickCommand):
-    """A command whose help leaves the process as answers do, into closed pipes and full disks."""
+class _TextCommand(Command):
+    """A command that takes all values as text, and whose help leaves the process as answers do."""
+
+    def get_params(self, ctx: Context) -> list[Parameter]:
+        """Return the parameters, and the option ``--help``."""
+        params = super().get_params(ctx)
+        for param in params:
+            vars(param)["process_value"] = partial(taken_as_text, param)
+        return params
 
     def get_help_option(self, ctx: Context) -> TyperOption | None:
         """Return the option ``--help``."""
@@ -100,8 +111,13 @@ class _Helpful(ClickCommand):
         return offered
 
 
-class _Command(_Helpful, TyperCommand):
+class _Command(_TextCommand, TyperCommand):
     """One command, which understands short and older spellings of its options."""
+
+    def collect_usage_pieces(self, ctx: Context) -> list[str]:
+        """Return what stands behind the command's name in its usage line."""
+        arguments = [param for param in self.params if param.param_type_name == "argument"]
+        return ["[OPTIONS]", *map(_argument_name, arguments)]
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Return what is left of *args* once the options have taken theirs."""
@@ -123,11 +139,6 @@ class _Command(_Helpful, TyperCommand):
         if count > 1 and any(p.name == "gpu" and not p.multiple for p in self.params):
             note(f"--gpu is given {count} times: the last counts.")
 
-    def get_params(self, ctx: Context) -> list[Parameter]:
-        """Return the parameters, and what every command takes."""
-        *own, help_option = super().get_params(ctx)
-        return [*own, _color(), help_option]
-
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the arguments, then the options by what they are about."""
         from gpuadvise.cli.options import OUTPUT, TOPICS
@@ -135,12 +146,19 @@ class _Command(_Helpful, TyperCommand):
         topics: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None:
-                topic = getattr(parameter, "rich_help_panel", None)
-                argument = parameter.param_type_name == "argument"
-                topics.setdefault("Arguments" if argument else topic or OUTPUT, []).append(record)
+            if record is None:
+                continue
+            if parameter.param_type_name == "argument":
+                topic, record = "Arguments", (_argument_name(parameter), record[1])
+            else:
+                topic = getattr(parameter, "rich_help_panel", None) or OUTPUT
+            topics.setdefault(topic, []).append(record)
         order = ["Arguments", *TOPICS]
         _write_columns(formatter, {name: topics[name] for name in order if name in topics})
+
+
+def _argument_name(argument: Parameter) -> str:
+    return argument.metavar or (argument.name or "").upper()
 
 
 def _write_columns(formatter: HelpFormatter, sections: dict[str, list[tuple[str, str]]]) -> None:
@@ -182,30 +200,14 @@ def _show_fields(name: str) -> None:
 _LEAST_MEANING = 30  # columns beside the names
 
 
-def _color() -> TyperOption:
-    def offered(_ctx: Context, _args: list[str], begun: str) -> list[str]:
-        from gpuadvise.cli.completion import words
-
-        return list(words(*Colour)(begun))
-
-    return TyperOption(
-        param_decls=["color", "--color"],
-        metavar="WHEN",
-        help="Colour: auto, always or never.",
-        expose_value=False,
-        callback=lambda _ctx, _param, word: choose_colour(word),
-        autocompletion=offered,
-    )
-
-
-class _Table(TyperGroup):
-    """A group that knows its commands by the table and imports the one that is called."""
+class CommandTable(_TextCommand, TyperGroup):
+    """The commands of the program by the table; the one that is called is imported."""
 
     def list_commands(self, ctx: Context) -> list[str]:
         """Return the names in the order of the table."""
         return [entry.name for entry in COMMANDS]
 
-    def get_command(self, ctx: Context, cmd_name: str) -> ClickCommand | None:
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """Return the command *cmd_name*, imported now; raises BadInput."""
         for entry in COMMANDS:
             if entry.name == cmd_name:
@@ -216,15 +218,11 @@ class _Table(TyperGroup):
 
     def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
         """Return what begins with *incomplete*, without importing any command."""
-        from typer._click.shell_completion import CompletionItem
-
         if incomplete.startswith("-"):
-            return ClickCommand.shell_complete(self, ctx, incomplete)
-        return [
-            CompletionItem(entry.name, help=entry.help)
-            for entry in COMMANDS
-            if entry.name.startswith(incomplete)
-        ]
+            return Command.shell_complete(self, ctx, incomplete)
+        return completion_items(
+            (entry.name, entry.help) for entry in COMMANDS if entry.name.startswith(incomplete)
+        )
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the table without importing any command."""
@@ -232,10 +230,6 @@ class _Table(TyperGroup):
             formatter,
             {title: [(row.name, row.help) for row in rows] for title, rows in QUESTIONS.items()},
         )
-
-
-class LazyGroup(_Helpful, _Table):
-    """All commands of the program."""
 
 
 def _unknown(name: str) -> BadInput:
@@ -252,10 +246,8 @@ def _unknown(name: str) -> BadInput:
     return BadInput(f"{quoted(name)} is not a command.", hint=hint)
 
 
-def _loaded(entry: CommandRow) -> ClickCommand:
+def _loaded(entry: CommandRow) -> Command:
     module = import_module(f"gpuadvise.cli.{entry.module or entry.name + '.command'}")
-    # Evaluated here once: Typer would evaluate postponed annotations four times.
-    module.command.__annotations__ = get_annotations(module.command, eval_str=True)
     typer_app = typer.Typer(add_completion=False, rich_markup_mode=None)
     examples = getattr(module, "EXAMPLES", "")
     typer_app.command(
@@ -264,44 +256,78 @@ def _loaded(entry: CommandRow) -> ClickCommand:
         help=entry.help,
         epilog=f"\b\nExamples:\n{examples}" if examples else None,
         context_settings=SETTINGS,
-    )(module.command)
-    command = typer.main.get_command(typer_app)
-    if any("--format" in option.opts for option in command.params):
-        command.params.append(_json_option())
-    if any("--gpu" in option.opts for option in command.params):
-        command.params.append(_sources_option())
-    return command
+    )(_with_shared_options(module.command))
+    return typer.main.get_command(typer_app)
 
 
-def _json_option() -> TyperOption:
-    """Return the option ``--json`` for help and completion; `current` spells it out before."""
-    return TyperOption(
-        param_decls=["--json"], is_flag=True, expose_value=False, help="Short for --format json."
+def _with_shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return *function* of a command with the options that act by themselves, as ``--color``.
+
+    Typer reads its signature several times: it is evaluated here once.
+    """
+    own = inspect.signature(function, eval_str=True).parameters
+
+    def without_shared(**values: Any) -> Any:
+        return function(**{name: values[name] for name in own})
+
+    shared = [_color()]
+    if "gpu" in own:
+        shared.insert(0, _sources())
+    if "format" in own:
+        shared.insert(0, _json())
+    vars(without_shared)["__signature__"] = inspect.Signature([*own.values(), *shared])
+    without_shared.__annotations__ = {}
+    return without_shared
+
+
+def _shared(name: str, kind: Any, option: Any, default: Any = None) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option], default=default
     )
 
 
-def _sources_option() -> TyperOption:
+def _color() -> inspect.Parameter:
+    from gpuadvise.cli.completion import words
+
+    option = typer.Option(
+        "--color",
+        metavar="WHEN",
+        help="Colour: auto, always or never.",
+        expose_value=False,
+        callback=choose_colour,
+        autocompletion=words(*Colour),
+    )
+    return _shared("color", str | None, option)
+
+
+def _json() -> inspect.Parameter:
+    """Return the option ``--json`` for help and completion; `current` spells it out before."""
+    option = typer.Option("--json", expose_value=False, help="Short for --format json.")
+    return _shared("json", bool, option, default=False)
+
+
+def _sources() -> inspect.Parameter:
     """Return the option ``--sources``: of text on a terminal; all other formats have them."""
     from gpuadvise.cli.options import OPTIONS, OUTPUT
 
-    return TyperOption(
-        param_decls=["--sources"],
-        is_flag=True,
+    option = typer.Option(
+        "--sources",
         expose_value=False,
         help=OPTIONS["sources"].help,
         callback=_choose_sources,
         rich_help_panel=OUTPUT,
     )
+    return _shared("sources", bool, option, default=False)
 
 
-def _choose_sources(ctx: Context, _: Parameter, wanted: bool) -> None:
+def _choose_sources(ctx: typer.Context, wanted: bool) -> None:
     terminal = "gpuadvise.cli.render.terminal"
     if not ctx.resilient_parsing and (wanted or terminal in sys.modules):
         import_module(terminal).show_sources(wanted)
 
 
 app = typer.Typer(
-    cls=LazyGroup,
+    cls=CommandTable,
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,

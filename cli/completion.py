@@ -31,13 +31,11 @@ def command(
     ],
 ) -> Exit:
     """Print the completion script of SHELL."""
-    from typer._completion_shared import get_completion_script
+    from gpuadvise.cli.typer_private import completion_script
 
     if shell not in SHELLS:
         raise BadInput(f"{quoted(shell)} is not a shell.", hint=f"Use one of {', '.join(SHELLS)}.")
-    script = get_completion_script(
-        prog_name="gpuadvise", complete_var="_GPUADVISE_COMPLETE", shell=shell
-    )
+    script = completion_script("gpuadvise", "_GPUADVISE_COMPLETE", shell)
     stream([script + "\n"])
     return Exit.RAN
 

@@ -16,7 +16,7 @@ from gpuadvise.cli.head_start import start_drivers
 from gpuadvise.cli.streams import prepare
 
 if TYPE_CHECKING:
-    from typer._click.exceptions import ClickException
+    from gpuadvise.cli.typer_private import ClickException
 
 PROGRAM = "gpuadvise"
 # Longest message of the option parser that is repeated whole; it may quote a huge argument.
@@ -88,16 +88,14 @@ def _run(args: list[str]) -> int:
             stream([field])
             return Exit.RAN
     import typer
-    from typer._click.exceptions import ClickException, NoArgsIsHelpError
 
     from gpuadvise.cli.app import app
+    from gpuadvise.cli.typer_private import ClickException, NoArgsIsHelpError, listen_to_shells
 
     if f"_{PROGRAM.upper()}_COMPLETE" in os.environ:
-        from typer._completion_classes import completion_init
-
         from gpuadvise.cli.completion import without_equals
 
-        completion_init()
+        listen_to_shells()
         if "COMP_CWORD" in os.environ:  # bash
             without_equals(os.environ)
     try:
@@ -113,9 +111,8 @@ def _run(args: list[str]) -> int:
 
 def _refused(error: ClickException, args: list[str]) -> tuple[str, str]:
     """Return what the option parser says against *args*, and what to write instead."""
-    from typer._click.exceptions import NoSuchOption
-
     from gpuadvise.cli.spellings import meant
+    from gpuadvise.cli.typer_private import NoSuchOption
 
     message, context = _shortened(error.format_message()), getattr(error, "ctx", None)
     if context is None or context.parent is None:

@@ -39,7 +39,7 @@ def test_every_option_of_a_command_stands_in_the_table(name: str) -> None:
     known |= {s for o in options.OPTIONS.values() for many in o.spellings for s in many.split("/")}
     for parameter in _loaded(row).params:
         flags = {flag for flag in parameter.opts if flag.startswith("-")}
-        assert flags <= known | {"--json"}
+        assert flags <= known | {"--json", "--color"}
         assert not flags or getattr(parameter, "help", None)
     assert SETTINGS
 
