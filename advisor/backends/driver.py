@@ -1,20 +1,19 @@
 """The CUDA driver's device attributes, read without creating a context.
 
 ``cuInit`` can hang or crash on a sick machine and makes a later fork unusable, so this runs
-in a process of its own: see ``probe``. The library is called directly: loading the bindings of
-cuda-python takes longer than all the questions asked here.
+in a process of its own: see ``probe``. cuda-python asks; where it is not installed or does not
+work, the same calls go straight to the driver's library.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import sys
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 
+from gpuadvise.advisor.backends import driver_library
+from gpuadvise.advisor.backends.driver_library import DriverRefused, NoDevice
 from gpuadvise.advisor.backends.readings import DriverGpu, DriverPeer, DriverReport
 
-LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 # CUdevice_attribute of cuda.h, those that an answer rests on.
 ATTRIBUTES = {
     "max_threads_per_block": 1,
@@ -67,149 +66,240 @@ ATTRIBUTES = {
 }
 # CUdevice_P2PAttribute of cuda.h.
 _ACCESS, _ATOMICS = 2, 3
-_NO_DEVICE = 100
-# CUresult of cuda.h; other codes are named by the driver itself.
-_WORDS = {
-    1: "this driver does not know the attribute",
-    101: "the driver no longer knows this GPU",
-    801: "this GPU or driver does not offer it",
-    802: "the system is not ready; on NVSwitch machines the fabric manager must run",
-    803: "the CUDA library and the loaded kernel driver have different versions: restart after "
-    "a driver update, or restart the container",
-    804: "the CUDA compatibility package does not support this GPU: remove it, or update the "
-    "driver",
-    999: "the driver answered Unknown Error; inside a container this often means that it was "
-    "started without access to the GPU",
-}
 
 
-class DriverRefused(Exception):
-    """The driver answered with an error; the message says which, in words."""
+class Driver(Protocol):
+    """What is asked of the driver; each answer raises DriverRefused with a reason in words."""
+
+    def start(self) -> None:
+        """Start the driver in this process."""
+
+    def version(self) -> int:
+        """Return the CUDA version that it offers, 13000 for 13.0."""
+
+    def device_count(self) -> int:
+        """Return how many GPUs it shows."""
+
+    def device(self, index: int) -> Any:
+        """Return the handle of GPU *index*."""
+
+    def attribute(self, number: int, device: Any) -> int:
+        """Return attribute *number* (CUdevice_attribute) of *device*."""
+
+    def peer_attribute(self, number: int, device: Any, peer: Any) -> int:
+        """Return what *device* can do with the memory of *peer* (CUdevice_P2PAttribute)."""
+
+    def name(self, device: Any) -> str:
+        """Return the name of *device*."""
+
+    def uuid(self, device: Any) -> str:
+        """Return the UUID of *device* as nvidia-smi writes it."""
+
+    def pci_bus_id(self, device: Any) -> str:
+        """Return where *device* is on the PCI bus."""
+
+    def memory_bytes(self, device: Any) -> int:
+        """Return the memory of *device*."""
 
 
-class NoDevice(DriverRefused):
-    """The driver works and shows no GPU to this process."""
+class BindingsUnusable(Exception):
+    """cuda-python is not installed, or cannot reach the driver."""
+
+
+class BoundDriver:
+    """The driver through cuda-python."""
+
+    def __init__(self) -> None:
+        try:
+            from cuda.bindings import driver
+
+            # The first call looks for the driver's library.
+            self._version = driver.cuDriverGetVersion()
+        except (ImportError, RuntimeError, OSError) as error:
+            raise BindingsUnusable from error
+        self._bindings = driver
+
+    def start(self) -> None:
+        """Start the driver in this process."""
+        self._check(*self._bindings.cuInit(0))
+
+    def version(self) -> int:
+        """Return the CUDA version that it offers."""
+        error, version = self._version
+        self._check(error)
+        return int(version)
+
+    def device_count(self) -> int:
+        """Return how many GPUs it shows."""
+        return int(self._ask("cuDeviceGetCount"))
+
+    def device(self, index: int) -> Any:
+        """Return the handle of GPU *index*."""
+        return self._ask("cuDeviceGet", index)
+
+    def attribute(self, number: int, device: Any) -> int:
+        """Return attribute *number* of *device*."""
+        return int(self._ask("cuDeviceGetAttribute", self._known("CUdevice_attribute", number),
+                             device))  # fmt: skip
+
+    def peer_attribute(self, number: int, device: Any, peer: Any) -> int:
+        """Return what *device* can do with the memory of *peer*."""
+        attribute = self._known("CUdevice_P2PAttribute", number)
+        return int(self._ask("cuDeviceGetP2PAttribute", attribute, device, peer))
+
+    def name(self, device: Any) -> str:
+        """Return the name of *device*."""
+        return self._text("cuDeviceGetName", device)
+
+    def uuid(self, device: Any) -> str:
+        """Return the UUID of *device*; of releases before 13 the second version tells slices apart."""
+        second = hasattr(self._bindings, "cuDeviceGetUuid_v2")
+        uuid = self._ask("cuDeviceGetUuid_v2" if second else "cuDeviceGetUuid", device)
+        return driver_library.uuid_text(bytes(uuid.bytes))
+
+    def pci_bus_id(self, device: Any) -> str:
+        """Return where *device* is on the PCI bus."""
+        return self._text("cuDeviceGetPCIBusId", device)
+
+    def memory_bytes(self, device: Any) -> int:
+        """Return the memory of *device*."""
+        return int(self._ask("cuDeviceTotalMem", device))
+
+    def _text(self, function: str, device: Any) -> str:
+        written: bytes = self._ask(function, 256, device)
+        return written.partition(b"\0")[0].decode(errors="replace")
+
+    def _known(self, kind: str, number: int) -> Any:
+        try:
+            return getattr(self._bindings, kind)(number)
+        except ValueError:
+            raise DriverRefused("this cuda-python does not know the attribute") from None
+
+    def _ask(self, function: str, *args: Any) -> Any:
+        try:
+            error, *values = getattr(self._bindings, function)(*args)
+        except RuntimeError:
+            raise DriverRefused(f"the driver has no function {function}") from None
+        self._check(error)
+        return values[0]
+
+    @staticmethod
+    def _check(error: Any) -> None:
+        if int(error):
+            raise driver_library.refused(int(error), error.name)
+
+
+class LoadedDriver:
+    """The driver by calls into its library, which cuda-python is not needed for."""
+
+    def __init__(self) -> None:
+        self._library = driver_library.load()
+
+    def start(self) -> None:
+        """Start the driver in this process."""
+        driver_library.call(self._library, "cuInit", 0)
+
+    def version(self) -> int:
+        """Return the CUDA version that it offers."""
+        return driver_library.number(self._library, "cuDriverGetVersion")
+
+    def device_count(self) -> int:
+        """Return how many GPUs it shows."""
+        return driver_library.number(self._library, "cuDeviceGetCount")
+
+    def device(self, index: int) -> int:
+        """Return the handle of GPU *index*."""
+        return driver_library.number(self._library, "cuDeviceGet", index)
+
+    def attribute(self, number: int, device: int) -> int:
+        """Return attribute *number* of *device*."""
+        return driver_library.number(self._library, "cuDeviceGetAttribute", number, device)
+
+    def peer_attribute(self, number: int, device: int, peer: int) -> int:
+        """Return what *device* can do with the memory of *peer*."""
+        return driver_library.number(self._library, "cuDeviceGetP2PAttribute", number, device, peer)
+
+    def name(self, device: int) -> str:
+        """Return the name of *device*."""
+        return driver_library.text(self._library, "cuDeviceGetName", device)
+
+    def uuid(self, device: int) -> str:
+        """Return the UUID of *device*."""
+        return driver_library.uuid_of(self._library, device)
+
+    def pci_bus_id(self, device: int) -> str:
+        """Return where *device* is on the PCI bus."""
+        return driver_library.text(self._library, "cuDeviceGetPCIBusId", device)
+
+    def memory_bytes(self, device: int) -> int:
+        """Return the memory of *device*."""
+        return driver_library.memory_bytes(self._library, device)
 
 
 def report() -> DriverReport:
     """Return what the CUDA driver tells a program that starts in this environment."""
     try:
-        cuda = ctypes.CDLL(LIBRARY)
+        return _told_by(BoundDriver())
+    except BindingsUnusable:
+        pass
+    try:
+        return _told_by(LoadedDriver())
     except OSError as error:
         return DriverReport(problem=f"The CUDA driver's library cannot be loaded: {error}.")
+
+
+def _told_by(driver: Driver) -> DriverReport:
     try:
-        version = number(cuda, "cuDriverGetVersion")
-        gpus = tuple(_gpu(cuda, n) for n in range(device_count(cuda)))
+        version = driver.version()
+        gpus = _gpus(driver)
     except DriverRefused as error:
         return DriverReport(problem=f"The CUDA driver does not start: {error}.")
-    return DriverReport(
-        cuda_version=f"{version // 1000}.{version % 1000 // 10}", gpus=_with_peers(cuda, gpus)
-    )
+    return DriverReport(cuda_version=f"{version // 1000}.{version % 1000 // 10}", gpus=gpus)
 
 
-def device_count(cuda: Any) -> int:
-    """Return the GPUs that the driver, started now, shows; raises DriverRefused."""
+def _gpus(driver: Driver) -> tuple[DriverGpu, ...]:
     try:
-        call(cuda, "cuInit", 0)
+        driver.start()
     except NoDevice:
-        return 0
-    return number(cuda, "cuDeviceGetCount")
+        return ()
+    devices = [driver.device(index) for index in range(driver.device_count())]
+    gpus = [_gpu(driver, index, device) for index, device in enumerate(devices)]
+    return tuple(replace(gpu, peers=_peers(driver, gpu.cuda_index, devices)) for gpu in gpus)
 
 
-def _gpu(cuda: Any, index: int) -> DriverGpu:
-    device = number(cuda, "cuDeviceGet", index)
-    attributes, reasons = _attributes(cuda, device)
+def _gpu(driver: Driver, index: int, device: Any) -> DriverGpu:
+    attributes, reasons = _attributes(driver, device)
     facts: dict[str, Any] = {}
-    for name, question in (
-        ("name", lambda: _text(cuda, "cuDeviceGetName", device)),
-        ("uuid", lambda: uuid_of(cuda, device)),
-        ("pci_bus_id", lambda: _text(cuda, "cuDeviceGetPCIBusId", device)),
-        ("memory_bytes", lambda: _bytes(cuda, device)),
-    ):
+    for name in ("name", "uuid", "pci_bus_id", "memory_bytes"):
         try:
-            facts[name] = question()
+            facts[name] = getattr(driver, name)(device)
         except DriverRefused as error:
             reasons[name] = str(error)
     return DriverGpu(cuda_index=index, attributes=attributes, reasons=reasons, **facts)
 
 
-def _attributes(cuda: Any, device: int) -> tuple[dict[str, int], dict[str, str]]:
+def _attributes(driver: Driver, device: Any) -> tuple[dict[str, int], dict[str, str]]:
     values: dict[str, int] = {}
     reasons: dict[str, str] = {}
-    for name, attribute in ATTRIBUTES.items():
+    for name, number in ATTRIBUTES.items():
         try:
-            values[name] = number(cuda, "cuDeviceGetAttribute", attribute, device)
+            values[name] = driver.attribute(number, device)
         except DriverRefused as error:
             reasons[name] = str(error)
     return values, reasons
 
 
-def _with_peers(cuda: Any, gpus: tuple[DriverGpu, ...]) -> tuple[DriverGpu, ...]:
-    """Return *gpus*, each with what it can do with the memory of every other."""
-    from dataclasses import replace
+def _peers(driver: Driver, index: int, devices: list[Any]) -> tuple[DriverPeer, ...]:
+    """Return what GPU *index* can do with the memory of every other of *devices*."""
 
-    indices = [gpu.cuda_index for gpu in gpus]
-    return tuple(
-        replace(gpu, peers=tuple(_peer(cuda, gpu.cuda_index, n) for n in indices
-                                 if n != gpu.cuda_index))
-        for gpu in gpus
-    )  # fmt: skip
-
-
-def _peer(cuda: Any, index: int, peer: int) -> DriverPeer:
-    def says(attribute: int) -> bool | None:
+    def says(attribute: int, peer: Any) -> bool | None:
         try:
-            return bool(number(cuda, "cuDeviceGetP2PAttribute", attribute, index, peer))
+            return bool(driver.peer_attribute(attribute, devices[index], peer))
         except DriverRefused:
             return None
 
-    return DriverPeer(cuda_index=peer, access=says(_ACCESS), atomics=says(_ATOMICS))
-
-
-def number(cuda: Any, function: str, *args: Any) -> int:
-    """Return the whole number that *function* writes to the place given first."""
-    place = ctypes.c_int()
-    call(cuda, function, ctypes.byref(place), *args)
-    return place.value
-
-
-def _text(cuda: Any, function: str, device: int) -> str:
-    place = ctypes.create_string_buffer(256)
-    call(cuda, function, place, len(place), device)
-    return place.value.decode(errors="replace")
-
-
-def _bytes(cuda: Any, device: int) -> int:
-    place = ctypes.c_size_t()
-    call(cuda, "cuDeviceTotalMem_v2", ctypes.byref(place), device)
-    return place.value
-
-
-def uuid_of(cuda: Any, device: int) -> str:
-    """Return the UUID of *device* as nvidia-smi writes it; raises DriverRefused."""
-    place = ctypes.create_string_buffer(16)
-    # The second version tells MIG slices apart; drivers before 11.4 have the first alone.
-    second = hasattr(cuda, "cuDeviceGetUuid_v2")
-    call(cuda, "cuDeviceGetUuid_v2" if second else "cuDeviceGetUuid", place, device)
-    digits = place.raw.hex()
-    bounds = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
-    return "GPU-" + "-".join(digits[start:end] for start, end in bounds)
-
-
-def call(cuda: Any, function: str, *args: Any) -> None:
-    """Call *function*; raises DriverRefused with the driver's reason in words."""
-    try:
-        code = getattr(cuda, function)(*args)
-    except AttributeError:
-        raise DriverRefused(f"the driver has no function {function}") from None
-    if code == _NO_DEVICE:
-        raise NoDevice
-    if code:
-        raise DriverRefused(_WORDS.get(code) or _name(cuda, code))
-
-
-def _name(cuda: Any, code: int) -> str:
-    name = ctypes.c_char_p()
-    with contextlib.suppress(AttributeError):
-        cuda.cuGetErrorName(code, ctypes.byref(name))
-    return name.value.decode(errors="replace") if name.value else f"error {code}"
+    return tuple(
+        DriverPeer(cuda_index=n, access=says(_ACCESS, peer), atomics=says(_ATOMICS, peer))
+        for n, peer in enumerate(devices)
+        if n != index
+    )

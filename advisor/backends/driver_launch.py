@@ -10,11 +10,11 @@ import ctypes
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.backends.driver import (
-    LIBRARY,
+from gpuadvise.advisor.backends.driver_library import (
     DriverRefused,
     call,
     device_count,
+    load,
     number,
     uuid_of,
 )
@@ -50,7 +50,7 @@ class DriverLaunch:
 def report(wanted: Mapping[str, Any]) -> DriverLaunch:
     """Return the driver's answer to *wanted*, made by ``live_launch.question``; runs in a child process."""
     try:
-        cuda = ctypes.CDLL(LIBRARY)
+        cuda = load()
     except OSError as error:
         return DriverLaunch(problem=f"The CUDA driver's library cannot be loaded: {error}.")
     try:

@@ -147,6 +147,8 @@ int cuGetProcAddress_v2(const char *symbol, void **place, int version, unsigned 
         {"cuDeviceGetPCIBusId", (Function)cuDeviceGetPCIBusId},
         {"cuDeviceTotalMem", (Function)cuDeviceTotalMem_v2},
         {"cuDeviceGetAttribute", (Function)cuDeviceGetAttribute},
+        {"cuDeviceGetP2PAttribute", (Function)cuDeviceGetP2PAttribute},
+        {"cuGetErrorName", (Function)cuGetErrorName},
     };
     (void)version, (void)flags;
     *place = NULL;

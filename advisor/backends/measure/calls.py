@@ -34,7 +34,7 @@ def driver() -> Any:
     except (ImportError, RuntimeError, OSError) as error:
         raise Unavailable(
             f"Measuring needs cuda-python, which cannot be loaded: {error}.",
-            hint="pip install cuda-bindings, on Linux or Windows with an NVIDIA driver.",
+            hint="pip install cuda-python, on Linux or Windows with an NVIDIA driver.",
         ) from None
     return bindings
 

@@ -8,9 +8,42 @@ import sys
 
 import pytest
 
-from gpuadvise.advisor.backends import driver
+from gpuadvise.advisor.backends import driver, driver_library
 from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.driver_limits import Difference, differences, driver_limits, with_driver
+
+
+@pytest.fixture(params=["cuda-python", "library"])
+def moods(moods, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
+    """Ask the imaginary driver both ways: through cuda-python, and where that is not installed."""
+    if request.param == "library":
+        monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    return moods
+
+
+def test_both_ways_tell_the_same(moods) -> None:
+    moods(cuda_moods="two,linked")
+    assert driver._told_by(driver.LoadedDriver()) == driver.report()
+
+
+def test_cuda_python_goes_before_the_library(stub_folder) -> None:
+    code = (
+        "from gpuadvise.advisor.backends import driver, driver_library\n"
+        "driver_library.load = None\n"
+        "print(driver.report().gpus[0].name)"
+    )
+    env = {**os.environ, "LD_LIBRARY_PATH": str(stub_folder)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert (done.stdout, done.returncode) == ("NVIDIA H200\n", 0)
+
+
+def test_an_attribute_that_cuda_python_does_not_know_is_unknown_alone(
+    moods, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(driver.ATTRIBUTES, "imaginary", 99_999)
+    (gpu,) = driver.report().gpus
+    assert "does not know the attribute" in gpu.reasons["imaginary"]
+    assert gpu.attributes["multiprocessor_count"] == 132
 
 
 def test_attributes_have_the_drivers_names_and_units(moods) -> None:
@@ -60,17 +93,25 @@ def test_attribute_numbers_are_those_of_the_bindings() -> None:
         assert int(getattr(CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name.upper()}")) == number
 
 
-def test_a_library_that_cannot_be_loaded_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "LIBRARY", "libnowhere.so.1")
+@pytest.fixture
+def without_bindings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide cuda-python."""
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+
+
+def test_a_library_that_cannot_be_loaded_is_one_sentence(
+    without_bindings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver_library, "LIBRARY", "libnowhere.so.1")
     problem = driver.report().problem
     assert problem is not None
     assert problem.startswith("The CUDA driver's library cannot be loaded: ")
 
 
 def test_a_function_that_the_driver_lacks_is_one_sentence(
-    moods, monkeypatch: pytest.MonkeyPatch
+    without_bindings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver, "LIBRARY", "libc.so.6")
+    monkeypatch.setattr(driver_library, "LIBRARY", "libc.so.6")
     problem = driver.report().problem
     assert problem == (
         "The CUDA driver does not start: the driver has no function cuDriverGetVersion."

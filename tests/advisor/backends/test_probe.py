@@ -98,7 +98,9 @@ from gpuadvise.advisor.backends import driver_presence, probe
 from gpuadvise.advisor.backends.probe import Probe, ask_ahead, ask_all
 driver_presence._UNIX = ("proc",)
 class Never(probe.subprocess.Popen):
-    def __init__(self, *args, **kinds): raise SystemExit("spawned")
+    def __init__(self, command, *args, **kinds):
+        if command[0] == sys.executable: raise SystemExit("spawned")
+        super().__init__(command, *args, **kinds)  # cuda-python asks ldconfig
 probe.subprocess.Popen = Never
 {body}
 start = time.monotonic()
