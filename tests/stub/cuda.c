@@ -138,6 +138,7 @@ typedef int (*Function)();
 int cuGetProcAddress_v2(const char *symbol, void **place, int version, unsigned long long flags,
                         int *found) {
     static const struct { const char *name; Function function; } ALL[] = {
+        {"cuGetProcAddress", (Function)cuGetProcAddress_v2},
         {"cuInit", (Function)cuInit},
         {"cuDriverGetVersion", (Function)cuDriverGetVersion},
         {"cuDeviceGetCount", (Function)cuDeviceGetCount},
