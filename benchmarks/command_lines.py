@@ -244,6 +244,7 @@ def main() -> int:
     recording.add_argument(
         "--only", default="*", metavar="PATTERN", help="lines such as 'advise *'"
     )
+    recording.add_argument("--every", type=int, default=1, metavar="N", help="each Nth line")
     comparing = modes.add_parser("compare", help="tell what differs between two records")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
@@ -254,7 +255,7 @@ def main() -> int:
     if given.mode == "compare":
         return compare(given.before, given.after, given.explained, given.text, given.rows)
     lines = [line for line in read_lines(LINES) if fnmatch.fnmatchcase(line, given.only)]
-    record(given.target, given.checkout, lines)
+    record(given.target, given.checkout, lines[:: given.every])
     return 0
 
 
