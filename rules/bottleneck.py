@@ -166,15 +166,13 @@ _NOTABLY_LESS = 0.99  # less does not show in a figure of three digits
 # The shortest launches recorded on an H100 and an H200, of one block that fills a few words, take 1.66 us:
 # no change brings one below the time of an empty kernel.
 EMPTY = 1.5e-6
-# What these rules win is launches, of which fewer take less than an empty kernel each.
-_FEWER_LAUNCHES = frozenset({"launch-bound", "lone-small-kernel", "underfilled-device"})
 _OF_A_LAUNCH = ("kernel time", "kernel throughput")
 
 
 def bounded_by_start(advice: Advice, rule: Rule, seconds: float | None) -> Advice:
     """Return *advice* with a gain that leaves a launch of *seconds* the time of an empty kernel."""
     gain = advice.gain
-    if gain is None or not seconds or rule.id in _FEWER_LAUNCHES:
+    if gain is None or not seconds or rule.fewer_launches:
         return advice
     if gain.kind not in _OF_A_LAUNCH or gain.upper_bound * EMPTY <= seconds:
         return advice

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.prose import and_list, inert, quoted
-from gpuadvise.rules.model import Citation, Examples, Kind, Priority, Rule, Threshold, Topic
+from gpuadvise.rules.model import (
+    Citation,
+    Conflict,
+    Examples,
+    Kind,
+    Priority,
+    Rule,
+    Threshold,
+    Topic,
+)
+from gpuadvise.rules.relations import RelationError, related
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -25,13 +35,19 @@ _KEBAB = "[a-z0-9]+(-[a-z0-9]+)*"
 
 def with_own(rules: Sequence[Rule], sources: Iterable[str]) -> tuple[Rule, ...]:
     """Return *rules* and those of every folder or entry point in *sources*; raises BadInput."""
-    every = list(rules)
+    every, places = list(rules), {}
     for source in sources:
         for place, rule in _from(source):
             if any(rule.id == known.id for known in every):
                 raise BadInput(f"{place}: there is already a rule {quoted(rule.id)}.")
             every.append(rule)
-    return tuple(every)
+            places[rule.id] = place
+    if not places:
+        return tuple(rules)
+    try:
+        return related(every)
+    except RelationError as error:
+        raise BadInput(f"{places[error.rule]}: {error.what}") from None
 
 
 def _from(source: str) -> list[tuple[str, Rule]]:
@@ -129,5 +145,8 @@ _SOUND: dict[str, Callable[[object], bool]] = {
     "citations": _cited,
     "thresholds": _all(Threshold),
     "either": _all(str),
+    "folds_into": lambda value: value is None or _text(value),
+    "silenced_by": _all(str),
+    "conflicts_with": _all(Conflict),
     "examples": lambda value: isinstance(value, Examples),
 }

@@ -232,13 +232,26 @@ class Examples:
     edges: tuple[Description, Description] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Another *rule* whose action cannot be taken as well, and how to decide between the two.
+
+    *implied* says no more than *rule* does, so that it is left out beside the two.
+    """
+
+    rule: str
+    decide: str
+    implied: str | None = None
+
+
 # Compared and hashed by identity: the engine keeps answers by rule, kernel after kernel.
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
     """One recommendation of the guide, made decidable.
 
     The parameters of *check* are fields of Facts: those without a default are needed, of those
-    in *either* one is. *why* is one sentence that a finding repeats.
+    in *either* one is. *why* is one sentence that a finding repeats. Other rules are named by their
+    ids, which `relations.related` resolves when a list of rules is made.
     """
 
     id: str
@@ -257,9 +270,22 @@ class Rule:
     broken: bool = False  # the program is wrong or fails: before all that is merely slow
     process: bool = False  # about how to work, not about the program: a note
     recommendation: bool = False  # one of the guide's eighteen prioritised recommendations
+    folds_into: str | None = (
+        None  # the next more telling rule on the same fact, whose evidence it becomes
+    )
+    silenced_by: tuple[str, ...] = ()  # rules of which a loud finding explains what this one sees
+    conflicts_with: tuple[Conflict, ...] = ()
+    author_only: bool = False  # of a library's kernel, only its author can take the advice
+    caller_side: bool = False  # or whoever launches it can, with no word on the library first
+    fewer_launches: bool = False  # fewer launches win more than one launch can be shortened by
+    launch_may_work: bool = False  # what would make the launch fail may be set already, unseen
+    shape_decides: bool = False  # a launch's shape and time, as a timeline has them, are enough
     parameters: tuple[str, ...] = field(init=False)  # every fact that *check* looks at
     needs: tuple[str, ...] = field(init=False)  # those without which it cannot run
     required: frozenset[str] = field(init=False)  # the same, to compare quickly
+    heads: tuple[str, ...] = field(
+        init=False, default=()
+    )  # all that it folds into, the nearest first
 
     def __post_init__(self) -> None:
         """Read the manifest off the signature once: the engine asks for it all the time."""

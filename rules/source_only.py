@@ -32,7 +32,7 @@ _NOTES = _pytorch("CUDA semantics", "docs/stable/notes/cuda.html")
 
 def _rule(
     name: str, title: str, topic: Topic, priority: Priority, why: str, when: str,
-    citations: tuple[Citation, ...], *, seen: str, act: str,
+    citations: tuple[Citation, ...], *, seen: str, act: str, folds_into: str | None = None,
 ) -> Rule:  # fmt: skip
     """Return the rule *name*; *seen* is a place where it fires, *act* what to do there."""
 
@@ -44,6 +44,7 @@ def _rule(
         id=name, title=title, topic=topic, priority=priority, kinds=(Kind.SOURCE,), why=why,
         when=when, citations=citations, check=check,
         examples=Examples(fires=_example(name, seen), quiet=_example("another-fault", seen)),
+        folds_into=folds_into,
     )  # fmt: skip
 
 
@@ -99,7 +100,7 @@ SOURCE_ONLY = (
         "A load can carry 16 bytes per thread; one of a byte costs as many instructions.",
         "Each thread of a kernel moves one contiguous element of one or two bytes.",
         (programming_guide("Size and Alignment Requirement"),),
-        seen="out[i] = in[i]",
+        seen="out[i] = in[i]", folds_into="narrow-loads",
         act="Let each thread take several neighbours through a vector type such as uchar4 or int4.",
     ),
     _rule(

@@ -70,13 +70,6 @@ _BESIDE = 1.01
 _CHAIN = 4
 # Kernels that send data to other GPUs take few blocks on purpose, and wait for the others.
 _COMMUNICATION = re.compile(r"nccl|nvshmem|rccl|deep_ep::", re.IGNORECASE)
-# The rules for which a launch's shape and time are evidence enough.
-KERNEL_RULES = (
-    "low-occupancy",
-    "tiny-blocks",
-    "underfilled-device",
-    "register-spills",
-)
 
 
 def facts_of_timeline(timeline: Timeline) -> Iterator[Facts]:

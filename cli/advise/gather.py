@@ -157,15 +157,16 @@ class GatheredEvidence:
         """Yield each recorded run, and its kernels where no profile describes them better."""
         if not self._timelines:
             return
-        from gpuadvise.advisor.timelines.evidence import KERNEL_RULES, facts_of_timeline
+        from gpuadvise.advisor.timelines.evidence import facts_of_timeline
         from gpuadvise.cli.timeline.request import run_names
+        from gpuadvise.rules.guide import SHAPE_RULES
 
         for case, run in zip(self._timelines, run_names(self._timelines), strict=True):
             for facts in facts_of_timeline(case.timeline):
                 if facts.kernel is None:
                     yield Described(facts=replace(facts, kernel=run))
                 elif not self.sorted_files[0]:
-                    yield Described(facts=facts, select=KERNEL_RULES)
+                    yield Described(facts=facts, select=SHAPE_RULES)
 
     def _described(self) -> Iterator[Described | BadLine]:
         if not (self.flags or self.files or self.profiles):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from gpuadvise.rules.relations import related
 from gpuadvise.rules.source_only import SOURCE_ONLY
 
 if TYPE_CHECKING:
@@ -113,7 +114,8 @@ _MODULES = (
     "mig_slices",
 )
 
-RULES: tuple[Rule, ...] = (
-    *(import_module(f"{__name__}.{name}").RULE for name in _MODULES),
-    *SOURCE_ONLY,
+RULES: tuple[Rule, ...] = related(
+    (*(import_module(f"{__name__}.{name}").RULE for name in _MODULES), *SOURCE_ONLY)
 )
+# The rules for which a launch's shape and time are evidence enough.
+SHAPE_RULES = tuple(rule.id for rule in RULES if rule.shape_decides)

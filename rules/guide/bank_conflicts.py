@@ -220,6 +220,7 @@ RULE = Rule(
         ),
     ),
     citations=(*guide("10.2.3.1", "9.2.2.1"), programming_guide("Shared Memory")),
+    author_only=True,
     check=check,
     either=("shared_accesses", "bank_efficiency"),
     examples=Examples(

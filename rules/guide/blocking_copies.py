@@ -56,6 +56,7 @@ RULE = Rule(
     why="A blocking copy stops the host, which then cannot feed the next piece to the GPU.",
     when="Some of several copies use cudaMemcpy or the default stream.",
     citations=guide("10.1.2", "9.1.2"),
+    folds_into="serial-transfers",
     check=check,
     examples=Examples(
         fires={

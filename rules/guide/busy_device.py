@@ -98,6 +98,7 @@ RULE = Rule(
         ),
     ),
     citations=guide("18.1.1", "16.1.1"),
+    folds_into="competing-contexts",
     check=check,
     examples=Examples(
         fires={

@@ -53,6 +53,7 @@ RULE = Rule(
     why="The legacy default stream is a barrier between all others of the process.",
     when="A kernel runs in the default stream, and the program stages work in streams or runs kernels side by side.",
     citations=guide("10.1.2", "9.1.2"),
+    folds_into="default-stream-work",
     check=check,
     examples=Examples(
         fires={"default_stream": True, "concurrent": True},

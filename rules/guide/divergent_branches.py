@@ -151,6 +151,8 @@ RULE = Rule(
         ),
     ),
     citations=guide("13.1", "12.1"),
+    silenced_by=("partial-warp",),
+    author_only=True,
     check=check,
     either=("observations", "active_threads"),
     examples=Examples(

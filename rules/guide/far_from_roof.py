@@ -121,6 +121,12 @@ RULE = Rule(
         ),
     ),
     citations=(ROOFLINE,),
+    silenced_by=(
+        "underfilled-device",
+        "launch-bound",
+        "scarce-fp64",
+        "register-spills",
+    ),
     check=check,
     examples=Examples(
         fires={

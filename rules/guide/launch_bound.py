@@ -154,6 +154,8 @@ RULE = Rule(
         ),
     ),
     citations=(*guide("10.1.2"), programming_guide("CUDA Graphs")),
+    caller_side=True,
+    fewer_launches=True,
     check=check,
     either=("timeline", "launches"),
     examples=Examples(

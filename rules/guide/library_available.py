@@ -345,6 +345,7 @@ RULE = Rule(
         ),
     ),
     citations=guide("5.1", "4.1"),
+    folds_into="unused-tensor-cores",
     check=check,
     examples=Examples(
         fires={

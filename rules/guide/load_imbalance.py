@@ -112,6 +112,11 @@ RULE = Rule(
         ),
     ),
     citations=guide("11.3", "10.5"),
+    silenced_by=(
+        "tail-effect",
+        "underfilled-device",
+        "launch-bound",
+    ),
     check=check,
     examples=Examples(
         fires={

@@ -132,6 +132,7 @@ RULE = Rule(
         ),
     ),
     citations=guide("11.3", "10.5"),
+    folds_into="shared-memory-limited-occupancy",
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "regs": 64, "block": 1024, "syncs": True},

@@ -94,6 +94,9 @@ RULE = Rule(
         Threshold(name="small", value=SMALL, unit="share", source="two such kernels must fit"),
     ),
     citations=guide("11.5", "10.2"),
+    folds_into="underfilled-device",
+    caller_side=True,
+    fewer_launches=True,
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "regs": 32, "block": 256, "grid": 100},

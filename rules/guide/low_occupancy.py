@@ -133,6 +133,9 @@ RULE = Rule(
         Threshold(name="busy unit", value=BUSY, unit="share", source="Nsight Compute's own level"),
     ),
     citations=guide("11.1", "10.1"),
+    folds_into="tiny-blocks",
+    silenced_by=("register-spills",),
+    shape_decides=True,
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "regs": 72, "block": 128},

@@ -56,6 +56,7 @@ RULE = Rule(
     why="A driver compiles PTX for GPUs that did not exist when the program was built.",
     when="The newest target of the program comes as machine code only; low where that has code for the GPU at hand.",
     citations=guide("17.3", "15.3"),
+    folds_into="narrow-target",
     check=check,
     examples=Examples(
         fires={"code": ["sm_80", "sm_90"]},

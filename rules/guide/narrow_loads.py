@@ -474,6 +474,15 @@ RULE = Rule(
         ),
     ),
     citations=(programming_guide("Device Memory Accesses"),),
+    silenced_by=(
+        "uncoalesced-access",
+        "redundant-global-loads",
+        "atomic-contention",
+        "underfilled-device",
+        "launch-bound",
+        "register-spills",
+    ),
+    author_only=True,
     check=check,
     either=("profile", "global_accesses"),
     examples=Examples(

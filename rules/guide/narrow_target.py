@@ -44,6 +44,7 @@ RULE = Rule(
     why="Targets such as sm_90a give up compatibility with every later GPU.",
     when="The program holds only images for targets that end in a or f.",
     citations=(programming_guide("Feature Set Compiler Targets"), *guide("15")),
+    folds_into="missing-device-code",
     check=check,
     examples=Examples(
         fires={"code": ["sm_90a"]},

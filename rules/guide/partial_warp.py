@@ -89,6 +89,7 @@ RULE = Rule(
     when="Threads per block are not a multiple of the warp size.",
     thresholds=(Threshold(name="warp size", value=WARP_SIZE, unit="threads", source="guide 11.3"),),
     citations=guide("11.3", "10.5"),
+    author_only=True,
     check=check,
     examples=Examples(
         fires={"block": 100},

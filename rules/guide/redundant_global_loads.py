@@ -14,6 +14,7 @@ from gpuadvise.rules.evidence import derived, given, profiled
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
+    Conflict,
     Examples,
     Family,
     Gain,
@@ -448,6 +449,19 @@ RULE = Rule(
         ),
     ),
     citations=guide("10.2.3.2", "9.2.2.2"),
+    silenced_by=("uncoalesced-access",),
+    conflicts_with=(
+        Conflict(
+            rule="shared-memory-limited-occupancy",
+            decide=(
+                "These pull in opposite directions: a tile in shared memory saves global traffic, but"
+                " shared memory already limits occupancy. Keep the tile if the traffic it saves "
+                "shortens the run time."
+            ),
+            implied="low-occupancy",
+        ),
+    ),
+    author_only=True,
     check=check,
     either=("reuse", "profile"),
     examples=Examples(

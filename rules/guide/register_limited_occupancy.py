@@ -132,6 +132,7 @@ RULE = Rule(
         Threshold(name="low occupancy", value=LOW, unit="share", source="guide 11.1, 10.2.7.1"),
     ),
     citations=(*guide("10.2.7.1", "9.2.6.1"), *guide("11.1.1", "10.1.1")),
+    folds_into="shared-memory-carveout",
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "regs": 72, "block": 128},

@@ -14,6 +14,7 @@ from gpuadvise.rules.guide.debug_build import is_debug
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
+    Conflict,
     Evidence,
     Examples,
     Family,
@@ -327,6 +328,18 @@ RULE = Rule(
         ),
     ),
     citations=(*guide("10.2.4", "9.2.3"), programming_guide("Local Memory")),
+    conflicts_with=(
+        Conflict(
+            rule="register-limited-occupancy",
+            decide=(
+                "These pull in opposite directions: more registers end the spills, fewer raise "
+                "occupancy. End the spills first, then compare the run times of both builds."
+            ),
+            implied="low-occupancy",
+        ),
+    ),
+    author_only=True,
+    shape_decides=True,
     check=check,
     either=("spill_bytes", "spill_requests", "stack_bytes", "profile"),
     examples=Examples(

@@ -93,6 +93,7 @@ RULE = Rule(
         ),
     ),
     citations=(*guide("10.1.2", "9.1.2"), programming_guide("Asynchronous Concurrent Execution")),
+    folds_into="small-transfers",
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "pipeline": {"h2d": "5ms", "kernel": "5ms"}},

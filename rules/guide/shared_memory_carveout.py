@@ -127,6 +127,8 @@ RULE = Rule(
         ),
     ),
     citations=(programming_guide("Shared Memory"), *guide("11.4")),
+    folds_into="low-occupancy",
+    launch_may_work=True,
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "regs": 32, "block": 256, "smem": "8KiB", "carveout": 14},

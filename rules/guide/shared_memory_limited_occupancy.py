@@ -104,6 +104,7 @@ RULE = Rule(
         Threshold(name="low occupancy", value=LOW, unit="share", source="guide 11.1, 11.4"),
     ),
     citations=guide("11.4", "10.6"),
+    folds_into="register-limited-occupancy",
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "regs": 32, "block": 128, "dynamic_smem": "40KiB"},

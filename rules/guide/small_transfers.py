@@ -122,6 +122,7 @@ RULE = Rule(
         ),
     ),
     citations=guide("10.1", "9.1"),
+    folds_into="pageable-transfers",
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "transfers": [{"direction": "h2d", "bytes": "4KiB", "count": 1000}]},

@@ -91,6 +91,7 @@ RULE = Rule(
         ),
     ),
     citations=(*guide("11.3", "10.5"), *guide("11.1", "10.1")),
+    folds_into="unhidden-latency",
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "regs": 40, "block": 256},

@@ -165,6 +165,8 @@ RULE = Rule(
         ),
     ),
     citations=guide("11.3", "10.5"),
+    folds_into="lone-small-kernel",
+    author_only=True,
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "regs": 32, "block": 256, "grid": 1100},

@@ -137,6 +137,8 @@ RULE = Rule(
         ),
     ),
     citations=guide("11.3", "10.5"),
+    author_only=True,
+    shape_decides=True,
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "block": 32},

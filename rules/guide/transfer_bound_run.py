@@ -164,6 +164,7 @@ RULE = Rule(
         ),
     ),
     citations=guide("10.1", "9.1"),
+    folds_into="blocking-copies",
     check=check,
     examples=Examples(
         fires={"pipeline": {"h2d": "6ms", "kernel": "4ms", "d2h": "2ms"}},

@@ -466,6 +466,7 @@ RULE = Rule(
         ),
     ),
     citations=(*guide("10.2.1", "9.2.1"), programming_guide("Device Memory Accesses")),
+    silenced_by=("bank-conflicts",),
     check=check,
     either=("global_accesses", "sector_efficiency"),
     examples=Examples(

@@ -215,6 +215,9 @@ RULE = Rule(
         ),
     ),
     citations=guide("11.3", "10.5"),
+    folds_into="launch-bound",
+    fewer_launches=True,
+    shape_decides=True,
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "regs": 72, "block": 128, "grid": 96},

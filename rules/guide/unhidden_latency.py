@@ -10,6 +10,7 @@ from gpuadvise.rules.evidence import derived, given, of_device
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
+    Conflict,
     Evidence,
     Examples,
     Family,
@@ -115,6 +116,17 @@ RULE = Rule(
         ),
     ),
     citations=(*guide("11.2", "10.4"), programming_guide("Multiprocessor Level")),
+    folds_into="lone-resident-block",
+    conflicts_with=(
+        Conflict(
+            rule="surplus-occupancy",
+            decide=(
+                "These pull in opposite directions: more warps hide latency, and so does more "
+                "independent work per thread, which costs registers. Try the independent work first "
+                "and compare run times."
+            ),
+        ),
+    ),
     check=check,
     examples=Examples(
         fires={"gpu": "v100-sxm2-32gb", "regs": 128, "block": 128, "dynamic_smem": "48KiB"},

@@ -81,6 +81,7 @@ RULE = Rule(
         Threshold(name="range ends at", value=256, unit="threads", source="guide 11.3"),
     ),
     citations=guide("11.3", "10.5"),
+    folds_into="surplus-occupancy",
     check=check,
     examples=Examples(
         fires={"gpu": "h200", "regs": 32, "block": 1024},

@@ -116,6 +116,7 @@ RULE = Rule(
         ),
     ),
     citations=guide("9.2.3", "8.2.3"),
+    folds_into="uncoalesced-access",
     check=check,
     examples=Examples(
         fires={"profile": {"global_sectors": 8_000_000, "global_sectors_ideal": 1_000_000}},

@@ -8,10 +8,11 @@ import pytest
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.application import Scaling
 from gpuadvise.advisor.facts.bag import Facts
-from gpuadvise.rules.engine import CONFLICTS, judge, run
+from gpuadvise.rules.engine import judge, run
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
+    Conflict,
     Evidence,
     Examples,
     Family,
@@ -25,6 +26,7 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.relations import RelationError, related
 from gpuadvise.rules.report import finding_object, not_evaluated_objects, order_note
 from gpuadvise.rules.select import rule_named, selected
 from gpuadvise.rules.sources import guide
@@ -122,10 +124,61 @@ def test_a_small_bound_is_not_loud(bound: float, priority: Priority) -> None:
 
 
 def test_findings_of_one_fact_are_one_finding() -> None:
-    ids = ("tiny-blocks", "low-occupancy", "surplus-occupancy")
-    [finding] = run([rule(name, advice()) for name in reversed(ids)], KNOWN).findings
-    assert finding.rule.id == "tiny-blocks"
-    assert set(finding.advice.also) == set(ids[1:])
+    rules = related(
+        [
+            rule("steps", advice(), folds_into="middle"),
+            rule("middle", PASSED, folds_into="head"),
+            rule("head", advice()),
+            rule("apart", advice()),
+        ]
+    )
+    folded, apart = run(rules, KNOWN).findings
+    assert folded.rule.id == "head"
+    assert folded.advice.also == ("steps",)
+    assert apart.rule.id == "apart"
+
+
+def test_a_loud_finding_leads_those_of_the_same_fact() -> None:
+    quiet, loud = advice(priority=Priority.LOW), advice(priority=Priority.HIGH)
+    rules = related([rule("head", quiet), rule("steps", loud, folds_into="head")])
+    [finding] = run(rules, KNOWN).findings
+    assert finding.rule.id == "steps"
+    assert finding.advice.also == ("head",)
+
+
+def test_a_loud_finding_silences_what_it_explains() -> None:
+    rules = related([rule("cause", advice()), rule("wait", advice(), silenced_by=("cause",))])
+    assert [finding.rule.id for finding in run(rules, KNOWN).findings] == ["cause"]
+    soft = rule("cause", advice(priority=Priority.LOW))
+    assert len(run(related([soft, rules[1]]), KNOWN).findings) == 2
+
+
+CONFLICT = Conflict(rule="fewer", decide="Try fewer first.", implied="general")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("folds_into", "steeps"),
+        ("silenced_by", ("head", "steeps")),
+        ("conflicts_with", (Conflict(rule="steeps", decide="Either."),)),
+        ("conflicts_with", (Conflict(rule="steps", decide="Either.", implied="steeps"),)),
+    ],
+)
+def test_a_misspelt_rule_is_named_with_the_one_that_names_it(field: str, value: object) -> None:
+    rules = [rule("steps", PASSED), rule("head", PASSED), rule("other", PASSED, **{field: value})]
+    with pytest.raises(RelationError) as caught:
+        related(rules)
+    assert str(caught.value) == (
+        f"other: {field} names steeps, and there is no such rule. Did you mean steps?"
+    )
+
+
+def test_a_rule_that_folds_into_itself_and_two_of_one_name_are_refused() -> None:
+    with pytest.raises(RelationError, match=r"a: folds_into leads back to a\."):
+        related([rule("a", PASSED, folds_into="b"), rule("b", PASSED, folds_into="a")])
+    with pytest.raises(RelationError, match="a: there are two rules of this id"):
+        related([rule("a", PASSED), rule("a", PASSED)])
 
 
 def test_a_rule_may_give_several_findings_or_none() -> None:
@@ -158,17 +211,21 @@ def test_the_note_keeps_to_the_order_where_high_ones_are_not_first() -> None:
     )
 
 
-@pytest.mark.parametrize("conflict", CONFLICTS, ids=lambda c: c.first)
-def test_conflicting_advice_is_one_finding(conflict: object) -> None:
-    first, second = rule(conflict.first, advice()), rule(conflict.second, advice())  # type: ignore[attr-defined]
-    [finding] = run([second, first], KNOWN).findings
-    assert finding.rule.id == conflict.first  # type: ignore[attr-defined]
-    assert conflict.decide in finding.advice.action  # type: ignore[attr-defined]
+def test_conflicting_advice_is_one_finding() -> None:
+    rules = [
+        rule("general", advice()),
+        rule("fewer", advice()),
+        rule("more", advice(), conflicts_with=(CONFLICT,)),
+    ]
+    [finding] = run(related(rules), KNOWN).findings
+    assert finding.rule.id == "more"
+    assert finding.advice.message == "Seen. At the same time (fewer): Seen."
+    assert finding.advice.action == "Do. Or: Do. Try fewer first."
     assert len(finding.advice.evidence) == 1
 
 
 def test_one_side_of_a_conflict_alone_stays_as_it_is() -> None:
-    [finding] = run([rule(CONFLICTS[0].first, advice())], KNOWN).findings
+    [finding] = run([rule("more", advice(), conflicts_with=(CONFLICT,))], KNOWN).findings
     assert finding.advice == advice(location=Location(kernel="blur"))
 
 

@@ -91,6 +91,14 @@ def test_without_the_option_nothing_is_loaded(folder: Path, cli, monkeypatch) ->
         (OWN.replace("Priority.LOW", "'urgent'"), "priority of its RULE cannot be used."),
         (OWN.replace("(Kind.LAUNCH,)", "[Kind.LAUNCH]"), "kinds of its RULE cannot be used."),
         (OWN.replace('guide("11.3")', "()"), "citations of its RULE cannot be used."),
+        (
+            OWN.replace("check=check", 'check=check, folds_into="tiny-block"'),
+            "folds_into names tiny-block, and there is no such rule. Did you mean tiny-blocks?",
+        ),
+        (
+            OWN.replace("check=check", 'check=check, silenced_by="tail-effect"'),
+            "silenced_by of its RULE cannot be used.",
+        ),
         (OWN.replace("examples=Examples", "examples=dict"), "examples of its RULE cannot be used."),
     ],
 )

@@ -11,7 +11,7 @@ import recordings
 
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.timelines.avoidable import least_ns
-from gpuadvise.advisor.timelines.evidence import KERNEL_RULES, facts_of_timeline, traced_run
+from gpuadvise.advisor.timelines.evidence import facts_of_timeline, traced_run
 from gpuadvise.advisor.timelines.what_if import Change, what_if
 from gpuadvise.advisor.transfers.links import default_link_model
 from gpuadvise.rules.engine import run
@@ -98,7 +98,7 @@ def lines(folder: Path) -> dict[tuple[str, str], Timeline]:
 def findings(line: Timeline) -> list[Finding]:
     found = []
     for facts in facts_of_timeline(line):
-        rules = tuple(rule for rule in RULES if facts.kernel is None or rule.id in KERNEL_RULES)
+        rules = tuple(rule for rule in RULES if facts.kernel is None or rule.shape_decides)
         report = run(rules, facts)
         assert not report.failures
         found += report.findings
