@@ -11,7 +11,6 @@ from gpuadvise.advisor.facts.limiter import (
     BY_LOADS,
     IMPOSSIBLE,
     NEAR_PEAK,
-    SEVERAL,
     AtRoof,
     Imbalance,
     IssueBound,
@@ -22,10 +21,12 @@ from gpuadvise.advisor.facts.limiter import (
     active_share,
     unit_shares,
 )
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
-from gpuadvise.rules.model import Family, Gain, Priority
+from gpuadvise.rules.model import Family, Gain, GainKind, Priority
 from gpuadvise.rules.report import priority_of
 
 if TYPE_CHECKING:
@@ -42,12 +43,22 @@ WORTHWHILE = 1.1
 NOTABLE = 1.05
 _MOST = 1000.0  # a bound beyond says no more
 
-_MEMORY = frozenset({"dram", "l2", "l1/shared", "lsu", "memory", "tex"})
-_SHARED = frozenset({"l1/shared", "lsu", "memory"})
+_MEMORY = frozenset({Unit.DRAM, Unit.L2, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.TEX})
+_SHARED = frozenset({Unit.L1_SHARED, Unit.LSU, Unit.MEMORY})
 _GLOBAL_WAITS = frozenset(
-    {"long_scoreboard", "lg_throttle", "drain", "membar", "tex_throttle", SEVERAL, None}
+    {
+        Stall.LONG_SCOREBOARD,
+        Stall.LG_THROTTLE,
+        Stall.DRAIN,
+        Stall.MEMBAR,
+        Stall.TEX_THROTTLE,
+        Stall.SEVERAL,
+        None,
+    }
 )
-_SHARED_WAITS = frozenset({"short_scoreboard", "mio_throttle", "barrier", SEVERAL, None})
+_SHARED_WAITS = frozenset(
+    {Stall.SHORT_SCOREBOARD, Stall.MIO_THROTTLE, Stall.BARRIER, Stall.SEVERAL, None}
+)
 # Families that have a test of their own, whatever else limits the kernel.
 _ALWAYS = frozenset({Family.GRID, Family.COPIES, Family.ROOFLINE})
 
@@ -109,27 +120,46 @@ def near_roof(limiter: Limiter | None) -> bool:
 
 
 def _lifts_roof(unit: str, family: Family) -> bool:
-    if family in (Family.COALESCING, Family.SPILLS, Family.REUSE):
-        return unit in _MEMORY
-    if family is Family.BANKS:
-        return unit in _SHARED
-    if family is Family.ATOMICS:
-        return unit == "l2" or unit in _SHARED
-    if family is Family.PRODUCTS:  # whole tiles of operands go to tensor cores at once
-        return unit in _SHARED or unit not in (*_MEMORY, "tensor")
-    if family is Family.WIDTH:
-        return unit in ("dram", "l1/shared", "lsu", "l2", "adu")
-    if family in (Family.DIVERGENCE, Family.ARITHMETIC):
-        return unit not in _MEMORY and unit != "tensor"
-    return False
+    match family:
+        case Family.COALESCING | Family.SPILLS | Family.REUSE:
+            return unit in _MEMORY
+        case Family.BANKS:
+            return unit in _SHARED
+        case Family.ATOMICS:
+            return unit == Unit.L2 or unit in _SHARED
+        case Family.PRODUCTS:  # whole tiles of operands go to tensor cores at once
+            return unit in _SHARED or unit not in (*_MEMORY, Unit.TENSOR)
+        case Family.WIDTH:
+            return unit in (Unit.DRAM, Unit.L1_SHARED, Unit.LSU, Unit.L2, Unit.ADU)
+        case Family.DIVERGENCE | Family.ARITHMETIC:
+            return unit not in _MEMORY and unit != Unit.TENSOR
+        # Near a roof the first two may, and the others always do: that is asked before.
+        case Family.RESIDENCY | Family.LATENCY | Family.GRID | Family.COPIES | Family.ROOFLINE:
+            return False
+        case other:
+            assert_never(other)
 
 
 def _shortens(stall: str | None, family: Family) -> bool:
-    if family in (Family.COALESCING, Family.WIDTH, Family.SPILLS, Family.REUSE):
-        return stall in _GLOBAL_WAITS
-    if family is Family.BANKS:
-        return stall in _SHARED_WAITS
-    return True
+    match family:
+        case Family.COALESCING | Family.WIDTH | Family.SPILLS | Family.REUSE:
+            return stall in _GLOBAL_WAITS
+        case Family.BANKS:
+            return stall in _SHARED_WAITS
+        case (
+            Family.RESIDENCY
+            | Family.DIVERGENCE
+            | Family.ARITHMETIC
+            | Family.PRODUCTS
+            | Family.LATENCY
+            | Family.ATOMICS
+            | Family.GRID
+            | Family.COPIES
+            | Family.ROOFLINE
+        ):
+            return True
+        case other:
+            assert_never(other)
 
 
 def bounded(advice: Advice, rule: Rule, profile: KernelProfile | None) -> Advice:
@@ -150,7 +180,7 @@ def bounded(advice: Advice, rule: Rule, profile: KernelProfile | None) -> Advice
     )
     if advice.gain is None or advice.gain.upper_bound > left.upper_bound:
         return replace(advice, gain=left)
-    return replace(advice, gain=replace(advice.gain, kind="kernel time"))
+    return replace(advice, gain=replace(advice.gain, kind=GainKind.KERNEL_TIME))
 
 
 # Shares below this are noise of a counter.
@@ -166,7 +196,7 @@ _NOTABLY_LESS = 0.99  # less does not show in a figure of three digits
 # The shortest launches recorded on an H100 and an H200, of one block that fills a few words, take 1.66 us:
 # no change brings one below the time of an empty kernel.
 EMPTY = 1.5e-6
-_OF_A_LAUNCH = ("kernel time", "kernel throughput")
+_OF_A_LAUNCH = (GainKind.KERNEL_TIME, GainKind.KERNEL_THROUGHPUT)
 
 
 def bounded_by_start(advice: Advice, rule: Rule, seconds: float | None) -> Advice:
@@ -178,7 +208,7 @@ def bounded_by_start(advice: Advice, rule: Rule, seconds: float | None) -> Advic
         return advice
     how = f"{show_seconds(seconds)} / about {show_seconds(EMPTY)}, the time of an empty kernel"
     most = max(1.0, seconds / EMPTY)
-    return replace(advice, gain=Gain(kind="kernel time", upper_bound=most, how=how))
+    return replace(advice, gain=Gain(kind=GainKind.KERNEL_TIME, upper_bound=most, how=how))
 
 
 # What such a change takes from a kernel is bytes, or operations: these bound it no longer.
@@ -232,8 +262,12 @@ def timed_shares(facts: Facts) -> dict[str, float]:
 def left_over(what: str, share: float) -> Gain:
     """Return the gain that *what*, which takes *share* of the time, leaves; up to where it says no more."""
     if share * _MOST < 1:
-        return Gain(kind="kernel time", upper_bound=_MOST, how=f"{what}: beyond {_MOST:,.0f}")
-    return Gain(kind="kernel time", upper_bound=1 / share, how=f"{what}: 1 / {show_number(share)}")
+        return Gain(
+            kind=GainKind.KERNEL_TIME, upper_bound=_MOST, how=f"{what}: beyond {_MOST:,.0f}"
+        )
+    return Gain(
+        kind=GainKind.KERNEL_TIME, upper_bound=1 / share, how=f"{what}: 1 / {show_number(share)}"
+    )
 
 
 def _busiest_after(shares: Mapping[str, float], relief: Mapping[str, float]) -> tuple[str, float]:
@@ -293,7 +327,7 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
     frequent = too_long or requests >= _FREQUENT * (profile.instructions or 0.0)
     if not frequent and (rate < _FEWEST_BESIDE_LOADS or not _may_be_waited_for(profile)):
         return None
-    beside_loads = waits is not None and waits[0] == "long_scoreboard" and not too_long
+    beside_loads = waits is not None and waits[0] == Stall.LONG_SCOREBOARD and not too_long
     least = _FEWEST_BESIDE_LOADS if beside_loads else _FEWEST_QUEUED
     few_sectors = busiest < _STILL and (updates_per_sector(profile) or 0.0) >= UPDATED_AGAIN
     most = _QUEUED_AT_SOME if few_sectors else QUEUED
@@ -337,7 +371,7 @@ def are_scattered_atomics(profile: KernelProfile) -> bool:
     )
 
 
-MEMORY_WAITS = ("long_scoreboard", "lg_throttle", "drain")
+MEMORY_WAITS = (Stall.LONG_SCOREBOARD, Stall.LG_THROTTLE, Stall.DRAIN)
 
 
 def waits_for_atomics(profile: KernelProfile) -> bool:
@@ -366,7 +400,7 @@ def waits_for_loads_alone(profile: KernelProfile | None, limiter: Limiter | None
     return (
         profile is not None
         and isinstance(limiter, LatencyBound)
-        and limiter.stall == "long_scoreboard"
+        and limiter.stall == Stall.LONG_SCOREBOARD
         and (profile.l2_busy or 1.0) < L2_ROOM
     )
 
@@ -425,43 +459,45 @@ def hardly_global(profile: KernelProfile) -> bool:
 
 def sm_units(profile: KernelProfile) -> tuple[str, ...]:
     """Return the units of the SM, by name."""
-    return tuple(unit for unit in unit_shares(profile) if unit not in ("dram", "l2", "memory"))
+    return tuple(
+        unit for unit in unit_shares(profile) if unit not in (Unit.DRAM, Unit.L2, Unit.MEMORY)
+    )
 
 
-_UNITS = {
-    "dram": "device memory",
-    "l2": "the L2 cache",
-    "l1/shared": "L1 and shared memory",
-    "issue": "the warp scheduler",
-    "lsu": "the load/store pipe",
-    "adu": "the address-divergence pipe",
-    "compute": "a pipe of the SM that the page does not name",
-    "memory": "a unit of the memory system that the page does not name",
+_UNITS: dict[str, str] = {
+    Unit.DRAM: "device memory",
+    Unit.L2: "the L2 cache",
+    Unit.L1_SHARED: "L1 and shared memory",
+    Unit.ISSUE: "the warp scheduler",
+    Unit.LSU: "the load/store pipe",
+    Unit.ADU: "the address-divergence pipe",
+    Unit.COMPUTE: "a pipe of the SM that the page does not name",
+    Unit.MEMORY: "a unit of the memory system that the page does not name",
 }
-_HELPS = {
-    "dram": "only fewer bytes help",
-    "l2": "only fewer requests to L2 help",
-    "l1/shared": "fewer or wider accesses help",
-    "lsu": "fewer or wider accesses help",
-    "tensor": "only fewer operations or a narrower type help",
+_HELPS: dict[str, str] = {
+    Unit.DRAM: "only fewer bytes help",
+    Unit.L2: "only fewer requests to L2 help",
+    Unit.L1_SHARED: "fewer or wider accesses help",
+    Unit.LSU: "fewer or wider accesses help",
+    Unit.TENSOR: "only fewer operations or a narrower type help",
 }
-_STALLS = {
-    "long_scoreboard": "loads from global or local memory",
-    "short_scoreboard": "shared memory and special functions",
-    "lg_throttle": "the queue for global and local accesses, atomics among them",
-    "mio_throttle": "the queue for shared memory and special functions",
-    "barrier": "barriers",
-    "membar": "memory fences",
-    "wait": "the fixed latency of the instruction before",
-    "math_pipe_throttle": "a busy pipe",
-    "drain": "stores and atomics under way at the end of the kernel",
-    "imc_miss": "the constant cache",
-    "no_instruction": "the instruction cache",
-    "branch_resolving": "branches",
-    "dispatch_stall": "the dispatcher",
-    "sleeping": "sleeping threads",
-    "tex_throttle": "the queue for textures",
-    "gmma": "tensor products",
+_STALLS: dict[str, str] = {
+    Stall.LONG_SCOREBOARD: "loads from global or local memory",
+    Stall.SHORT_SCOREBOARD: "shared memory and special functions",
+    Stall.LG_THROTTLE: "the queue for global and local accesses, atomics among them",
+    Stall.MIO_THROTTLE: "the queue for shared memory and special functions",
+    Stall.BARRIER: "barriers",
+    Stall.MEMBAR: "memory fences",
+    Stall.WAIT: "the fixed latency of the instruction before",
+    Stall.MATH_PIPE_THROTTLE: "a busy pipe",
+    Stall.DRAIN: "stores and atomics under way at the end of the kernel",
+    Stall.IMC_MISS: "the constant cache",
+    Stall.NO_INSTRUCTION: "the instruction cache",
+    Stall.BRANCH_RESOLVING: "branches",
+    Stall.DISPATCH_STALL: "the dispatcher",
+    Stall.SLEEPING: "sleeping threads",
+    Stall.TEX_THROTTLE: "the queue for textures",
+    Stall.GMMA: "tensor products",
 }
 
 
@@ -514,7 +550,7 @@ def limit_sentence(limiter: Limiter | None) -> str:
                 f"{words[0].upper()}{words[1:]} is {show_share(limiter.share)} busy{_by_few(warps)}: less work "
                 "for it helps, and so do more warps or more independent work per thread."
             )
-        case AtRoof(unit="tensor", share=share) if share < NEAR_PEAK:
+        case AtRoof(unit=Unit.TENSOR, share=share) if share < NEAR_PEAK:
             return (
                 f"The tensor pipe is {show_share(share)} busy: fewer operations, a narrower type, or a kernel that "
                 "keeps it busier helps (libraries reach 70 % to 90 % of it)."
@@ -537,7 +573,7 @@ def _by_few(warps: float) -> str:
 
 
 def _wait_words(limiter: LatencyBound) -> str:
-    if limiter.stall == SEVERAL:
+    if limiter.stall == Stall.SEVERAL:
         return "warps wait for several things, for none of them 30 % of their time"
     words = stall_words(limiter.stall)
     if limiter.share is None:

@@ -27,6 +27,7 @@ from gpuadvise.rules.model import (
     Advice,
     Failed,
     Family,
+    GainKind,
     Location,
     Passed,
     Priority,
@@ -45,7 +46,6 @@ from gpuadvise.rules.report import (
     priority_of,
     undecided_values,
 )
-from gpuadvise.rules.traced import KIND as WHOLE_RUN
 from gpuadvise.rules.traced import in_span
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _in_turn(head: Advice, followers: Sequence[RuleLine]) -> Advice:
         if line.outcome.action not in actions:
             actions[f"Next ({line.rule.id}): {line.outcome.action}"] = None
         gains.append(line.outcome.gain)
-    whole = [gain for gain in gains if gain is not None and gain.kind == WHOLE_RUN]
+    whole = [gain for gain in gains if gain is not None and gain.kind == GainKind.RUN_TIME]
     gain = max(whole, key=lambda gain: gain.upper_bound, default=head.gain)
     return replace(head, action=" ".join(actions), gain=gain)
 

@@ -87,11 +87,38 @@ class Evidence:
     source: str
 
 
+class GainKind(StrEnum):
+    """What a change makes less, or more of: a factor of 2 halves the first, and doubles the second."""
+
+    RUN_TIME = "run time"
+    KERNEL_TIME = "kernel time"
+    KERNEL_THROUGHPUT = "kernel throughput"
+    GLOBAL_TRAFFIC = "global memory traffic"
+    ARITHMETIC_TIME = "arithmetic time"
+    SHARED_MEMORY_TIME = "shared-memory time"
+    CONSTANT_TIME = "time of constant reads"
+    STEP_TIME = "time of this step"
+    COPY_TIME = "copy time"
+    COPY_RATE = "copy rate"
+    NVLINK_RATE = "NVLink rate"
+    LINK_TRAFFIC = "link traffic"
+    BANDWIDTH = "bandwidth"
+    MEMORY_THROUGHPUT = "memory throughput"
+    INSTRUCTION_RATE = "instruction rate"
+    LOADS_AND_STORES = "load and store instructions"
+    LANES_AT_WORK = "lanes at work"
+    RESIDENT_WARPS = "resident warps"
+    RESIDENT_THREADS = "resident threads"
+    BLOCK_STARTS = "block starts"
+    KERNELS_AT_ONCE = "kernels at once"
+    SM_CLOCK = "SM clock"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gain:
     """The most a change can win: a factor of at least 1 on *kind*; bounds never add up."""
 
-    kind: str
+    kind: GainKind
     upper_bound: float
     how: str
 

@@ -19,7 +19,7 @@ from gpuadvise.advisor.occupancy.next_steps import Confidence, next_steps
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import near_roof
-from gpuadvise.rules.model import Gain, Priority
+from gpuadvise.rules.model import Gain, GainKind, Priority
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -172,7 +172,9 @@ def warps_gain(
         brought = math.ceil(math.prod(grid) * occupancy.warps_per_block / sm_count)
         then = max(now, min(then, brought))
     return Gain(
-        kind="resident warps", upper_bound=then / now, how=f"warps then / now = {then} / {now}"
+        kind=GainKind.RESIDENT_WARPS,
+        upper_bound=then / now,
+        how=f"warps then / now = {then} / {now}",
     )
 
 

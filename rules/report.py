@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.rules.model import Advice, Failed, Kind, Missing, Priority
+from gpuadvise.rules.model import Advice, Failed, GainKind, Kind, Missing, Priority
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 # Gains of these are times of the same kernel or run, and compare.
-_TIMES = frozenset({"run time", "kernel time", "kernel throughput", "global memory traffic"})
+_TIMES = frozenset(
+    {GainKind.RUN_TIME, GainKind.KERNEL_TIME, GainKind.KERNEL_THROUGHPUT, GainKind.GLOBAL_TRAFFIC}
+)
 # What a change is taken to win where its bound is no time: the guide's classes in order.
 _CLASS_WORTH = {Priority.HIGH: 2.0, Priority.MEDIUM: 1.25, Priority.LOW: 1.05}
 # Values as near as this are equal: bounds are no better than that.
@@ -123,7 +125,7 @@ class Finding:
         """Whether it is about the whole run or the machine, and not about one kernel."""
         if self.rule.kinds == (Kind.NVML,):
             return True
-        return self.advice.gain is not None and self.advice.gain.kind == "run time"
+        return self.advice.gain is not None and self.advice.gain.kind == GainKind.RUN_TIME
 
     def value(self, share: float) -> float:
         """Return how many times faster the run may be, where the kernel takes *share* of it.

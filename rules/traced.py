@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import traced
-from gpuadvise.rules.model import PASSED, Advice, Gain
+from gpuadvise.rules.model import PASSED, Advice, Gain, GainKind
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.rules.model import Outcome
 
-KIND = "run time"
 _NOTICEABLE = 0.05
 # Where nothing is left of the span, any repair stays below this.
 _MOST = 1e6
@@ -23,7 +22,7 @@ def span_gain(run: TracedRun, saved: float, how: str) -> Gain:
     """Return the bound on the span if *saved* seconds of it went, which *how* names."""
     bound = run.bound(saved)
     return Gain(
-        kind=KIND,
+        kind=GainKind.RUN_TIME,
         upper_bound=_MOST if bound is None else min(bound, _MOST),
         how=f"span / (span - {how})",
     )
@@ -33,7 +32,7 @@ def idle_gain(run: TracedRun, saved: float, how: str) -> Gain:
     """Return the same for idle time beside launches, which the profiler lengthens itself."""
     bound = run.bound_without_profiler(saved)
     return Gain(
-        kind=KIND,
+        kind=GainKind.RUN_TIME,
         upper_bound=_MOST if bound is None else max(1.0, min(bound, _MOST)),
         how=f"span / (span - {how}), the profiler's part of each launch taken off the span",
     )
@@ -53,5 +52,5 @@ def in_span(outcome: Outcome, share: float | None) -> Outcome:
     if saved < _NOTICEABLE:
         return PASSED
     how = f"{outcome.gain.how}, for {show_share(share)} of the run"
-    gain = Gain(kind=KIND, upper_bound=1 / (1 - saved), how=how)
+    gain = Gain(kind=GainKind.RUN_TIME, upper_bound=1 / (1 - saved), how=how)
     return replace(outcome, evidence=evidence, gain=gain)

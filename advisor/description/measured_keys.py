@@ -10,6 +10,7 @@ from gpuadvise.advisor.facts.kernel_profile import (
     SharedRequests,
     WarpRequests,
 )
+from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.topology import NvLink, Topology
 
@@ -52,7 +53,7 @@ def _stalls(value: object) -> dict[str, float]:
     The instruction itself is one cycle more. Raises BadInput.
     """
     cycles = v.number_table(value)
-    whole = sum(cycles.values()) + (0.0 if "selected" in cycles else 1.0)
+    whole = sum(cycles.values()) + (0.0 if Stall.SELECTED in cycles else 1.0)
     return {reason: count / whole for reason, count in cycles.items()}
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.timing import Work
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.peaks import TENSOR
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.memory.number_types import NumberType
 
 # Issuing, and being ready while another warp issues: no wait.
-_NO_WAIT = ("selected", "not_selected")
+_NO_WAIT = (Stall.SELECTED, Stall.NOT_SELECTED)
 # Plain additions and products per multiply-add: bodies, options and fractals have many.
 _PURE = 0.1
 # Of the FMA pipe's share: 0.89 to 1.0 for matrix products on an H200, 0.8 and less for other kernels.
@@ -221,7 +223,7 @@ class KernelProfile:
         """
         counts = self.float_instructions
         if not counts or not self.instructions:
-            pipe = self.pipes.get("fma") or 0.0
+            pipe = self.pipes.get(Unit.FMA) or 0.0
             if pipe and (self.fp32_of_peak or 0.0) >= _PURE_OF_PEAK * pipe:
                 return pipe
             return self._unspoken_multiply_adds
@@ -265,9 +267,9 @@ class KernelProfile:
     def special_functions(self) -> float | None:
         """Instructions of warps on the pipe of special functions and conversions; None: not known."""
         cycles = (self.elapsed_cycles or 0.0) * (self.sm_count or 0)
-        if "xu" not in self.pipes or not cycles:
+        if Unit.XU not in self.pipes or not cycles:
             return None
-        return self.pipes["xu"] * cycles * _SPECIAL_FUNCTIONS
+        return self.pipes[Unit.XU] * cycles * _SPECIAL_FUNCTIONS
 
     @property
     def kept_instructions(self) -> float:

@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.roofline import Bound
 
 if TYPE_CHECKING:
@@ -45,9 +47,17 @@ FOR_LOADS = 0.6
 # is not near its peak then has room for more of them. Bodies by 2 warps issue in 62 % of the cycles on an H200,
 # a product at its best in 84 %.
 FEW_WARPS, NEAR_PEAK = 0.25, 0.75
-_MOVES_DATA = ("dram", "l2", "l1/shared", "lsu", "adu", "memory", "tex", "tma", "tensor")
-# A details page names a wait from 30 % of a warp's time on: without one there are several.
-SEVERAL = "several"
+_MOVES_DATA = (
+    Unit.DRAM,
+    Unit.L2,
+    Unit.L1_SHARED,
+    Unit.LSU,
+    Unit.ADU,
+    Unit.MEMORY,
+    Unit.TEX,
+    Unit.TMA,
+    Unit.TENSOR,
+)
 # Pages round to a hundredth, and derive some shares from others.
 _ROUNDED = 0.02
 # Of the peak: sums in 16 bits and sparse operands double it, and clocks boost a tenth beyond the catalogue's.
@@ -121,7 +131,7 @@ class IssueBound:
 class LatencyBound:
     """No unit at its roof: *stall* is what warps wait for, *share* of their time (None: unknown).
 
-    *unit* is the busiest one and *busy* its share. SEVERAL stands for waits of which none is long.
+    *unit* is the busiest one and *busy* its share. Stall.SEVERAL stands for waits of which none is long.
     """
 
     stall: str | None
@@ -164,24 +174,24 @@ _COMPUTED = (
 def unit_shares(profile: KernelProfile) -> dict[str, float]:
     """Return how busy each known unit is, as a share of its peak over the launch's time."""
     memory = {
-        "dram": profile.dram_busy,
-        "l2": profile.l2_busy,
-        "l1/shared": _most(
+        Unit.DRAM: profile.dram_busy,
+        Unit.L2: profile.l2_busy,
+        Unit.L1_SHARED: _most(
             profile.l1_busy,
             profile.lsu_wavefronts_busy,
             profile.bank_reads_busy,
             profile.bank_writes_busy,
         ),
-        "issue": profile.issue_busy,
+        Unit.ISSUE: profile.issue_busy,
     }
-    shares = {unit: share for unit, share in memory.items() if share is not None}
+    shares: dict[str, float] = {unit: share for unit, share in memory.items() if share is not None}
     for pipe, share in profile.pipes.items():
-        unit = "fma" if pipe in ("fma_heavy", "fma_lite") else pipe
+        unit = Unit.FMA if pipe in (Unit.FMA_HEAVY, Unit.FMA_LITE) else pipe
         shares[unit] = max(share, shares.get(unit, 0.0))
     # What no named unit explains: a page may have the maximum over several units only.
     for unit, maximum in (
         (_unnamed_pipe(profile), profile.sm_busy),
-        ("memory", profile.memory_busy),
+        (Unit.MEMORY, profile.memory_busy),
     ):
         if maximum is not None and maximum > max(shares.values(), default=0.0) + _ROUNDED:
             shares[unit] = maximum
@@ -196,10 +206,10 @@ def _unnamed_pipe(profile: KernelProfile) -> str:
     """
     busiest, to_memory = profile.sm_busy or 0.0, profile.memory_pipes_busy
     if to_memory is not None and to_memory >= busiest - _ROUNDED:
-        return "lsu" if (profile.l1_busy or 0.0) >= busiest / 2 else "adu"
-    if (profile.top_stall or ("", 0.0))[0] in ("mio_throttle", "short_scoreboard"):
-        return "xu"
-    return "compute"
+        return Unit.LSU if (profile.l1_busy or 0.0) >= busiest / 2 else Unit.ADU
+    if (profile.top_stall or ("", 0.0))[0] in (Stall.MIO_THROTTLE, Stall.SHORT_SCOREBOARD):
+        return Unit.XU
+    return Unit.COMPUTE
 
 
 def _most(*shares: float | None) -> float | None:
@@ -281,7 +291,7 @@ def _timed(
 def _under_bandwidth(share: float) -> AtRoof | UnknownLimiter | None:
     if share > 1:
         return UnknownLimiter(wanted=_MOVED)
-    return AtRoof(unit="dram", share=share) if share >= AT_ROOF else None
+    return AtRoof(unit=Unit.DRAM, share=share) if share >= AT_ROOF else None
 
 
 def _under_roof(roofline: Roofline, work: Work) -> AtRoof | UnknownLimiter | None:
@@ -295,7 +305,7 @@ def _under_roof(roofline: Roofline, work: Work) -> AtRoof | UnknownLimiter | Non
     number_type, tensor = work.arithmetic
     unit = f"{number_type}_tensor" if tensor else str(number_type)
     if roofline.bound is Bound.MEMORY:
-        unit = "dram"
+        unit = Unit.DRAM
     return AtRoof(unit=unit, share=min(1.0, share))
 
 
@@ -310,9 +320,9 @@ def _profiled(
     unit, share = _highest(shares)
     at_roof = share >= _roof(unit)
     uneven = _uneven(profile, waves)
-    beyond_sm = unit in ("dram", "l2")
+    beyond_sm = unit in (Unit.DRAM, Unit.L2)
     if at_roof and (beyond_sm or uneven is None) and not _behind_barriers(profile, unit, share):
-        if unit == "issue":
+        if unit == Unit.ISSUE:
             return IssueBound(share=share, few_warps=_short_of_warps(profile, unit, share))
         return AtRoof(
             unit=unit,
@@ -329,11 +339,11 @@ def _profiled(
 
 def _short_of_loads(profile: KernelProfile, unit: str, share: float) -> float | None:
     """Return the part of a warp's time that goes to loads, where these leave device memory room."""
-    if unit != "dram" or share >= NEARLY_BUSY:
+    if unit != Unit.DRAM or share >= NEARLY_BUSY:
         return None
     wait = profile.top_stall
     on_chip = max((profile.issue_busy or 0.0, profile.sm_busy or 0.0, profile.l1_busy or 0.0))
-    for_loads = wait is not None and wait[0] == "long_scoreboard" and wait[1] >= FOR_LOADS
+    for_loads = wait is not None and wait[0] == Stall.LONG_SCOREBOARD and wait[1] >= FOR_LOADS
     return wait[1] if wait and for_loads and on_chip < AT_ROOF else None
 
 
@@ -346,14 +356,15 @@ def _short_of_warps(profile: KernelProfile, unit: str, share: float) -> float | 
 
 
 def _roof(unit: str) -> float:
-    return {"tensor": TENSOR_AT_ROOF, "l2": L2_AT_ROOF}.get(unit, AT_ROOF)
+    roofs: dict[str, float] = {Unit.TENSOR: TENSOR_AT_ROOF, Unit.L2: L2_AT_ROOF}
+    return roofs.get(unit, AT_ROOF)
 
 
 def _highest(shares: Mapping[str, float]) -> tuple[str, float]:
     """Return the unit nearest to what counts as its roof; a named pipe before issuing for it."""
     return max(
         shares.items(),
-        key=lambda unit: (unit[1] / _roof(unit[0]), unit[0] not in ("issue", "compute")),
+        key=lambda unit: (unit[1] / _roof(unit[0]), unit[0] not in (Unit.ISSUE, Unit.COMPUTE)),
     )
 
 
@@ -361,10 +372,10 @@ def _behind_barriers(profile: KernelProfile, unit: str, share: float) -> bool:
     """Return whether barriers, rather than work, keep the SM's pipes to memory busy."""
     waits = profile.top_stall
     return (
-        unit in ("l1/shared", "lsu", "adu", "memory", "compute")
+        unit in (Unit.L1_SHARED, Unit.LSU, Unit.ADU, Unit.MEMORY, Unit.COMPUTE)
         and share < _BARRIER_ROOF
         and waits is not None
-        and waits[0] == "barrier"
+        and waits[0] == Stall.BARRIER
         and waits[1] >= BARRIERS
     )
 
@@ -381,7 +392,10 @@ def _uneven(profile: KernelProfile, waves: float | None) -> LastWave | Imbalance
 
 def _waiting(profile: KernelProfile, shares: Mapping[str, float]) -> LatencyBound:
     unit, busy = max(shares.items(), key=lambda item: item[1])
-    stall, share = profile.top_stall or (SEVERAL if _names_long_waits(profile) else None, None)
+    stall, share = profile.top_stall or (
+        Stall.SEVERAL if _names_long_waits(profile) else None,
+        None,
+    )
     return LatencyBound(stall=stall, share=share, unit=unit, busy=busy)
 
 

@@ -23,6 +23,8 @@ from gpuadvise.advisor.facts.kernel_profile import (
     SharedRequests,
     WarpRequests,
 )
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.number_types import NumberType
 from gpuadvise.advisor.profiles.ncu_csv import number
 from gpuadvise.advisor.profiles.rule_texts import rule_numbers
@@ -181,7 +183,7 @@ _STALL_SHARE = re.compile(r"smsp__warp_issue_stalled_(\w+?)_per_warp_active\.pct
 _STALL_SAMPLES = re.compile(r"smsp__pcsamp_warps_issue_stalled_(\w+?)(_not_issued)?")
 _TENSOR = re.compile(r"sm__ops_path_tensor_src_(fp64|tf32|bf16|fp16|fp8|fp4|int8|int4)(\w*)\.sum")
 # The samples' words for what the counters call otherwise.
-_RENAMED = {"no_instructions": "no_instruction", "warpgroup_arrive": "gmma"}
+_RENAMED = {"no_instructions": Stall.NO_INSTRUCTION, "warpgroup_arrive": Stall.GMMA}
 _MOST_NAMES = 2**14  # remembered; a full set has some 2,300
 
 
@@ -407,19 +409,19 @@ def _family(name: str) -> tuple[str, str] | None:
     if match := _STALL_SAMPLES.fullmatch(name):
         return "stall waits" if match[2] else "stall samples", match[1]
     if (match := _TENSOR.fullmatch(name)) and "sparsity_on" not in match[2]:
-        return "tensor", match[1]
+        return Unit.TENSOR, match[1]
     return None
 
 
 def _pipe(word: str) -> str | None:
     """Return the pipe that a metric's word names; None for what is counted under its users."""
     if word.startswith(("tensor", "tc")):
-        return "tensor"
+        return Unit.TENSOR
     if word.startswith("fp64"):
-        return "fp64"
+        return Unit.FP64
     if "fp16" in word:
-        return "fp16"
-    renamed = {"fmaheavy": "fma_heavy", "fmalite": "fma_lite", "shared": None}
+        return Unit.FP16
+    renamed = {"fmaheavy": Unit.FMA_HEAVY, "fmalite": Unit.FMA_LITE, "shared": None}
     return renamed.get(word, word.partition("_type_")[0])
 
 

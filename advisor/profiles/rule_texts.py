@@ -9,6 +9,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -38,32 +41,32 @@ _BELOW = re.compile(rf"value is {_NUMBER}% below the average")
 
 # What each text calls a stall, and the metric's word for it; the first that fits counts.
 _STALLS = (
-    ("scoreboard dependency on a L1TEX", "long_scoreboard"),
-    ("scoreboard dependency on", "short_scoreboard"),
-    ("queue for local and global", "lg_throttle"),
-    ("local/global instruction queue", "lg_throttle"),
-    ("queue for texture", "tex_throttle"),
-    ("L1TEX instruction queue", "tex_throttle"),
-    ("instruction queue to be not full", "mio_throttle"),
-    ("CTA barrier", "barrier"),
-    ("memory barrier", "membar"),
-    ("fixed latency execution dependency", "wait"),
-    ("math execution pipe", "math_pipe_throttle"),
-    ("branch target", "branch_resolving"),
-    ("immediate constant cache", "imc_miss"),
-    ("scheduler", "not_selected"),
-    ("outstanding memory", "drain"),
-    ("dispatch", "dispatch_stall"),
-    ("sleep", "sleeping"),
-    ("fetch", "no_instruction"),
-    ("warpgroup", "gmma"),
-    ("miscellaneous", "misc"),
+    ("scoreboard dependency on a L1TEX", Stall.LONG_SCOREBOARD),
+    ("scoreboard dependency on", Stall.SHORT_SCOREBOARD),
+    ("queue for local and global", Stall.LG_THROTTLE),
+    ("local/global instruction queue", Stall.LG_THROTTLE),
+    ("queue for texture", Stall.TEX_THROTTLE),
+    ("L1TEX instruction queue", Stall.TEX_THROTTLE),
+    ("instruction queue to be not full", Stall.MIO_THROTTLE),
+    ("CTA barrier", Stall.BARRIER),
+    ("memory barrier", Stall.MEMBAR),
+    ("fixed latency execution dependency", Stall.WAIT),
+    ("math execution pipe", Stall.MATH_PIPE_THROTTLE),
+    ("branch target", Stall.BRANCH_RESOLVING),
+    ("immediate constant cache", Stall.IMC_MISS),
+    ("scheduler", Stall.NOT_SELECTED),
+    ("outstanding memory", Stall.DRAIN),
+    ("dispatch", Stall.DISPATCH_STALL),
+    ("sleep", Stall.SLEEPING),
+    ("fetch", Stall.NO_INSTRUCTION),
+    ("warpgroup", Stall.GMMA),
+    ("miscellaneous", Stall.MISC),
 )
 _PIPES = {
-    "alu": "alu", "fma": "fma", "fma (fp16)": "fp16", "fp16": "fp16", "fp64": "fp64",
-    "tensor": "tensor", "tensor (fp)": "tensor", "tensor (int)": "tensor",
-    "tensor (dp)": "tensor", "tensor (fp64)": "tensor", "xu": "xu", "lsu": "lsu",
-    "uniform": "uniform", "tex": "tex", "tma": "tma", "cbu": "cbu", "adu": "adu",
+    "alu": Unit.ALU, "fma": Unit.FMA, "fma (fp16)": Unit.FP16, "fp16": Unit.FP16, "fp64": Unit.FP64,
+    "tensor": Unit.TENSOR, "tensor (fp)": Unit.TENSOR, "tensor (int)": Unit.TENSOR,
+    "tensor (dp)": Unit.TENSOR, "tensor (fp64)": Unit.TENSOR, "xu": Unit.XU, "lsu": Unit.LSU,
+    "uniform": Unit.UNIFORM, "tex": Unit.TEX, "tma": Unit.TMA, "cbu": Unit.CBU, "adu": Unit.ADU,
 }  # fmt: skip
 _UNITS = {"SM": "sm", "L1": "l1", "L2": "l2", "DR": "dram"}
 

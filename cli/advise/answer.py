@@ -20,6 +20,7 @@ from gpuadvise.advisor.facts.limiter import (
     TooLittleWork,
     UnknownLimiter,
 )
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.cli.advise.judge import count_at_or_above, met_note, shares
@@ -347,7 +348,7 @@ def _has_room(report: Report) -> bool:
 
 
 # What carries sectors: whether all of them are needed, only counts of requests tell.
-_CARRIES_SECTORS = ("dram", "l2", "l1/shared", "lsu", "memory")
+_CARRIES_SECTORS = (Unit.DRAM, Unit.L2, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY)
 
 
 def _is_without_accesses(report: Report) -> bool:

@@ -6,6 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter, unit_shares
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 
 # With nothing else to store, only atomics keep warps in these waits while memory stands still.
 STILL = 0.05
-_WAITS = ("drain", "lg_throttle")
+_WAITS = (Stall.DRAIN, Stall.LG_THROTTLE)
 # Of a warp's time, of L2's peak, and of the sectors that global accesses move.
 WAITING, L2_AT_WORK, MOST_SECTORS = 0.4, 0.5, 0.5
 # Blocks per second, half of the most that an H200 starts (tiny-blocks): 1.43 per ns was seen of a kernel that
@@ -88,7 +90,7 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
             profiled("requests for atomics", requests, "requests"),
             derived(f"{what}s of atomics that retire per cycle", rate, f"{what}s"),
         ),
-        relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
+        relief=relieved(profile, 1e6, Unit.L1_SHARED, Unit.L2, Unit.LSU, Unit.MEMORY, Unit.ADU),
     )
 
 
@@ -115,7 +117,7 @@ def _in_shared_memory(profile: KernelProfile) -> Advice:
             profiled("L1 and shared memory busy", busy, "share"),
             profiled("with atomics in shared memory", atomics, "share"),
         ),
-        relief=relieved(profile, 1e6, "l1/shared", "lsu", "memory", "adu", "issue"),
+        relief=relieved(profile, 1e6, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.ADU, Unit.ISSUE),
     )
 
 
@@ -173,7 +175,7 @@ def _at_work(profile: KernelProfile, requests: float) -> Advice:
             profiled("L2 busy", l2, "share"),
             derived("atomics per sector written", updates, "sectors"),
         ),
-        relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
+        relief=relieved(profile, 1e6, Unit.L1_SHARED, Unit.L2, Unit.LSU, Unit.MEMORY, Unit.ADU),
     )
 
 
@@ -191,7 +193,7 @@ def _inferred_at_work(profile: KernelProfile) -> Advice:
             profiled("L2 busy", l2, "share"),
             derived("sectors per sector written", updates, "sectors"),
         ),
-        relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
+        relief=relieved(profile, 1e6, Unit.L1_SHARED, Unit.L2, Unit.LSU, Unit.MEMORY, Unit.ADU),
     )
 
 
@@ -236,7 +238,7 @@ def _inferred(profile: KernelProfile, limiter: Limiter | None) -> Advice:
         ),
         action=_ACTION,
         evidence=(waiting, profiled("busiest unit", limiter.busy, "share")),
-        relief=relieved(profile, 1e6, "l1/shared", "l2", "lsu", "memory", "adu"),
+        relief=relieved(profile, 1e6, Unit.L1_SHARED, Unit.L2, Unit.LSU, Unit.MEMORY, Unit.ADU),
     )
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import in_words, pattern_of
 from gpuadvise.advisor.facts.limiter import AT_ROOF, L2_AT_ROOF, SHORT, AtRoof, unit_shares
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.banks import Conflicts, bank_conflicts
 from gpuadvise.advisor.memory.layouts import smallest_stride_padding
 from gpuadvise.advisor.prose import plural
@@ -18,6 +20,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
-_WAITS = ("short_scoreboard", "mio_throttle")
+_WAITS = (Stall.SHORT_SCOREBOARD, Stall.MIO_THROTTLE)
 _LANES = 32
 FREE = 1
 EFFICIENT = 0.8
@@ -75,7 +78,7 @@ def _described(access: Access, device: Device) -> Advice | None:
 
 def _gain(cost: Conflicts) -> Gain:
     return Gain(
-        kind="shared-memory time",
+        kind=GainKind.SHARED_MEMORY_TIME,
         upper_bound=cost.wavefronts / cost.ideal_wavefronts,
         how=f"passes / passes without conflict = {cost.wavefronts} / {cost.ideal_wavefronts}",
     )
@@ -125,10 +128,10 @@ def _profiled_gain(
     waits = _waits(profile) if profile and not isinstance(limiter, AtRoof) else None
     if waits is None or waits >= 1 - 1 / passes:
         return Gain(
-            kind="shared-memory time", upper_bound=passes, how="passes taken / passes needed"
+            kind=GainKind.SHARED_MEMORY_TIME, upper_bound=passes, how="passes taken / passes needed"
         )
     return Gain(
-        kind="kernel time",
+        kind=GainKind.KERNEL_TIME,
         upper_bound=1 / (1 - waits),
         how=f"{show_share(waits)} of a warp's time goes to shared memory: 1 / {show_number(1 - waits)}",
     )
@@ -143,7 +146,7 @@ def _waits(profile: KernelProfile) -> float | None:
     block = profile.block or (0, 0, 0)
     if len(profile.stalls) <= 1 or at_work(profile, profile.l1_busy or 1.0) >= AT_ROOF:
         return None
-    kinds = (*_WAITS, "barrier") if math.prod(block) > _LANES else _WAITS
+    kinds = (*_WAITS, Stall.BARRIER) if math.prod(block) > _LANES else _WAITS
     return sum(profile.stalls.get(kind, 0.0) for kind in kinds)
 
 
@@ -181,19 +184,19 @@ def _priority(
 
 def _next_at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
     """Return whether L2 and device memory are at their roofs as well, which no padding lifts."""
-    at_l1 = isinstance(limiter, AtRoof) and limiter.unit not in ("dram", "l2")
+    at_l1 = isinstance(limiter, AtRoof) and limiter.unit not in (Unit.DRAM, Unit.L2)
     l2, dram = profile.l2_busy or 0.0, profile.dram_busy or 0.0
     return at_l1 and l2 >= L2_AT_ROOF and dram >= AT_ROOF
 
 
 def _relief(profile: KernelProfile, efficiency: float) -> dict[str, float]:
     """Return how busy L1 is without the passes that conflicts add."""
-    share = unit_shares(profile).get("l1/shared")
+    share = unit_shares(profile).get(Unit.L1_SHARED)
     shared = shared_memory_share(profile)
     if share is None:
         return {}
     left = max(0.0, share - (share if shared is None else shared) * (1 - efficiency))
-    return {"l1/shared": left, "memory": left}
+    return {Unit.L1_SHARED: left, Unit.MEMORY: left}
 
 
 RULE = Rule(

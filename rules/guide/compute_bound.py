@@ -17,6 +17,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -121,7 +122,7 @@ def _gain(faster: Sequence[tuple[str, float]], share: float) -> Gain | None:
     name, best = faster[-1]
     reached = f"; / {show_number(share)}, the share of the roof reached" if share < 1 else ""
     return Gain(
-        kind="kernel time",
+        kind=GainKind.KERNEL_TIME,
         upper_bound=best / share,
         how=f"roof of {name} at its intensity / this roof{reached}",
     )

@@ -12,6 +12,7 @@ from gpuadvise.rules.model import (
     Advice,
     Examples,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -63,7 +64,7 @@ def check(telemetry: Telemetry) -> Verdict:
             measured("GPU utilisation", telemetry.gpu_utilisation, "share"),
         ),
         gain=Gain(
-            kind="copy rate",
+            kind=GainKind.COPY_RATE,
             upper_bound=best.theoretical / link.theoretical,
             how="rate at best / rate now",
         ),

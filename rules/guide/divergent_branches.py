@@ -13,6 +13,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -108,7 +109,7 @@ def _profiled(
         ),
         evidence=(profiled("active threads per instruction", active, "threads"),),
         gain=Gain(
-            kind="instruction rate",
+            kind=GainKind.INSTRUCTION_RATE,
             upper_bound=factor,
             how=f"{show_number(lanes)} lanes / {show_number(least)} {counted}",
         ),

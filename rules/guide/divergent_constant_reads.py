@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import given, profiled
@@ -12,6 +14,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -33,7 +36,7 @@ RARELY = 0.08
 # The unit takes one address per cycle of an SM, which issues up to four instructions: reads of one address
 # each fill it only where issue slots are this busy. Measured are 2 % with 32 addresses, 82 % with one.
 AT_ONE_ADDRESS = 0.4
-_WAITS = ("mio_throttle", "short_scoreboard", "imc_miss")
+_WAITS = (Stall.MIO_THROTTLE, Stall.SHORT_SCOREBOARD, Stall.IMC_MISS)
 
 
 def check(
@@ -66,8 +69,8 @@ def _serialised(profile: KernelProfile) -> bool:
 
 def _unit_share(profile: KernelProfile) -> float:
     """Return how busy the unit is; a page that names no pipe leaves none other that issues so little."""
-    if "adu" in profile.pipes:
-        return profile.pipes["adu"]
+    if Unit.ADU in profile.pipes:
+        return profile.pipes[Unit.ADU]
     unnamed = not profile.pipes and profile.issue_busy is not None
     return profile.sm_busy or 0.0 if unnamed and (profile.issue_busy or 0) < RARELY else 0.0
 
@@ -84,7 +87,7 @@ def _profiled(profile: KernelProfile) -> Advice:
             "with an index per thread into shared memory, or into global memory read with __ldg()."
         ),
         evidence=(profiled("address-divergence pipe", share, "share"),),
-        relief=relieved(profile, 1e6, "adu", "compute"),
+        relief=relieved(profile, 1e6, Unit.ADU, Unit.COMPUTE),
     )
 
 
@@ -99,9 +102,7 @@ def _advice(name: str, addresses: int) -> Advice:
             "with an index per thread into shared memory, or into global memory read with __ldg()."
         ),
         evidence=(given("distinct addresses per warp", addresses, "addresses"),),
-        gain=Gain(
-            kind="time of constant reads", upper_bound=addresses, how="distinct addresses / 1"
-        ),
+        gain=Gain(kind=GainKind.CONSTANT_TIME, upper_bound=addresses, how="distinct addresses / 1"),
     )
 
 

@@ -12,6 +12,7 @@ from gpuadvise.rules.model import (
     Advice,
     Examples,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -52,7 +53,7 @@ def check(device: Device, telemetry: Telemetry, memory_bandwidth: float) -> Verd
                 device, "memory_bandwidth", "theoretical bandwidth", memory_bandwidth, "bytes/s"
             ),
         ),
-        gain=Gain(kind="bandwidth", upper_bound=1 / ECC_FACTOR_GDDR, how="1 / (1 - 20 %)"),
+        gain=Gain(kind=GainKind.BANDWIDTH, upper_bound=1 / ECC_FACTOR_GDDR, how="1 / (1 - 20 %)"),
     )
 
 

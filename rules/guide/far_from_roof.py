@@ -18,6 +18,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -80,7 +81,7 @@ def check(
             derived("attainable", roofline.attainable, "FLOP/s"),
             derived("achieved / attainable", share, "share"),
         ),
-        gain=Gain(kind="kernel time", upper_bound=1 / share, how="attainable / achieved"),
+        gain=Gain(kind=GainKind.KERNEL_TIME, upper_bound=1 / share, how="attainable / achieved"),
         priority=Priority.HIGH if share < VERY_FAR else None,
     )
 

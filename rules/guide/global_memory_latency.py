@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.model import (
@@ -12,6 +13,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -33,7 +35,7 @@ TWICE = 2.0
 def check(stalls: Mapping[str, float], reuse: Reuse) -> Verdict:
     """Advise when long-scoreboard stalls dominate and the data are reused."""
     total = sum(stalls.values())
-    waiting = stalls.get("long_scoreboard", 0.0)
+    waiting = stalls.get(Stall.LONG_SCOREBOARD, 0.0)
     if reuse.staged or reuse.factor < TWICE or not total or waiting / total <= MOST:
         return PASSED
     return Advice(
@@ -53,7 +55,7 @@ def check(stalls: Mapping[str, float], reuse: Reuse) -> Verdict:
             given("reads per byte", reuse.factor, "reads"),
         ),
         gain=Gain(
-            kind="kernel time",
+            kind=GainKind.KERNEL_TIME,
             upper_bound=total / (total - waiting * (1 - 1 / reuse.factor)),
             how="stall cycles / stall cycles with 1 wait per reused byte",
         ),

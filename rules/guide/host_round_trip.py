@@ -8,7 +8,17 @@ from gpuadvise.advisor.facts.application import StagePlace
 from gpuadvise.advisor.quantity import show_bytes, show_seconds
 from gpuadvise.advisor.transfers.copies import Direction, copy_seconds
 from gpuadvise.rules.evidence import derived, given
-from gpuadvise.rules.model import Advice, Examples, Gain, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.model import (
+    Advice,
+    Examples,
+    Gain,
+    GainKind,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+)
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -71,7 +81,7 @@ def _gain(stage: Stage, time: float) -> Gain | None:
     if there is None or stage.seconds is None:
         return None
     return Gain(
-        kind="time of this step",
+        kind=GainKind.STEP_TIME,
         upper_bound=(stage.seconds + time) / there,
         how="(host time + copies) / device time",
     )

@@ -13,6 +13,7 @@ from gpuadvise.rules.model import (
     Advice,
     Examples,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -21,7 +22,6 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.traced import KIND
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
@@ -56,7 +56,7 @@ def check(timeline: TracedRun) -> Verdict:
 def _gain(run: TracedRun) -> Gain:
     """Return the bound; a loop has one gap more than lie between its kernels."""
     return Gain(
-        kind=KIND,
+        kind=GainKind.RUN_TIME,
         upper_bound=run.bound_without_host_gaps or 1e6,
         how="(span + the gap after it) / (span - gaps)",
     )

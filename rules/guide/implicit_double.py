@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import derived, profiled
@@ -65,8 +67,8 @@ def check(
 
 
 def _converts(profile: KernelProfile) -> bool:
-    doubles, floats = profile.pipes.get("fp64", 0.0), _takes_floats(profile.kernel)
-    if floats and ("xu" not in profile.pipes or _mostly_doubles(profile)):
+    doubles, floats = profile.pipes.get(Unit.FP64, 0.0), _takes_floats(profile.kernel)
+    if floats and (Unit.XU not in profile.pipes or _mostly_doubles(profile)):
         return doubles >= FILLING
     return (
         _conversions(profile) >= (CONVERTING_FLOATS if floats else CONVERTING)
@@ -87,24 +89,26 @@ def _takes_floats(kernel: str) -> bool:
 
 def _conversions(profile: KernelProfile) -> float:
     """Return how busy the pipe is; a page without it shows it as what outdoes the pipes it has."""
-    if "xu" in profile.pipes:
-        return profile.pipes["xu"]
+    if Unit.XU in profile.pipes:
+        return profile.pipes[Unit.XU]
     waits, unnamed = profile.top_stall, profile.sm_busy or 0.0
-    behind = waits is not None and waits[0] == "mio_throttle"
+    behind = waits is not None and waits[0] == Stall.MIO_THROTTLE
     return unnamed if behind and unnamed > max(profile.pipes.values(), default=1.0) else 0.0
 
 
 def _profiled(profile: KernelProfile) -> Advice:
-    doubles, conversions = profile.pipes["fp64"], _conversions(profile)
+    doubles, conversions = profile.pipes[Unit.FP64], _conversions(profile)
     converts = (
         f" and the pipe that converts numbers {show_share(conversions)}" if conversions else ""
     )
     functions = _may_be_functions(profile)
     least = max(profile.kept_instructions, _LEAST_LEFT) if functions else 1 / _SHORTER
-    relief = relieved(profile, 1e6, "fp64", "xu", "compute")
-    relief |= relieved(profile, 1 / least, "issue", "alu", "fma", "cbu", "adu", "uniform")
-    if "fma" in relief:
-        relief["fma"] = max(relief["fma"], profile.fp32_of_peak or 0.0)
+    relief = relieved(profile, 1e6, Unit.FP64, Unit.XU, Unit.COMPUTE)
+    relief |= relieved(
+        profile, 1 / least, Unit.ISSUE, Unit.ALU, Unit.FMA, Unit.CBU, Unit.ADU, Unit.UNIFORM
+    )
+    if Unit.FMA in relief:
+        relief[Unit.FMA] = max(relief[Unit.FMA], profile.fp32_of_peak or 0.0)
     return Advice(
         message=(
             f"The FP64 pipe is {show_share(doubles)} busy{converts}: float data are computed in double."
@@ -118,7 +122,7 @@ def _profiled(profile: KernelProfile) -> Advice:
             *((profiled("conversion pipe", conversions, "share"),) if conversions else ()),
         ),
         relief=relief,
-        left={"issue": f"with {show_share(least)} of the instructions"},
+        left={Unit.ISSUE: f"with {show_share(least)} of the instructions"},
         priority=Priority.MEDIUM,  # measured, three times the time on an H200: more than a habit
     )
 

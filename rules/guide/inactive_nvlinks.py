@@ -12,6 +12,7 @@ from gpuadvise.rules.model import (
     Advice,
     Examples,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -61,7 +62,7 @@ def check(
             derived("NVLinks of the GPU", fitted, "links"),
         ),
         gain=Gain(
-            kind="NVLink rate",
+            kind=GainKind.NVLINK_RATE,
             upper_bound=fitted / len(up),
             how=f"links / links up = {fitted} / {len(up)}",
         ),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import profiled
@@ -72,26 +73,26 @@ def _lacking(profile: KernelProfile, limiter: Limiter | None) -> str | None:
         return "profile.issue_slots_busy"
     if not _fills_issue_slots(profile, limiter):
         return None
-    if "xu" not in profile.pipes:
+    if Unit.XU not in profile.pipes:
         return "profile.pipes"
-    known = profile.pipes["xu"] < DIVIDING or profile.float_instructions
+    known = profile.pipes[Unit.XU] < DIVIDING or profile.float_instructions
     return None if known else "profile.float_instructions"
 
 
 def _divides(profile: KernelProfile) -> bool:
     """Return whether special functions serve integers, whose divisions then fill the issue slots."""
-    functions = profile.pipes["xu"]
+    functions = profile.pipes[Unit.XU]
     lanes = profile.unpredicated_threads or _LANES
     floats = sum(profile.float_instructions.values()) / lanes
     return (
         functions >= DIVIDING
         and floats <= OF_FLOATS * (profile.special_functions or 0.0)
-        and profile.pipes.get("fma", 0.0) >= MULTIPLYING * functions
+        and profile.pipes.get(Unit.FMA, 0.0) >= MULTIPLYING * functions
     )
 
 
 def _profiled(profile: KernelProfile) -> Advice:
-    functions, issue = profile.pipes["xu"], profile.issue_busy or 0.0
+    functions, issue = profile.pipes[Unit.XU], profile.issue_busy or 0.0
     conversions = (profile.special_functions or 0.0) / (profile.instructions or 1.0)
     left = max(_LEAST_LEFT, 1 - PER_CONVERSION * conversions)
     return Advice(
@@ -109,9 +110,11 @@ def _profiled(profile: KernelProfile) -> Advice:
             profiled("pipe of special functions", functions, "share"),
             profiled("issue slots", issue, "share"),
         ),
-        relief=relieved(profile, 1e6, "xu")
-        | relieved(profile, 1 / left, "issue", "alu", "fma", "cbu", "adu", "compute"),
-        left={"issue": f"with {show_share(left)} of the instructions"},
+        relief=relieved(profile, 1e6, Unit.XU)
+        | relieved(
+            profile, 1 / left, Unit.ISSUE, Unit.ALU, Unit.FMA, Unit.CBU, Unit.ADU, Unit.COMPUTE
+        ),
+        left={Unit.ISSUE: f"with {show_share(left)} of the instructions"},
         priority=Priority.MEDIUM,  # measured: 1.3 to 3.6 times the time of a kernel without them
     )
 

@@ -11,6 +11,8 @@ from gpuadvise.advisor.facts.limiter import (
     UnknownLimiter,
     unit_shares,
 )
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import (
     STARTING,
@@ -50,7 +52,7 @@ AT_BARRIERS = 0.25
 # Code that misses the instruction or the constant cache stops every warp that comes there: of the launches
 # recorded here, none of 20 us or more loses over 15 % of a warp's time. The profiler's own rule speaks from here on.
 AT_CACHES = 0.3
-_CACHES = ("no_instruction", "imc_miss")
+_CACHES = (Stall.NO_INSTRUCTION, Stall.IMC_MISS)
 # A unit as busy as this leaves less than a factor of two; where hardly anything but one wait takes a warp's
 # time, up to this much (memory reaches 0.9: a factor of 1.6).
 HALF = 0.5
@@ -66,47 +68,47 @@ MEMORY_BUSY, NEARLY_ALL = 0.71, 0.8
 NOTABLE_WAIT = 0.1
 _WIDEST, _WORD, _LANES = 16.0, 4.0, 32
 
-_ACTIONS = {
-    "long_scoreboard": (
+_ACTIONS: dict[str, str] = {
+    Stall.LONG_SCOREBOARD: (
         "Have more loads under way: let each thread load several independent elements before it uses the "
         "first (unroll by 4, or 16-byte loads), fetch the next tile while the present one is worked on "
         "(cuda::memcpy_async), and keep what is read again in registers or shared memory."
     ),
-    "lg_throttle": (
+    Stall.LG_THROTTLE: (
         "Ask less often: 16-byte loads and stores instead of 1 to 4 bytes, values kept in registers or "
         "shared memory, atomics added up per warp or block first."
     ),
-    "drain": (
+    Stall.DRAIN: (
         "Store less and wider: whole sectors with 16-byte stores, and sums per block before anything "
         "goes to memory."
     ),
-    "membar": (
+    Stall.MEMBAR: (
         "Use fewer and narrower fences: __threadfence_block() where a block is enough, and one flag per "
         "block instead of one per thread."
     ),
-    "barrier": (
+    Stall.BARRIER: (
         "Meet less often: do the last 32 threads' steps by __shfl_down_sync() without __syncthreads(), "
         "let a warp own its row, and use blocks of 128 to 256 threads, of which several are resident."
     ),
-    "short_scoreboard": (
+    Stall.SHORT_SCOREBOARD: (
         "Ask shared memory and special functions less often: several elements per 16-byte access, "
         "values exchanged by shuffles, and independent work between request and use."
     ),
-    "mio_throttle": (
+    Stall.MIO_THROTTLE: (
         "Ask shared memory and special functions less often: wider accesses, values kept in registers "
         "or exchanged by shuffles."
     ),
-    "wait": (
+    Stall.WAIT: (
         "Give each thread independent instructions: 4 or more sums or elements side by side instead of one "
         "chain in which each needs the one before."
     ),
-    "imc_miss": "Index constant memory alike in all 32 lanes, or put the table into shared memory.",
-    "no_instruction": (
+    Stall.IMC_MISS: "Index constant memory alike in all 32 lanes, or put the table into shared memory.",
+    Stall.NO_INSTRUCTION: (
         "Make the code that runs shorter: unroll by 4 instead of fully, and keep rare paths in a "
         "__noinline__ function."
     ),
-    "branch_resolving": "Branch less often: predicated or unrolled loops, by 4 or 8 steps at once.",
-    "sleeping": "Let fewer threads wait by __nanosleep(): 1 per block, and the others at a barrier.",
+    Stall.BRANCH_RESOLVING: "Branch less often: predicated or unrolled loops, by 4 or 8 steps at once.",
+    Stall.SLEEPING: "Let fewer threads wait by __nanosleep(): 1 per block, and the others at a barrier.",
 }
 _OTHER = (
     "Give each thread more independent work, by 2 or 4 elements at once, and look at the stall in the "
@@ -148,7 +150,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         ),
         relief=_with_wide_loads(profile, limiter.stall, relief),
         left=dict.fromkeys(sm_units(profile), "with 16-byte loads")
-        if limiter.stall == "long_scoreboard"
+        if limiter.stall == Stall.LONG_SCOREBOARD
         else None,
         priority=Priority.LOW if minor else None,
     )
@@ -190,8 +192,8 @@ def _at_barriers_behind(profile: KernelProfile, stall: str) -> float:
 
     In a short launch that is how its blocks start.
     """
-    share = profile.stalls.get("barrier", 0.0)
-    counts = stall == "long_scoreboard" and share >= NOTABLE_WAIT
+    share = profile.stalls.get(Stall.BARRIER, 0.0)
+    counts = stall == Stall.LONG_SCOREBOARD and share >= NOTABLE_WAIT
     return share if counts and (profile.seconds or SHORT) >= SHORT else 0.0
 
 
@@ -199,16 +201,16 @@ def _most_left(profile: KernelProfile, limiter: LatencyBound) -> float:
     """Return how busy a unit may stay for the wait to be worth an hour."""
     if (limiter.share or 0.0) < MOSTLY:
         return HALF
-    for_loads = limiter.stall == "long_scoreboard" and (limiter.share or 0.0) >= _nearly_all(
+    for_loads = limiter.stall == Stall.LONG_SCOREBOARD and (limiter.share or 0.0) >= _nearly_all(
         profile
     )
-    behind = limiter.unit in ("dram", "l2") and limiter.busy < MEMORY_BUSY
+    behind = limiter.unit in (Unit.DRAM, Unit.L2) and limiter.busy < MEMORY_BUSY
     return MEMORY_BUSY if for_loads and behind else NEAR
 
 
 def _enough(stall: str) -> float:
     """Return the share of a warp's time from which *stall* is the one to shorten."""
-    if stall == "barrier":
+    if stall == Stall.BARRIER:
         return AT_BARRIERS
     return AT_CACHES if stall in _CACHES else WAITING
 
@@ -221,11 +223,11 @@ def _saved(profile: KernelProfile, left: float) -> float:
 def _relief(profile: KernelProfile, stall: str) -> dict[str, float]:
     """Return how busy units stay whose work the change saves as well."""
     shares = unit_shares(profile)
-    if stall == "barrier":
+    if stall == Stall.BARRIER:
         left = relieved(profile, 1e6, *sm_units(profile))
-        return left | ({"l2": shares["l2"] / L2_AHEAD} if "l2" in shares else {})
-    if stall == "long_scoreboard" and "dram" in shares:
-        return {"l2": shares["dram"]}  # what stays on the chip need not ask L2
+        return left | ({Unit.L2: shares[Unit.L2] / L2_AHEAD} if Unit.L2 in shares else {})
+    if stall == Stall.LONG_SCOREBOARD and Unit.DRAM in shares:
+        return {Unit.L2: shares[Unit.DRAM]}  # what stays on the chip need not ask L2
     return {}
 
 
@@ -233,7 +235,7 @@ def _with_wide_loads(
     profile: KernelProfile, stall: str, relief: dict[str, float]
 ) -> dict[str, float]:
     """Return *relief* with what is left to the SM where 16-byte loads need a quarter of its instructions."""
-    if stall != "long_scoreboard":
+    if stall != Stall.LONG_SCOREBOARD:
         return relief
     return relieved(profile, _WIDEST / _width(profile), *sm_units(profile)) | relief
 

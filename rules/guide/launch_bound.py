@@ -14,6 +14,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -78,7 +79,7 @@ def _repeated(seconds: float, launches: int, seen: Callable[..., Evidence]) -> A
             given("launches", launches, "launches"),
         ),
         gain=Gain(
-            kind="kernel time",
+            kind=GainKind.KERNEL_TIME,
             upper_bound=float(launches),
             how=f"{launches:,} launches / 1",
         ),

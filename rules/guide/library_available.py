@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AtRoof, TooLittleWork
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.bottleneck import left_over
@@ -67,7 +68,7 @@ ONE_WORD = 8.0
 _WORD_SIZES = (4, 8)
 # What no library does much faster: the unit itself is the limit.
 _AT_BEST = 0.75
-_OWN_WORK = ("l1/shared", "lsu", "adu", "issue", "alu", "l2")
+_OWN_WORK = (Unit.L1_SHARED, Unit.LSU, Unit.ADU, Unit.ISSUE, Unit.ALU, Unit.L2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ class Operation:
 
 
 def _product(profile: KernelProfile) -> tuple[Evidence, ...]:
-    share, tensor = profile.multiply_adds or 0.0, profile.pipes.get("tensor", 0.0)
+    share, tensor = profile.multiply_adds or 0.0, profile.pipes.get(Unit.TENSOR, 0.0)
     if tensor >= TENSOR:
         return (profiled("tensor pipe", tensor, "share"),)
     if share >= MULTIPLY_ADDS:
@@ -165,7 +166,7 @@ def _at_its_best(limiter: Limiter | None) -> bool:
     """Return whether no library moves the bytes faster, or splits what is too small."""
     if isinstance(limiter, AtRoof):
         best = limiter.share >= _AT_BEST and limiter.unit not in _OWN_WORK
-        return limiter.unit == "dram" or best
+        return limiter.unit == Unit.DRAM or best
     return isinstance(limiter, TooLittleWork)
 
 
@@ -180,7 +181,7 @@ def _multiplied(profile: KernelProfile) -> Gain | None:
 
     A multiply-add for each issue slot is the peak, or twice that of a unit of half the lanes.
     """
-    tensor, issued = profile.pipes.get("tensor", 0.0), profile.issue_busy or 0.0
+    tensor, issued = profile.pipes.get(Unit.TENSOR, 0.0), profile.issue_busy or 0.0
     if tensor >= TENSOR:
         if profile.capability is None or profile.capability.major not in _WITH_WARPGROUPS:
             return left_over(f"tensor cores stay {show_share(tensor)} busy", tensor)
@@ -231,7 +232,7 @@ def _value(evidence: Evidence) -> str:
 def _tiled_product(profile: KernelProfile, limiter: Limiter | None) -> Advice | None:
     """Return advice on multiply-adds whose operands come one by one from shared memory, at its roof."""
     share, loads = profile.multiply_adds or 0.0, profile.shared_loads.requests
-    if not isinstance(limiter, AtRoof) or limiter.unit not in ("l1/shared", "lsu"):
+    if not isinstance(limiter, AtRoof) or limiter.unit not in (Unit.L1_SHARED, Unit.LSU):
         return None
     if limiter.share < _SHARED_ROOF or share < _TILED or not profile.instructions:
         return None
@@ -239,7 +240,7 @@ def _tiled_product(profile: KernelProfile, limiter: Limiter | None) -> Advice | 
         return None
     # A page without counts tells instructions to memory, which here go to shared memory.
     operands = profile.memory_instructions or 0.0 if loads is None else loads / profile.instructions
-    if operands < _OPERANDS or profile.pipes.get("tensor", 0.0) >= TENSOR or _is_filter(profile):
+    if operands < _OPERANDS or profile.pipes.get(Unit.TENSOR, 0.0) >= TENSOR or _is_filter(profile):
         return None
     return Advice(
         message=(

@@ -23,6 +23,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -69,7 +70,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
         ),
         evidence=(profiled("busy time of an SM, mean / most", share, "share"),),
         gain=Gain(
-            kind="kernel time",
+            kind=GainKind.KERNEL_TIME,
             upper_bound=1 / (filled_share(profile) or share),
             how="warps that an SM starts with / that it holds on average while the busiest one works",
         ),

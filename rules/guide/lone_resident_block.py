@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given
@@ -82,7 +83,7 @@ def check(
 
 
 def _waits_at_barriers(profile: KernelProfile | None) -> bool:
-    return profile is not None and profile.stalls.get("barrier", 0.0) >= WAITING
+    return profile is not None and profile.stalls.get(Stall.BARRIER, 0.0) >= WAITING
 
 
 def _half_at_work(occupancy: Occupancy) -> bool:

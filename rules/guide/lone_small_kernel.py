@@ -17,6 +17,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -76,7 +77,9 @@ def check(
             given("blocks in the grid", filled.blocks, "blocks"),
             derived("share of the device", filled.waves, "share"),
         ),
-        gain=Gain(kind="kernels at once", upper_bound=fit, how="floor(blocks that fit / grid)"),
+        gain=Gain(
+            kind=GainKind.KERNELS_AT_ONCE, upper_bound=fit, how="floor(blocks that fit / grid)"
+        ),
         priority=None if matters else Priority.LOW,
     )
 

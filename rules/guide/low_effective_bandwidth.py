@@ -13,6 +13,7 @@ from gpuadvise.rules.model import (
     Advice,
     Examples,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -67,7 +68,9 @@ def check(
             derived("effective / attainable", ratio, "share"),
         ),
         gain=Gain(
-            kind="kernel time", upper_bound=1 / ratio, how="theoretical / effective bandwidth"
+            kind=GainKind.KERNEL_TIME,
+            upper_bound=1 / ratio,
+            how="theoretical / effective bandwidth",
         ),
         priority=None if ratio < BAD else Priority.MEDIUM,
     )

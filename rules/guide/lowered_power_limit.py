@@ -12,6 +12,7 @@ from gpuadvise.rules.model import (
     Advice,
     Examples,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -90,7 +91,9 @@ def _gain(telemetry: Telemetry) -> Gain | None:
     now, most = telemetry.sm_clock_hz, telemetry.sm_clock_max_hz
     if not now or not most:
         return None
-    return Gain(kind="SM clock", upper_bound=max(1.0, most / now), how="highest clock / clock now")
+    return Gain(
+        kind=GainKind.SM_CLOCK, upper_bound=max(1.0, most / now), how="highest clock / clock now"
+    )
 
 
 def _action(default: float, *, chosen: bool) -> str:

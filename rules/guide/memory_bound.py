@@ -14,6 +14,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -107,10 +108,10 @@ def _gain(roofline: Roofline) -> Gain:
     fewer = min(QUARTER, roofline.ridge / roofline.intensity)
     how = "a quarter of the bytes: 4, or ridge point / intensity where that is less"
     if roofline.share is None:
-        return Gain(kind="kernel time", upper_bound=fewer, how=how)
+        return Gain(kind=GainKind.KERNEL_TIME, upper_bound=fewer, how=how)
     share = min(1.0, roofline.share)
     return Gain(
-        kind="kernel time",
+        kind=GainKind.KERNEL_TIME,
         upper_bound=fewer / share,
         how=f"{how}; / {show_number(share)}, the share of the roof reached",
     )

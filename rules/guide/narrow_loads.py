@@ -15,6 +15,8 @@ from gpuadvise.advisor.facts.limiter import (
     UnknownLimiter,
     unit_shares,
 )
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
@@ -31,6 +33,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -137,7 +140,7 @@ def _described(access: Access) -> Advice:
         action=_ACTION,
         evidence=(given("element size", size, "bytes"),),
         gain=Gain(
-            kind="load and store instructions",
+            kind=GainKind.LOADS_AND_STORES,
             upper_bound=WIDEST / size,
             how=f"widest load / element = {widest} / {size}",
         ),
@@ -254,7 +257,7 @@ def _without_counts(profile: KernelProfile) -> Verdict:
 def _looks_narrow(profile: KernelProfile) -> bool:
     """Return whether a page without counts of requests shows a kernel that streams bit by bit."""
     waits, launch = profile.top_stall, profile.launch
-    if waits is None or waits[0] != "long_scoreboard" or waits[1] < WAITING:
+    if waits is None or waits[0] != Stall.LONG_SCOREBOARD or waits[1] < WAITING:
         return False
     if launch is None or launch.static_shared or launch.dynamic_shared or profile.spill_requests:
         return False
@@ -312,7 +315,9 @@ def _inferred(profile: KernelProfile) -> Advice:
 
 def _gain(dram: float) -> Gain:
     how = f"{BEST:g} / {show_number(dram)} of the memory bandwidth, of which no loads reach more"
-    return Gain(kind="memory throughput", upper_bound=max(1.0, BEST / max(dram, 1e-3)), how=how)
+    return Gain(
+        kind=GainKind.MEMORY_THROUGHPUT, upper_bound=max(1.0, BEST / max(dram, 1e-3)), how=how
+    )
 
 
 def _priority(profile: KernelProfile, width: float) -> Priority | None:
@@ -327,12 +332,12 @@ def _may_help(limiter: Limiter, profile: KernelProfile) -> bool:
             if _many_requests(profile):
                 return True
             wait = profile.top_stall
-            for_loads = wait is not None and wait[0] == "long_scoreboard" and wait[1] >= HALF
+            for_loads = wait is not None and wait[0] == Stall.LONG_SCOREBOARD and wait[1] >= HALF
             return for_loads and limiter.share < ADDRESSES
         case LatencyBound():
-            return limiter.stall in ("long_scoreboard", "lg_throttle", "drain")
+            return limiter.stall in (Stall.LONG_SCOREBOARD, Stall.LG_THROTTLE, Stall.DRAIN)
         case AtRoof():
-            return limiter.unit in ("dram", "l1/shared", "lsu", "adu", "l2")
+            return limiter.unit in (Unit.DRAM, Unit.L1_SHARED, Unit.LSU, Unit.ADU, Unit.L2)
         case _:
             return False
 
@@ -380,7 +385,7 @@ def _word_per_thread(profile: KernelProfile) -> bool:
     return (
         meets
         and wait is not None
-        and wait[0] == "long_scoreboard"
+        and wait[0] == Stall.LONG_SCOREBOARD
         and 0 < requests * LANES <= _ONE * threads
         and instructions <= PER_WORD * threads
     )
@@ -406,14 +411,23 @@ def _from_dram(profile: KernelProfile) -> bool:
 
 def _relief(profile: KernelProfile, factor: float) -> dict[str, float]:
     left = relieved(
-        profile, factor, "issue", "lsu", "adu", "l1/shared", "alu", "fma", "cbu", "compute"
+        profile,
+        factor,
+        Unit.ISSUE,
+        Unit.LSU,
+        Unit.ADU,
+        Unit.L1_SHARED,
+        Unit.ALU,
+        Unit.FMA,
+        Unit.CBU,
+        Unit.COMPUTE,
     )
     shares = unit_shares(profile)
     if _many_requests(profile) and (busy := profile.issue_busy):
         fewer = _requests_share(profile) * (1 + ALONG) * (1 - 1 / factor)
-        left["issue"] = max(left.get("issue", 0.0), busy * (1 - fewer))
-    if "dram" in shares:
-        left["l2"] = shares["dram"]  # fewer requests for the same bytes
+        left[Unit.ISSUE] = max(left.get(Unit.ISSUE, 0.0), busy * (1 - fewer))
+    if Unit.DRAM in shares:
+        left[Unit.L2] = shares[Unit.DRAM]  # fewer requests for the same bytes
     return left
 
 

@@ -24,6 +24,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -81,7 +82,7 @@ def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
         gain = span_gain(timeline, saved, how)
         return _of_any_run(gain, copy, timeline)
     return Gain(
-        kind="copy time",
+        kind=GainKind.COPY_TIME,
         upper_bound=max(1.0, seconds_now(copy, link) / pinned_seconds(copy, link)),
         how="time now / time at the rate of pinned memory",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
@@ -15,6 +16,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -50,7 +52,7 @@ def check(launch: Launch, profile: KernelProfile | None = None) -> Verdict:
             derived("idle lanes", spare / lanes, "share"),
         ),
         gain=Gain(
-            kind="lanes at work",
+            kind=GainKind.LANES_AT_WORK,
             upper_bound=lanes / launch.threads,
             how=f"lanes / threads = {lanes} / {launch.threads}",
         ),
@@ -61,7 +63,7 @@ def check(launch: Launch, profile: KernelProfile | None = None) -> Verdict:
 def _relief(profile: KernelProfile, factor: float) -> dict[str, float]:
     """Return what whole warps leave of each unit: fewer instructions, and whole sectors instead of words."""
     return relieved(profile, factor, *sm_units(profile)) | relieved(
-        profile, min(factor, WORDS_OF_SECTOR), "l2", "dram", "memory"
+        profile, min(factor, WORDS_OF_SECTOR), Unit.L2, Unit.DRAM, Unit.MEMORY
     )
 
 

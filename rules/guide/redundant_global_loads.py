@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound, LatencyBound
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.number_types import NumberType
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.occupancy.model import occupancy as model
@@ -18,6 +20,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -99,7 +102,7 @@ def check(
             given("reads per byte", reuse.factor, "reads"),
             given("tile", reuse.tile_bytes, "bytes"),
         ),
-        gain=Gain(kind="global memory traffic", upper_bound=reuse.factor, how="reads per byte / 1"),
+        gain=Gain(kind=GainKind.GLOBAL_TRAFFIC, upper_bound=reuse.factor, how="reads per byte / 1"),
         priority=Priority.LOW if _too_dear(reuse, occupancy, then) else None,
     )
 
@@ -122,7 +125,7 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
     if hit < FOUND or not isinstance(limiter, AtRoof | LatencyBound):
         return PASSED
     waits = profile.top_stall
-    throttled = waits is not None and waits[0] == "lg_throttle" and waits[1] >= WAITING
+    throttled = waits is not None and waits[0] == Stall.LG_THROTTLE and waits[1] >= WAITING
     if share is None and _names_local_memory(profile):
         return PASSED  # what L1 has, and what warps queue for, are values of their own threads
     # Without a count of loads, warps that queue for them tell that there are many, or how busy the pipes to
@@ -130,7 +133,7 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
     often = share >= LOADS if share is not None else throttled or _only_loads(profile, hit)
     if not often or not (isinstance(limiter, AtRoof) or throttled):
         return PASSED
-    relief = relieved(profile, 1e6, "l1/shared", "lsu", "memory", "compute")
+    relief = relieved(profile, 1e6, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.COMPUTE)
     relief |= _asked_of_l2_once(profile)
     instructions = _instructions_left(profile, share or profile.memory_instructions or 1 / 4)
     relief |= _computing(profile, instructions)
@@ -146,7 +149,7 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
         ),
         evidence=(profiled("L1 hit rate", hit, "share"), *counted),
         relief=relief,
-        left={"issue": f"with {show_share(instructions)} of the instructions"},
+        left={Unit.ISSUE: f"with {show_share(instructions)} of the instructions"},
     )
 
 
@@ -155,7 +158,7 @@ def _operands_anew(profile: KernelProfile, limiter: Limiter | None) -> float | N
     counts = profile.tensor_operations
     halves = sum(counts.get(kind) or 0.0 for kind in (NumberType.FP16, NumberType.BF16))
     others = sum(count or 0.0 for count in counts.values()) - halves
-    at_l1 = isinstance(limiter, AtRoof) and limiter.unit in ("l1/shared", "lsu")
+    at_l1 = isinstance(limiter, AtRoof) and limiter.unit in (Unit.L1_SHARED, Unit.LSU)
     if not halves or others or not at_l1 or _busy_with_conflicts(profile, profile.l1_busy or 0.0):
         return None
     passes = (profile.shared_wavefronts_ideal or 0.0) / halves
@@ -164,8 +167,8 @@ def _operands_anew(profile: KernelProfile, limiter: Limiter | None) -> float | N
 
 def _through_fragments(profile: KernelProfile, passes: float) -> Advice:
     busy = profile.l1_busy or 0.0
-    relief = relieved(profile, 1e6, "l1/shared", "lsu", "memory", "adu")
-    relief |= relieved(profile, _TILE, "issue", "compute", "l2", "dram")
+    relief = relieved(profile, 1e6, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.ADU)
+    relief |= relieved(profile, _TILE, Unit.ISSUE, Unit.COMPUTE, Unit.L2, Unit.DRAM)
     return Advice(
         message=(
             f"Shared memory takes {show_number(passes * 4096)} passes per 4,096 operations on tensor cores, where an "
@@ -179,7 +182,7 @@ def _through_fragments(profile: KernelProfile, passes: float) -> Advice:
             derived("shared-memory passes per 4,096 tensor operations", passes * 4096, "passes"),
             profiled("L1 busy", busy, "share"),
         ),
-        relief=relief | relieved(profile, _OWN_INSTRUCTIONS, "tensor"),
+        relief=relief | relieved(profile, _OWN_INSTRUCTIONS, Unit.TENSOR),
     )
 
 
@@ -188,9 +191,9 @@ def _fetched_again(profile: KernelProfile, limiter: Limiter | None) -> bool:
     waits = profile.top_stall
     return (
         isinstance(limiter, AtRoof)
-        and limiter.unit == "l1/shared"
+        and limiter.unit == Unit.L1_SHARED
         and waits is not None
-        and waits[0] == "tex_throttle"
+        and waits[0] == Stall.TEX_THROTTLE
         and waits[1] >= WAITING
         and (profile.l1_hit_rate or 0.0) >= FOUND
     )
@@ -211,7 +214,7 @@ def _through_textures(profile: KernelProfile) -> Advice:
             profiled("L1 hit rate", hit, "share"),
             profiled("stall tex_throttle", wait, "share"),
         ),
-        relief=relieved(profile, 1e6, "l1/shared", "tex", "memory", "compute"),
+        relief=relieved(profile, 1e6, Unit.L1_SHARED, Unit.TEX, Unit.MEMORY, Unit.COMPUTE),
     )
 
 
@@ -220,8 +223,8 @@ def _from_l2(profile: KernelProfile, hit: float, limiter: Limiter | None) -> boo
     waits = profile.top_stall
     return (
         isinstance(limiter, AtRoof)
-        and limiter.unit in ("l1/shared", "lsu", "l2")
-        and not (limiter.unit != "l2" and _busy_with_conflicts(profile, limiter.share))
+        and limiter.unit in (Unit.L1_SHARED, Unit.LSU, Unit.L2)
+        and not (limiter.unit != Unit.L2 and _busy_with_conflicts(profile, limiter.share))
         and hit < FOUND
         and not profile.spill_requests
         and (profile.l2_hit_rate or 0.0) >= FOUND_IN_L2
@@ -229,7 +232,7 @@ def _from_l2(profile: KernelProfile, hit: float, limiter: Limiter | None) -> boo
         and profile.dram_busy is not None
         and profile.dram_busy <= DRAM_IDLE
         and waits is not None
-        and waits[0] in ("long_scoreboard", "lg_throttle")
+        and waits[0] in (Stall.LONG_SCOREBOARD, Stall.LG_THROTTLE)
         and waits[1] >= WAITING
     )
 
@@ -243,7 +246,7 @@ def _busy_with_conflicts(profile: KernelProfile, share: float) -> bool:
 def _read_again(profile: KernelProfile) -> Advice:
     hit_rate, dram = profile.l2_hit_rate or 0.0, profile.dram_busy or 0.0
     times = 1 / (1 - min(hit_rate, 0.999))
-    relief = relieved(profile, 1e6, "l1/shared", "lsu", "memory", "l2", "adu")
+    relief = relieved(profile, 1e6, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.L2, Unit.ADU)
     return Advice(
         message=(
             f"L2 has {show_share(hit_rate)} of what blocks load, and device memory is {show_share(dram)} "
@@ -258,7 +261,7 @@ def _read_again(profile: KernelProfile) -> Advice:
             profiled("L2 busy", profile.l2_busy or 0.0, "share"),
             profiled("device memory busy", dram, "share"),
         ),
-        relief=relief | relieved(profile, _TILE, "issue", "compute"),
+        relief=relief | relieved(profile, _TILE, Unit.ISSUE, Unit.COMPUTE),
     )
 
 
@@ -282,7 +285,7 @@ def _at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
     if isinstance(limiter, IssueBound):
         busiest = max(profile.l1_busy or 0.0, profile.l2_busy or 0.0)
         return busiest >= AT_ROOF and (profile.dram_busy or 0.0) < AT_ROOF
-    return isinstance(limiter, AtRoof) and limiter.unit in ("l1/shared", "lsu", "l2")
+    return isinstance(limiter, AtRoof) and limiter.unit in (Unit.L1_SHARED, Unit.LSU, Unit.L2)
 
 
 def _by_loads(profile: KernelProfile) -> bool:
@@ -314,7 +317,7 @@ def _staged(profile: KernelProfile) -> bool:
 def _requested_again(profile: KernelProfile, reads: float, share: float | None) -> Advice:
     counted = () if share is None else (profiled("loads / instructions", share, "share"),)
     loads = share if share is not None else profile.memory_instructions or 1 / 4
-    relief = relieved(profile, reads, "l1/shared", "lsu", "memory", "adu", "compute")
+    relief = relieved(profile, reads, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.ADU, Unit.COMPUTE)
     relief |= _asked_of_l2_once(profile)
     instructions = _instructions_left(profile, loads)
     relief |= _computing(profile, instructions)
@@ -332,7 +335,7 @@ def _requested_again(profile: KernelProfile, reads: float, share: float | None) 
         evidence=(profiled("bytes loaded / bytes read from device memory", reads, ""), *counted),
         relief=relief,
         separate=True,  # the bytes are those that loads use, however many they move
-        left={"issue": f"with {show_share(instructions)} of the instructions"},
+        left={Unit.ISSUE: f"with {show_share(instructions)} of the instructions"},
     )
 
 
@@ -348,14 +351,14 @@ def _instructions_left(profile: KernelProfile, loads: float) -> float:
 
 def _asked_of_l2_once(profile: KernelProfile) -> dict[str, float]:
     """Return how busy L2 is without what it has, which was read before: the rest comes from device memory once."""
-    return relieved(profile, 1 / (1 - min(profile.l2_hit_rate or 0.0, 0.999)), "l2")
+    return relieved(profile, 1 / (1 - min(profile.l2_hit_rate or 0.0, 0.999)), Unit.L2)
 
 
 def _computing(profile: KernelProfile, instructions: float) -> dict[str, float]:
     """Return how busy the SM's units are with a part of the *instructions*."""
-    relief = relieved(profile, 1 / instructions, "issue", "fma", "alu", "cbu")
-    if "fma" in relief:
-        relief["fma"] = max(relief["fma"], profile.fp32_of_peak or 0.0)
+    relief = relieved(profile, 1 / instructions, Unit.ISSUE, Unit.FMA, Unit.ALU, Unit.CBU)
+    if Unit.FMA in relief:
+        relief[Unit.FMA] = max(relief[Unit.FMA], profile.fp32_of_peak or 0.0)
     return relief
 
 

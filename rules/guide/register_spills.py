@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
@@ -190,12 +191,12 @@ def _measured(advice: Advice, profile: KernelProfile | None, share: float | None
     """Return *advice* weighed by how much of what runs goes to local memory."""
     if profile is None or share is None:
         return advice
-    relief = relieved(profile, 1e6, "dram", "l1/shared", "lsu", "memory", "adu")
+    relief = relieved(profile, 1e6, Unit.DRAM, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.ADU)
     part = _global_part(profile)
-    relief |= relieved(profile, 1 / max(part, 1e-6), "l2")
+    relief |= relieved(profile, 1 / max(part, 1e-6), Unit.L2)
     per_request = WITH_SPILL if profile.spill_requests else WITH_ARRAY
     instructions = max(1 - per_request * share, profile.kept_instructions, _LEAST_LEFT)
-    relief |= relieved(profile, 1 / instructions, "issue", "alu", "fma", "cbu")
+    relief |= relieved(profile, 1 / instructions, Unit.ISSUE, Unit.ALU, Unit.FMA, Unit.CBU)
     return replace(
         advice,
         relief=relief,
@@ -210,7 +211,8 @@ def _left(instructions: float, per_request: float, part: float) -> dict[str, str
         "local memory"
     )
     sectors = f"with {show_share(part)} of the sectors, those of global accesses"
-    return dict.fromkeys(("issue", "alu", "fma", "cbu"), words) | {"l2": sectors}
+    issued = (Unit.ISSUE, Unit.ALU, Unit.FMA, Unit.CBU)
+    return {Unit.L2: sectors, **dict.fromkeys(issued, words)}
 
 
 def _global_part(profile: KernelProfile) -> float:

@@ -12,6 +12,7 @@ from gpuadvise.rules.model import (
     Advice,
     Examples,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -53,7 +54,7 @@ def check(mapped: Mapped, device: Device, link: LinkModel | None = None) -> Verd
             given("mapped memory", mapped.bytes, "bytes"),
             given("reads per byte", mapped.reads, "reads"),
         ),
-        gain=Gain(kind="link traffic", upper_bound=mapped.reads, how="reads per byte / 1"),
+        gain=Gain(kind=GainKind.LINK_TRAFFIC, upper_bound=mapped.reads, how="reads per byte / 1"),
         priority=Priority.MEDIUM if seconds >= NOTICEABLE else None,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved
@@ -15,6 +16,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -50,7 +52,7 @@ def check(
     observations: tuple[Observation, ...] | None = None,
 ) -> Verdict:
     """Advise when the device runs FP64 at 1:16 or less, and it is notable or the kernel's limit."""
-    if profile is not None and isinstance(limiter, AtRoof) and limiter.unit == "fp64":
+    if profile is not None and isinstance(limiter, AtRoof) and limiter.unit == Unit.FP64:
         return _at_roof(device, fp64_ratio, profile) if fp64_ratio <= SCARCE else PASSED
     if fp64_share is None and work is not None:
         fp64_share = 1.0 if work.dtype == "fp64" else 0.0
@@ -79,7 +81,7 @@ def check(
             of_device(device, "peaks", "FP64 / FP32 peak", fp64_ratio, "share"),
         ),
         gain=Gain(
-            kind="arithmetic time",
+            kind=GainKind.ARITHMETIC_TIME,
             upper_bound=least,
             how="1 + FP64 share x (FP32 rate / FP64 rate - 1)",
         ),
@@ -89,15 +91,15 @@ def check(
 
 def _memory_busy(limiter: Limiter | None) -> float:
     """Return how busy bytes and time show device memory where it is the limit, else 0."""
-    return limiter.share if isinstance(limiter, AtRoof) and limiter.unit == "dram" else 0.0
+    return limiter.share if isinstance(limiter, AtRoof) and limiter.unit == Unit.DRAM else 0.0
 
 
 def _idle(profile: KernelProfile | None) -> bool:
     """Return whether the profile shows that another pipe is busier, or none at its roof."""
     if profile is None or profile.sm_busy is None:
-        return profile is not None and "fp64" in profile.pipes
+        return profile is not None and Unit.FP64 in profile.pipes
     named = max(profile.pipes.values(), default=0.0)
-    return "fp64" in profile.pipes or named >= profile.sm_busy or profile.sm_busy < AT_ROOF
+    return Unit.FP64 in profile.pipes or named >= profile.sm_busy or profile.sm_busy < AT_ROOF
 
 
 def _by_accident(accidents: list[Observation]) -> str:
@@ -109,7 +111,7 @@ def _by_accident(accidents: list[Observation]) -> str:
 
 
 def _at_roof(device: Device, fp64_ratio: float, profile: KernelProfile) -> Advice:
-    busy, slower = profile.pipes.get("fp64", 0.0), 1 / fp64_ratio
+    busy, slower = profile.pipes.get(Unit.FP64, 0.0), 1 / fp64_ratio
     return Advice(
         message=(
             f"The FP64 pipe is {show_share(busy)} busy and limits the kernel; {device.name} runs double "
@@ -124,8 +126,8 @@ def _at_roof(device: Device, fp64_ratio: float, profile: KernelProfile) -> Advic
             profiled("FP64 pipe", busy, "share"),
             of_device(device, "peaks", "FP64 / FP32 peak", fp64_ratio, "share"),
         ),
-        gain=Gain(kind="arithmetic time", upper_bound=slower, how="FP32 rate / FP64 rate"),
-        relief=relieved(profile, slower, "fp64", "compute"),
+        gain=Gain(kind=GainKind.ARITHMETIC_TIME, upper_bound=slower, how="FP32 rate / FP64 rate"),
+        relief=relieved(profile, slower, Unit.FP64, Unit.COMPUTE),
     )
 
 

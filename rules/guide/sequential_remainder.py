@@ -13,6 +13,7 @@ from gpuadvise.rules.model import (
     Advice,
     Examples,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -52,7 +53,7 @@ def check(scaling: Scaling) -> Verdict:
 def _gain(goal: float, reached: float) -> Gain:
     """Return the bound: *goal* is the target, but never more than there are processors."""
     return Gain(
-        kind="run time",
+        kind=GainKind.RUN_TIME,
         upper_bound=max(1.0, goal / reached),
         how=f"speed-up wanted / now = {show_number(goal)} / {show_number(reached)}",
     )

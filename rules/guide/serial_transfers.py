@@ -15,6 +15,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -67,7 +68,7 @@ def _gain(staged: Overlap, timeline: TracedRun | None) -> Gain:
     """Return what staging wins at most, of a recorded run what it wins of the busy span."""
     if timeline is None:
         return Gain(
-            kind="run time",
+            kind=GainKind.RUN_TIME,
             upper_bound=staged.sequential / staged.floor,
             how="sequential time / longest of copy in, kernel, copy out",
         )

@@ -21,6 +21,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -88,7 +89,7 @@ def _advice(slowest: Transfer, link: LinkModel) -> Advice:
             derived(f"time per copy, pinned ({link.source})", best, "s"),
         ),
         gain=Gain(
-            kind="copy time",
+            kind=GainKind.COPY_TIME,
             upper_bound=now / best,
             how="time now / time at the rate of the link",
         ),

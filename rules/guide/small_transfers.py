@@ -19,6 +19,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -68,8 +69,8 @@ def _gain(
         if run_seconds is not None and separate < run_seconds:
             whole = run_seconds / (run_seconds - separate + merged)
             how = "run time / run time with one packed copy"
-            return Gain(kind="run time", upper_bound=whole, how=how)
-        return Gain(kind="copy time", upper_bound=upper, how="separate / packed copies")
+            return Gain(kind=GainKind.RUN_TIME, upper_bound=whole, how=how)
+        return Gain(kind=GainKind.COPY_TIME, upper_bound=upper, how="separate / packed copies")
     how = (
         "the copies' time beyond that of their bytes, and the idle time while they are queued or "
         "waited for"

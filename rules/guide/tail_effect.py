@@ -26,6 +26,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -90,7 +91,7 @@ def check(
             derived("tail efficiency", filled.tail_efficiency, "share"),
         ),
         gain=Gain(
-            kind="kernel throughput",
+            kind=GainKind.KERNEL_THROUGHPUT,
             upper_bound=_packed(occupancy) / (filled_share(profile) or share)
             if profile and measured
             else 1 / share,

@@ -12,6 +12,7 @@ from gpuadvise.rules.model import (
     Advice,
     Examples,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -51,7 +52,9 @@ def check(telemetry: Telemetry) -> Verdict:
             measured("GPU utilisation", telemetry.gpu_utilisation, "share"),
         ),
         gain=Gain(
-            kind="SM clock", upper_bound=max(1.0, most / now), how="highest clock / clock now"
+            kind=GainKind.SM_CLOCK,
+            upper_bound=max(1.0, most / now),
+            how="highest clock / clock now",
         )
         if now and most
         else None,

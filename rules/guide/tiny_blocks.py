@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import capitalized, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.bottleneck import relieved, sm_units
@@ -15,6 +16,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -87,7 +89,7 @@ def _ceiling(launch: Launch, device: Device | None) -> str:
 def _relief(launch: Launch, profile: KernelProfile) -> dict[str, float]:
     """Return how busy units stay when neighbouring threads share a block's L1 and full warps."""
     left = relieved(profile, max(1.0, _LANES / launch.threads), *sm_units(profile))
-    return left | relieved(profile, MOST / launch.threads, "l2", "l1/shared", "memory")
+    return left | relieved(profile, MOST / launch.threads, Unit.L2, Unit.L1_SHARED, Unit.MEMORY)
 
 
 def _gain(launch: Launch, device: Device | None) -> Gain | None:
@@ -97,7 +99,7 @@ def _gain(launch: Launch, device: Device | None) -> Gain | None:
     warps, most = _warps(launch, device), device.limits.max_warps_per_sm
     if _many(launch):
         return Gain(
-            kind="block starts",
+            kind=GainKind.BLOCK_STARTS,
             upper_bound=MOST / launch.threads,
             how=f"blocks now / blocks of {MOST} threads = {MOST} / {launch.threads}",
         )
@@ -106,12 +108,14 @@ def _gain(launch: Launch, device: Device | None) -> Gain | None:
     if launch.threads < _LANES:  # the lanes that stay empty count as well
         threads, room = device.limits.max_blocks_per_sm * launch.threads, most * _LANES
         return Gain(
-            kind="resident threads",
+            kind=GainKind.RESIDENT_THREADS,
             upper_bound=room / threads,
             how=f"all / reachable = {room:,} / {threads:,}",
         )
     return Gain(
-        kind="resident warps", upper_bound=most / warps, how=f"all / reachable = {most} / {warps}"
+        kind=GainKind.RESIDENT_WARPS,
+        upper_bound=most / warps,
+        how=f"all / reachable = {most} / {warps}",
     )
 
 

@@ -15,6 +15,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -65,7 +66,9 @@ def check(
             derived("share of copies", min(1.0, share), "share"),
         ),
         gain=Gain(
-            kind="run time", upper_bound=run_seconds / rest, how="run time / time without copies"
+            kind=GainKind.RUN_TIME,
+            upper_bound=run_seconds / rest,
+            how="run time / time without copies",
         )
         if rest
         else None,
@@ -102,7 +105,7 @@ def _staged(copies: float, run: float, pipeline: Pipeline, link: LinkModel | Non
             source("end-to-end time", run, "s"),
         ),
         gain=Gain(
-            kind="run time",
+            kind=GainKind.RUN_TIME,
             upper_bound=run / kernel,
             how="run time / time of the kernel",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import coalesced, pattern_of
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.remedies import padded_element
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
@@ -15,6 +16,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -69,11 +71,13 @@ def _advice(access: Access, device: Device, profile: KernelProfile | None) -> Ad
             derived("instructions per element", cost.instructions, "instructions"),
         ),
         gain=Gain(
-            kind="load and store instructions",
+            kind=GainKind.LOADS_AND_STORES,
             upper_bound=cost.instructions / fewest,
             how=f"instructions now / then = {cost.instructions} / {fewest}",
         ),
-        relief=relieved(profile, cost.instructions / fewest, "issue", "lsu", "adu", "l1/shared")
+        relief=relieved(
+            profile, cost.instructions / fewest, Unit.ISSUE, Unit.LSU, Unit.ADU, Unit.L1_SHARED
+        )
         if profile
         else None,
     )

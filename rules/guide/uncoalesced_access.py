@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.access import best_remedy, coalesced, in_words, pattern_of
 from gpuadvise.advisor.facts.limiter import AtRoof, unit_shares
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.peaks import peak
 from gpuadvise.advisor.prose import and_list, plural
@@ -30,6 +31,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -106,7 +108,7 @@ def _described(access: Access, device: Device) -> Advice | None:
         action=_remedy(better) if better else _gather(cost.ideal_sectors),
         evidence=_evidence(cost),
         gain=Gain(
-            kind="global memory traffic",
+            kind=GainKind.GLOBAL_TRAFFIC,
             upper_bound=moved / cost.ideal_sectors,
             how=f"sectors moved / needed = {moved} / {cost.ideal_sectors}",
         ),
@@ -171,9 +173,9 @@ def _profiled(
             "near words. `gpuadvise access` computes a pattern's cost."
         ),
         evidence=(profiled("sectors needed / sectors moved", efficiency, "share"),),
-        gain=Gain(kind="global memory traffic", upper_bound=factor, how=how),
+        gain=Gain(kind=GainKind.GLOBAL_TRAFFIC, upper_bound=factor, how=how),
         relief=_relief(profile, factor, device) if profile else None,
-        left={"dram": "with the bytes that threads need"},
+        left={Unit.DRAM: "with the bytes that threads need"},
         priority=Priority.LOW if short or _of_neighbours(profile, factor, limiter) else None,
     )
 
@@ -183,7 +185,7 @@ def _of_neighbours(profile: KernelProfile | None, factor: float, limiter: Limite
 
     Rows of neighbours that begin anywhere in a sector: what keeps them for the next result mends both.
     """
-    at_l1 = isinstance(limiter, AtRoof) and limiter.unit in ("l1/shared", "lsu")
+    at_l1 = isinstance(limiter, AtRoof) and limiter.unit in (Unit.L1_SHARED, Unit.LSU)
     return at_l1 and profile is not None and factor <= _BY_HALF and _hit(profile) >= _MOSTLY
 
 
@@ -203,7 +205,7 @@ def _scattered_atomics(efficiency: float, profile: KernelProfile, device: Device
         ),
         evidence=(profiled("sectors needed / sectors moved", efficiency, "share"),),
         gain=Gain(
-            kind="global memory traffic",
+            kind=GainKind.GLOBAL_TRAFFIC,
             upper_bound=factor,
             how=f"sectors moved / sectors needed = 1 / {show_number(efficiency)}",
         ),
@@ -278,13 +280,13 @@ def _moved_beyond_l1(
     Behind L1, unless L1 is the limit; where DRAM is the limit, what it moved, and at its full rate: whole
     sectors keep it busier.
     """
-    if isinstance(limiter, AtRoof) and limiter.unit == "dram" and profile is not None:
+    if isinstance(limiter, AtRoof) and limiter.unit == Unit.DRAM and profile is not None:
         needed = (profile.global_sectors_ideal or 0.0) * SECTOR
         if needed and profile.dram_bytes is not None:
             return _moved_by_dram(profile.dram_bytes, needed, limiter.share)
     at_l1 = (
         isinstance(limiter, AtRoof)
-        and limiter.unit in ("l1/shared", "lsu", "memory")
+        and limiter.unit in (Unit.L1_SHARED, Unit.LSU, Unit.MEMORY)
         and not _busy_with_shared_memory(profile, limiter.share)
     )
     moved = [
@@ -365,19 +367,32 @@ def _split(ways: list[tuple[str, WarpRequests]]) -> str:
 
 def _relief(profile: KernelProfile, factor: float, device: Device) -> dict[str, float]:
     """Return what is left to the units that carry sectors; L1 carries shared memory as well."""
-    left = relieved(profile, factor, "dram", "l2", "memory", "lsu", "adu", "issue", "alu", "xu")
+    left = relieved(
+        profile,
+        factor,
+        Unit.DRAM,
+        Unit.L2,
+        Unit.MEMORY,
+        Unit.LSU,
+        Unit.ADU,
+        Unit.ISSUE,
+        Unit.ALU,
+        Unit.XU,
+    )
     shares = unit_shares(profile)
-    if "dram" in shares:
-        left["dram"] = max(left["dram"], shares["dram"] * _needed_of_dram(profile, device))
-    if "fma" in shares:  # it works out addresses too, which whole rows need once
-        left["fma"] = max(profile.fp32_of_peak or 0.0, shares["fma"] / factor)
-    if "l1/shared" in shares:
+    if Unit.DRAM in shares:
+        left[Unit.DRAM] = max(left[Unit.DRAM], shares[Unit.DRAM] * _needed_of_dram(profile, device))
+    if Unit.FMA in shares:  # it works out addresses too, which whole rows need once
+        left[Unit.FMA] = max(profile.fp32_of_peak or 0.0, shares[Unit.FMA] / factor)
+    if Unit.L1_SHARED in shares:
         # Copies to shared memory pass it with what they load, so that passes may exceed L1's share.
-        shared = min(shared_memory_share(profile) or 0.0, shares["l1/shared"])
-        unshared = shares["l1/shared"] - shared
-        left["l1/shared"] = shared + unshared / factor
-    if "tensor" in shares:
-        left["tensor"] = min(shares["tensor"], _tensor_work(profile, device, shares["tensor"]))
+        shared = min(shared_memory_share(profile) or 0.0, shares[Unit.L1_SHARED])
+        unshared = shares[Unit.L1_SHARED] - shared
+        left[Unit.L1_SHARED] = shared + unshared / factor
+    if Unit.TENSOR in shares:
+        left[Unit.TENSOR] = min(
+            shares[Unit.TENSOR], _tensor_work(profile, device, shares[Unit.TENSOR])
+        )
     return left
 
 

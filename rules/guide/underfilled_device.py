@@ -13,6 +13,8 @@ from gpuadvise.advisor.facts.limiter import (
     IssueBound,
     LatencyBound,
 )
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived, given, of_device, profiled
@@ -22,6 +24,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -45,11 +48,16 @@ SHORTEST = 30e-6
 # Of a warp's time: results it waits for, which other warps would hide. Half of it, so that twice the warps
 # do twice the work.
 WAITING = 0.5
-_HIDDEN_BY_WARPS = ("long_scoreboard", "short_scoreboard", "wait", "branch_resolving")
+_HIDDEN_BY_WARPS = (
+    Stall.LONG_SCOREBOARD,
+    Stall.SHORT_SCOREBOARD,
+    Stall.WAIT,
+    Stall.BRANCH_RESOLVING,
+)
 # From here on memory is as busy as more warps would make it.
 MEMORY_BUSY = 0.7
 # What all SMs share: more of them at work would not make it faster.
-_BEYOND_SMS = ("dram", "l2", "memory")
+_BEYOND_SMS = (Unit.DRAM, Unit.L2, Unit.MEMORY)
 _NOT_BLOCKING = (
     " Streams made without cudaStreamNonBlocking wait for work in the default stream and it for them: "
     "a launch there between theirs makes all run one after another."
@@ -137,7 +145,7 @@ def _fuller(blocks: int, sm_count: int, occupancy: Occupancy, profile: KernelPro
             profiled("device memory busy", busy, "share"),
         ),
         gain=Gain(
-            kind="kernel throughput",
+            kind=GainKind.KERNEL_THROUGHPUT,
             upper_bound=slots / blocks,
             how=f"block slots / blocks = {slots:,} / {blocks}",
         ),
@@ -153,10 +161,10 @@ def _gain(blocks: int, sm_count: int, occupancy: Occupancy | None) -> Gain:
     """
     if occupancy is None or not occupancy.blocks_per_sm:
         how = f"SMs / blocks = {sm_count} / {blocks}"
-        return Gain(kind="kernel throughput", upper_bound=sm_count / blocks, how=how)
+        return Gain(kind=GainKind.KERNEL_THROUGHPUT, upper_bound=sm_count / blocks, how=how)
     slots = sm_count * occupancy.blocks_per_sm
     how = f"block slots / blocks = {slots:,} / {blocks}"
-    return Gain(kind="kernel throughput", upper_bound=slots / blocks, how=how)
+    return Gain(kind=GainKind.KERNEL_THROUGHPUT, upper_bound=slots / blocks, how=how)
 
 
 def _batch(elements: int | None, occupancy: Occupancy | None, sm_count: int) -> str | None:

@@ -15,6 +15,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -91,7 +92,7 @@ def _independent(known: float | None) -> Evidence:
 
 def _gain(needed: int, resident: int) -> Gain:
     how = f"needed / resident warps = {needed} / {resident}"
-    return Gain(kind="instruction rate", upper_bound=needed / resident, how=how)
+    return Gain(kind=GainKind.INSTRUCTION_RATE, upper_bound=needed / resident, how=how)
 
 
 RULE = Rule(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.remedies import padded_pitch, row_sectors
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_number
@@ -14,6 +15,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -58,11 +60,13 @@ def _advice(access: Access, profile: KernelProfile | None) -> Advice:
         ),
         priority=Priority.LOW if then >= USED * now else None,
         gain=Gain(
-            kind="global memory traffic",
+            kind=GainKind.GLOBAL_TRAFFIC,
             upper_bound=max(1.0, now / then),
             how=f"sectors now / then = {show_number(now)} / {show_number(then)}",
         ),
-        relief=relieved(profile, max(1.0, now / then), "dram", "l2", "l1/shared", "memory")
+        relief=relieved(
+            profile, max(1.0, now / then), Unit.DRAM, Unit.L2, Unit.L1_SHARED, Unit.MEMORY
+        )
         if profile
         else None,
     )

@@ -11,6 +11,7 @@ from gpuadvise.rules.model import (
     Advice,
     Examples,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -56,9 +57,9 @@ def _gain(offload: Offload, total: float) -> Gain:
     """Return what the faster of the two places wins, on the device without its transfers."""
     if offload.host_seconds > offload.kernel_seconds:
         how = "(kernel + transfers) / kernel"
-        return Gain(kind="run time", upper_bound=total / offload.kernel_seconds, how=how)
+        return Gain(kind=GainKind.RUN_TIME, upper_bound=total / offload.kernel_seconds, how=how)
     how = "(kernel + transfers) / time on the host"
-    return Gain(kind="run time", upper_bound=total / offload.host_seconds, how=how)
+    return Gain(kind=GainKind.RUN_TIME, upper_bound=total / offload.host_seconds, how=how)
 
 
 def _passes(offload: Offload) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import could_use_tf32
 from gpuadvise.advisor.facts.limiter import SHORT
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.peaks import TENSOR
 from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
 from gpuadvise.advisor.roofline import Bound
@@ -19,6 +20,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -96,7 +98,7 @@ def check(
 
 def _profiled(device: Device, profile: KernelProfile) -> Verdict:
     share = profile.multiply_adds
-    if device.capability.major < FIRST_TENSOR or profile.pipes.get("tensor", 0.0) > UNUSED:
+    if device.capability.major < FIRST_TENSOR or profile.pipes.get(Unit.TENSOR, 0.0) > UNUSED:
         return PASSED
     if share is None and not _counted(profile):
         return undecided("profile.float_instructions")
@@ -132,7 +134,7 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
         ),
         evidence=_evidence(profile, share),
         gain=Gain(
-            kind="arithmetic time",
+            kind=GainKind.ARITHMETIC_TIME,
             upper_bound=faster / reached,
             how=f"{how} on tensor cores against FP32, up to {show_number(faster)}, / {show_number(reached)} "
             "of the FP32 peak",
@@ -158,7 +160,7 @@ def _of_work(
         return None
     number_type, tensor = work.arithmetic
     faster = device.peaks.get(f"{number_type}{TENSOR}")
-    idle = profile.pipes.get("tensor", 1.0) <= UNUSED
+    idle = profile.pipes.get(Unit.TENSOR, 1.0) <= UNUSED
     if tensor is not False or number_type.bits > NARROW_BITS or not faster or not idle:
         return None
     now = min(roofline.achieved or roofline.peak, roofline.peak)
@@ -170,10 +172,10 @@ def _of_work(
         action=_IN_TENSOR_CORES,
         evidence=(
             derived("arithmetic intensity", roofline.intensity, "FLOP/byte"),
-            profiled("tensor pipe", profile.pipes["tensor"], "share"),
+            profiled("tensor pipe", profile.pipes[Unit.TENSOR], "share"),
         ),
         gain=Gain(
-            kind="arithmetic time",
+            kind=GainKind.ARITHMETIC_TIME,
             upper_bound=faster / now,
             how=f"{number_type} on tensor cores / as it is = {show_flops(faster)} / {show_flops(now)}",
         ),
@@ -186,7 +188,7 @@ def _evidence(profile: KernelProfile, share: float) -> tuple[Evidence, ...]:
     if profile.float_instructions:
         return (
             profiled("multiply-adds / instructions", share, "share"),
-            profiled("tensor pipe", profile.pipes.get("tensor", 0.0), "share"),
+            profiled("tensor pipe", profile.pipes.get(Unit.TENSOR, 0.0), "share"),
         )
     return (
         profiled("FMA pipe", share, "share"),
@@ -212,7 +214,7 @@ def _in_tf32(device: Device, profile: KernelProfile, share: float) -> Verdict:
         action=f"{_TF32_CALLS} TF32 keeps 10 bits of the fraction instead of 23: check the results.",
         evidence=_evidence(profile, share),
         gain=Gain(
-            kind="arithmetic time",
+            kind=GainKind.ARITHMETIC_TIME,
             upper_bound=most,
             how=f"TF32 / FP32 peak / share of the FP32 peak = {show_number(faster)} / {show_number(reached)}",
         ),
@@ -230,13 +232,15 @@ def _reached(profile: KernelProfile) -> float:
 
 def _relief(profile: KernelProfile, factor: float) -> dict[str, float]:
     """Return what a product on tensor cores, whose tiles are larger, leaves of each unit."""
-    return relieved(profile, factor, *sm_units(profile)) | relieved(profile, _TILE, "l2", "memory")
+    return relieved(profile, factor, *sm_units(profile)) | relieved(
+        profile, _TILE, Unit.L2, Unit.MEMORY
+    )
 
 
 def _tensor_words(profile: KernelProfile) -> str:
     """Return how busy the tensor cores are, as far as the page says."""
-    if "tensor" in profile.pipes or profile.float_instructions:
-        return f"and the tensor cores are {busy_words(profile.pipes.get('tensor', 0.0))} busy"
+    if Unit.TENSOR in profile.pipes or profile.float_instructions:
+        return f"and the tensor cores are {busy_words(profile.pipes.get(Unit.TENSOR, 0.0))} busy"
     return "the busiest pipe; the tensor cores do less"
 
 
@@ -244,7 +248,9 @@ def _counted(profile: KernelProfile) -> bool:
     """Return whether multiply-adds were counted, or the busiest pipe is named."""
     if profile.float_instructions:
         return profile.instructions is not None
-    return bool(profile.pipes) and ("fma" not in profile.pipes or profile.fp32_of_peak is not None)
+    return bool(profile.pipes) and (
+        Unit.FMA not in profile.pipes or profile.fp32_of_peak is not None
+    )
 
 
 def _reuses(profile: KernelProfile) -> bool | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AtRoof
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_rate, show_share
 from gpuadvise.rules.bottleneck import (
@@ -23,6 +24,7 @@ from gpuadvise.rules.model import (
     Examples,
     Family,
     Gain,
+    GainKind,
     Kind,
     Priority,
     Rule,
@@ -74,12 +76,17 @@ def check(
             profiled("sectors moved", profile.global_sectors or 0, "sectors"),
         ),
         gain=Gain(
-            kind="global memory traffic",
+            kind=GainKind.GLOBAL_TRAFFIC,
             upper_bound=1 / max(sector_efficiency, 1 / 32),
             how="sectors moved / sectors needed",
         ),
         relief=relieved(
-            profile, 1 / max(sector_efficiency, 1 / 32), "dram", "l2", "l1/shared", "lsu"
+            profile,
+            1 / max(sector_efficiency, 1 / 32),
+            Unit.DRAM,
+            Unit.L2,
+            Unit.L1_SHARED,
+            Unit.LSU,
         ),
         priority=Priority.LOW if (profile.seconds or STARTING) < STARTING else None,
     )
@@ -88,7 +95,7 @@ def check(
 def _moves_what_is_needed(profile: KernelProfile, limiter: Limiter | None) -> bool:
     """Return whether device memory is the limit, and moves hardly more than loads and stores need."""
     needed = (profile.global_sectors_ideal or 0.0) * SECTOR
-    at_dram = isinstance(limiter, AtRoof) and limiter.unit == "dram"
+    at_dram = isinstance(limiter, AtRoof) and limiter.unit == Unit.DRAM
     return at_dram and profile.dram_bytes is not None and profile.dram_bytes * WASTE <= needed
 
 

@@ -17,7 +17,9 @@ from gpuadvise.advisor.facts.kernel_profile import (
     WarpRequests,
 )
 from gpuadvise.advisor.facts.limiter import filled_share
+from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.memory.number_types import NumberType
+from gpuadvise.rules.bottleneck import stall_words, unit_words
 
 
 def local(requests: float, sectors: float) -> WarpRequests:
@@ -293,3 +295,14 @@ def test_a_bound_beyond_a_thousand_is_counted_as_one() -> None:
     assert gain is not None
     assert gain.upper_bound == 1000
     assert gain.how == "device memory stays 0.001 % busy: beyond 1,000"
+
+
+@pytest.mark.parametrize("stall", sorted(set(Stall) - {Stall.SELECTED, Stall.NOT_SELECTED}))
+def test_every_wait_of_the_profiler_has_words(stall: Stall) -> None:
+    assert "_" not in stall_words(stall)
+    assert stall_words(stall) != stall or stall in (Stall.MISC, Stall.SEVERAL)
+
+
+def test_a_wait_or_a_pipe_of_a_later_profiler_keeps_its_name() -> None:
+    assert stall_words("tensor_memory_load") == "tensor memory load"
+    assert unit_words("tensor_memory") == "the tensor memory pipe"
