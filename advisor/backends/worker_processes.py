@@ -1,4 +1,4 @@
-"""Worker processes: how they start, and that none of them is left."""
+"""Worker processes: whether and how they start, and that none of them is left."""
 
 from __future__ import annotations
 
@@ -18,6 +18,23 @@ def usable_cores() -> int:
     """Return how many cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+# What starting a process raises where the system gives none, or Python has no part for it.
+REFUSED = (OSError, ImportError)
+
+
+def may_start_processes() -> bool:
+    """Return whether this process may start others at all; the system may refuse all the same.
+
+    A daemonic process (a worker of a pool, or of Dask under a nanny) may not, and some builds of
+    Python, such as those for browsers, have no processes.
+    """
+    try:
+        import multiprocessing.connection
+    except ImportError:
+        return False
+    return not multiprocessing.current_process().daemon
 
 
 def start_context() -> ForkContext | SpawnContext:
@@ -61,12 +78,15 @@ def workers(
     """Start a process for each of *tasks* and yield what receives its answers; stop all on leaving.
 
     Each calls *work*, a function of a module, with what sends an answer and its task. Nothing is
-    started, and the list is empty, where the system refuses processes.
+    started, and the list is empty, where processes are refused: the work is then for this one.
     """
-    context = start_context()
+    if not may_start_processes():
+        yield []
+        return
     processes, receiving = [], []
     try:
         try:
+            context = start_context()
             with uninterrupted(context):
                 for task in tasks:
                     receiver, sender = context.Pipe(duplex=False)
@@ -76,7 +96,7 @@ def workers(
                     process.start()
                     processes.append(process)
                     sender.close()
-        except OSError:
+        except REFUSED:
             for receiver in receiving:
                 receiver.close()
             receiving.clear()

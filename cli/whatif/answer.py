@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.user_files import unreadable
+from gpuadvise.advisor.backends.worker_threads import WorkerThreads
 from gpuadvise.advisor.binaries.cubin.code import code_of
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.launch_arguments import launch_arguments
@@ -267,7 +267,7 @@ class _Compiler:
         self.compiled += len(builds)
         if len(builds) == 1:
             return {builds[0]: self._made(builds[0])}
-        with ThreadPoolExecutor(min(_MOST_COMPILERS, os.cpu_count() or 1)) as pool:
+        with WorkerThreads(min(_MOST_COMPILERS, os.cpu_count() or 1)) as pool:
             return dict(zip(builds, pool.map(self._made, builds), strict=True))
 
     def _made(self, build: _Build) -> CompiledKernel:

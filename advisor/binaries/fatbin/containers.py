@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
@@ -23,7 +24,7 @@ from gpuadvise.advisor.binaries.tally import TallyByHeader
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from gpuadvise.advisor.binaries.model import Entry, Item, Place
     from gpuadvise.advisor.binaries.options import ReadOptions
@@ -174,22 +175,31 @@ def read_containers(span: FileSpan, place: Place, options: ReadOptions) -> Itera
         tally = TallyByHeader() if options.tally else None
         yield from cast("Iterator[Item]", _listing(span, place, tally, options))
         return
+    images = Images(span.part(0, span.size))
+    items = _items(span, place, options)
     if options.processes > 1 and place.member is None and span.size >= _WORTH_PROCESSES:
         from gpuadvise.advisor.binaries.parallel.pool import read_in_parallel
 
-        yield from read_in_parallel(_items(span, place, options), place.path, span, options)
+        read_here = partial(_read_ahead, images=images, options=options)
+        yield from read_in_parallel(items, place.path, span, options, read_here)
         return
+    yield from _read_ahead(items, images, options)
+
+
+def _read_ahead(
+    items: Iterable[Entry | Damage | Packed], images: Images, options: ReadOptions
+) -> Iterator[Item]:
+    """Yield *items*, payloads as their kernels, while the next ones are decompressed."""
     from gpuadvise.advisor.binaries.parallel.batches import read_batch
     from gpuadvise.advisor.binaries.parallel.prefetch import (
         Buffers,
         decompressed_ahead,  # listings need none
     )
 
-    images = Images(span.part(0, span.size))
-    items_ahead, arrays = _worth_arrays(_items(span, place, options))
-    for items in decompressed_ahead(items_ahead, images, Buffers()):
+    items_ahead, arrays = _worth_arrays(iter(items))
+    for batch in decompressed_ahead(items_ahead, images, Buffers()):
         read_items = read_batch(
-            items, arrays=arrays, instructions=options.instructions, table=options.tables
+            batch, arrays=arrays, instructions=options.instructions, table=options.tables
         )
         yield from cast("Iterator[Item]", read_items)
 

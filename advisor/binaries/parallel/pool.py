@@ -1,22 +1,29 @@
-"""A pool of worker processes that read the images of one large file."""
+"""A pool of worker processes that read the images of one large file.
+
+Where a process, or a thread in one, cannot be started, this process reads what it would have read.
+"""
 
 from __future__ import annotations
 
 import pickle
 from collections import deque
 from contextlib import contextmanager, suppress
-from multiprocessing.connection import wait
 from operator import attrgetter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from gpuadvise.advisor.backends.worker_processes import start_context, uninterrupted
+from gpuadvise.advisor.backends.worker_processes import (
+    REFUSED,
+    may_start_processes,
+    start_context,
+    uninterrupted,
+)
 from gpuadvise.advisor.binaries.fatbin.entry import Packed
 from gpuadvise.advisor.binaries.model import Damage, Entry, Kernel, as_kernel
-from gpuadvise.advisor.binaries.parallel.worker import END, Task, run_worker
+from gpuadvise.advisor.binaries.parallel.worker import END, Task, WithoutThreads, run_worker
 from gpuadvise.advisor.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from multiprocessing.connection import Connection
     from multiprocessing.context import ForkContext, SpawnContext
 
@@ -42,6 +49,7 @@ class WorkerHandle:
         self._process.start()
         worker_end.close()
         self.load = 0  # work items that it has not answered
+        self.without_threads = False  # it has said that it answers none
         self._closed = False
         self._messages: deque[bytes | EOFError] = deque()
         self._pending_bytes = 0  # of those messages
@@ -55,16 +63,22 @@ class WorkerHandle:
     def results(self, workers: Sequence[WorkerHandle]) -> Iterator[Rows | Damage]:
         """Yield the results of its oldest work item as they arrive; raises what went wrong there.
 
+        Raises WithoutThreads for every item of a worker that cannot read any.
         Messages of all *workers*, this one among them, are received meanwhile, so that none has
         to wait until its results are wanted.
         """
         while (message := self._next(workers)) != END:
             answer: Rows | Damage | Exception = pickle.loads(message)
+            self.without_threads = isinstance(answer, WithoutThreads)
             if isinstance(answer, Exception):
                 raise answer
             yield answer
 
     def _next(self, workers: Sequence[WorkerHandle]) -> bytes:
+        from multiprocessing.connection import wait
+
+        if self.without_threads:
+            raise WithoutThreads
         while not self._messages:
             by_connection = {
                 worker.connection: worker
@@ -106,20 +120,20 @@ class WorkerHandle:
 
 @contextmanager
 def started_workers(task: Task, count: int) -> Iterator[list[WorkerHandle]]:
-    """Start *count* workers, and stop them on leaving; raises Unavailable when one dies."""
-    context = start_context()
+    """Start up to *count* workers, as many as may be, and stop them on leaving.
+
+    Raises Unavailable when one dies.
+    """
     workers: list[WorkerHandle] = []
     try:
-        try:
-            with uninterrupted(context):
-                for _ in range(count):
-                    workers.append(
-                        WorkerHandle(context, task, [worker.connection for worker in workers])
-                    )
-        except OSError as error:
-            raise Unavailable(
-                f"No process can be started to read images: {error.strerror}.", hint=_JOBS_HINT
-            ) from None
+        if may_start_processes():
+            with suppress(*REFUSED):
+                context = start_context()
+                with uninterrupted(context):
+                    for _ in range(count):
+                        workers.append(
+                            WorkerHandle(context, task, [worker.connection for worker in workers])
+                        )
         yield workers
     except EOFError:
         raise Unavailable(
@@ -141,17 +155,32 @@ _MAX_ITEM_PAYLOADS = 1 << 12
 _ITEMS_PER_WORKER = 8
 
 
+class _Submitted(NamedTuple):
+    """A work item, and the worker that reads it; without one, this process does."""
+
+    item: WorkItem
+    worker: WorkerHandle | None
+
+
 def read_in_parallel(
-    items: Iterable[Entry | Damage | Packed], path: str, span: FileSpan, options: ReadOptions
+    items: Iterable[Entry | Damage | Packed],
+    path: str,
+    span: FileSpan,
+    options: ReadOptions,
+    read_here: Callable[[Iterable[Entry | Damage | Packed]], Iterator[Kernel | Entry | Damage]],
 ) -> Iterator[Kernel | Entry | Damage]:
     """Yield *items*, payloads as their kernels, in order: workers read them in parallel.
 
-    The items are those of the whole file at *path*, open as *span*. Raises Unavailable when a
-    worker dies, the file is replaced, or a package to decompress is missing.
+    The items are those of the whole file at *path*, open as *span*; *read_here* reads items
+    in this process. Raises Unavailable when a worker dies, the file is replaced, or a package to
+    decompress is missing.
     """
-    pending: deque[Entry | WorkerHandle] = deque()
+    pending: deque[Entry | _Submitted] = deque()
     task = Task(path, span.file_id(), options.instructions)
     with started_workers(task, options.processes) as workers:
+        if not workers:
+            yield from read_here(items)
+            return
         share, in_flight = span.size // (4 * options.processes), 0
         item_bytes = min(_MAX_ITEM_BYTES, max(_MIN_ITEM_BYTES, share))
         for item in _work_items(items, item_bytes):
@@ -159,14 +188,16 @@ def read_in_parallel(
                 pending.append(item)
                 continue
             while in_flight == _ITEMS_PER_WORKER * options.processes:
-                in_flight -= isinstance(pending[0], WorkerHandle)
-                yield from _results(pending.popleft(), workers)
-            worker = min(workers, key=attrgetter("load"))
-            worker.submit(item)
-            pending.append(worker)
+                in_flight -= isinstance(pending[0], _Submitted)
+                yield from _results(pending.popleft(), workers, read_here)
+            able = [worker for worker in workers if not worker.without_threads]
+            worker = min(able, key=attrgetter("load"), default=None)
+            if worker is not None:
+                worker.submit(item)
+            pending.append(_Submitted(item, worker))
             in_flight += 1
         while pending:
-            yield from _results(pending.popleft(), workers)
+            yield from _results(pending.popleft(), workers, read_here)
 
 
 def _work_items(
@@ -192,13 +223,21 @@ def _work_items(
 
 
 def _results(
-    item: Entry | WorkerHandle, workers: Sequence[WorkerHandle]
+    item: Entry | _Submitted,
+    workers: Sequence[WorkerHandle],
+    read_here: Callable[[Iterable[Entry | Damage | Packed]], Iterator[Kernel | Entry | Damage]],
 ) -> Iterator[Kernel | Entry | Damage]:
-    if not isinstance(item, WorkerHandle):
+    if not isinstance(item, _Submitted):
         yield item
         return
-    for answer in item.results(workers):
-        if isinstance(answer, Damage):
-            yield answer
-        else:
-            yield from map(as_kernel, zip(*answer, strict=True))
+    if item.worker is None:
+        yield from read_here(item.item)
+        return
+    try:
+        for answer in item.worker.results(workers):
+            if isinstance(answer, Damage):
+                yield answer
+            else:
+                yield from map(as_kernel, zip(*answer, strict=True))
+    except WithoutThreads:  # said in place of the first answer
+        yield from read_here(item.item)

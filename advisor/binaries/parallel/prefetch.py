@@ -1,16 +1,19 @@
-"""Decompress the next batches in threads (LZ4 and Zstandard release the GIL) while one is read."""
+"""Decompress the next batches in threads (LZ4 and Zstandard release the GIL) while one is read.
+
+Where no thread can be started, the thread that reads decompresses them.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain
 from mmap import mmap
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.backends.worker_processes import usable_cores
+from gpuadvise.advisor.backends.worker_threads import WorkerThreads
 from gpuadvise.advisor.binaries.fatbin.entry import Packed
 from gpuadvise.advisor.binaries.fatbin.images import needed
 from gpuadvise.advisor.binaries.parallel.batches import FIRST, batches
@@ -53,13 +56,12 @@ def decompressed_ahead(
 ) -> Iterator[list[Entry | Damage | Opened | Mark]]:
     """Yield *items* in order, in batches, with payloads opened; a batch is valid until the next.
 
-    Decompressed images lie in *buffers*. *first* is the share of a batch to begin with. Raises
-    Unavailable when no thread can be started.
+    Decompressed images lie in *buffers*. *first* is the share of a batch to begin with.
     """
     threads = min(_MAX_THREADS, usable_cores())
     waiting: deque[_StartedBatch] = deque()
     held = 0  # bytes of the batch that was yielded last, which its reader may still hold
-    with _short_switch_interval(), ThreadPoolExecutor(threads) as pool:
+    with _short_switch_interval(), WorkerThreads(threads) as pool:
         for batch in batches(items, images.size, first):
             if batch is not None:
                 while waiting and held + _pending(waiting) + batch.size > _MAX_AT_ONCE:
@@ -77,16 +79,15 @@ def decompressed_ahead(
 
 
 def _start(
-    batch: ImageBatch, pool: ThreadPoolExecutor, images: Images, buffers: Buffers, threads: int
+    batch: ImageBatch, pool: WorkerThreads, images: Images, buffers: Buffers, threads: int
 ) -> _StartedBatch:
     payloads = [item for item in batch.items if isinstance(item, Packed)]
     memory = buffers.acquire(needed(payloads))
     free, openings = memoryview(memory), []
-    with startable():
-        for share in _shares(payloads, max(_MIN_SHARE, -(-batch.size // threads))):
-            own = needed(share)
-            openings.append(pool.submit(images.open_all, share, free[:own]))
-            free = free[own:]
+    for share in _shares(payloads, max(_MIN_SHARE, -(-batch.size // threads))):
+        own = needed(share)
+        openings.append(pool.submit(images.open_all, share, free[:own]))
+        free = free[own:]
     return _StartedBatch(batch, memory, openings)
 
 
@@ -121,18 +122,6 @@ def _enough(waiting: Sequence[_StartedBatch]) -> bool:
 
 def _pending(waiting: Iterable[_StartedBatch]) -> int:
     return sum(started.batch.size for started in waiting)
-
-
-@contextmanager
-def startable() -> Iterator[None]:
-    """Start threads; raises Unavailable when there can be no more."""
-    try:
-        yield
-    except RuntimeError:
-        raise Unavailable(
-            "No thread can be started to unpack images.",
-            hint="Memory, or the number of processes and threads, is limited.",
-        ) from None
 
 
 @contextmanager

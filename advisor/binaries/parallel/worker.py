@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from gpuadvise.advisor.binaries.fatbin.images import Images
 from gpuadvise.advisor.binaries.model import Damage, Kernel
 from gpuadvise.advisor.binaries.parallel.batches import Mark, array_reader, read_batch
-from gpuadvise.advisor.binaries.parallel.prefetch import Buffers, decompressed_ahead, startable
+from gpuadvise.advisor.binaries.parallel.prefetch import Buffers, decompressed_ahead
 from gpuadvise.advisor.binaries.source import opened
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.prose import quoted_path
@@ -32,6 +32,10 @@ END = b""
 _MAX_ROWS = 1 << 10
 # The share of a batch to begin with: loading numpy takes longer than decompressing it.
 _FIRST = 1 / 4
+
+
+class WithoutThreads(Exception):
+    """A worker that can start no thread reads nothing: its parent does."""
 
 
 class Task(NamedTuple):
@@ -78,8 +82,10 @@ def _answers(
 ) -> Iterator[Rows | Damage | Exception | None]:
     """Yield the results of each work item, then None; an exception in place of the rest."""
     try:
-        with startable():
+        try:
             receiving.start()
+        except RuntimeError:
+            raise WithoutThreads from None
         array_reader()  # is loaded while the first work item is on its way
         with opened(task.path) as (_, span):
             if span.file_id() != task.file_id:

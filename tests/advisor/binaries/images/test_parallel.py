@@ -38,6 +38,7 @@ from gpuadvise.advisor.errors import BadInput, Unavailable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from gpuadvise.advisor.binaries.model import Item
     from gpuadvise.advisor.binaries.parallel.worker import Rows
 
 TWO = ("-gencode=arch=compute_80,code=[sm_80,compute_80]", "-gencode=arch=compute_90,code=sm_90")
@@ -250,7 +251,11 @@ def test_an_error_of_a_worker_is_raised_by_the_pool(file: str, payloads: list[Pa
     assert "there is no such file" in str(results)
     with open(file, "rb", buffering=0) as handle:
         reading = pool.read_in_parallel(
-            payloads, file + "-is-not-there", FileSpan(handle, 1), ReadOptions(processes=2)
+            payloads,
+            file + "-is-not-there",
+            FileSpan(handle, 1),
+            ReadOptions(processes=2),
+            lambda _: iter(()),
         )
         with pytest.raises(BadInput, match="there is no such file"):
             list(reading)
@@ -343,28 +348,89 @@ def test_work_items_are_bounded_without_payloads(monkeypatch: pytest.MonkeyPatch
     assert items_of_damage == [[damage] * 10, [damage] * 10, [damage] * 5]
 
 
-@pytest.mark.usefixtures("copied")
-def test_no_process_can_be_started(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> int:
-        raise BlockingIOError(errno.EAGAIN, "Too many are there")
+def read_alone(file: str) -> list[Item]:
+    return [item for item in read(file) if not isinstance(item, Entry)]
 
+
+def read_with_workers(file: str, processes: int = 2) -> list[Item]:
+    items = read(file, ReadOptions(processes=processes))
+    return [item for item in items if not isinstance(item, Entry)]
+
+
+@pytest.mark.usefixtures("copied")
+@pytest.mark.parametrize("started", [0, 1])
+def test_where_the_system_refuses_processes_this_one_reads(
+    file: str, started: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it, or together with those that could be started."""
+    fork, left = os.fork, iter(range(started))
+
+    def refuse() -> int:
+        if next(left, None) is None:
+            raise BlockingIOError(errno.EAGAIN, "Too many are there")
+        return fork()
+
+    alone = read_alone(file)
     monkeypatch.setattr(os, "fork", refuse)
-    with pytest.raises(Unavailable, match=r"No process can be started .*: Too many are there\."):
-        list(read(file, ReadOptions(processes=2)))
+    assert read_with_workers(file) == alone
+
+
+@pytest.mark.usefixtures("copied")
+def test_without_the_module_of_processes_this_one_reads(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = read_alone(file)
+    monkeypatch.setitem(sys.modules, "multiprocessing.connection", None)
+    assert read_with_workers(file) == alone
+
+
+def _send_read(connection: Connection, file: str) -> None:
+    connection.send(read_with_workers(file))
+
+
+@pytest.mark.usefixtures("copied")
+def test_a_daemonic_process_reads_alone(file: str) -> None:
+    """Such as a worker of Dask under a nanny, which may have no processes of its own."""
+    receiver, sender = Pipe(duplex=False)
+    child = get_context("fork").Process(target=_send_read, args=(sender, file), daemon=True)
+    child.start()
+    sender.close()
+    assert receiver.recv() == read_alone(file)
+    child.join()
 
 
 @pytest.mark.usefixtures("copied")
 @pytest.mark.parametrize("processes", [1, 2])
-def test_no_thread_can_be_started(
+def test_where_no_thread_can_be_started_this_one_unpacks(
     file: str, processes: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    alone = read_alone(file)
+
     def refuse(_: object) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    with pytest.raises(Unavailable, match="No thread can be started"):
-        list(read(file, ReadOptions(processes=processes)))
+    monkeypatch.setattr(pool, "_MIN_ITEM_BYTES", 1)
+    monkeypatch.setattr(pool, "_MAX_ITEM_BYTES", 1)
+    assert read_with_workers(file, processes) == alone
     assert capfd.readouterr().err == ""
+
+
+def _without_threads_in_one(connection: Connection, task: Task, inherited: Sequence[Connection]):
+    if inherited[:-1]:  # the second one
+        connection.send(worker.WithoutThreads())
+        return
+    run_worker(connection, task, inherited)
+
+
+@pytest.mark.usefixtures("copied")
+def test_what_a_worker_without_threads_was_sent_is_read_here(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "_MIN_ITEM_BYTES", 1)
+    monkeypatch.setattr(pool, "_MAX_ITEM_BYTES", 1)
+    monkeypatch.setattr(pool, "run_worker", _without_threads_in_one)
+    assert read_with_workers(file) == read_alone(file)
 
 
 @pytest.mark.usefixtures("copied")
