@@ -75,8 +75,9 @@ def ask_ahead(probes: Sequence[Probe]) -> None:
     Only where a driver is and a fork is safe; elsewhere nothing happens.
     """
     if driver_present() and _can_fork():
-        _ahead.update((probe, _Forked(probe)) for probe in probes)
         atexit.register(_forget)
+        with contextlib.suppress(OSError):  # no process is left: whoever wants to know says so
+            _ahead.update((probe, _Forked(probe)) for probe in probes)
 
 
 def _forget() -> None:
@@ -112,6 +113,13 @@ def ask_about(
 
 
 def _child(probe: Probe, python: Sequence[str], *question: str) -> _Child:
+    try:
+        return _started(probe, python, *question)
+    except OSError as error:
+        return _Unstarted(error)
+
+
+def _started(probe: Probe, python: Sequence[str], *question: str) -> _Child:
     if not python and _can_fork():
         return _Forked(probe, *question)
     return subprocess.Popen(
@@ -135,13 +143,38 @@ def _can_fork() -> bool:
         return False
 
 
+class _Unstarted:
+    """A process that the system did not give, at a limit of processes or for want of memory."""
+
+    returncode = 0
+
+    def __init__(self, error: OSError) -> None:
+        self._why = f"no process can be started ({error.strerror})"
+
+    def communicate(self, *, timeout: float) -> tuple[bytes, bytes]:
+        """Return no answer, and why there is none, within any *timeout*."""
+        return b"", self._why.encode()
+
+    def kill(self) -> None:
+        """Do nothing: there is nothing to end."""
+
+    def poll(self) -> int:
+        """Return that it has ended."""
+        return self.returncode
+
+
 class _Forked:
     """A fork of this process that answers *probe*, about a *question*, through a pipe."""
 
     def __init__(self, probe: Probe, *question: str) -> None:
         self._pipe, writing = os.pipe()
         self.returncode: int | None = None
-        self.pid = os.fork()
+        try:
+            self.pid = os.fork()
+        except OSError:
+            os.close(self._pipe)
+            os.close(writing)
+            raise
         if not self.pid:
             _answer(writing, probe, *question)
         os.close(writing)

@@ -34,7 +34,7 @@ def demangle(name: str) -> str | None:
 
 
 def can_demangle() -> bool:
-    """Return whether the package that demangles is installed."""
+    """Return whether there is a demangler: the package, or that of the C++ runtime."""
     return _demangler() is not None
 
 
@@ -65,8 +65,53 @@ def _demangler() -> Callable[[str], str | None] | None:
     try:
         from pycxxfilt import itanium_demangle
     except ImportError:
-        return None
+        return _runtime_demangler()
     return itanium_demangle
+
+
+# Where LLVM's C++ runtime may be: in this process (macOS, browsers), or a library of its own.
+_RUNTIMES = (None, "libc++abi.so.1", "libc++abi.dylib")
+# Only LLVM writes a lambda so. GNU's demangler takes hours for some forged names.
+_LAMBDA = ("_ZZ1fvENKUlvE_clEv", "f()::'lambda'()::operator()() const")
+
+
+def _runtime_demangler() -> Callable[[str], str | None] | None:
+    """Return the demangler of LLVM's C++ runtime, with the package's spelling; None without it."""
+    try:
+        import ctypes
+    except ImportError:
+        return None
+    for library in _RUNTIMES:
+        try:
+            runtime = ctypes.CDLL(library)
+            function, free = runtime.__cxa_demangle, ctypes.CDLL(None).free
+        except (OSError, AttributeError, TypeError):  # the last one on Windows
+            continue
+        function.argtypes = (ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+        function.restype = ctypes.c_void_p
+        free.argtypes = (ctypes.c_void_p,)
+
+        def demangled(
+            name: str,
+            function: Callable[..., int | None] = function,
+            free: Callable[..., None] = free,
+        ) -> str | None:
+            status = ctypes.c_int()
+            text = function(name.encode(), None, None, ctypes.byref(status))
+            if text is None:
+                return None
+            try:
+                plain = ctypes.string_at(text).decode(errors="replace")
+            finally:
+                free(text)
+            return _CLOSING.sub(lambda closing: closing[0].replace(" ", ""), plain)
+
+        if demangled(_LAMBDA[0]) == _LAMBDA[1]:
+            return demangled
+    return None
+
+
+_CLOSING = re.compile(r">(?: >)+")  # as LLVM wrote it before version 15
 
 
 # A child that was killed this often is not started again: the file is made to do that.
@@ -98,7 +143,11 @@ class _ChildDemangler:
         """Return the plain name; None when it has none or costs too much."""
         if self._deaths >= _MAX_DEATHS or not name.isprintable() or not name.isascii():
             return None
-        child = self._child or self._started()
+        try:
+            child = self._child or self._started()
+        except OSError:  # without a process to bound it, the name stays as it is
+            self._deaths = _MAX_DEATHS
+            return None
         try:
             print(name, file=child.stdin, flush=True)
             answer = child.stdout.readline() if child.stdout else ""
@@ -133,8 +182,23 @@ atexit.register(_child_demangler.stop)
 
 
 def demangle_in_child(name: str) -> str | None:
-    """Return the C++ name behind *name*; None when it has none or would be too large."""
-    return _child_demangler.demangle(name)
+    """Return the C++ name behind *name*; None when it has none or would be too large.
+
+    None, too, where the package, or what bounds a process, is missing.
+    """
+    return _child_demangler.demangle(name) if _child_works() else None
+
+
+@lru_cache(maxsize=1)
+def _child_works() -> bool:
+    """Return whether what the child imports is there."""
+    try:
+        import resource  # noqa: F401 - not on Windows and in browsers
+
+        import pycxxfilt  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 _HASHED = re.compile(r"_[0-9a-f]{8}(_\d{1,3}_\w{1,200}?_)[0-9a-f]{8}")

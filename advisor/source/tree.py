@@ -16,6 +16,8 @@ import sys
 from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.errors import Unavailable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -419,12 +421,15 @@ def _parser() -> tuple[Any, dict[int, tuple[str, int, bool, bool]]]:
     """Return the parser, and by their numbers the kinds of nodes that are copied.
 
     Of each kind: its name, its place in _FILED or -1, whether it is a leaf, and whether it is
-    looked at more closely.
+    looked at more closely. Raises Unavailable where the parser or its grammar is missing.
     """
-    import tree_sitter_cuda
-    from tree_sitter import Language, Parser
+    try:
+        import tree_sitter_cuda
+        from tree_sitter import Language, Parser
 
-    language = Language(tree_sitter_cuda.language())
+        language = Language(tree_sitter_cuda.language())
+    except (ImportError, ValueError) as error:  # a ValueError where the two do not fit
+        raise _missing(error) from None
     kinds = {_ERROR: ("ERROR", -1, False, False)}
     for number in range(language.node_kind_count):
         name = language.node_kind_for_id(number)
@@ -434,6 +439,16 @@ def _parser() -> tuple[Any, dict[int, tuple[str, int, bool, bool]]]:
     return Parser(language), kinds
 
 
+def _missing(error: ImportError | ValueError) -> Unavailable:
+    why = f"it cannot be loaded: {error}"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        why = f"the Python package {error.name.replace('_', '-')} is not installed"
+    return Unavailable(
+        f"CUDA sources cannot be read without their parser: {why}.",
+        hint="pip install tree-sitter tree-sitter-cuda. Python sources need neither.",
+    )
+
+
 def parse(text: bytes) -> Tree:
-    """Return the tree of *text*, which is UTF-8."""
+    """Return the tree of *text*, which is UTF-8; raises Unavailable without a parser of CUDA."""
     return Tree(text)

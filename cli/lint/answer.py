@@ -36,7 +36,7 @@ def answer(
 
     seen = [d for source in read for d in source.linted.diagnostics]
     findings = [_finding(diagnostic) for diagnostic in seen]
-    failed, code = verdict(seen, limit, notes)
+    failed, code = verdict(seen, limit, notes, complete=is_complete(read))
     return Answer(
         command="lint",
         device=None,
@@ -56,14 +56,26 @@ def answer(
     )
 
 
+def is_complete(read: Sequence[SourceFile]) -> bool:
+    """Return whether there was a parser for every file."""
+    return not any(source.lacking for source in read)
+
+
 def verdict(
-    seen: Sequence[Diagnostic], limit: Priority | None, notes: Sequence[str]
+    seen: Sequence[Diagnostic],
+    limit: Priority | None,
+    notes: Sequence[str],
+    *,
+    complete: bool = True,
 ) -> tuple[Sequence[str], Exit]:
-    """Return why the gate at *limit* says no, and the exit code; *notes* name what was not read."""
+    """Return why the gate at *limit* says no, and the exit code; *notes* name what was not read.
+
+    *complete*: there was a parser for every file.
+    """
     met = [d for d in seen if limit and LINT_RULES[d.rule].priority.rank <= limit.rank]
     if met:
         return [f"{plural(len(met), 'finding')} at --fail-on {limit} or above."], Exit.THRESHOLD
-    return (), Exit.UNAVAILABLE if limit and notes else Exit.RAN
+    return (), Exit.UNAVAILABLE if not complete or (limit and notes) else Exit.RAN
 
 
 def _finding(seen: Diagnostic) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from gpuadvise.cli.advise.judge import threshold
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.lint.answer import LINT_RULES, answer, verdict
+from gpuadvise.cli.lint.answer import LINT_RULES, answer, is_complete, verdict
 from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, sources
 from gpuadvise.cli.options import Get, Text, pick
 from gpuadvise.rules.guide import RULES
@@ -63,6 +63,9 @@ def command(
     chosen, left_out = _names(select), _names(ignore)
     rules = _rules(chosen, left_out, settings)
     read = list(sources(files, select=rules, exclude=settings.exclude, notes=notes))
+    lacking = [source.lacking for source in read if source.lacking]
+    if lacking and len(lacking) == len(read):
+        raise lacking[0]
     if limit is not None and not read:
         raise BadInput(
             f"{option} has nothing to compare: there is no source file in {quoted_path(files[0])}.",
@@ -119,7 +122,7 @@ def _mend(
     fixed = 0
     left: list[Diagnostic] = []
     for source in read:
-        after, count = _mended(source, rules)
+        after, count = (source, 0) if source.lacking else _mended(source, rules)
         fixed += count
         left += after.linted.diagnostics
         if write and source.path == STDIN:
@@ -132,7 +135,7 @@ def _mend(
         place = ", standard input on standard output"
     else:
         place = ""
-    failed, code = verdict(left, limit, notes)
+    failed, code = verdict(left, limit, notes, complete=is_complete(read))
     done = f"{plural(fixed, 'fault')} {'fixed' if write else 'can be fixed'}{place}."
     note(*notes, done, *failed)
     return code

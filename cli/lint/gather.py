@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.user_files import unreadable
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.language import is_python, syntax_fault
 from gpuadvise.advisor.source.lint import LintedFile, lint_cuda
@@ -36,6 +36,7 @@ class SourceFile:
     data: bytes
     linted: LintedFile
     python: bool
+    lacking: Unavailable | None = None  # what would have to be installed to read it
 
     def lines(self) -> list[str]:
         """Return the lines of the file as lint counts them, without a byte order mark."""
@@ -105,7 +106,7 @@ def linted_source(path: str, data: bytes, select: Collection[str], *, python: bo
 def _parsed(
     path: str, data: bytes, select: Collection[str], notes: list[str], *, python: bool
 ) -> SourceFile:
-    """Return what *data* shows; Python that cannot be parsed shows nothing, and *notes* say so."""
+    """Return what *data* shows; what cannot be parsed shows nothing, and *notes* say so."""
     try:
         return linted_source(path, data, select, python=python)
     except BadInput:
@@ -113,14 +114,24 @@ def _parsed(
         if fault is None:
             raise
         return _unparsed(path, data, fault, notes)
+    except Unavailable as error:
+        said = " ".join(filter(None, (error.message, error.hint)))
+        notes += [] if said in notes else [said]
+        return SourceFile(
+            path=path, data=data, linted=_whole(path, data), python=python, lacking=error
+        )
 
 
 def _unparsed(path: str, data: bytes, fault: SyntaxFault, notes: list[str]) -> SourceFile:
     """Return the Python file *path* as one stretch that was not parsed, and say why in *notes*."""
-    text = source_text(data.removeprefix(b"\xef\xbb\xbf"), path)
     place = f", line {fault.line}" if fault.line else ""
     reason = f" Python says: {fault.reason}" if fault.reason else ""
     notes.append(f"{quoted_path(path)}{place}: this is not Python that can be parsed.{reason}")
+    return SourceFile(path=path, data=data, linted=_whole(path, data), python=True)
+
+
+def _whole(path: str, data: bytes) -> LintedFile:
+    """Return what is seen in a file that was not parsed."""
+    text = source_text(data.removeprefix(b"\xef\xbb\xbf"), path)
     whole = text.where(0, len(text.content))
-    linted = LintedFile(file=path, diagnostics=(), unparsed=(whole,))
-    return SourceFile(path=path, data=data, linted=linted, python=True)
+    return LintedFile(file=path, diagnostics=(), unparsed=(whole,))

@@ -37,9 +37,15 @@ def machine_at_work(environ: Mapping[str, str] = os.environ) -> Machine:
     ordinals = [gpu.identity.cuda_index for gpu in idle.gpus if gpu.identity.cuda_index is not None]
     until, stop = monotonic() + LONGEST_SECONDS, Event()
     faults: list[str] = []
-    workers = [Thread(target=_work, args=(n, until, stop, faults)) for n in ordinals]
-    for worker in workers:
-        worker.start()
+    workers = []
+    for ordinal in ordinals:
+        worker = Thread(target=_work, args=(ordinal, until, stop, faults))
+        try:
+            worker.start()
+        except RuntimeError:
+            faults.append(_fault(ordinal, "no thread can be started."))
+        else:
+            workers.append(worker)
     try:
         stop.wait(_WARM_UP_SECONDS)
         busy = live_machine(telemetry=True, environ=environ)
@@ -78,4 +84,8 @@ def _work(ordinal: int, until: float, stop: Event, faults: list[str]) -> None:
                 call("cuStreamSynchronize", copying)
                 call("cuStreamSynchronize", computing)
     except DriverFault as fault:
-        faults.append(f"GPU {ordinal} could not be put to work: {fault.message}")
+        faults.append(_fault(ordinal, fault.message))
+
+
+def _fault(ordinal: int, why: str) -> str:
+    return f"GPU {ordinal} could not be put to work: {why}"

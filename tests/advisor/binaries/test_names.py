@@ -1,12 +1,19 @@
 from __future__ import annotations
 
-import builtins
+import ctypes
+import subprocess
+import sys
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
 from gpuadvise.advisor.binaries import names
 from gpuadvise.advisor.binaries.names import can_demangle, demangle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 def reference(index: int) -> str:
@@ -58,16 +65,93 @@ def test_after_a_death_the_next_name_is_read(monkeypatch: pytest.MonkeyPatch) ->
     names._child_demangler.stop()
 
 
-def test_without_the_package_names_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def refuse(name: str, *rest: object):
-        if name == "pycxxfilt":
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+@pytest.fixture
+def without_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setitem(sys.modules, "pycxxfilt", None)
     names._demangler.cache_clear()
+    names._child_works.cache_clear()
+    names._plain.cache_clear()
+    yield
+    names._demangler.cache_clear()
+    names._child_works.cache_clear()
+    names._plain.cache_clear()
+
+
+@pytest.mark.usefixtures("without_package")
+def test_without_the_package_and_a_runtime_names_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(names, "_RUNTIMES", ("libthere-is-none.so",))
     assert not can_demangle()
     assert demangle("_Z5sizedILi64EEvPd") is None
-    names._demangler.cache_clear()
+
+
+@pytest.mark.usefixtures("without_package")
+def test_without_ctypes_too_names_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ctypes", None)
+    assert not can_demangle()
+
+
+# What stands in for LLVM's C++ runtime, which few machines with Linux have: it answers a few names as that
+# does, in the spelling of its older versions.
+RUNTIME = r"""
+#include <stdlib.h>
+#include <string.h>
+static const char *known[][2] = {
+    {"_ZZ1fvENKUlvE_clEv", "f()::'lambda'()::operator()() const"},
+    {"_Z1fI1AIS_IiEEEvT_", "void f<A<A<int> > >(A<A<int> >)"},
+    {"_Z1fI1AIiEEvT_", "void f<A<int>>(A<int>)"},
+};
+char *__cxa_demangle(const char *name, char *buffer, size_t *size, int *status) {
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(name, known[i][0])) { *status = 0; return strdup(known[i][1]); }
+    *status = -2;
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> str:
+    (tmp_path / "runtime.c").write_text(RUNTIME)
+    library = tmp_path / "libruntime.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "runtime.c"], check=True)
+    return str(library)
+
+
+@pytest.mark.usefixtures("without_package")
+def test_without_the_package_the_runtime_demangles(
+    runtime: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the package does, and what only a bounded process may read stays as it is."""
+    monkeypatch.setattr(names, "_RUNTIMES", ("libthere-is-none.so", runtime))
+    assert can_demangle()
+    assert demangle("_Z1fI1AIiEEvT_") == "void f<A<int>>(A<int>)"
+    assert demangle("_Z1fI1AIS_IiEEEvT_$2") == "void f<A<A<int>>>(A<A<int>>)$2"
+    assert demangle("_Z1gv") is None
+    assert demangle("_Z1g\udc80") is None
+    assert demangle("_Z1f1AIiiE" + "S0_" * 60) is None
+
+
+@pytest.mark.usefixtures("without_package")
+def test_the_demangler_of_another_runtime_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GNU's takes hours for some names."""
+    gnu = "libstdc++.so.6"
+    try:
+        ctypes.CDLL(gnu)
+    except OSError:
+        pytest.skip("there is no GNU runtime")
+    monkeypatch.setattr(names, "_RUNTIMES", (gnu,))
+    assert not can_demangle()
+
+
+def test_names_that_need_a_process_stay_where_none_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(138, "no processes here")
+
+    monkeypatch.setattr(names, "_child_demangler", names._ChildDemangler())
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    names._plain.cache_clear()
+    assert demangle("_Z1f1AIiiE" + "S0_" * 60) is None
+    assert demangle("_Z1fv") == "f()"
+    names._plain.cache_clear()

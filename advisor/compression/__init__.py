@@ -1,0 +1,1 @@
+"""LZ4, Zstandard and gzip: what is packed with them, by the packages there are."""
