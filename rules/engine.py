@@ -36,6 +36,7 @@ from gpuadvise.rules.model import (
     Undecided,
 )
 from gpuadvise.rules.observed import seen_in_source, takes_observations
+from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.report import (
     Report,
     RuleLine,
@@ -332,10 +333,23 @@ def _under_profile(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
             return PASSED
         if outcome.location is not None and outcome.location.line is not None:
             return outcome  # how much of the kernel's time one line takes, no profile tells
-        outcome = bounded_by_start(bounded(outcome, rule, facts.profile), rule, _seconds(facts))
+        outcome = bounded(
+            outcome,
+            rule,
+            facts.profile,
+            other_kernel=_runs_another(rule, facts),
+            few_warps=grid_brings_few(facts.profile),
+        )
+        outcome = bounded_by_start(outcome, rule, _seconds(facts))
         if _wins_less_than(outcome, NOTABLE):
             return PASSED
     return _low_if(outcome, _wins_less_than(outcome, WORTHWHILE))
+
+
+def _runs_another(rule: Rule, facts: Facts) -> bool:
+    """Return whether the repair is another call of a library, which then runs another kernel."""
+    library = library_of(facts.kernel) if facts.kernel else None
+    return library is not None and (library.by_call or rule.family is Family.GRID)
 
 
 def _under_times(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
