@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gpuadvise.advisor.source.cuda_file import read_cuda
 from gpuadvise.advisor.source.launches import Launches, block_sides
@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelEvidence:
-    """One kernel of a file; *block* is what every launch of the file says, None where they differ."""
+    """One kernel of a file; *block* and *grid* are what every launch of the file says.
+
+    None where they differ, or where one is not known. *parameters* are types in the words of
+    `scopes`, None for a template of any number of them.
+    """
 
     name: str
     observations: tuple[Observation, ...]
     local_arrays: tuple[str, ...]
+    parameters: tuple[str, ...] | None = None
     block: tuple[int, int, int] | None = None
+    grid: tuple[int, int, int] | None = None
 
 
 def evidence_in(text: SourceText) -> tuple[list[KernelEvidence], list[Observation]]:
@@ -44,32 +50,61 @@ def evidence_in(text: SourceText) -> tuple[list[KernelEvidence], list[Observatio
     ]
     file = read_cuda(text)
     functions = [f for f in file.functions if f.place is ExecutionSpace.KERNEL]
-    blocks = _blocks(file)
-    kernels = [
-        KernelEvidence(
-            name=f.name,
-            observations=tuple(o for o in seen if o.kernel == f.name),
-            local_arrays=tuple(_local_arrays(file, f)),
-            block=blocks.get(f.name),
+    sizes = _launched_sizes(file)
+    kernels = []
+    for f in functions:
+        first, last = file.text.line(f.node.start), file.text.line(f.node.end)
+        block, grid = sizes.get(f.name, (None, None))
+        kernels.append(
+            KernelEvidence(
+                name=f.name,
+                observations=tuple(
+                    o for o in seen if o.kernel == f.name and first <= o.line <= last
+                ),
+                local_arrays=tuple(_local_arrays(file, f)),
+                parameters=_parameter_types(f),
+                block=block,
+                grid=grid,
+            )
         )
-        for f in functions
-    ]
     file.tree.release()
     names = {f.name for f in functions}
     return kernels, [o for o in seen if o.kernel not in names]
 
 
-def _blocks(file: CudaFile) -> dict[str, tuple[int, int, int] | None]:
-    """Return the block of each kernel's launches; None where they differ, or one is not known."""
+_Sizes: TypeAlias = "tuple[tuple[int, int, int] | None, tuple[int, int, int] | None]"
+
+
+def _launched_sizes(file: CudaFile) -> dict[str, _Sizes]:
+    """Return block and grid of each kernel's launches; None where they differ, or one is not known."""
     launches = Launches(file)
-    blocks: dict[str, tuple[int, int, int] | None] = {}
+    sizes: dict[str, _Sizes] = {}
     for function in file.functions:
         for launch in launches.of(function):
-            sides = block_sides(file, function, launch.block)
-            block = None if sides is None else _three(sides)
-            known = blocks.setdefault(launch.kernel, block)
-            blocks[launch.kernel] = block if known == block else None
-    return blocks
+            block, grid = (
+                None if sides is None else _three(sides)
+                for sides in (
+                    block_sides(file, function, node) for node in (launch.block, launch.grid)
+                )
+            )
+            known = sizes.setdefault(launch.kernel, (block, grid))
+            sizes[launch.kernel] = (
+                block if known[0] == block else None,
+                grid if known[1] == grid else None,
+            )
+    return sizes
+
+
+def _parameter_types(function: SourceFunction) -> tuple[str, ...] | None:
+    """Return the types of *function*'s parameters; None where some have no name, or are many in one."""
+    declared = function.declarator.child("parameter_list")
+    if declared is None or any(
+        child.kind not in ("parameter_declaration", "optional_parameter_declaration")
+        for child in declared.children
+    ):
+        return None
+    types = tuple(parameter.type for parameter in function.parameters)
+    return types if len(types) == len(declared.children) else None
 
 
 def _three(sides: tuple[int, ...]) -> tuple[int, int, int]:

@@ -144,8 +144,8 @@ def _pipes(call: Call) -> list[str]:
     files, profiles = call.many("files"), call.many("ncu")
     kept = [path for path in files if path != "-"]
     if "-" in files:
+        from gpuadvise.advisor.evidence.kinds import is_json
         from gpuadvise.advisor.timelines.read import is_timeline
-        from gpuadvise.cli.advise.evidence_file import is_json
 
         kept += [] if is_json(sys.stdin.buffer) or is_timeline("-") else ["-"]
     return [*kept, *profiles]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from gpuadvise.cli.options import flag
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.kernel_occupancy import Residency
@@ -29,11 +29,10 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.options import ReadOptions
     from gpuadvise.advisor.description.reader import DeviceFinder
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.evidence.launches import ProfiledLaunch
+    from gpuadvise.advisor.evidence.sources import SourceEvidence
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.source.text import SourceText
-    from gpuadvise.advisor.timelines.timeline import Timeline
-    from gpuadvise.cli.advise.evidence_file import ProfiledLaunch
-    from gpuadvise.cli.advise.source_evidence import SourceEvidence
     from gpuadvise.cli.timeline.request import TimelineCase
 
 
@@ -83,7 +82,10 @@ class GatheredEvidence:
                 yield kernel
             elif self._wanted(kernel):
                 self.add_notes(kernel.notes)
-                kernel = _joined(kernel, shares)
+                if shares:
+                    from gpuadvise.advisor.evidence.join import with_run_share
+
+                    kernel = with_run_share(kernel, shares)
                 facts = self._surrounded(kernel.facts, remind=first)
                 yield kernel if facts is kernel.facts else replace(kernel, facts=facts)
                 first = False
@@ -147,11 +149,11 @@ class GatheredEvidence:
     @cached_property
     def _traced_shares(self) -> dict[str, float]:
         """The share of the traced span that each kernel takes, the largest of several timelines."""
-        shares: dict[str, float] = {}
-        for case in self._timelines:
-            for name, share in _shares_of(case.timeline).items():
-                shares[name] = max(share, shares.get(name, 0.0))
-        return shares
+        if not self._timelines:
+            return {}
+        from gpuadvise.advisor.evidence.join import shares_of_run
+
+        return shares_of_run(case.timeline for case in self._timelines)
 
     def _traced_runs(self) -> Iterator[Described]:
         """Yield each recorded run, and its kernels where no profile describes them better."""
@@ -188,29 +190,25 @@ class GatheredEvidence:
     def _code_and_sources(self, codes: list[str], sources: list[str]) -> Iterator[Described]:
         """Yield the kernels of *codes*, or else those that *sources* compile to, with what these show."""
         if not sources:
-            for path in codes:
-                for kernel in self._kernels_of(path):
-                    yield from self._described_code(kernel)
+            for kernel in self._compiled(codes):
+                for facts in self._described_code(kernel):
+                    yield Described(facts=facts)
             return
-        from gpuadvise.advisor.binaries.names import demangle
-        from gpuadvise.advisor.facts.library_kernels import base_name
-        from gpuadvise.cli.advise.source_evidence import compiled_kernels
+        from gpuadvise.advisor.evidence.join import joined_code
+        from gpuadvise.cli.advise.compilation import compiled_kernels
 
         evidence = self._source_evidence(sources)
         device = self.chosen.device
         if codes:
             evidence.drop_unproved()
-        kernels = (
-            chain.from_iterable(map(self._kernels_of, codes))
-            if codes
-            else chain.from_iterable(
+            kernels = self._compiled(codes)
+        else:
+            kernels = chain.from_iterable(
                 compiled_kernels(path, device.capability, evidence, self.notes) for path in sources
             )
-        )
-        for kernel in kernels:
-            name = base_name(demangle(kernel.name) or kernel.name)
-            for described in self._described_code(evidence.launched(kernel, name)):
-                yield replace(described, facts=evidence.joined(described.facts, name))
+        yield from joined_code(kernels, evidence, self._described_code)
+        if not codes:
+            yield from evidence.launches_left(device)
         if left := evidence.left():
             yield Described(facts=Facts(device=device, observations=left))
 
@@ -237,7 +235,7 @@ class GatheredEvidence:
                 pass
         if not self.files:
             return list(self.profiles), [], []
-        from gpuadvise.cli.advise.evidence_file import EvidenceKind, evidence_kind, reports_in
+        from gpuadvise.advisor.evidence.kinds import EvidenceKind, evidence_kind, reports_in
 
         traced = self.traced if self._timelines else frozenset()
         left = [path for path in self.files if path not in traced]
@@ -274,50 +272,31 @@ class GatheredEvidence:
         self, profiles: list[str], codes: list[str], descriptions: list[str]
     ) -> Iterator[Described | BadLine]:
         """Yield the profiled kernels, each with what code and descriptions say of it."""
-        from gpuadvise.advisor.facts.library_kernels import base_name
-        from gpuadvise.advisor.profiles.launch_facts import profiled_facts
-        from gpuadvise.cli.advise.evidence_file import profiled_launches
+        from gpuadvise.advisor.evidence.join import BesideProfiles, joined_launches
+        from gpuadvise.advisor.evidence.launches import profiled_launches
 
         sources = [path for path in descriptions if path.endswith(CUDA_SOURCES)]
-        evidence = self._source_evidence(sources) if sources else None
-        if evidence is not None:
-            evidence.drop_unproved()
-        compiled = self._compiled(codes)
+        source = self._source_evidence(sources) if sources else None
+        if source is not None:
+            source.drop_unproved()
+        compiled = tuple(self._compiled(codes))
         launches = profiled_launches(profiles, self.damage, self.add_notes)
         device = self._device_of(launches[0].profile) if launches else None
-        beside: dict[str, Described] = {}
-        for path in descriptions:
-            if path in sources:
-                continue
-            for item in self._in_file(path, device):
-                name = None if isinstance(item, BadLine) else _name_of(item.facts)
-                if isinstance(item, BadLine) or name is None or name in beside:
-                    yield item
-                else:
-                    beside[name] = item
-        seen: set[str] = set()
-        given = self._given_beside(launches)
-        for launch in launches:
-            profile = launch.profile
-            name = profile.kernel.partition("(")[0].strip()
-            code = launch.code or compiled.get(profile.mangled or "") or compiled.get(name)
-            facts = profiled_facts(profile, code, self._device_of(profile), launch.launches, given)
-            if evidence is not None:
-                facts = evidence.joined(facts, base_name(profile.kernel))
-            described = next(
-                (beside[key] for key in (name, base_name(name)) if key in beside), None
-            )
-            if described is not None:
-                seen.add(_name_of(described.facts) or "")
-                described = replace(described, facts=_beside(facts, described.facts))
-            yield replace(
-                described or Described(facts=facts),
-                file=None if is_kept(launch.file) else launch.file,
-                launch_ids=launch.numbers,
-                seconds=launch.seconds,
-            )
-        yield from self._unmatched(beside, seen)
-        if evidence is not None and (left := evidence.left()):
+        files = (path for path in descriptions if path not in sources)
+        beside = BesideProfiles(
+            codes=compiled,
+            source=source,
+            descriptions=chain.from_iterable(self._in_file(path, device) for path in files),
+            given=self._given_beside(launches),
+        )
+        for kernel in joined_launches(
+            launches, beside, self._device_of, lambda note: self.add_notes([note])
+        ):
+            if isinstance(kernel, BadLine) or kernel.file is None or not is_kept(kernel.file):
+                yield kernel
+            else:
+                yield replace(kernel, file=None)
+        if source is not None and (left := source.left()):
             yield Described(facts=Facts(device=device or self.chosen.device, observations=left))
 
     def _given_beside(self, launches: list[ProfiledLaunch]) -> Facts:
@@ -346,31 +325,31 @@ class GatheredEvidence:
                 )
         if not flags:
             return Facts()
+        from gpuadvise.advisor.evidence.join import FOLLOWING
+
         facts = from_flags(flags, None).facts
-        return replace(facts, **dict.fromkeys(_FOLLOWS))
+        return replace(facts, **dict.fromkeys(FOLLOWING))
 
-    def _compiled(self, codes: list[str]) -> dict[str, Kernel]:
-        """Return the kernels of the files *codes* by each of their names; a file without any is said."""
-        compiled: dict[str, Kernel] = {}
-        for path in codes:
-            known, damaged = len(compiled), len(self.damage)
-            compiled.update(self._by_name(path))
-            if len(compiled) == known and len(self.damage) == damaged:
-                self.add_notes([f"{quoted_path(path)} holds no kernel: it says nothing here."])
-        return compiled
+    def _compiled(self, codes: list[str]) -> Iterable[Kernel]:
+        """Return the kernels of the files *codes*, those that several of them hold once."""
+        if len(codes) == 1:
+            return self._kernels_in(codes[0])
+        from gpuadvise.advisor.evidence.join import one_of_each
 
-    def _unmatched(
-        self, beside: Mapping[str, Described], seen: Collection[str]
-    ) -> Iterator[Described]:
-        """Yield the described kernels that no report has, and say so."""
-        for name, item in beside.items():
-            if name not in seen:
-                self.add_notes([f"{quoted(name)} is described, and no report has a launch of it."])
-                yield item
+        return one_of_each(map(self._kernels_in, codes))
+
+    def _kernels_in(self, path: str) -> Iterator[Kernel]:
+        """Yield the kernels of the file *path*; one without any is said."""
+        damaged, empty = len(self.damage), True
+        for kernel in self._kernels_of(path):
+            empty = False
+            yield kernel
+        if empty and len(self.damage) == damaged:
+            self.add_notes([f"{quoted_path(path)} holds no kernel: it says nothing here."])
 
     def _source_evidence(self, sources: list[str]) -> SourceEvidence:
         """Return what *sources* show of their kernels; raises BadInput where one is no text."""
-        from gpuadvise.cli.advise.source_evidence import SourceEvidence
+        from gpuadvise.advisor.evidence.sources import SourceEvidence
 
         evidence = SourceEvidence()
         for path in sources:
@@ -397,17 +376,9 @@ class GatheredEvidence:
             elif isinstance(item, Kernel) and item.entry:
                 yield item
 
-    def _by_name(self, path: str) -> Iterator[tuple[str, Kernel]]:
-        """Yield the kernels in the file *path* under each name that a profile may have for them."""
-        from gpuadvise.advisor.binaries.names import demangle
-
-        for kernel in self._kernels_of(path):
-            yield kernel.name, kernel
-            if name := demangle(kernel.name):
-                yield name.partition("(")[0].strip(), kernel
-
-    def _described_code(self, kernel: Kernel) -> Iterator[Described]:
+    def _described_code(self, kernel: Kernel) -> Iterator[Facts]:
         """Yield *kernel* for the GPU named or its own target, where one is known."""
+        from gpuadvise.advisor.evidence.join import with_described
         from gpuadvise.cli.kernels.advice import kernel_facts
 
         named = any((self.gpu, self.cc, self.device, self.snapshot))
@@ -415,9 +386,9 @@ class GatheredEvidence:
         if not self._launches_code:
             facts = kernel_facts(kernel, device)
         elif (facts := kernel_facts(kernel, device, self._launched(kernel, device))) is not None:
-            facts = _beside(facts, from_flags(self.flags, None).facts)
+            facts = with_described(facts, from_flags(self.flags, None).facts)
         if facts is not None:
-            yield Described(facts=facts)
+            yield facts
 
     @property
     def _launches_code(self) -> bool:
@@ -497,30 +468,6 @@ def _items_of(path: str, options: ReadOptions) -> Iterator[Item]:
         yield from read_stream(file, "stdin" if path == "-" else path, options)
 
 
-def bare_name(name: str) -> str:
-    """Return the name of a kernel without its result and parameters, which profilers differ in."""
-    return name.removeprefix("void ").partition("(")[0]
-
-
-def _shares_of(line: Timeline) -> dict[str, float]:
-    """Return the share of the span of *line* that the kernels of each name take."""
-    shares: dict[str, float] = {}
-    for kernel in line.kernels:
-        name = bare_name(kernel.shape.name)
-        share = kernel.total_ns / line.span_ns if line.span_ns else 0.0
-        shares[name] = min(1.0, shares.get(name, 0.0) + share)
-    return shares
-
-
-def _joined(kernel: Described, shares: Mapping[str, float]) -> Described:
-    """Return *kernel* with its share of the recorded run, where a timeline has it too."""
-    facts = kernel.facts
-    if facts.run_share is not None or facts.kernel is None or not shares:
-        return kernel
-    share = shares.get(bare_name(facts.kernel))
-    return replace(kernel, facts=replace(facts, run_share=share)) if share else kernel
-
-
 def _state(choice: Choice) -> dict[str, Any]:
     from gpuadvise.advisor.facts.live_gpu import gpu_facts
 
@@ -550,23 +497,3 @@ def _content(path: str) -> bytes:
 
     with opened(path) as file:
         return file.read(LARGEST + 1)
-
-
-def _name_of(facts: Facts) -> str | None:
-    return facts.kernel and facts.kernel.partition("(")[0].strip()
-
-
-def _beside(facts: Facts, described: Facts) -> Facts:
-    """Return *facts* with what a description of the same kernel says beside them."""
-    missing = {
-        field.name: getattr(described, field.name)
-        for field in fields(Facts)
-        if field.name not in _FOLLOWS
-        and getattr(facts, field.name) is None
-        and getattr(described, field.name) is not None
-    }
-    return completed(replace(facts, **missing, limiter=None)) if missing else facts
-
-
-# What is worked out from other facts, and would be worked out from too few of them.
-_FOLLOWS = frozenset({"kernel", "limiter", "occupancy", "launched", "roofline"})

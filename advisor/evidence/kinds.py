@@ -1,0 +1,108 @@
+"""What a file of evidence is, told by its content."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.backends.user_files import is_kept, opened
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.profiles.ncu_csv import is_header
+from gpuadvise.advisor.prose import plural, quoted_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import IO
+
+
+class EvidenceKind(StrEnum):
+    """What a file says something of."""
+
+    PROFILE = "profile"
+    CODE = "code"  # a binary, or what a compiler printed
+    DESCRIPTION = "description"
+
+
+_SNIFFED = 1 << 16
+_DESCRIBED = (".toml", ".json", ".ndjson", ".jsonl")
+_CODE_TEXT = r"ptxas info|^\s{0,8}Resource usage:|^\s*\.version\s+\d"
+# What a description or a trace in JSON begins with; a program's own output before a page may begin with a bracket.
+_JSON = rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*(?:\{|\]|$)|\{\s*(?:\"|\}|$)|$)"
+_REPORT, _PAGE = ".ncu-rep", ".csv"
+_MOST_REPORTS = 1_000
+
+
+def is_json(stream: IO[bytes]) -> bool:
+    """Return whether what waits in *stream* begins as JSON does, or is nothing; nothing is taken."""
+    head = stream.peek(_SNIFFED) if hasattr(stream, "peek") else b""
+    return not head or (bool(head.strip()) and re.match(_JSON, head) is not None)
+
+
+def reports_in(folder: str, say: Callable[[list[str]], None]) -> list[str]:
+    """Return the reports and pages of Nsight Compute in *folder* and its folders.
+
+    *say* is told where it holds other files beside them. Raises BadInput.
+    """
+    reports: list[str] = []
+    if not os.path.isdir(folder):  # os.walk would break on a name that holds a zero byte
+        return reports
+    others = 0
+    for here, folders, files in os.walk(folder):
+        folders.sort()
+        paths = sorted(os.path.join(here, name) for name in files)
+        found = [path for path in paths if _is_report(path)]
+        reports += found
+        others += len(paths) - len(found)
+        if len(reports) > _MOST_REPORTS:
+            raise BadInput(f"{quoted_path(folder)} holds more than {_MOST_REPORTS:,} reports.")
+    if reports and others:
+        left = plural(others, "other file")
+        say([f"{quoted_path(folder)}: {plural(len(reports), 'report')} judged, {left} left out."])
+    return reports
+
+
+def _is_report(path: str) -> bool:
+    """Return whether the file *path* of a folder is a report or a page; of pipes and broken links nothing is read."""
+    if not os.path.isfile(path) or not path.endswith((_REPORT, _PAGE)):
+        return False
+    if path.endswith(_REPORT):
+        return True
+    try:
+        with opened(path) as file:
+            return _kind_of_text(file.read(_SNIFFED)) is EvidenceKind.PROFILE
+    except BadInput:
+        return False
+
+
+def evidence_kind(path: str) -> EvidenceKind:
+    """Return what the file or folder *path* holds (``-``: stdin); raises BadInput."""
+    if path.endswith(_DESCRIBED) or (path == "-" and not is_kept(path)):
+        return EvidenceKind.DESCRIPTION
+    if os.path.isdir(path):
+        return EvidenceKind.CODE
+    from gpuadvise.advisor.binaries.file_type import FileType, file_type_of
+
+    with opened(path) as file:
+        head = file.read(_SNIFFED)
+    if path.endswith(_REPORT):
+        return EvidenceKind.PROFILE
+    match file_type_of(head):
+        case FileType.REPORT:
+            return EvidenceKind.PROFILE
+        case FileType.TEXT:
+            return _kind_of_text(head)
+        case _:
+            return EvidenceKind.CODE
+
+
+def _kind_of_text(head: bytes) -> EvidenceKind:
+    utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = head.decode("utf-16" if utf16 else "utf-8-sig", errors="replace")
+    if any(map(is_header, text.splitlines())):
+        return EvidenceKind.PROFILE
+    if re.search(_CODE_TEXT, text, flags=re.MULTILINE):
+        return EvidenceKind.CODE
+    return EvidenceKind.DESCRIPTION
