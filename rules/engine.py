@@ -338,7 +338,7 @@ def _under_profile(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
             rule,
             facts.profile,
             other_kernel=_runs_another(rule, facts),
-            few_warps=grid_brings_few(facts.profile),
+            few_warps=facts.profile is not None and grid_brings_few(facts.profile),
         )
         outcome = bounded_by_start(outcome, rule, _seconds(facts))
         if _wins_less_than(outcome, NOTABLE):
