@@ -190,3 +190,15 @@ def test_where_a_driver_or_a_thread_is_loaded_nothing_is_forked(moods) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout.split() == ["True", "False", "False"]
+
+
+@pytest.mark.parametrize("body", ["", "ask_ahead((Probe.DRIVER, Probe.NVML))"])
+def test_where_no_process_can_be_started_that_is_the_answer(forked, body: str) -> None:
+    refuse = (
+        "import errno, os\n"
+        "def refuse(): raise BlockingIOError(errno.EAGAIN, 'Too many are there')\n"
+        "os.fork = refuse\n"
+    )
+    (nvml, _), (driver, _), _ = forked(refuse + body)
+    why = "could not be asked: no process can be started (Too many are there)."
+    assert (nvml, driver) == (f"NVML {why}", f"The CUDA driver {why}")

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from gpuadvise.advisor.backends.measure.load import machine_at_work
+
+
+def test_a_gpu_for_which_no_thread_starts_is_said(moods, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    machine = machine_at_work()
+    assert machine.gpus
+    assert machine.notes[-1] == "GPU 0 could not be put to work: no thread can be started."
