@@ -7,9 +7,9 @@ from enum import StrEnum
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import number
 
-# Below half of its roof a kernel is limited by latency rather than by either roof.
-FAR_FROM_ROOF = 0.5
+FAR_FROM_ROOF = number(0.5, "far from the roof", "share", "roofline model")
 # No kernel, device or time is that large; products of such numbers leave the range of floats.
 _BEYOND = 1e30
 

@@ -19,6 +19,7 @@ from gpuadvise.advisor.quantity import show_number
 from gpuadvise.cli.app import COMMANDS
 from gpuadvise.cli.explain.glossary import term_named, terms
 from gpuadvise.cli.rules.text import code_of_rules
+from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.explain import explain, needs_of
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority, Topic
@@ -27,6 +28,7 @@ from gpuadvise.rules.sources import old_guide
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gpuadvise.advisor.thresholds import Row
     from gpuadvise.rules.explain import Explanation, Shown
     from gpuadvise.rules.model import Rule
 
@@ -41,7 +43,12 @@ MADE = "<!-- Written by docs/generate.py; do not edit. -->"
 def pages() -> dict[str, str]:
     """Return the text of every page by its file name."""
     of_rules = {f"{rule.id}.md": _page(explain(rule)) for rule in RULES}
-    return {"README.md": _index(), "coverage.md": _coverage(), **of_rules}
+    return {
+        "README.md": _index(),
+        "coverage.md": _coverage(),
+        "numbers.md": _numbers(),
+        **of_rules,
+    }
 
 
 def main() -> None:
@@ -165,6 +172,37 @@ _SELECTION = (
 )
 
 
+def _numbers() -> str:
+    """Return the table of all numbers, each with the rules that it decides."""
+    decided: dict[Row, list[str]] = {}
+    for rule in RULES:
+        for known in numbers_of(rule):
+            decided.setdefault(known, []).append(f"[{rule.id}]({rule.id}.md)")
+    lines = [
+        MADE,
+        "",
+        "# Numbers that decide",
+        "",
+        f"{len(decided)} numbers decide what rules say. Each stands once in the code, with its source; where it",
+        "was set with labelled launches at hand (`tests/truth`), the last column names them.",
+        "",
+        "| number | value | source | rules | launches at hand |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for known, rules in sorted(decided.items(), key=lambda item: item[0].name.casefold()):
+        several = ", ".join(rules) if len(rules) <= _NAMED_RULES else f"{len(rules)} rules"
+        lines.append(f"{_number_row(known)} {several} | {known.launches or ''} |")
+    return "\n".join(lines) + "\n"
+
+
+def _number_row(known: Row) -> str:
+    value = f"{known.value:g} {known.unit}".strip()
+    return f"| {known.name} | {value} | {_cell(known.source)} |"
+
+
+_NAMED_RULES = 3
+
+
 def _page(explanation: Explanation) -> str:
     return "\n".join(_lines(explanation)) + "\n"
 
@@ -174,12 +212,6 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield from (MADE, "", f"# {rule.id}", "", f"**{rule.title}**", "", rule.why, "")
     yield from _facts(rule)
     yield from ("", f"**Reported when:** {rule.when}", "")
-    if rule.thresholds:
-        yield from ("| threshold | value | source |", "| --- | --- | --- |")
-        for threshold in rule.thresholds:
-            value = f"{threshold.value:g} {threshold.unit}".strip()
-            yield f"| {threshold.name} | {value} | {threshold.source} |"
-        yield ""
     yield from _evidence(rule)
     code = code_of_rules()[rule.id]
     language = _HIGHLIGHTED.get(code.language, code.language)
@@ -191,6 +223,16 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         yield from ("", "## On both sides of the threshold", "", "Reported:", "")
         yield from _description(explanation.edges[0])
         yield from ("", "Not reported:", "", *_description(explanation.edges[1]))
+    numbers = numbers_of(rule)
+    if numbers:
+        yield from (
+            "",
+            "## Numbers that decide",
+            "",
+            "| number | value | source |",
+            "| --- | --- | --- |",
+        )
+        yield from map(_number_row, numbers)
     yield from ("", "## Sources", "")
     for citation in rule.citations:
         yield f"- {citation.document}, {citation.section}: <{citation.url}>"
@@ -254,7 +296,8 @@ def _intro() -> str:
     stars = sum(rule.recommendation for rule in RULES)
     return (
         f"{len(RULES)} rules; a star marks the {stars} recommendations that the best practices "
-        "guide itself gives a priority. [coverage.md](coverage.md) lists them by chapter."
+        "guide itself gives a priority. [coverage.md](coverage.md) lists them by chapter, "
+        "[numbers.md](numbers.md) the numbers that decide."
     )
 
 

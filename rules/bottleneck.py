@@ -24,10 +24,13 @@ from gpuadvise.advisor.facts.limiter import (
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.model import Family, Gain, GainKind, Priority
 from gpuadvise.rules.report import priority_of
+from gpuadvise.rules.thresholds import MOST_SECTORS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -37,11 +40,15 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.rules.model import Advice, Rule
 
-# A bound below this is not worth an hour: no finding of high or medium priority.
-WORTHWHILE = 1.1
-# Nor one below this any word at all.
-NOTABLE = 1.05
-_MOST = 1000.0  # a bound beyond says no more
+WORTHWHILE = number(
+    1.1,
+    "gain that is worth an hour: below it a finding is low",
+    "factor",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
+NOTABLE = number(1.05, "gain that is worth a word", "factor", "our judgement", LaunchSet.RECORDED)
+_MOST = number(1000.0, "largest gain that is said", "factor", "a bound beyond says no more")
 
 _MEMORY = frozenset({Unit.DRAM, Unit.L2, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.TEX})
 _SHARED = frozenset({Unit.L1_SHARED, Unit.LSU, Unit.MEMORY})
@@ -204,15 +211,20 @@ def bounded(
 
 # Another kernel of a library moves the same bytes. It does the same operations, too, unless another size or
 # layout is what changes them: rows of 1,009 points took a transform 4.6 times as long as rows of 1,024.
-_BYTES = ("dram", "tensor")
-_OPERATIONS = (*_BYTES, "fma", "fp16", "fp64")
+_BYTES = (Unit.DRAM, Unit.TENSOR)
+_OPERATIONS = (*_BYTES, Unit.FMA, Unit.FP16, Unit.FP64)
 # These change what any kernel has to do, or leave it as it is.
 _SAME_KERNEL = (Family.PRODUCTS, Family.GRID, Family.COPIES, Family.ROOFLINE)
-# L2's counter runs ahead of what its sectors need: it shows 66 % where a copy keeps device memory 55 % busy, and
-# 12.4 % in a launch of 16 blocks that then became 9.1 times as fast.
-_L2_AHEAD = 1.2
-# Sectors moved for each that is needed: with fewer, one repair is not the other.
-_SCATTERED = 1.5
+_L2_AHEAD = number(
+    1.2,
+    "L2's share per what its sectors need",
+    "",
+    "66 % where a copy keeps memory 55 % busy; 12.4 % in a launch that became 9.1 times as fast",
+    LaunchSet.SIXTH,
+)
+_SCATTERED = number(
+    1.5, "sectors moved for each needed, of blocks for rows", "", "our judgement", LaunchSet.SIXTH
+)
 
 
 def _kept(shares: Mapping[str, float], units: Collection[str]) -> dict[str, float]:
@@ -229,14 +241,15 @@ def _with_coalescing(advice: Advice, profile: KernelProfile, shares: Mapping[str
     if advice.relief:
         return advice
     kept = needed / moved if moved > _SCATTERED * needed > 0 else 1.0
-    relief = {unit: shares[unit] * kept for unit in ("l1/shared", "lsu", "l2") if unit in shares}
-    if "l2" in relief:
-        relief["l2"] /= _L2_AHEAD
+    relief = {
+        unit: shares[unit] * kept for unit in (Unit.L1_SHARED, Unit.LSU, Unit.L2) if unit in shares
+    }
+    if Unit.L2 in relief:
+        relief[Unit.L2] /= _L2_AHEAD
     return replace(advice, relief=relief)
 
 
-# Shares below this are noise of a counter.
-_NOISE = 1e-4
+_NOISE = number(1e-4, "noise of a counter", "share", "our judgement", LaunchSet.SIXTH)
 
 
 def busy_words(share: float) -> str:
@@ -244,10 +257,19 @@ def busy_words(share: float) -> str:
     return f"less than {show_share(_NOISE)}" if share < _NOISE else show_share(share)
 
 
-_NOTABLY_LESS = 0.99  # less does not show in a figure of three digits
-# The shortest launches recorded on an H100 and an H200, of one block that fills a few words, take 1.66 us:
-# no change brings one below the time of an empty kernel.
-EMPTY = 1.5e-6
+_NOTABLY_LESS = number(
+    0.99,
+    "share of a unit now that shows as less",
+    "",
+    "less does not show in a figure of three digits",
+)
+EMPTY = number(
+    1.5e-6,
+    "an empty kernel",
+    "s",
+    "measured on an H100 and an H200: one block that fills a few words takes 1.66 us",
+    LaunchSet.FIFTH,
+)
 _OF_A_LAUNCH = (GainKind.KERNEL_TIME, GainKind.KERNEL_THROUGHPUT)
 
 
@@ -333,33 +355,83 @@ def relieved(profile: KernelProfile, factor: float, *units: str) -> dict[str, fl
     return {unit: shares[unit] / factor for unit in units if unit in shares}
 
 
-# What starts and ends a launch is most of a shorter one: on an H100 launches that hardly touch memory
-# take 3.5 to 4 us.
-STARTING = 5e-6
+STARTING = number(
+    5e-6,
+    "start and end of a launch",
+    "s",
+    "measured on an H100: launches that hardly touch memory take 3.5 to 4 us",
+    LaunchSet.RECORDED,
+)
 # L2 takes about one atomic sector per cycle for one address. Measured are 0.22 to 0.84 on an H100 and an
 # H200 where atomics queue (one counter, a histogram of few bins), 1.6 to 26 where addresses are spread.
-QUEUED = 1.0
-# A few hundred neighbouring words lie in several parts of L2, each with a queue of its own: measured are 1.4
-# for histograms of 256 bins on an H100 and 5.3 for 1,024 bins on an H200, where every unit idles.
-_QUEUED_AT_SOME = 6.0
+QUEUED = number(
+    1.0,
+    "in a queue",
+    "operations per cycle",
+    "measured on an H100 and an H200: 0.2 to 0.8 on few addresses, 1.6 to 26 on many",
+    LaunchSet.RECORDED,
+)
+_QUEUED_AT_SOME = number(
+    6.0,
+    "in several queues, of a few hundred neighbouring words",
+    "operations per cycle",
+    "measured: 1.4 for histograms of 256 bins on an H100, 5.3 for 1,024 on an H200",
+    LaunchSet.SIXTH,
+)
 # Atomics on one sector, of which a block that adds up first would send one: our judgement. Measured are 64 to
 # 150,000 on few addresses, 1 to 6 where each has its own.
-UPDATED_AGAIN = 16.0
-# With fewer the kernel waits for something else.
-_FEWEST_QUEUED = 0.2
-# Loads keep warps in this wait as well, so that only a queue near its limit explains it.
-_FEWEST_BESIDE_LOADS = 0.5
-# Of all instructions; with fewer, and a rate that is no limit, atomics are not what the kernel does.
-_FREQUENT = 0.02
-# Of each unit's peak, our judgement: queues of atomics leave all of them below 12 %.
-_IDLE = 0.3
-_STILL = 0.15
-_LANES = 32
-# Cycles per instruction of a warp. A load from idle memory takes 600 to 1,000, and comes with others.
-_NO_LOAD = 2000.0
-# Cycles that a warp waits per instruction. Measured are 370 to 35,000 where atomics queue, with every unit
-# below 12 %; loads that take as long keep a unit 29 % busy or more.
-_LONG_WAIT = 300.0
+UPDATED_AGAIN = number(
+    16.0,
+    "atomics per sector written",
+    "",
+    "our judgement: a block that adds up first sends one of them. Measured are 64 to 150,000 on few addresses, 1 to 6 where each has its own",
+    LaunchSet.RECORDED,
+)
+_FEWEST_QUEUED = number(
+    0.2,
+    "in a queue at least",
+    "operations per cycle",
+    "our judgement: with fewer the kernel waits for something else",
+    LaunchSet.RECORDED,
+)
+_FEWEST_BESIDE_LOADS = number(
+    0.5,
+    "in a queue at least, beside waits for loads",
+    "operations per cycle",
+    "our judgement: loads keep warps in this wait as well",
+    LaunchSet.RECORDED,
+)
+_FREQUENT = number(
+    0.02, "frequent atomics", "share of instructions", "our judgement", LaunchSet.RECORDED
+)
+_IDLE = number(
+    0.3,
+    "busiest unit where atomics queue",
+    "share of its peak",
+    "our judgement: queues leave all units below 12 %",
+    LaunchSet.RECORDED,
+)
+_STILL = number(
+    0.15,
+    "busiest unit that counts as still",
+    "share of its peak",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
+_NO_LOAD = number(
+    2000.0,
+    "wait that no load explains",
+    "cycles per instruction",
+    "a load from idle memory takes 600 to 1,000, and comes with others",
+    LaunchSet.FOURTH,
+)
+_LONG_WAIT = number(
+    300.0,
+    "wait for a queue",
+    "cycles per instruction",
+    "measured: 370 to 35,000 where atomics queue; loads that take as long keep a unit 29 % busy",
+    LaunchSet.FOURTH,
+)
 
 
 def atomics_in_queue(profile: KernelProfile) -> float | None:
@@ -373,7 +445,7 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
     if not requests or not profile.elapsed_cycles:
         return None
     sectors = sum(kind.sectors or 0.0 for kind in kinds)
-    rate = (sectors or requests * _LANES) / profile.elapsed_cycles
+    rate = (sectors or requests * WARP_SIZE) / profile.elapsed_cycles
     waits, busiest = profile.top_stall, max(unit_shares(profile).values(), default=0.0)
     too_long = (profile.warp_latency or 0.0) >= _NO_LOAD and busiest < _STILL
     frequent = too_long or requests >= _FREQUENT * (profile.instructions or 0.0)
@@ -405,8 +477,13 @@ def updates_per_sector(profile: KernelProfile) -> float | None:
     return sectors * SECTOR / max(profile.dram_written, SECTOR)
 
 
-# Of the sectors that global accesses move: what atomics do, and what is needed where all is well.
-MOST_SECTORS, _USED = 0.5, 0.8
+_USED = number(
+    0.8,
+    "sectors needed of those that scattered atomics move",
+    "share",
+    "our judgement",
+    LaunchSet.FIFTH,
+)
 
 
 def are_scattered_atomics(profile: KernelProfile) -> bool:
@@ -444,7 +521,13 @@ def waits_for_atomics(profile: KernelProfile) -> bool:
 
 # Sectors that stores fill in part are put together in L2, which is half busy where that costs time: measured
 # on an H100 and an H200, 55 % and 75 % where transposing stores were slow, 45 % where they were not.
-L2_ROOM = 0.5
+L2_ROOM = number(
+    0.5,
+    "room in L2 for stores",
+    "share",
+    "measured on an H100 and an H200: 45 % where such stores cost nothing, 55 % and 75 % where they did",
+    LaunchSet.RECORDED,
+)
 
 
 def waits_for_loads_alone(profile: KernelProfile | None, limiter: Limiter | None) -> bool:
@@ -477,8 +560,13 @@ def requests_to_memory(profile: KernelProfile) -> float | None:
     return cycles * busy * profile.sm_count if cycles and busy and profile.sm_count else None
 
 
-# Of all sectors: a kernel that fills shared memory loads something, so that stores are not all of them.
-_ALL_SECTORS = 0.95
+_ALL_SECTORS = number(
+    0.95,
+    "sectors that are not all stores'",
+    "share",
+    "our judgement: a kernel that fills shared memory loads something",
+    LaunchSet.FOURTH,
+)
 
 
 def names_no_access(profile: KernelProfile) -> bool:
@@ -498,9 +586,13 @@ def names_no_access(profile: KernelProfile) -> bool:
     return stores < SECTOR and excess >= _ALL_SECTORS * (1 - stores / SECTOR)
 
 
-# Sectors of global accesses per request to memory: a request moves one or more, so that with fewer than
-# this nine of ten requests or more go to local or shared memory.
-_HARDLY = 0.1
+_HARDLY = number(
+    0.1,
+    "sectors of global accesses per request to memory",
+    "",
+    "a request moves one or more, so that nine of ten go elsewhere",
+    LaunchSet.RECORDED,
+)
 
 
 def hardly_global(profile: KernelProfile) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.bag import known_facts
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AtRoof
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import (
     NOTABLE,
     WORTHWHILE,
@@ -103,8 +104,13 @@ def _head(rule: Rule) -> str:
     return rule.heads[-1] if rule.heads else rule.id
 
 
-# What a louder finding leaves of a kernel's time: from here on it does not explain the whole wait.
-_LEFT = 1.25
+_LEFT = number(
+    1.25,
+    "gain beyond a louder finding's that is a fault of its own",
+    "factor",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
 # What can be a fault of its own beside the one that explains it: bytes that are read again and again are
 # still read in whole sectors.
 _SECOND_FAULTS = (Family.LATENCY, Family.COALESCING, Family.REUSE)

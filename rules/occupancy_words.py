@@ -18,8 +18,10 @@ from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.occupancy.next_steps import Confidence, next_steps
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import near_roof
 from gpuadvise.rules.model import Gain, GainKind, Priority
+from gpuadvise.rules.thresholds import LONG_WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,15 +37,31 @@ if TYPE_CHECKING:
 
 
 # From half of the warps on, more of them seldom help: guide 11.3.
-LOW = 0.5
+LOW = number(0.5, "low occupancy", "share", "guide 11.1, 11.3")
 # What a thread of a tiled matrix product keeps in registers: libraries' kernels have 128 to 255
 # and run best with as few warps, a quarter of what an SM of a V100, A100 or H100 holds.
-TILE_REGISTERS = 128
-TILE_WARPS = 16
+TILE_REGISTERS = number(
+    128,
+    "registers of a tiled product",
+    "registers per thread",
+    "our judgement: kernels of libraries with 128 to 255 registers use such memory and set the attribute",
+    LaunchSet.RECORDED,
+)
+TILE_WARPS = number(
+    16,
+    "warps of tiles in registers",
+    "warps per SM",
+    "a quarter of what an SM of a V100, A100 or H100 holds",
+    LaunchSet.FOURTH,
+)
 # Warps then / now, before a launch alone is worth changing.
-MANY_MORE = 4 / 3
-# Of a warp's time, before more warps are what a kernel needs.
-WAITING = 0.4
+MANY_MORE = number(
+    4 / 3,
+    "many more warps",
+    "warps then / now, where a launch alone is known",
+    "our judgement: fewer hardly show in a time",
+    LaunchSet.FIFTH,
+)
 
 
 def too_few_in_flight(occupancy: Occupancy, independent: float | None) -> bool:
@@ -77,7 +95,7 @@ def wants_warps(limiter: Limiter | None) -> bool:
         case None | UnknownLimiter():
             return True
         case LatencyBound():
-            return limiter.share is None or limiter.share >= WAITING
+            return limiter.share is None or limiter.share >= LONG_WAIT
         case _:
             return False
 
@@ -98,7 +116,7 @@ def warps_may_help(
 def _waits_in_each_block(limiter: Limiter | None, profile: KernelProfile | None) -> bool:
     """Return whether the blocks of a launch that ends in a part of a wave wait, and leave units idle."""
     wait = profile.top_stall if profile else None
-    waits = wait is not None and wait[1] >= WAITING
+    waits = wait is not None and wait[1] >= LONG_WAIT
     return isinstance(limiter, LastWave) and waits and not busy(profile)
 
 

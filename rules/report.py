@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.model import Advice, Failed, GainKind, Kind, Missing, Priority
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ _TIMES = frozenset(
 )
 # What a change is taken to win where its bound is no time: the guide's classes in order.
 _CLASS_WORTH = {Priority.HIGH: 2.0, Priority.MEDIUM: 1.25, Priority.LOW: 1.05}
-# Values as near as this are equal: bounds are no better than that.
-NEAR = 1.1
+NEAR = number(1.1, "gains that count as equal", "factor", "our judgement", LaunchSet.RECORDED)
 _STEP = math.log(NEAR)
 
 

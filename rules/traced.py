@@ -6,16 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import PASSED, Advice, Gain, GainKind
+from gpuadvise.rules.thresholds import NOTICEABLE
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.rules.model import Outcome
 
-_NOTICEABLE = 0.05
-# Where nothing is left of the span, any repair stays below this.
-_MOST = 1e6
+_MOST = number(
+    1e6, "largest gain that is said of a run", "factor", "where nothing is left of the span"
+)
 
 
 def span_gain(run: TracedRun, saved: float, how: str) -> Gain:
@@ -49,7 +51,7 @@ def in_span(outcome: Outcome, share: float | None) -> Outcome:
     if outcome.gain is None:
         return replace(outcome, evidence=evidence)
     saved = share * (1 - 1 / outcome.gain.upper_bound)
-    if saved < _NOTICEABLE:
+    if saved < NOTICEABLE:
         return PASSED
     how = f"{outcome.gain.how}, for {show_share(share)} of the run"
     gain = Gain(kind=GainKind.RUN_TIME, upper_bound=1 / (1 - saved), how=how)

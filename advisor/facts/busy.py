@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.peaks import peak
+from gpuadvise.advisor.thresholds import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +26,7 @@ def peak_of(work: Work, device: Device) -> float | None:
         return None
 
 
-# Share of a unit's peak from which it counts as the limit: the level at which Nsight Compute
-# too calls a kernel bound by a unit instead of by latency.
-BUSY = 0.6
+BUSY = number(0.6, "busy unit", "share", "Nsight Compute's own level")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

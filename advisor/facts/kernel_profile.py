@@ -9,8 +9,10 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.timing import Work
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.peaks import TENSOR
+from gpuadvise.advisor.thresholds import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,11 +22,15 @@ if TYPE_CHECKING:
 
 # Issuing, and being ready while another warp issues: no wait.
 _NO_WAIT = (Stall.SELECTED, Stall.NOT_SELECTED)
-# Plain additions and products per multiply-add: bodies, options and fractals have many.
-_PURE = 0.1
-# Of the FMA pipe's share: 0.89 to 1.0 for matrix products on an H200, 0.8 and less for other kernels.
-_PURE_OF_PEAK = 0.85
-_LANES = 32
+_PURE = number(
+    0.1, "additions and products per multiply-add of a product", "", "bodies and options have more"
+)
+_PURE_OF_PEAK = number(
+    0.85,
+    "FP32 peak per share of the FMA pipe",
+    "",
+    "measured on an H200: 0.89 to 1.0 for matrix products, 0.8 and less for other kernels",
+)
 # Nsight Compute's rule on additions and products that could be fused.
 _UNFUSED = "FPInstructions"
 # Of these capabilities an SM has 64 FP32 lanes, later ones 128 (programming guide, arithmetic throughput):
@@ -231,7 +237,7 @@ class KernelProfile:
         # HADD2.F32 turns a 16-bit operand into one of 32 bits; half-precision sums come with half products.
         names = ("fadd", "fmul", "hmul", *(() if single > half else ("hadd",)))
         fused, plain = single + half, sum(counts.get(name, 0.0) for name in names)
-        return fused / _LANES / self.instructions if plain <= _PURE * fused else None
+        return fused / WARP_SIZE / self.instructions if plain <= _PURE * fused else None
 
     @property
     def _unspoken_multiply_adds(self) -> float | None:
@@ -258,7 +264,7 @@ class KernelProfile:
         counts = self.float_instructions
         if counts and self.instructions:
             single = sum(count for name, count in counts.items() if name not in _OPERATIONS["fp64"])
-            return min(1.0, single / _LANES / self.instructions)
+            return min(1.0, single / WARP_SIZE / self.instructions)
         if self.fp32_of_peak is None or not self.issue_busy:
             return None
         return max(0.0, self.fp32_of_peak - _HALF_PERCENT) * self._fp32_rate / self.issue_busy

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.roofline import Bound
+from gpuadvise.advisor.thresholds import LaunchSet, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,32 +22,92 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.roofline import Roofline
 
-# Share of a unit's peak from which it counts as the limit: the level at which Nsight Compute
-# too calls a kernel bound by a unit instead of by latency.
-AT_ROOF = 0.6
-# Attention kernels at their published best keep tensor cores 39 % to 58 % busy (H200, A100).
-TENSOR_AT_ROOF = 0.4
-# L2's counter runs ahead of DRAM's: a copy with DRAM 55 % busy, far from its best, shows 66 %.
-L2_AT_ROOF = 0.75
-# Every warp behind barriers a quarter of its time: the pipes are busy with them, not with work.
-BARRIERS = 0.25
-_BARRIER_ROOF = 0.8
-# Below this share of the SMs' time the SMs themselves are idle, whatever their units do.
-SPREAD = 0.8
-UNEVEN = 0.75
-# What a launch takes until all of its blocks run, and until it has ended: such an interval is no
-# imbalance. Measured on an H200: idle shares of 5 us kernels reach a half.
-SHORT = 20e-6
-_MANY_WAVES = 8
-# Loads keep device memory at most this busy. Below the next share of it, where warps wait for loads most of
-# their time, more warps or more loads of each bring more under way (Little's law): a fifth more from 0.75 on.
-BY_LOADS = 0.9
-NEARLY_BUSY = 0.75
-FOR_LOADS = 0.6
-# With a quarter of the warps, 4 of a scheduler's 16, or fewer, results of arithmetic itself are waited for: what
-# is not near its peak then has room for more of them. Bodies by 2 warps issue in 62 % of the cycles on an H200,
-# a product at its best in 84 %.
-FEW_WARPS, NEAR_PEAK = 0.25, 0.75
+AT_ROOF = number(
+    0.6, "unit at its roof", "share of its peak", "Nsight Compute's own level", LaunchSet.RECORDED
+)
+TENSOR_AT_ROOF = number(
+    0.4,
+    "tensor pipe at its roof",
+    "share of its peak",
+    "attention kernels at their published best reach 39 % to 58 % (H200, A100)",
+    LaunchSet.RECORDED,
+)
+L2_AT_ROOF = number(
+    0.75,
+    "L2 at its roof",
+    "share of its peak",
+    "its counter runs ahead: a copy with DRAM 55 % busy shows 66 %",
+    LaunchSet.RECORDED,
+)
+BARRIERS = number(
+    0.25, "waits at barriers", "share of a warp's time", "our judgement", LaunchSet.RECORDED
+)
+_BARRIER_ROOF = number(
+    0.8,
+    "pipe that barriers may keep busy",
+    "share of its peak",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
+SPREAD = number(
+    0.8,
+    "SMs at work",
+    "share of the busiest one's time",
+    "our judgement: below it SMs idle, whatever their units do",
+    LaunchSet.RECORDED,
+)
+UNEVEN = number(
+    0.75,
+    "uneven",
+    "share of the busiest SM's time",
+    "our judgement: below it a third more throughput is in sight",
+    LaunchSet.RECORDED,
+)
+SHORT = number(
+    20e-6,
+    "start and end of all blocks of a launch",
+    "s",
+    "measured on an H200: idle shares of 5 us kernels reach a half",
+    LaunchSet.RECORDED,
+)
+_MANY_WAVES = number(
+    8, "waves of which the last counts", "waves", "our judgement", LaunchSet.RECORDED
+)
+BY_LOADS = number(
+    0.9,
+    "device memory that loads keep busy",
+    "share of its peak",
+    "measured: 0.9 at most",
+    LaunchSet.FOURTH,
+)
+NEARLY_BUSY = number(
+    0.75,
+    "device memory nearly busy",
+    "share",
+    "memory reaches 90 % at its best: a fifth is left, by Little's law for more loads",
+    LaunchSet.FOURTH,
+)
+FOR_LOADS = number(
+    0.6,
+    "wait for loads beside nearly busy memory",
+    "share of a warp's time",
+    "our judgement",
+    LaunchSet.FOURTH,
+)
+FEW_WARPS = number(
+    0.25,
+    "few warps",
+    "share of an SM's",
+    "a quarter: results of arithmetic itself are waited for",
+    LaunchSet.FIFTH,
+)
+NEAR_PEAK = number(
+    0.75,
+    "pipe near its peak",
+    "share",
+    "measured on an H200: a product at its best issues in 84 % of cycles, bodies by 2 warps in 62 %",
+    LaunchSet.FIFTH,
+)
 _MOVES_DATA = (
     Unit.DRAM,
     Unit.L2,
@@ -58,10 +119,20 @@ _MOVES_DATA = (
     Unit.TMA,
     Unit.TENSOR,
 )
-# Pages round to a hundredth, and derive some shares from others.
-_ROUNDED = 0.02
-# Of the peak: sums in 16 bits and sparse operands double it, and clocks boost a tenth beyond the catalogue's.
-IMPOSSIBLE = 2.2
+_ROUNDED = number(
+    0.02,
+    "rounding of a page",
+    "share",
+    "pages round to a hundredth, and derive some shares from others",
+    LaunchSet.RECORDED,
+)
+IMPOSSIBLE = number(
+    2.2,
+    "operations beyond the peak",
+    "factor",
+    "sums in 16 bits and sparse operands double it, clocks boost a tenth more",
+    LaunchSet.FOURTH,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.advisor.transfers.links import LAUNCH_COST
 
-# Nothing smaller than this share of the traced span is worth a finding.
-WORTH_SAYING = 0.02
-# Waits per launch from which the host never gets ahead of the GPU: one after eight launches is
-# one per operator of a model, and fewer let a queue build up.
-_LAUNCHES_PER_WAIT = 8
-_FEWEST_WAITS = 20
-# Launches hold a run up where the GPU is busy for less than this share of the span, and idle
-# between launches for at least that one, with kernels that are over before the host has queued
-# the next two, or with twice as much idle time as work: the host then takes longer for each than a launch costs.
-LAUNCH_BOUND_BUSY = 0.5
-LAUNCH_BOUND_IDLE = 0.2
-SHORT_KERNEL = 3 * LAUNCH_COST
-_MOSTLY_IDLE = 2.0
-_FEWEST_KERNELS = 20
+WORTH_SAYING = number(
+    0.02,
+    "part of the span that is worth a word",
+    "share of the span",
+    "below it no measurement would show the change",
+    LaunchSet.RECORDED,
+)
+# Fewer waits let a queue build up, and the host gets ahead of the GPU.
+_LAUNCHES_PER_WAIT = number(
+    8, "launches per wait, at most", "", "our judgement: about one per operator of a model"
+)
+_FEWEST_WAITS = number(20, "waits of a run, at least", "", "our judgement")
+LAUNCH_BOUND_BUSY = number(0.5, "busy", "share", "our judgement", LaunchSet.RECORDED)
+LAUNCH_BOUND_IDLE = number(
+    0.2, "idle between launches", "share", "our judgement", LaunchSet.RECORDED
+)
+SHORT_KERNEL = number(3 * LAUNCH_COST, "short kernel", "s", "three launches, measured on a H200")
+_MOSTLY_IDLE = number(2.0, "idle time per time of kernels", "", "our judgement")
+_FEWEST_KERNELS = number(20, "kernels of a run, at least", "", "our judgement")
 # What it takes the GPU to start and to end a kernel, which kernels of a graph share with their
 # neighbours, and fused ones pay once: an empty one is recorded with 1 us, on any part since 2017.
-_START_AND_END = 0.5e-6
-# Of the span: from here on the host's own work holds a run up.
-HOST_BOUND_IDLE = 0.1
+_START_AND_END = number(
+    0.5e-6, "start and end of a kernel, saved in a graph or by fusion", "s", "half of an empty one"
+)
+HOST_BOUND_IDLE = number(0.1, "idle in gaps", "share", "our judgement", LaunchSet.RECORDED)
 _HALF_PRECISION = frozenset({"half", "bfloat16", "c10::half", "c10::bfloat16", "fp16", "bf16"})
 _SINGLE_PRECISION = frozenset({"float", "fp32"})
 

@@ -16,6 +16,7 @@ from gpuadvise.advisor.occupancy.budget import block_bytes_budget
 from gpuadvise.advisor.occupancy.launch import CachePreference, GlobalCaching
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.advisor.thresholds import LaunchSet, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,9 +46,13 @@ class Confidence(StrEnum):
 
 # From half of the warps on, fewer registers are no advice: guide 11.1.
 ENOUGH = 0.5
-# Cutting more than a quarter of the registers made every kernel measured on an H200 at least
-# 2.5 times slower; of 71 cuts that won a block, 65 made the kernel slower and none faster.
-LEAST_KEPT = 0.75
+LEAST_KEPT = number(
+    0.75,
+    "registers kept",
+    "share; a cap below it comes last",
+    "measured on an H200: cutting more made every kernel at least 2.5 times slower",
+    LaunchSet.RECORDED,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

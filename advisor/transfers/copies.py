@@ -6,13 +6,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.thresholds import LaunchSet, number
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
 
 
-# A gain below this is not worth staging's code (also the threshold of the rule serial-transfers).
-WORTHWHILE = 0.05
+WORTHWHILE = number(
+    0.05, "worthwhile", "share", "a smaller gain is not worth the code", LaunchSet.RECORDED
+)
 
 
 class Direction(StrEnum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.timing import HostMemory
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.advisor.transfers.copies import (
     WORTHWHILE,
     Direction,
@@ -19,12 +20,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
     from gpuadvise.advisor.transfers.overlap import Overlap
 
-# Of a link's rate: pinned copies reach 80 % and more.
-SLOW_COPY = 0.6
-# Below this share of the run, faster copies change nothing that a user would notice.
-NOTICEABLE = 0.05
-# A copy that is mostly latency says nothing about the memory it comes from.
-MOSTLY_LATENCY = 0.5
+SLOW_COPY = number(
+    0.6, "slow copy", "share", "pinned copies reach 80 % and more of a link", LaunchSet.RECORDED
+)
+NOTICEABLE = number(0.05, "noticeable copies", "share", "our judgement", LaunchSet.RECORDED)
+MOSTLY_LATENCY = number(0.5, "share of latency", "share", "guide 10.1: batch small transfers")
 
 
 def pinned_seconds(copy: Transfer, link: LinkModel) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Cell, Column, Drawing, Heading, Line, Table, Tone
+from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.explain import Explanation, Shown, needs_of
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.report import finding_object
@@ -16,6 +17,7 @@ from gpuadvise.rules.report import finding_object
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gpuadvise.advisor.thresholds import Row
     from gpuadvise.cli.blocks import Block
     from gpuadvise.rules.model import Rule
 
@@ -69,8 +71,14 @@ def full(explanation: Explanation) -> dict[str, Any]:
         "when": rule.when,
         "how_to_supply": dict(needs_of(rule, HOW)),
         "thresholds": [
-            {"name": t.name, "value": t.value, "unit": t.unit, "source": t.source}
-            for t in rule.thresholds
+            {
+                "name": known.name,
+                "value": known.value,
+                "unit": known.unit,
+                "source": known.source,
+                "launches": known.launches,
+            }
+            for known in numbers_of(rule)
         ],
         "citations": [
             {"document": c.document, "section": c.section, "url": c.url} for c in rule.citations
@@ -112,17 +120,22 @@ def _example(shown: Shown) -> dict[str, Any]:
     }
 
 
+_NUMBERS = (Column("value"), Column("number", prose=True), Column("source", prose=True))
+
+
+def _number_row(known: Row) -> tuple[Cell, ...]:
+    unit = f", {known.unit}" if known.unit else ""
+    return Cell(f"{known.value:g}"), Cell(f"{known.name}{unit}"), Cell(known.source)
+
+
 def rule_blocks(explanation: Explanation) -> Iterator[Block]:
-    """Yield one rule: what, why, when, thresholds, both examples, sources."""
+    """Yield one rule: what, why, when, both examples, the numbers that decide, sources."""
     rule = explanation.rule
     star = "; the guide itself gives this priority" if rule.recommendation else ""
     yield Line(f"{rule.id}: {rule.title}", Tone.STRONG)
     yield Line(f"Priority {rule.priority}, topic {rule.topic}{star}.")
     yield Line(f"Why: {rule.why}")
     yield Line(f"Fires when: {rule.when}")
-    for threshold in rule.thresholds:
-        unit = f" {threshold.unit}" if threshold.unit else ""
-        yield Line(f"Threshold: {threshold.name} {threshold.value:g}{unit} ({threshold.source}).")
     yield Line(f"Evidence: {and_list(list(rule.kinds), 'or')}.")
     for fact, how in needs_of(rule, HOW):
         yield Line(f"{fact}: {how}", Tone.FAINT, indent=3)
@@ -139,6 +152,10 @@ def rule_blocks(explanation: Explanation) -> Iterator[Block]:
         yield Drawing(code.before)
         yield Heading("After")
         yield Drawing(code.after)
+    numbers = numbers_of(rule)
+    if numbers:
+        yield Heading("Decided by")
+        yield Table(columns=_NUMBERS, rows=tuple(map(_number_row, numbers)))
     yield Heading("Sources")
     for citation in rule.citations:
         yield Line(f"{citation.document}, {citation.section}: {citation.url}")

@@ -11,9 +11,9 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import (
     MEMORY_WAITS,
-    QUEUED,
     UPDATED_AGAIN,
     atomics_in_queue,
     names_no_access,
@@ -30,27 +30,50 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
 )
 from gpuadvise.rules.sources import programming_guide
+from gpuadvise.rules.thresholds import LONG_WAIT, MOST_SECTORS
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile, WarpRequests
     from gpuadvise.advisor.facts.limiter import Limiter
 
-# With nothing else to store, only atomics keep warps in these waits while memory stands still.
-STILL = 0.05
+STILL = number(
+    0.05,
+    "device memory nearly still",
+    "share of its peak",
+    "our judgement: only atomics then keep warps in the waits for stores",
+    LaunchSet.RECORDED,
+)
 _WAITS = (Stall.DRAIN, Stall.LG_THROTTLE)
-# Of a warp's time, of L2's peak, and of the sectors that global accesses move.
-WAITING, L2_AT_WORK, MOST_SECTORS = 0.4, 0.5, 0.5
-# Blocks per second, half of the most that an H200 starts (tiny-blocks): 1.43 per ns was seen of a kernel that
-# fills a few words per block.
-STARTS = 0.8e9
+L2_AT_WORK = number(
+    0.5, "L2 at work for atomics", "share of its peak", "our judgement", LaunchSet.RECORDED
+)
+STARTS = number(
+    0.8e9,
+    "blocks started",
+    "blocks per second",
+    "half of the most that an H200 starts: 1.43 per ns of a kernel that fills a few words per block",
+    LaunchSet.SIXTH,
+)
 # Of L1's peak: with all that it does, and what is left without atomics in shared memory.
-SHARED_FULL, ROOM_WITHOUT = 0.8, 0.5
+SHARED_FULL = number(
+    0.8,
+    "L1 and shared memory full",
+    "share",
+    "our judgement: tuned histograms keep them 60 % to 75 % busy (H200)",
+    LaunchSet.FOURTH,
+)
+ROOM_WITHOUT = number(
+    0.5,
+    "room in L1 without atomics in shared memory",
+    "share of its peak",
+    "our judgement",
+    LaunchSet.FOURTH,
+)
 _ACTION = (
     "Add up before you go to memory: by __reduce_add_sync() or __shfl_down_sync() in a warp, then "
     "in shared memory, and 1 atomic per block; give a histogram a copy per block. "
@@ -154,7 +177,7 @@ def _keep_l2_at_work(profile: KernelProfile, sectors: float) -> bool:
     return (
         wait is not None
         and wait[0] in MEMORY_WAITS
-        and wait[1] >= WAITING
+        and wait[1] >= LONG_WAIT
         and (profile.l2_busy or 0.0) >= L2_AT_WORK
         and sectors >= MOST_SECTORS * (profile.global_sectors or 0.0)
         and _updates(profile, sectors) >= UPDATED_AGAIN
@@ -257,26 +280,6 @@ RULE = Rule(
         "sector gets 16, and warps wait for it: also by a page that does not count them, where it names no loads or stores that "
         "use sectors in part, and half of all sectors are in excess. Or L1 and shared memory are 80 % busy, and less than "
         "50 % without atomics in shared memory."
-    ),
-    thresholds=(
-        Threshold(
-            name="in a queue",
-            value=QUEUED,
-            unit="operations per cycle",
-            source="measured on an H100 and an H200: 0.2 to 0.8 on few addresses, 1.6 to 26 on many",
-        ),
-        Threshold(
-            name="L1 and shared memory full",
-            value=SHARED_FULL,
-            unit="share",
-            source="our judgement: tuned histograms keep them 60 % to 75 % busy (H200)",
-        ),
-        Threshold(
-            name="atomics per sector written",
-            value=UPDATED_AGAIN,
-            unit="",
-            source="our judgement: a block that adds up first sends one of them",
-        ),
     ),
     citations=(programming_guide("Atomic Functions"),),
     check=check,

@@ -11,8 +11,10 @@ from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.banks import Conflicts, bank_conflicts
 from gpuadvise.advisor.memory.layouts import smallest_stride_padding
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import at_work, shared_memory_share
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
@@ -24,7 +26,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -37,11 +38,20 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.limiter import Limiter
 
 _WAITS = (Stall.SHORT_SCOREBOARD, Stall.MIO_THROTTLE)
-_LANES = 32
-FREE = 1
-EFFICIENT = 0.8
-# Of the time of an SM: what conflicts add, where warps wait for several things.
-COSTLY = 0.2
+FREE = number(1, "conflict degree", "ways", "guide 10.2.3.1")
+EFFICIENT = number(
+    0.8,
+    "passes needed / taken",
+    "share",
+    "our judgement: fewer conflicts seldom show in the run time",
+)
+COSTLY = number(
+    0.2,
+    "passes that conflicts add, beside several waits",
+    "share of an SM's time",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
 
 
 def check(
@@ -93,7 +103,7 @@ def _padding(access: Access, device: Device) -> str:
             "Change the index so that the 32 lanes of a warp hit different banks, for example by "
             "exchanging bits of row and column (index ^ row)."
         )
-    if access.stride < _LANES:
+    if access.stride < WARP_SIZE:
         return (
             f"Let neighbouring lanes take neighbouring words, not words {access.stride} apart: index by "
             "threadIdx.x + i * blockDim.x, and of a struct keep one array per field. Where the layout must "
@@ -146,7 +156,7 @@ def _waits(profile: KernelProfile) -> float | None:
     block = profile.block or (0, 0, 0)
     if len(profile.stalls) <= 1 or at_work(profile, profile.l1_busy or 1.0) >= AT_ROOF:
         return None
-    kinds = (*_WAITS, Stall.BARRIER) if math.prod(block) > _LANES else _WAITS
+    kinds = (*_WAITS, Stall.BARRIER) if math.prod(block) > WARP_SIZE else _WAITS
     return sum(profile.stalls.get(kind, 0.0) for kind in kinds)
 
 
@@ -212,15 +222,6 @@ RULE = Rule(
         "a profile shows that less than 80 % of the passes are needed; low for launches below 20 us, and where L2 and "
         "device memory are at their roofs too, and where no unit is at its roof and what conflicts add takes less than 20 % of the "
         "time that an SM works. In a source: a warp takes a column of an unpadded tile."
-    ),
-    thresholds=(
-        Threshold(name="conflict degree", value=FREE, unit="ways", source="guide 10.2.3.1"),
-        Threshold(
-            name="passes needed / taken",
-            value=EFFICIENT,
-            unit="share",
-            source="our judgement: fewer conflicts seldom show in the run time",
-        ),
     ),
     citations=(*guide("10.2.3.1", "9.2.2.1"), programming_guide("Shared Memory")),
     author_only=True,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.guide.competing_contexts import MPS_SERVER
 from gpuadvise.rules.model import (
@@ -15,7 +16,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -24,7 +24,7 @@ from gpuadvise.rules.sources import guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.telemetry import Telemetry
 
-FULL = 0.9
+FULL = number(0.9, "memory in use", "share", "our judgement; guide 18.1.1 says to watch it")
 
 
 def check(telemetry: Telemetry) -> Verdict:
@@ -89,14 +89,6 @@ RULE = Rule(
     kinds=(Kind.NVML,),
     why="Other programs take SMs, bandwidth and memory in turns, so times do not repeat.",
     when="Other compute processes run on the GPU, or at least 90 % of its memory is in use.",
-    thresholds=(
-        Threshold(
-            name="memory in use",
-            value=FULL,
-            unit="share",
-            source="our judgement; guide 18.1.1 says to watch it",
-        ),
-    ),
     citations=guide("18.1.1", "16.1.1"),
     folds_into="competing-contexts",
     check=check,

@@ -10,6 +10,7 @@ from gpuadvise.advisor.peaks import TENSOR, other_peaks, peak
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_flops, show_number
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound, narrowed
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import derived, of_device
 from gpuadvise.rules.model import (
     PASSED,
@@ -21,11 +22,11 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
 from gpuadvise.rules.sources import ROOFLINE, guide
+from gpuadvise.rules.thresholds import CLEARLY_FASTER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,13 +37,21 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.roofline import Roofline
 
 # Dense products of libraries end here: under the power limit clocks stay below the data sheet.
-AT_ROOF = 0.7
-# Bits of the types that tensor cores take as they are.
-NARROW = 16
+AT_ROOF = number(
+    0.7,
+    "at the roof",
+    "share",
+    "our judgement: what products of libraries reach under the power limit",
+)
+NARROW = number(16, "widest type that tensor cores take as it is", "bits", "data sheets")
 # Hardly anything computed in doubles can do with 16 bits.
-LEAST_BITS = 0.5
-# A unit that is hardly faster is not worth another precision.
-CLEARLY = 1.5
+LEAST_BITS = number(
+    0.5,
+    "least bits",
+    "share of the present type's",
+    "our judgement: results of doubles seldom survive 16 bits",
+    LaunchSet.FIFTH,
+)
 
 
 def check(
@@ -99,7 +108,7 @@ def _faster(device: Device, work: Work, now: Roofline) -> list[tuple[str, float]
         for kind, faster_unit in other_peaks(device, number_type, unit)
         if kind.bits >= number_type.bits * LEAST_BITS
     ]
-    faster = [(move.name, move.gain) for move in moves if move.gain > CLEARLY]
+    faster = [(move.name, move.gain) for move in moves if move.gain > CLEARLY_FASTER]
     return sorted(faster, key=lambda move: move[1])[:3]
 
 
@@ -140,23 +149,6 @@ RULE = Rule(
         "FLOP per byte are at least peak / bandwidth. With a time: only from 50 % of the roof on, and for 16 bits "
         "and fewer only up to 70 %; low from there on, and where the kernel's name is not that of a product of matrices, "
         "unless they are said to be off the tensor cores, which take the same type."
-    ),
-    thresholds=(
-        Threshold(
-            name="far from the roof", value=FAR_FROM_ROOF, unit="share", source="roofline model"
-        ),
-        Threshold(
-            name="least bits",
-            value=LEAST_BITS,
-            unit="share of the present type's",
-            source="our judgement: results of doubles seldom survive 16 bits",
-        ),
-        Threshold(
-            name="at the roof",
-            value=AT_ROOF,
-            unit="share",
-            source="our judgement: what products of libraries reach under the power limit",
-        ),
     ),
     citations=(*guide("12.1"), ROOFLINE),
     check=check,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_number
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import MEMORY_WAITS, relieved, sm_units
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
@@ -17,7 +19,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -30,14 +31,36 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.occupancy.launch import Launch
 
-FEW = 24
-WARP = 32
-WORD = 4.0
+FEW = number(
+    24,
+    "active threads",
+    "threads",
+    "our judgement of the guide's 13.1: a quarter of the lanes idle",
+)
+WORD = number(
+    4.0,
+    "a word",
+    "bytes",
+    "a lane that a branch leaves alone uses one of a sector's words",
+    LaunchSet.RECORDED,
+)
 # Measured on an H100: of two kernels that wait for memory with 16 to 19 lanes at work, one gained by
 # full warps at 0.44, and one did not at 0.30.
-ISSUING = 0.35
+ISSUING = number(
+    0.35,
+    "issue slots",
+    "share",
+    "measured on an H100: a kernel that waits for memory gained at 44 %, none at 30 %",
+    LaunchSet.RECORDED,
+)
 # With fewer, whatever else a warp waits for, it has few loads under way: a lane that is off has none.
-FEWEST = 8
+FEWEST = number(
+    8,
+    "active threads, beside a wait for memory",
+    "threads",
+    "our judgement: with a quarter of the lanes, a quarter of the loads is under way",
+    LaunchSet.RECORDED,
+)
 
 
 def check(
@@ -55,9 +78,9 @@ def check(
     conditions = advised(observations or (), RULE.id, _words)
     lanes = _lanes(launch)
     share = None if active_threads is None else active_threads / lanes
-    if active_threads is None or share is None or share >= FEW / WARP:
+    if active_threads is None or share is None or share >= FEW / WARP_SIZE:
         return conditions
-    if share >= FEWEST / WARP and profile and _waits_for_memory(profile, limiter):
+    if share >= FEWEST / WARP_SIZE and profile and _waits_for_memory(profile, limiter):
         return conditions
     return (*conditions, _profiled(active_threads, lanes, profile, limiter))
 
@@ -69,7 +92,7 @@ def _waits_for_memory(profile: KernelProfile, limiter: Limiter | None) -> bool:
 
 def _lanes(launch: Launch | None) -> float:
     """Return the lanes that an average warp of the block has: the last one may be in part empty."""
-    return launch.threads / -(-launch.threads // WARP) if launch else WARP
+    return launch.threads / -(-launch.threads // WARP_SIZE) if launch else WARP_SIZE
 
 
 def _words(seen: Observation) -> tuple[str, str]:
@@ -85,10 +108,10 @@ def _lanes_served(profile: KernelProfile | None, limiter: Limiter | None) -> flo
     waits = isinstance(limiter, LatencyBound) and limiter.stall in MEMORY_WAITS
     loads = profile.global_loads if profile else None
     if not waits or loads is None:
-        return WARP
+        return WARP_SIZE
     if not loads.sectors_per_request or not loads.used_bytes:
         return 1.0  # not counted: a load may serve one lane
-    return min(WARP, loads.sectors_per_request * loads.used_bytes / WORD)
+    return min(WARP_SIZE, loads.sectors_per_request * loads.used_bytes / WORD)
 
 
 def _profiled(
@@ -130,26 +153,6 @@ RULE = Rule(
         "A condition depends on the thread inside a warp, or a profile shows fewer than 24 of 32 "
         "active threads per instruction, unless warps wait for memory and issue slots are below 35 %; fewer "
         "than 8 count even then."
-    ),
-    thresholds=(
-        Threshold(
-            name="active threads",
-            value=FEW,
-            unit="threads",
-            source="our judgement of the guide's 13.1: a quarter of the lanes idle",
-        ),
-        Threshold(
-            name="issue slots",
-            value=ISSUING,
-            unit="share",
-            source="measured on an H100: a kernel that waits for memory gained at 44 %, none at 30 %",
-        ),
-        Threshold(
-            name="active threads, beside a wait for memory",
-            value=FEWEST,
-            unit="threads",
-            source="our judgement: with a quarter of the lanes, a quarter of the loads is under way",
-        ),
     ),
     citations=guide("13.1", "12.1"),
     silenced_by=("partial-warp",),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.model import (
@@ -18,7 +19,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -28,14 +28,30 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
-ONE = 1
-# Barriers and branches alone keep the unit at 73 % at most on an H200.
-BUSY = 0.8
-# Special functions, the slowest other pipe, at their peak take an eighth of the issue slots.
-RARELY = 0.08
+ONE = number(1, "distinct addresses", "addresses", "guide 10.2.6")
+BUSY = number(
+    0.8,
+    "address-divergence pipe busy",
+    "share of its peak",
+    "measured on an H200: barriers and branches alone keep it at 73 % at most",
+    LaunchSet.RECORDED,
+)
+RARELY = number(
+    0.08,
+    "issue slots of a page that names no pipe",
+    "share",
+    "special functions, the slowest other pipe, take an eighth of the slots at their peak",
+    LaunchSet.RECORDED,
+)
 # The unit takes one address per cycle of an SM, which issues up to four instructions: reads of one address
 # each fill it only where issue slots are this busy. Measured are 2 % with 32 addresses, 82 % with one.
-AT_ONE_ADDRESS = 0.4
+AT_ONE_ADDRESS = number(
+    0.4,
+    "issue slots beside reads of one address",
+    "share; from here on reads of one address each fill the pipe as well",
+    "one address per cycle of an SM against four instructions; measured on an H100 and an H200",
+    LaunchSet.FOURTH,
+)
 _WAITS = (Stall.MIO_THROTTLE, Stall.SHORT_SCOREBOARD, Stall.IMC_MISS)
 
 
@@ -117,15 +133,6 @@ RULE = Rule(
     when=(
         "The lanes of a warp read more than one address of constant memory, or a profile shows the "
         "address-divergence pipe at 80 % or more and warps waiting for it, while issue slots are below 40 %."
-    ),
-    thresholds=(
-        Threshold(name="distinct addresses", value=ONE, unit="addresses", source="guide 10.2.6"),
-        Threshold(
-            name="issue slots",
-            value=AT_ONE_ADDRESS,
-            unit="share; from here on reads of one address each fill the pipe as well",
-            source="one address per cycle of an SM against four instructions; measured on an H100 and an H200",
-        ),
     ),
     citations=guide("10.2.6", "9.2.5"),
     check=check,

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.telemetry import Telemetry
     from gpuadvise.rules.model import Evidence
 
-NONE = 0
-
 
 # Which of these a GPU has depends on its memory and its age: one is enough.
 _TELLING = ("ecc_uncorrected", "row_remap_failed", "page_retirement_pending")
@@ -112,7 +110,7 @@ RULE = Rule(
     when="NVML reports uncorrected errors, a pending or failed row replacement, a pending page "
     "retirement, or a pending ECC mode (medium).",
     thresholds=(
-        Threshold(name="uncorrected errors", value=NONE, unit="errors", source="guide 18.1.1: any"),
+        Threshold(name="uncorrected errors", value=0, unit="errors", source="guide 18.1.1: any"),
     ),
     citations=guide("18.1.1", "16.1.1"),
     check=check,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import given
 from gpuadvise.rules.model import (
     PASSED,
@@ -13,7 +14,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -22,7 +22,7 @@ from gpuadvise.rules.sources import guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Pinned
 
-MUCH = 0.5
+MUCH = number(0.5, "pinned share", "share", "our judgement; guide 10.1.1 warns without a figure")
 
 
 def check(pinned: Pinned) -> Verdict:
@@ -54,14 +54,6 @@ RULE = Rule(
     kinds=(Kind.APPLICATION,),
     why="Pinned pages cannot be swapped, so too many of them slow the whole system down.",
     when="More than half of the host memory is pinned.",
-    thresholds=(
-        Threshold(
-            name="pinned share",
-            value=MUCH,
-            unit="share",
-            source="our judgement; guide 10.1.1 warns without a figure",
-        ),
-    ),
     citations=guide("10.1.1", "9.1.1"),
     check=check,
     examples=Examples(

@@ -10,6 +10,7 @@ from gpuadvise.advisor.facts.limiter import TooLittleWork
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.quantity import show_flops, show_number, show_share
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.guide.tail_effect import IDLE
 from gpuadvise.rules.model import (
@@ -22,7 +23,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
@@ -38,7 +38,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.roofline import Roofline
 
 # Ten times from the roof something is wrong, whatever the kernel does.
-VERY_FAR = 0.1
+VERY_FAR = number(
+    0.1,
+    "very far",
+    "share",
+    "our judgement: ten times from the roof something is wrong, whatever the kernel does",
+    LaunchSet.FIFTH,
+)
 
 
 def check(
@@ -109,17 +115,6 @@ RULE = Rule(
         "Achieved FLOP/s are below 50 % of what bandwidth and peak allow at the kernel's intensity, and the bytes read "
         "and written do not keep memory 60 % busy; nor has the grid fewer blocks than the device multiprocessors, nor a last wave that explains the distance. High below "
         "10 %."
-    ),
-    thresholds=(
-        Threshold(
-            name="far from the roof", value=FAR_FROM_ROOF, unit="share", source="roofline model"
-        ),
-        Threshold(
-            name="very far",
-            value=VERY_FAR,
-            unit="share",
-            source="our judgement: ten times from the roof something is wrong, whatever the kernel does",
-        ),
     ),
     citations=(ROOFLINE,),
     silenced_by=(

@@ -15,7 +15,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -73,14 +72,6 @@ RULE = Rule(
     when=(
         "In a recorded run the host waits for the GPU, or reads a value back, 20 times or more and "
         "at least once for each eight launches, and that costs 2 % of the span or more."
-    ),
-    thresholds=(
-        Threshold(
-            name="lost by waits",
-            value=WORTH_SAYING,
-            unit="share",
-            source="below it no measurement would show the change",
-        ),
     ),
     citations=guide("10.1.2", "9.1.2"),
     check=check,

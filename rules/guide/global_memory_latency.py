@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -17,7 +18,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.facts.application import Reuse
 
-MOST = 0.5
-TWICE = 2.0
+MOST = number(0.5, "share of long-scoreboard stalls", "share", "the dominant reason, guide 12.2")
+TWICE = number(2.0, "reads per byte", "reads", "guide 12.2: redundant traffic")
 
 
 def check(stalls: Mapping[str, float], reuse: Reuse) -> Verdict:
@@ -72,17 +72,6 @@ RULE = Rule(
     recommendation=True,
     why="A global access takes hundreds of cycles, a shared one tens.",
     when="More than half of the stall cycles are long-scoreboard stalls, and a block reads its data twice or more.",
-    thresholds=(
-        Threshold(
-            name="share of long-scoreboard stalls",
-            value=MOST,
-            unit="share",
-            source="the dominant reason, guide 12.2",
-        ),
-        Threshold(
-            name="reads per byte", value=TWICE, unit="reads", source="guide 12.2: redundant traffic"
-        ),
-    ),
     citations=guide("12.2", "11.2"),
     check=check,
     examples=Examples(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import measured, unread
 from gpuadvise.rules.model import (
     PASSED,
@@ -12,7 +13,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -21,7 +21,7 @@ from gpuadvise.rules.sources import guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.telemetry import Telemetry
 
-MARGIN = 5
+MARGIN = number(5, "margin", "°C", "our judgement; guide 18.1.1 says to watch it")
 
 
 def check(telemetry: Telemetry) -> Verdict:
@@ -49,14 +49,6 @@ RULE = Rule(
     kinds=(Kind.NVML,),
     why="At the slowdown temperature the clocks drop, and times no longer repeat.",
     when="The temperature is within 5 degrees of the slowdown temperature.",
-    thresholds=(
-        Threshold(
-            name="margin",
-            value=MARGIN,
-            unit="°C",
-            source="our judgement; guide 18.1.1 says to watch it",
-        ),
-    ),
     citations=guide("18.1.1", "16.1.1"),
     check=check,
     examples=Examples(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.timeline import HOST_BOUND_IDLE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.rules.evidence import traced
@@ -17,7 +16,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -72,9 +70,6 @@ RULE = Rule(
     when=(
         "In a recorded run the GPU is idle for a tenth of the span or more in gaps of half a "
         "millisecond and longer, in which the host calls nothing of CUDA."
-    ),
-    thresholds=(
-        Threshold(name="idle in gaps", value=HOST_BOUND_IDLE, unit="share", source="our judgement"),
     ),
     citations=guide("10.1.2", "9.1.2"),
     check=check,

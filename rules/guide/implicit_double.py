@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import (
@@ -29,21 +31,57 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
 
-# Conversions run on the pipe of special functions: both busy together are float data in double.
-CONVERTING = 0.6
-COMPUTING = 0.2
-# Enough conversions where the kernel takes float and no double: measured are 0.38 and 0.54.
-CONVERTING_FLOATS = 0.2
-# How many times fewer instructions float takes: functions such as exp() have four times as many in double.
-_SHORTER = 4.0
-# FP64 instructions per conversion: measured are 2.5 to 6 where float data meet double literals, 34 in
-# exp() and pow(), of which float has some in one or two instructions.
-IN_FUNCTIONS = 16.0
-_LANES = 32
-_LEAST_LEFT = 0.001
-# Of the FP64 pipe, where the page names the busiest pipe alone, or where conversions are few beside it.
-FILLING = 0.3
-_NEARLY_ALL = 0.8
+CONVERTING = number(
+    0.6,
+    "special functions pipe beside a busy FP64 pipe",
+    "share of its peak",
+    "our judgement: conversions run there, and both busy together are float data in double",
+    LaunchSet.RECORDED,
+)
+COMPUTING = number(
+    0.2, "FP64 pipe beside conversions", "share of its peak", "our judgement", LaunchSet.RECORDED
+)
+CONVERTING_FLOATS = number(
+    0.2,
+    "special functions pipe of a kernel that takes float and no double",
+    "share of its peak",
+    "measured: 0.38 and 0.54",
+    LaunchSet.RECORDED,
+)
+_SHORTER = number(
+    4.0,
+    "instructions of a function in double per one in float",
+    "",
+    "measured: functions such as exp() have four times as many in double",
+    LaunchSet.RECORDED,
+)
+IN_FUNCTIONS = number(
+    16.0,
+    "FP64 instructions per conversion",
+    "instructions",
+    "measured: 2.5 to 6 where float data meet double literals, 34 in exp() and pow()",
+    LaunchSet.FOURTH,
+)
+_LEAST_LEFT = number(
+    0.001,
+    "instructions left without conversions, at least",
+    "share",
+    "so that no gain is without bound",
+)
+FILLING = number(
+    0.3,
+    "FP64 pipe, where it is the only one named or conversions are few",
+    "share of its peak",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
+_NEARLY_ALL = number(
+    0.8,
+    "FP64 operations of all of a kernel that computes in double on purpose",
+    "share",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
 _FLOAT, _DOUBLE = re.compile(r"\bfloat[234]?\b"), re.compile(r"\bdouble[234]?\b")
 
 
@@ -137,7 +175,7 @@ def _may_be_functions(profile: KernelProfile) -> bool:
     )
     conversions = profile.special_functions
     if doubles and conversions is not None:
-        return doubles / _LANES >= IN_FUNCTIONS * conversions
+        return doubles / WARP_SIZE >= IN_FUNCTIONS * conversions
     return _conversions(profile) < COMPUTING
 
 
@@ -201,5 +239,9 @@ RULE = Rule(
                 {"fault": "another-fault", "file": "blur.cu", "line": 12, "column": 9, "seen": "x"}
             ]
         },
+        edges=(
+            {"profile": {"pipes": {"fp64": 0.3, "xu": 0.6}}},
+            {"profile": {"pipes": {"fp64": 0.3, "xu": 0.59}}},
+        ),
     ),
 )

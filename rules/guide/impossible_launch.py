@@ -9,6 +9,7 @@ from gpuadvise.advisor.occupancy.fault import Cause
 from gpuadvise.advisor.occupancy.fixes import fixes
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.next_steps import LEAST_KEPT
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import (
     PASSED,
@@ -17,7 +18,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
@@ -34,8 +34,13 @@ if TYPE_CHECKING:
 # unsupported-cluster speaks about these.
 _CLUSTER = (Cause.CLUSTER, Cause.CLUSTER_GRID)
 
-# Of the ways to mend it, the others change more.
-_NAMED = 2
+_NAMED = number(
+    2,
+    "ways to mend a launch that are named",
+    "",
+    "our judgement: the others change more",
+    LaunchSet.FIFTH,
+)
 _DOUBT = "; such a cut mostly spills: compile and look"
 
 
@@ -107,14 +112,6 @@ RULE = Rule(
     broken=True,
     why="The kernel does not run at all, and only an error check after the launch shows it.",
     when="A block, its registers, its shared memory or the grid exceeds a limit of the device.",
-    thresholds=(
-        Threshold(
-            name="registers kept",
-            value=LEAST_KEPT,
-            unit="share; a cap below it comes last",
-            source="measured on an H200: cutting more made every kernel at least 2.5 times slower",
-        ),
-    ),
     citations=guide("11.3", "10.5"),
     check=check,
     examples=Examples(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_rate
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import derived, measured
 from gpuadvise.rules.model import (
     PASSED,
@@ -16,7 +17,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
@@ -26,9 +26,15 @@ from gpuadvise.rules.sources import nvlink_checks
 if TYPE_CHECKING:
     from gpuadvise.advisor.topology import NvLink, Topology
 
-NONE = 0
+NONE = number(0, "links down", "links", "NVIDIA Health Validation, nvlink_active")
 # Fewer links than this to a single GPU are all that a mesh of more GPUs has between two.
-BRIDGED = 0.5
+BRIDGED = number(
+    0.5,
+    "links to the GPU at a bridge",
+    "share of all",
+    "our judgement: two GPUs of a mesh share a third of their links at most",
+    LaunchSet.RECORDED,
+)
 _ALL = "full"
 
 
@@ -112,20 +118,6 @@ RULE = Rule(
     when="Some NVLinks of a GPU are up and others down, and they lead to a switch, to the one GPU of a bridge, or "
     "another GPU of the same product here has all its links up. Links of which none is up, links that rest, "
     "links that the board does not connect and a lowered bandwidth mode are no fault.",
-    thresholds=(
-        Threshold(
-            name="links down",
-            value=NONE,
-            unit="links",
-            source="NVIDIA Health Validation, nvlink_active",
-        ),
-        Threshold(
-            name="links to the GPU at a bridge",
-            value=BRIDGED,
-            unit="share of all",
-            source="our judgement: two GPUs of a mesh share a third of their links at most",
-        ),
-    ),
     citations=nvlink_checks("nvlink_active"),
     check=check,
     examples=Examples(

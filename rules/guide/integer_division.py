@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
@@ -17,7 +19,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
@@ -32,17 +33,41 @@ if TYPE_CHECKING:
 
 # The pipe of special functions converts an integer to float, takes its reciprocal and converts it back,
 # once per division. Measured on an H100 and an H200 are 35 % to 60 % where divisions fill the issue slots.
-DIVIDING = 0.3
-# Its other work: conversions and functions of floating-point data, of which each comes with an instruction
-# on them or more. Measured are 0 to 0.5 beside divisions, 0.7 where floats become bytes.
-OF_FLOATS = 0.6
-# Counts of bits (popc, clz, brev) run there too, but multiply nothing. Of the FMA pipe per share of this one:
-# measured are 0.5 to 0.8 beside divisions, 0.1 in a histogram by votes.
-MULTIPLYING = 0.4
+DIVIDING = number(
+    0.3,
+    "special functions",
+    "share of the pipe, which converts integers and takes reciprocals for a division",
+    "measured on an H100 and an H200: 0.35 to 0.6",
+    LaunchSet.FOURTH,
+)
+OF_FLOATS = number(
+    0.6,
+    "floating-point instructions per special function, of a lane",
+    "",
+    "measured: 0 to 0.5 beside divisions, 0.7 where floats become bytes",
+    LaunchSet.FOURTH,
+)
+MULTIPLYING = number(
+    0.4,
+    "FMA pipe per share of the special functions'",
+    "",
+    "measured: 0.5 to 0.8 beside divisions, 0.1 where votes count bits",
+    LaunchSet.FOURTH,
+)
 # Instructions that go with one on that pipe: measured are 8 to 11 in four pairs with and without divisions.
-PER_CONVERSION = 11.0
-_LANES = 32
-_LEAST_LEFT = 0.05
+PER_CONVERSION = number(
+    11.0,
+    "instructions that go with one on that pipe",
+    "instructions; the gain is bounded by what is left",
+    "measured: 8 to 11 in four pairs with and without divisions",
+    LaunchSet.FOURTH,
+)
+_LEAST_LEFT = number(
+    0.05,
+    "instructions left without divisions, at least",
+    "share",
+    "so that no gain is without bound",
+)
 
 
 def check(
@@ -82,7 +107,7 @@ def _lacking(profile: KernelProfile, limiter: Limiter | None) -> str | None:
 def _divides(profile: KernelProfile) -> bool:
     """Return whether special functions serve integers, whose divisions then fill the issue slots."""
     functions = profile.pipes[Unit.XU]
-    lanes = profile.unpredicated_threads or _LANES
+    lanes = profile.unpredicated_threads or WARP_SIZE
     floats = sum(profile.float_instructions.values()) / lanes
     return (
         functions >= DIVIDING
@@ -152,20 +177,6 @@ RULE = Rule(
         "Device code divides integers, or takes a remainder, by a value that is not a literal; or a profile "
         "shows a kernel that is not a library's, whose issue slots are its limit, alone or beside a busier unit, with special functions at "
         "30 % or more beside fewer floating-point instructions than that makes, which is medium."
-    ),
-    thresholds=(
-        Threshold(
-            name="special functions",
-            value=DIVIDING,
-            unit="share of the pipe, which converts integers and takes reciprocals for a division",
-            source="measured on an H100 and an H200: 0.35 to 0.6",
-        ),
-        Threshold(
-            name="instructions that go with one on that pipe",
-            value=PER_CONVERSION,
-            unit="instructions; the gain is bounded by what is left",
-            source="measured: 8 to 11 in four pairs with and without divisions",
-        ),
     ),
     citations=guide("12.1.4", "11.1.1"),
     check=check,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import (
+    BARRIERS,
     SHORT,
     AtRoof,
     LatencyBound,
@@ -13,7 +14,9 @@ from gpuadvise.advisor.facts.limiter import (
 )
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import (
     STARTING,
     are_scattered_atomics,
@@ -33,40 +36,76 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
 )
 from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.sources import guide, programming_guide
+from gpuadvise.rules.thresholds import LONG_WAIT, MEMORY_BY_WORDS, WIDEST, WORD
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
-# Of a warp's time: what takes less is one of several waits, and none is the one to shorten.
-WAITING = 0.4
-# Barriers stop whole blocks, so that less of them counts.
-AT_BARRIERS = 0.25
 # Code that misses the instruction or the constant cache stops every warp that comes there: of the launches
 # recorded here, none of 20 us or more loses over 15 % of a warp's time. The profiler's own rule speaks from here on.
-AT_CACHES = 0.3
+AT_CACHES = number(
+    0.3,
+    "at the instruction or constant cache",
+    "share of a warp's time",
+    "Nsight Compute's own level for a stall",
+    LaunchSet.RECORDED,
+)
 _CACHES = (Stall.NO_INSTRUCTION, Stall.IMC_MISS)
 # A unit as busy as this leaves less than a factor of two; where hardly anything but one wait takes a warp's
 # time, up to this much (memory reaches 0.9: a factor of 1.6).
-HALF = 0.5
-MOSTLY, NEAR = 0.7, 0.57
-# L2's share of its peak grows less than the rate: rows summed with fewer barriers move the same sectors in 1 / 5.77
-# of the time on an H200, and take L2 from 19.4 % to 86.8 %.
-L2_AHEAD = 1.3
+HALF = number(
+    0.5,
+    "unit left over",
+    "share of its peak",
+    "our judgement: a busier one leaves less than a factor of two",
+    LaunchSet.RECORDED,
+)
+MOSTLY = number(
+    0.7,
+    "one wait that takes most of the time",
+    "share of a warp's time",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
+NEAR = number(
+    0.57,
+    "unit left over, beside one wait of 70 %",
+    "share",
+    "memory reaches 90 % at its best: a factor of 1.6 is left",
+    LaunchSet.RECORDED,
+)
+L2_AHEAD = number(
+    1.3,
+    "L2's share per gain in its rate",
+    "",
+    "measured on an H200: rows summed with fewer barriers, 5.77 times as fast, take L2 from 19.4 % to 86.8 %",
+    LaunchSet.FIFTH,
+)
 # Device memory, where that wait is for loads: 4-byte words reach 0.71 on an H200 with enough of them under way.
 # At what Nsight Compute calls a limit, only a wait that leaves little else: our judgement.
-MEMORY_BUSY, NEARLY_ALL = 0.71, 0.8
+NEARLY_ALL = number(
+    0.8,
+    "one wait beside which hardly any time is left",
+    "share of a warp's time",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
 
 # Of a warp's time: less at barriers is not worth a word.
-NOTABLE_WAIT = 0.1
-_WIDEST, _WORD, _LANES = 16.0, 4.0, 32
+NOTABLE_WAIT = number(
+    0.1,
+    "at barriers behind loads, counted from",
+    "share of a warp's time",
+    "our judgement: warps of a block meet there for what others load",
+    LaunchSet.FOURTH,
+)
 
 _ACTIONS: dict[str, str] = {
     Stall.LONG_SCOREBOARD: (
@@ -167,7 +206,7 @@ def _short_of_loads(profile: KernelProfile, limiter: Limiter) -> bool:
     wait = profile.top_stall
     return (
         near_roof(limiter)
-        and (profile.dram_busy or 1.0) < MEMORY_BUSY
+        and (profile.dram_busy or 1.0) < MEMORY_BY_WORDS
         and wait is not None
         and wait[1] >= _nearly_all(profile)
     )
@@ -204,15 +243,15 @@ def _most_left(profile: KernelProfile, limiter: LatencyBound) -> float:
     for_loads = limiter.stall == Stall.LONG_SCOREBOARD and (limiter.share or 0.0) >= _nearly_all(
         profile
     )
-    behind = limiter.unit in (Unit.DRAM, Unit.L2) and limiter.busy < MEMORY_BUSY
-    return MEMORY_BUSY if for_loads and behind else NEAR
+    behind = limiter.unit in (Unit.DRAM, Unit.L2) and limiter.busy < MEMORY_BY_WORDS
+    return MEMORY_BY_WORDS if for_loads and behind else NEAR
 
 
 def _enough(stall: str) -> float:
     """Return the share of a warp's time from which *stall* is the one to shorten."""
     if stall == Stall.BARRIER:
-        return AT_BARRIERS
-    return AT_CACHES if stall in _CACHES else WAITING
+        return BARRIERS
+    return AT_CACHES if stall in _CACHES else LONG_WAIT
 
 
 def _saved(profile: KernelProfile, left: float) -> float:
@@ -237,14 +276,14 @@ def _with_wide_loads(
     """Return *relief* with what is left to the SM where 16-byte loads need a quarter of its instructions."""
     if stall != Stall.LONG_SCOREBOARD:
         return relief
-    return relieved(profile, _WIDEST / _width(profile), *sm_units(profile)) | relief
+    return relieved(profile, WIDEST / _width(profile), *sm_units(profile)) | relief
 
 
 def _width(profile: KernelProfile) -> float:
     """Return the bytes that a lane gets by an average load, 4 to 16; 4 where nobody counted them."""
     loads = profile.global_loads
     per_request = (loads.sectors_per_request or 0.0) * (loads.used_bytes or 0.0)
-    return min(_WIDEST, max(_WORD, per_request / _LANES)) if per_request else _WORD
+    return min(WIDEST, max(WORD, per_request / WARP_SIZE)) if per_request else WORD
 
 
 RULE = Rule(
@@ -259,50 +298,6 @@ RULE = Rule(
         "A profile shows no unit at 60 % of its peak (tensor cores 40 %, L2 75 %), and one stall takes at "
         "least 40 % of a warp's time (with the barriers behind it where it is for loads), or barriers 25 %, or the instruction or constant cache 30 %; low where that wins less than 5 us, which is what a launch costs, and where a unit left over is half busy (57 % beside a wait of 70 %, "
         "71 % of device memory beside one for loads of 80 %; such a wait counts at device memory's roof too, up to there, and from 70 % on where the grid brings less than half of the blocks that fit)."
-    ),
-    thresholds=(
-        Threshold(
-            name="waiting",
-            value=WAITING,
-            unit="share of a warp's time",
-            source="our judgement of profiles on an H200",
-        ),
-        Threshold(
-            name="at the instruction or constant cache",
-            value=AT_CACHES,
-            unit="share of a warp's time",
-            source="Nsight Compute's own level for a stall",
-        ),
-        Threshold(
-            name="won at least",
-            value=STARTING,
-            unit="s",
-            source="what a launch takes to start and to end on an H100",
-        ),
-        Threshold(
-            name="unit left over, beside one wait of 70 %",
-            value=NEAR,
-            unit="share",
-            source="memory reaches 90 % at its best: a factor of 1.6 is left",
-        ),
-        Threshold(
-            name="device memory, beside a wait for loads of 80 %",
-            value=MEMORY_BUSY,
-            unit="share",
-            source="4-byte words reach 71 % on an H200; 90 % is a quarter more",
-        ),
-        Threshold(
-            name="at barriers behind loads, counted from",
-            value=NOTABLE_WAIT,
-            unit="share of a warp's time",
-            source="our judgement: warps of a block meet there for what others load",
-        ),
-        Threshold(
-            name="at barriers",
-            value=AT_BARRIERS,
-            unit="share of a warp's time",
-            source="our judgement of profiles on an H200",
-        ),
     ),
     citations=(*guide("11.2", "10.4"), programming_guide("Multiprocessor Level")),
     silenced_by=(

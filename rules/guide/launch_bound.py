@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_BUSY, LAUNCH_BOUND_IDLE, SHORT_KERNEL
 from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import given, profiled, traced
 from gpuadvise.rules.model import (
     PASSED,
@@ -18,12 +18,12 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
 )
 from gpuadvise.rules.sources import guide, programming_guide
+from gpuadvise.rules.thresholds import NOTICEABLE
 from gpuadvise.rules.traced import idle_gain
 
 if TYPE_CHECKING:
@@ -34,10 +34,14 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Traffic, Work
 
 # A launch costs the host 2 to 3 us, and the device about as much between two kernels.
-TINY = 5e-6
-MANY = 4
-# Of the run: launches that take less of it, 5 us for each, are not what makes it long.
-NOTICEABLE = 0.05
+TINY = number(
+    5e-6,
+    "tiny kernel",
+    "s",
+    "launches cost 2 to 3 us on the host: measured on an H200",
+    LaunchSet.RECORDED,
+)
+MANY = number(4, "many", "launches", "our judgement", LaunchSet.RECORDED)
 
 
 def check(
@@ -128,31 +132,6 @@ RULE = Rule(
         "A kernel of less than 5 us is launched at least 4 times in the same shape, for which 5 us each "
         "are 5 % of the run or more where its time is known; or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
         "18 us or the GPU idle for twice as long as it works, and a fifth of the span or more is idle between launches."
-    ),
-    thresholds=(
-        Threshold(
-            name="tiny kernel",
-            value=TINY,
-            unit="s",
-            source="launches cost 2 to 3 us on the host: measured on an H200",
-        ),
-        Threshold(name="many", value=MANY, unit="launches", source="our judgement"),
-        Threshold(
-            name="noticeable", value=NOTICEABLE, unit="share of the run", source="our judgement"
-        ),
-        Threshold(name="busy", value=LAUNCH_BOUND_BUSY, unit="share", source="our judgement"),
-        Threshold(
-            name="idle between launches",
-            value=LAUNCH_BOUND_IDLE,
-            unit="share",
-            source="our judgement",
-        ),
-        Threshold(
-            name="short kernel",
-            value=SHORT_KERNEL,
-            unit="s",
-            source="three launches, measured on a H200",
-        ),
     ),
     citations=(*guide("10.1.2"), programming_guide("CUDA Graphs")),
     caller_side=True,

@@ -12,6 +12,7 @@ from gpuadvise.advisor.facts.limiter import AtRoof, TooLittleWork
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import left_over
 from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.guide.unused_tensor_cores import FASTER
@@ -23,12 +24,12 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.thresholds import NO_TENSOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,35 +40,102 @@ if TYPE_CHECKING:
 
 # Of all instructions, or of the FMA pipe's time, in what is named a product: the plainest loads two words for
 # each multiply-add, works out their addresses, and has 0.13 to 0.14 (measured on an H200).
-MULTIPLY_ADDS = 0.1
-OF_PEAK = 0.05
-# Tensor pipes show up to 2 % for kernels that do not use them (A100, GH200).
-TENSOR = 0.03
-# Of the tensor cores' peak, products of one warp (mma.sync) reach 63 % on an H100, while their pipe is shown as
-# busy: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture", 2024. Those of a warpgroup
-# reach all of it.
-ONE_WARP = 0.63
+MULTIPLY_ADDS = number(
+    0.1,
+    "multiply-adds of what is named a product",
+    "share of instructions",
+    "our judgement of profiles on an H200",
+    LaunchSet.FOURTH,
+)
+OF_PEAK = number(
+    0.05,
+    "FP32 outside of tensor cores, in what is named a product",
+    "share of its peak",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
+ONE_WARP = number(
+    0.63,
+    "products of one warp (mma.sync)",
+    "share of an H100's tensor peak",
+    "Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, 2024",
+    LaunchSet.FOURTH,
+)
 _WITH_WARPGROUPS = (9, 10, 11)
 # A sum reads much more than it writes; a scan as much.
-READS_PER_WRITE = 16.0
-_EVEN = (0.75, 1.5)
+READS_PER_WRITE = number(
+    16.0, "bytes read per byte written", "", "our judgement: of sums", LaunchSet.RECORDED
+)
+_EVEN = (
+    number(0.75, "bytes read per byte written by a scan, at least", "", "our judgement"),
+    number(1.5, "bytes read per byte written by a scan, at most", "", "our judgement"),
+)
 # Lanes that a predicate leaves at work: a tree of sums switches off half of them in each step.
-LANES_AT_WORK = 0.65
-# Where a block stores one result, this many may be at work: measured is 0.71 where threads first load two each.
-LANES_OF_A_SUM = 0.8
-# A product of tiles of 16 x 16 or 32 x 32 with one result per thread: measured on an H100 and an H200 are
-# 0.36 to 0.45 multiply-adds, 0.19 to 0.47 loads and 90 % of shared memory; 8 x 8 results take 0.06 loads.
-_TILED, _OPERANDS, _SHARED_ROOF = 0.3, 0.15, 0.85
-# A product of tiles of 32 x 32 with sums of 64 terms has 4; filters of 17 taps have 1.2 (measured on an H200).
-LOADS_PER_STORE = 2.0
-# Of device memory's peak. Blocks of a product share their operands in L2, data pass through a filter once:
-# measured are 33 % and 47 % for filters, up to 15 % for products, all at the roof of shared memory.
-_PASSING = 0.25
-# Of a sector's 32 bytes: one lane of a block stores its sum.
-ONE_WORD = 8.0
+LANES_AT_WORK = number(
+    0.65,
+    "lanes at work",
+    "share",
+    "measured: trees of sums on an H200 show 0.53 to 0.57",
+    LaunchSet.RECORDED,
+)
+LANES_OF_A_SUM = number(
+    0.8,
+    "lanes at work where a block stores one result",
+    "share",
+    "measured: 0.71 where threads first load two words each",
+    LaunchSet.FOURTH,
+)
+_TILED = number(
+    0.3,
+    "multiply-adds of a product of tiles with one result per thread",
+    "share of instructions",
+    "measured on an H100 and an H200: 0.36 to 0.45",
+    LaunchSet.RECORDED,
+)
+_OPERANDS = number(
+    0.15,
+    "loads of shared memory of such a product",
+    "share of instructions",
+    "measured on an H100 and an H200: 0.19 to 0.47; 8 x 8 results take 0.06",
+    LaunchSet.RECORDED,
+)
+_SHARED_ROOF = number(
+    0.85,
+    "shared memory of such a product",
+    "share of its peak",
+    "measured on an H100 and an H200: 0.9",
+    LaunchSet.RECORDED,
+)
+LOADS_PER_STORE = number(
+    2.0,
+    "loads per store of a product",
+    "",
+    "measured on an H200: 4 with sums of 64 terms, 1.2 in filters of 17 taps",
+    LaunchSet.FOURTH,
+)
+_PASSING = number(
+    0.25,
+    "device memory of a product, at most",
+    "share of its peak",
+    "measured: up to 15 % for products, 33 % and 47 % for filters, through which data pass once",
+    LaunchSet.FOURTH,
+)
+ONE_WORD = number(
+    8.0,
+    "bytes that stores use of a sector, where a block stores one sum",
+    "bytes",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
 _WORD_SIZES = (4, 8)
 # What no library does much faster: the unit itself is the limit.
-_AT_BEST = 0.75
+_AT_BEST = number(
+    0.75,
+    "at its best",
+    "share of the unit's peak",
+    "our judgement: libraries keep tensor cores 60 % to 90 % busy on an H200",
+    LaunchSet.RECORDED,
+)
 _OWN_WORK = (Unit.L1_SHARED, Unit.LSU, Unit.ADU, Unit.ISSUE, Unit.ALU, Unit.L2)
 
 
@@ -82,7 +150,7 @@ class Operation:
 
 def _product(profile: KernelProfile) -> tuple[Evidence, ...]:
     share, tensor = profile.multiply_adds or 0.0, profile.pipes.get(Unit.TENSOR, 0.0)
-    if tensor >= TENSOR:
+    if tensor >= NO_TENSOR:
         return (profiled("tensor pipe", tensor, "share"),)
     if share >= MULTIPLY_ADDS:
         return (profiled("multiply-adds", share, "share"),)
@@ -182,7 +250,7 @@ def _multiplied(profile: KernelProfile) -> Gain | None:
     A multiply-add for each issue slot is the peak, or twice that of a unit of half the lanes.
     """
     tensor, issued = profile.pipes.get(Unit.TENSOR, 0.0), profile.issue_busy or 0.0
-    if tensor >= TENSOR:
+    if tensor >= NO_TENSOR:
         if profile.capability is None or profile.capability.major not in _WITH_WARPGROUPS:
             return left_over(f"tensor cores stay {show_share(tensor)} busy", tensor)
         least = ONE_WARP * tensor
@@ -240,7 +308,11 @@ def _tiled_product(profile: KernelProfile, limiter: Limiter | None) -> Advice | 
         return None
     # A page without counts tells instructions to memory, which here go to shared memory.
     operands = profile.memory_instructions or 0.0 if loads is None else loads / profile.instructions
-    if operands < _OPERANDS or profile.pipes.get(Unit.TENSOR, 0.0) >= TENSOR or _is_filter(profile):
+    if (
+        operands < _OPERANDS
+        or profile.pipes.get(Unit.TENSOR, 0.0) >= NO_TENSOR
+        or _is_filter(profile)
+    ):
         return None
     return Advice(
         message=(
@@ -318,32 +390,6 @@ RULE = Rule(
         "adds up in shared memory with half of its lanes off; multiplies and adds small tiles at the roof of shared "
         "memory; or is named after a product, sort, scan, histogram, "
         "transform, sum or sparse product and the profile's counts fit: low where only the name says so."
-    ),
-    thresholds=(
-        Threshold(
-            name="at its best",
-            value=_AT_BEST,
-            unit="share of the unit's peak",
-            source="our judgement: libraries keep tensor cores 60 % to 90 % busy on an H200",
-        ),
-        Threshold(
-            name="multiply-adds",
-            value=MULTIPLY_ADDS,
-            unit="share of instructions",
-            source="our judgement of profiles on an H200",
-        ),
-        Threshold(
-            name="bytes read per byte written",
-            value=READS_PER_WRITE,
-            unit="",
-            source="our judgement: of sums",
-        ),
-        Threshold(
-            name="lanes at work",
-            value=LANES_AT_WORK,
-            unit="share",
-            source="measured: trees of sums on an H200 show 0.53 to 0.57",
-        ),
     ),
     citations=guide("5.1", "4.1"),
     folds_into="unused-tensor-cores",

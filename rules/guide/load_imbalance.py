@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import (
     SHORT,
-    UNEVEN,
     AtRoof,
     Imbalance,
     LatencyBound,
@@ -16,6 +15,7 @@ from gpuadvise.advisor.facts.limiter import (
     filled_share,
 )
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -27,7 +27,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
@@ -39,7 +38,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.limiter import Limiter
 
 # Where no unit is at its roof, so that idle SMs are lost time: from here on a fifth more throughput is in sight.
-UNEVEN_IN_LATENCY = 0.83
+UNEVEN_IN_LATENCY = number(
+    0.83,
+    "uneven, with no unit at its roof",
+    "share of the busiest SM's time",
+    "our judgement: below it a fifth more throughput is in sight",
+    LaunchSet.FOURTH,
+)
 
 
 def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
@@ -97,20 +102,6 @@ RULE = Rule(
     when=(
         "A profile shows SMs busy for at most 75 % of the busiest one's time, no partial wave explains "
         "it, and the launch takes at least 20 us; at most 83 % where no unit is at its roof."
-    ),
-    thresholds=(
-        Threshold(
-            name="uneven",
-            value=UNEVEN,
-            unit="share of the busiest SM's time",
-            source="our judgement: below it a third more throughput is in sight",
-        ),
-        Threshold(
-            name="uneven, with no unit at its roof",
-            value=UNEVEN_IN_LATENCY,
-            unit="share of the busiest SM's time",
-            source="our judgement: below it a fifth more throughput is in sight",
-        ),
     ),
     citations=guide("11.3", "10.5"),
     silenced_by=(

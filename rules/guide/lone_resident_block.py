@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
@@ -16,19 +17,18 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
 )
 from gpuadvise.rules.occupancy_words import (
-    WAITING,
     at_sizes,
     filled_by_grid,
     register_tile,
     warps_may_help,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.thresholds import LONG_WAIT
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.rules.occupancy_words import Resident
 
-WANTED = 3
-FEW = 2
+WANTED = number(3, "wanted blocks per SM", "blocks", "guide 11.3: three or four smaller blocks")
+FEW = number(2, "blocks per SM that are few", "blocks", "guide 11.3")
 
 
 def check(
@@ -83,7 +83,7 @@ def check(
 
 
 def _waits_at_barriers(profile: KernelProfile | None) -> bool:
-    return profile is not None and profile.stalls.get(Stall.BARRIER, 0.0) >= WAITING
+    return profile is not None and profile.stalls.get(Stall.BARRIER, 0.0) >= LONG_WAIT
 
 
 def _half_at_work(occupancy: Occupancy) -> bool:
@@ -123,14 +123,6 @@ RULE = Rule(
         "One or two blocks are resident per SM, the kernel waits at barriers (__syncthreads, or "
         "40 % of a warp's time in a profile), the grid has more blocks than fit at once, and no unit is known to be busy; "
         "low for two blocks that fill the SM, and for 128 registers and more, where no profile shows the wait: so run tiled products."
-    ),
-    thresholds=(
-        Threshold(
-            name="wanted blocks per SM",
-            value=WANTED,
-            unit="blocks",
-            source="guide 11.3: three or four smaller blocks",
-        ),
     ),
     citations=guide("11.3", "10.5"),
     folds_into="shared-memory-limited-occupancy",

@@ -10,6 +10,7 @@ from gpuadvise.advisor.facts.limiter import AtRoof
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
@@ -21,7 +22,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -34,9 +34,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
-SMALL = 0.5
-# Kernels of one context run at the same time from cc 2.0 on: programming guide.
-FIRST_CONCURRENT = 2
+SMALL = number(0.5, "small", "share", "two such kernels must fit")
+FIRST_CONCURRENT = number(
+    2,
+    "first capability whose kernels run side by side",
+    "",
+    "programming guide, Concurrent Kernel Execution",
+)
 
 
 def check(
@@ -93,9 +97,6 @@ RULE = Rule(
     family=Family.GRID,
     why="What a small grid leaves free can run another kernel at the same time.",
     when="The grid fills less than half of the blocks that fit, and kernels run one at a time; low without a time.",
-    thresholds=(
-        Threshold(name="small", value=SMALL, unit="share", source="two such kernels must fit"),
-    ),
     citations=guide("11.5", "10.2"),
     folds_into="underfilled-device",
     caller_side=True,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.memory.bandwidth import attainable_with_ecc
 from gpuadvise.advisor.quantity import show_number, show_rate, show_seconds, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import derived, of_device
 from gpuadvise.rules.model import (
     PASSED,
@@ -17,7 +18,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -28,10 +28,23 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timing import Traffic, Work
 
-POOR = 0.6
-BAD = 0.4
+POOR = number(
+    0.6, "poor", "share", "bands of `gpuadvise bandwidth`: below 40 % bad, 60 % poor, 80 % fair"
+)
+BAD = number(
+    0.4,
+    "bad",
+    "share",
+    "the same bands: from here on a good copy is at most twice as fast",
+    LaunchSet.FIFTH,
+)
 # About 3 us of start and ramp-up keep whatever takes less than this below 60 % of any memory.
-SHORTEST = 5e-6
+SHORTEST = number(
+    5e-6,
+    "shortest time at full bandwidth",
+    "s at full bandwidth",
+    "our judgement: 3 us of start and ramp-up keep what is shorter below 60 %",
+)
 
 
 def check(
@@ -92,26 +105,6 @@ RULE = Rule(
     when=(
         "Bytes read and written per second are below 60 % of the theoretical bandwidth (medium from 40 % on), nothing "
         "runs beside the kernel, and no compute unit is known to be busy."
-    ),
-    thresholds=(
-        Threshold(
-            name="poor",
-            value=POOR,
-            unit="share",
-            source="bands of `gpuadvise bandwidth`: below 40 % bad, 60 % poor, 80 % fair",
-        ),
-        Threshold(
-            name="bad",
-            value=BAD,
-            unit="share",
-            source="the same bands: from here on a good copy is at most twice as fast",
-        ),
-        Threshold(
-            name="shortest",
-            value=SHORTEST,
-            unit="s at full bandwidth",
-            source="our judgement: 3 us of start and ramp-up keep what is shorter below 60 %",
-        ),
     ),
     citations=guide("9.2", "8.2"),
     check=check,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.busy import BUSY
-from gpuadvise.advisor.facts.limiter import NEARLY_BUSY
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.evidence import derived
@@ -17,13 +15,10 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
 from gpuadvise.rules.occupancy_words import (
-    LOW,
-    MANY_MORE,
     best_step,
     costs_independence,
     filled_by_grid,
@@ -115,22 +110,6 @@ RULE = Rule(
         "60 % of its peak or more; or a profile shows device memory at 60 % to 75 %, nothing else at 60 %, and warps that "
         "wait for loads 60 % of their time; or a last wave that few SMs work on, and one wait of 40 %. Low where only "
         "fewer registers win a block, or a launch alone is known and no other step wins a third more warps."
-    ),
-    thresholds=(
-        Threshold(name="low occupancy", value=LOW, unit="share", source="guide 11.1, 11.3"),
-        Threshold(
-            name="device memory nearly busy",
-            value=NEARLY_BUSY,
-            unit="share",
-            source="memory reaches 90 % at its best: a fifth is left, by Little's law for more loads",
-        ),
-        Threshold(
-            name="many more warps",
-            value=MANY_MORE,
-            unit="warps then / now, where a launch alone is known",
-            source="our judgement: fewer hardly show in a time",
-        ),
-        Threshold(name="busy unit", value=BUSY, unit="share", source="Nsight Compute's own level"),
     ),
     citations=guide("11.1", "10.1"),
     folds_into="tiny-blocks",

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_hertz, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import derived, measured, unread
 from gpuadvise.rules.model import (
     PASSED,
@@ -16,7 +17,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.telemetry import Telemetry
     from gpuadvise.rules.model import Evidence
 
-LOWERED = 0.99
+LOWERED = number(
+    0.99,
+    "limit in force",
+    "of the default",
+    "our judgement: readings are rounded",
+    LaunchSet.RECORDED,
+)
 # Their limit follows battery, charger and processor.
 _PORTABLE = r"laptop|mobile|notebook|max-q|\bmx\d"
 
@@ -115,14 +121,6 @@ RULE = Rule(
     why="At its power limit the GPU lowers its clocks, so its times are not those of other machines.",
     when="The power limit in force is below 99 % of the default; low where it does not hold the clocks back now. "
     "Laptops, and modules whose limit a processor shares, are left out.",
-    thresholds=(
-        Threshold(
-            name="limit in force",
-            value=LOWERED,
-            unit="of the default",
-            source="our judgement: readings are rounded",
-        ),
-    ),
     citations=(*power_manual(), *guide("18.1.1", "16.1.1")),
     check=check,
     examples=Examples(

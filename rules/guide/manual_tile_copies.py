@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.application import TilePath
 from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import given
 from gpuadvise.rules.model import (
     PASSED,
@@ -14,7 +15,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.application import Tile
 
-FIRST = 9
+FIRST = number(
+    9, "first capability with TMA", "", "programming guide, Asynchronous Data Copies using TMA"
+)
 
 
 def check(device: Device, tile: Tile) -> Verdict:
@@ -58,14 +60,6 @@ RULE = Rule(
     when=(
         "Threads copy a tile on compute capability 9.0 or later, and its size and row stride are "
         "multiples of 16 bytes."
-    ),
-    thresholds=(
-        Threshold(
-            name="first capability",
-            value=FIRST,
-            unit="",
-            source="programming guide, Asynchronous Data Copies using TMA",
-        ),
     ),
     citations=(programming_guide("Asynchronous Data Copies using the Tensor Memory Accelerator"),),
     check=check,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.limiter import NEARLY_BUSY
 from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import derived, traced
 from gpuadvise.rules.model import (
     PASSED,
@@ -18,7 +19,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -31,12 +31,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Work
     from gpuadvise.advisor.roofline import Roofline
 
-# Four bytes become one: FP32 data kept as FP8.
-QUARTER = 4.0
+QUARTER = number(4.0, "bytes of FP32 per byte of FP8", "", "four bytes become one")
 
 
 # Of a recorded run: from here on passes over memory are most of what it does.
-MOST = 0.5
+MOST = number(0.5, "elementwise kernels", "share of the span", "our judgement", LaunchSet.RECORDED)
 
 
 def check(
@@ -129,20 +128,6 @@ RULE = Rule(
         "FLOP per byte are below peak / bandwidth. With a time: only from 50 % to 75 % of the "
         "roof; less is not the fault of memory, more is as good as it gets. Or kernels of PyTorch "
         "for one operation on each element take half of a recorded run (medium)."
-    ),
-    thresholds=(
-        Threshold(
-            name="far from the roof", value=FAR_FROM_ROOF, unit="share", source="roofline model"
-        ),
-        Threshold(
-            name="elementwise kernels", value=MOST, unit="share of the span", source="our judgement"
-        ),
-        Threshold(
-            name="nearly busy",
-            value=NEARLY_BUSY,
-            unit="share",
-            source="as for profiles; copies reach 75 % on the oldest parts with HBM2, 92 % on new ones",
-        ),
     ),
     citations=(*guide("9.2", "8.2"), ROOFLINE),
     check=check,

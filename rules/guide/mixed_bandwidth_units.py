@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_rate
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
@@ -13,7 +14,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timing import Traffic
 
-CLOSE = 0.005
+CLOSE = number(0.005, "agreement", "share", "well below the 2.4 % between two powers")
 _NAMES = {1: "kilo", 2: "mega", 3: "giga", 4: "tera"}
 
 
@@ -110,14 +110,6 @@ RULE = Rule(
     when=(
         "A reported rate differs from bytes / time by a power of 1.024 (within 0.5 %), or bytes / "
         "time exceed the theoretical bandwidth although they do not fit in L2."
-    ),
-    thresholds=(
-        Threshold(
-            name="agreement",
-            value=CLOSE,
-            unit="share",
-            source="well below the 2.4 % between two powers",
-        ),
     ),
     citations=guide("9.2.1", "8.2.1"),
     check=check,

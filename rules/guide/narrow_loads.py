@@ -18,8 +18,10 @@ from gpuadvise.advisor.facts.limiter import (
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import (
     relieved,
     requests_to_memory,
@@ -37,74 +39,164 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
 )
 from gpuadvise.rules.sources import programming_guide
+from gpuadvise.rules.thresholds import KEPT_IN_L1, LONG_WAIT, MEMORY_BY_WORDS, WIDEST, WORD
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
-# Whole sectors are used, so that only their number per request is in question.
-COALESCED = 24.0  # a misaligned warp uses 25.6
-WORD = 4.0
-HALF_WORD = 2.0
-HALF_WORDS = HALF_WORD * 1.1
-WIDEST = 16.0
-# From here on memory is as busy as 4-byte words make it anyway.
-MEMORY_BUSY = 0.71
-# Issue slots that busy leave loads of any width little to win: kernels that gained show 40 % at most.
-INSTRUCTIONS = 0.5
+COALESCED = number(
+    24.0, "bytes used of a sector", "bytes", "a misaligned warp uses 25.6", LaunchSet.RECORDED
+)
+HALF_WORD = number(2.0, "half a word", "bytes per thread", "16-bit types")
+INSTRUCTIONS = number(
+    0.5,
+    "issue slots beside words of 4 bytes",
+    "share",
+    "recorded kernels that gained show 40 % at most",
+    LaunchSet.RECORDED,
+)
 # With one or two bytes at a time most instructions find out where those lie, and 16 bytes need an eighth of
 # them: that counts even at what Nsight Compute calls a limit, where warps wait for loads half of their time.
-ADDRESSES, HALF = 0.7, 0.5
+ADDRESSES = number(
+    0.7,
+    "issue slots, for one or two bytes",
+    "share",
+    "our judgement: 16 bytes at once need an eighth of the addresses",
+    LaunchSet.RECORDED,
+)
+HALF = number(
+    0.5,
+    "wait for loads, for one or two bytes",
+    "share of a warp's time",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
 # Loads and stores of all instructions, from which on they and their addresses are a fifth of them: each brings up
 # to 6 along, and 16-byte words need a quarter of both. Softmax and a norm of rows by 4-byte words became 1.5 to 2.2
 # times as fast by wider ones beside issue slots at 62 % to 80 %.
-REQUESTS, ALONG = 0.033, 6
-# Requests to global memory per instruction, and shared requests per global one: a kernel that moves data
-# has many of the first. What passes through shared memory once (a transposition, another layout, a
-# histogram's atomics) takes one shared request, or two where loads are stored elsewhere; a tile that
-# is used again takes many. A quarter more is for what else a block keeps there.
-STREAMING = 0.02
-STAGED = 0.1
-PASSED_ON = 1.25
+REQUESTS = number(
+    0.033,
+    "loads and stores",
+    "share of instructions",
+    "with the addresses of each a fifth of them; launches on an H200 that wider words made 1.5 to 2.2 times as fast",
+    LaunchSet.FIFTH,
+)
+ALONG = number(
+    6,
+    "instructions that come with a load or store",
+    "",
+    "its address and a loop's counter: our judgement",
+    LaunchSet.FIFTH,
+)
+STREAMING = number(
+    0.02,
+    "requests to global memory",
+    "per instruction",
+    "a kernel that moves data has more: our judgement",
+    LaunchSet.RECORDED,
+)
+STAGED = number(
+    0.1,
+    "requests to shared memory of a kernel that stages nothing",
+    "per global one",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
+PASSED_ON = number(
+    1.25,
+    "shared requests",
+    "per global load or store",
+    "1 where each element is stored there and loaded once; a quarter more for the rest",
+    LaunchSet.RECORDED,
+)
 # Transpositions of 4-byte words through shared memory keep an H200's memory 73 % busy at their best: below
 # this share wider accesses still win.
-STAGED_BUSY = 0.65
-# Of a warp's time: what takes less is one of several waits, as for latency-bound.
-LONGEST_WAIT = 0.4
+STAGED_BUSY = number(
+    0.65,
+    "memory busy, through shared memory",
+    "share",
+    "transpositions of 4-byte words reach 73 % on an H200",
+    LaunchSet.RECORDED,
+)
 # Instructions of a warp that loads one word per thread, to add it up with the others of its block: measured are 64
 # to 78 in five such sums and softmaxes, 100 and more where threads compute on with it.
-PER_WORD = 100.0
-_ONE = 1.1
-# L2 is 1.1 to 1.5 times as busy as DRAM when data stream through it, and more when they stay.
-FROM_DRAM = 1.8
-# With fewer, more loads per thread come before wider ones.
-ENOUGH_WARPS = 0.4
-ENOUGH_AT_ONCE = 0.5
-WAITING = 0.7
-LEAST_BUSY = 0.1
-LANES = 32
-# Of a request: where it uses fewer, most lanes share their words, whose width nobody knows then.
-_FEWEST_BYTES = 16.0
-# Bytes of a word that one load after the other takes: 3 of 4 are found.
-_MOST_FOUND = 0.75
+PER_WORD = number(
+    100.0,
+    "instructions per word",
+    "of a warp whose threads load one word each, and add it up",
+    "measured on an H100 and an H200: 64 to 78 in five kernels",
+    LaunchSet.FOURTH,
+)
+_ONE = number(1.1, "one word, with what rounding adds", "words", "our judgement", LaunchSet.FOURTH)
+FROM_DRAM = number(
+    1.8,
+    "L2's share per DRAM's where data stream",
+    "",
+    "measured: 1.1 to 1.5, more where they stay in L2",
+    LaunchSet.RECORDED,
+)
+ENOUGH_WARPS = number(
+    0.4,
+    "achieved occupancy",
+    "share",
+    "our judgement: with fewer warps more loads per thread come before wider ones",
+    LaunchSet.RECORDED,
+)
+ENOUGH_AT_ONCE = number(0.5, "theoretical occupancy", "share", "our judgement", LaunchSet.RECORDED)
+WAITING = number(
+    0.7,
+    "wait for loads beside few warps",
+    "share of a warp's time",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
+LEAST_BUSY = number(
+    0.1, "device memory at work", "share of its peak", "our judgement", LaunchSet.RECORDED
+)
+_FEWEST_BYTES = number(
+    16.0,
+    "bytes used of a request",
+    "bytes",
+    "our judgement: with fewer most lanes share their words, whose width nobody knows",
+    LaunchSet.SIXTH,
+)
+_MOST_FOUND = number(
+    0.75,
+    "loads that L1 serves of bytes taken one after the other",
+    "share",
+    "3 of the 4 bytes of a word are found",
+    LaunchSet.RECORDED,
+)
 _BYTE_POINTER = r"\b((un)?signed char|u?int8_t)\b[^,()]{0,20}\*"
-# Of a whole array: so few bytes stay in L1.
-IN_L1 = 16 * 1024
-_MOST_IN_L1 = 0.5  # of loads
-# What the best recorded kernels reach of the bandwidth, 0.92, and a little more; Triton's repaired rows reach 0.93.
-BEST = 0.95
+_MOST_IN_L1 = number(
+    0.5, "loads that L1 serves, at most", "share of loads", "our judgement", LaunchSet.FIFTH
+)
+BEST = number(
+    0.95,
+    "what the best kernels reach of the bandwidth",
+    "share",
+    "recorded kernels reach 0.92 and 0.93",
+    LaunchSet.FIFTH,
+)
 _REACHED = "16-byte loads reach 85 % to 93 %"
 # A mask, a scale or an offset that all lanes share moves 1 sector for 1 word of 1 to 8 bytes.
-NOTABLY_SHARED, _SHARED_WORDS, _FITS = 0.05, (1.0, 8.0), 0.01
-# Of the requests to global memory, our judgement: half as many atomics as loads keep L2 longer than the loads.
-ATOMICS = 0.25
+NOTABLY_SHARED = number(0.05, "loads of one word for all lanes", "share of loads", "our judgement")
+_SHARED_WORDS = (1, 8)
+_FITS = number(0.01, "sectors of such loads, with what rounding takes", "share", "our judgement")
+ATOMICS = number(
+    0.25,
+    "atomics",
+    "share of requests to global memory",
+    "our judgement: half as many atomics as loads keep L2 longer than the loads",
+    LaunchSet.FIFTH,
+)
 _ACTION = (
     f"Let each thread load {WIDEST:g} bytes at once: read through float4, uint4 or a struct with "
     "__align__(16), from addresses that are multiples of 16, and give it the elements to match."
@@ -124,7 +216,7 @@ def check(
 
 def _is_narrow(access: Access) -> bool:
     """Return whether neighbouring lanes take neighbouring elements of one or two bytes."""
-    in_l1 = access.array_bytes is not None and access.array_bytes <= IN_L1
+    in_l1 = access.array_bytes is not None and access.array_bytes <= KEPT_IN_L1
     return (
         access.word_bytes <= HALF_WORD and access.stride == 1 and not access.indices and not in_l1
     )
@@ -134,8 +226,8 @@ def _described(access: Access) -> Advice:
     size, widest = access.word_bytes, int(WIDEST)
     return Advice(
         message=(
-            f'"{access.name}" takes {plural(size, "byte")} per lane: a warp moves {LANES * size} bytes by an '
-            f"instruction that could move {LANES * widest}."
+            f'"{access.name}" takes {plural(size, "byte")} per lane: a warp moves {WARP_SIZE * size} bytes by an '
+            f"instruction that could move {WARP_SIZE * widest}."
         ),
         action=_ACTION,
         evidence=(given("element size", size, "bytes"),),
@@ -167,11 +259,11 @@ def _profiled(profile: KernelProfile, limiter: Limiter) -> Verdict:
         return PASSED
     if sectors * loads.used_bytes < _FEWEST_BYTES and not _takes_bytes(profile):
         return PASSED
-    width = max(1.0, sectors * loads.used_bytes / LANES)
+    width = max(1.0, sectors * loads.used_bytes / WARP_SIZE)
     whole, shared = _whole_width(sectors, loads.used_bytes, width)
-    if width > WORD * 1.1 or not _streams(profile):
+    if width > WORD * _ONE or not _streams(profile):
         return PASSED
-    if isinstance(limiter, IssueBound) and width > HALF_WORDS and not _many_requests(profile):
+    if isinstance(limiter, IssueBound) and width > HALF_WORD * _ONE and not _many_requests(profile):
         return PASSED
     dram = profile.dram_busy or 0.0
     return Advice(
@@ -199,7 +291,7 @@ def _whole_width(sectors: float, used: float, average: float) -> tuple[float, fl
     bytes_used = sectors * used
     shared = (WORD - sectors) / (WORD - 1)
     if NOTABLY_SHARED <= shared < 1:
-        whole = (1 - shared) * LANES * WORD
+        whole = (1 - shared) * WARP_SIZE * WORD
         least, most = (whole + shared * size for size in _SHARED_WORDS)
         if (1 - _FITS) * least <= bytes_used <= (1 + _FITS) * most:
             return WORD, shared
@@ -232,8 +324,8 @@ def _used_bytes(profile: KernelProfile) -> float:
     """Return how much of a sector is used in the end: what a byte leaves, the next finds in L1."""
     loads, hits = profile.global_loads, profile.l1_load_hit_rate or 0.0
     used = loads.used_bytes or 0.0
-    whole_warps = (profile.active_threads or LANES) >= LANES - 1
-    few = used * (loads.sectors_per_request or 0.0) <= HALF_WORD * LANES
+    whole_warps = (profile.active_threads or WARP_SIZE) >= WARP_SIZE - 1
+    few = used * (loads.sectors_per_request or 0.0) <= HALF_WORD * WARP_SIZE
     bytewise = few and (whole_warps or _takes_bytes(profile))
     return min(SECTOR, used / (1.0 - hits)) if bytewise and hits < 1.0 else used
 
@@ -266,7 +358,7 @@ def _looks_narrow(profile: KernelProfile) -> bool:
         _whole_sectors(profile)
         and (profile.dram_busy or 0.0) >= LEAST_BUSY
         and per_request is not None
-        and 0 < per_request <= WORD * LANES * 1.1
+        and 0 < per_request <= WORD * WARP_SIZE * _ONE
         and _from_dram(profile)
     )
 
@@ -300,7 +392,7 @@ def _inferred(profile: KernelProfile) -> Advice:
         message=(
             f"The kernel moves {show_number(traffic)} bytes per instruction of the pipes to memory and keeps "
             f"device memory {show_share(dram)} busy: its loads and stores look narrow (the page does not "
-            f"count them). {WORD:g}-byte words move at most {LANES * WORD:g}; {_REACHED}."
+            f"count them). {WORD:g}-byte words move at most {WARP_SIZE * WORD:g}; {_REACHED}."
         ),
         action=_ACTION,
         evidence=(
@@ -322,7 +414,7 @@ def _gain(dram: float) -> Gain:
 
 def _priority(profile: KernelProfile, width: float) -> Priority | None:
     """Return low where instructions of another kind keep the schedulers busy, unless they come with each thread."""
-    words = width > HALF_WORDS and not (_word_per_thread(profile) or _many_requests(profile))
+    words = width > HALF_WORD * _ONE and not (_word_per_thread(profile) or _many_requests(profile))
     return Priority.LOW if words and (profile.issue_busy or 0.0) > INSTRUCTIONS else None
 
 
@@ -381,12 +473,12 @@ def _word_per_thread(profile: KernelProfile) -> bool:
     wait, requests = profile.top_stall, profile.global_loads.requests or 0.0
     meets = bool(profile.shared_loads.requests)
     threads = math.prod(profile.grid or ()) * math.prod(profile.block or ())
-    instructions = (profile.instructions or 0.0) * LANES
+    instructions = (profile.instructions or 0.0) * WARP_SIZE
     return (
         meets
         and wait is not None
         and wait[0] == Stall.LONG_SCOREBOARD
-        and 0 < requests * LANES <= _ONE * threads
+        and 0 < requests * WARP_SIZE <= _ONE * threads
         and instructions <= PER_WORD * threads
     )
 
@@ -394,7 +486,7 @@ def _word_per_thread(profile: KernelProfile) -> bool:
 def _may_be_wider(profile: KernelProfile) -> bool:
     """Return whether a kernel that goes through shared memory waits for memory, and not for that."""
     l1, wait = profile.l1_busy or 0.0, profile.top_stall
-    if wait is not None and wait[1] < LONGEST_WAIT:
+    if wait is not None and wait[1] < LONG_WAIT:
         return False
     passes = shared_memory_share(profile) or 0.0
     return (profile.dram_busy or 0.0) < STAGED_BUSY and not (l1 >= AT_ROOF and passes > l1 / 2)
@@ -403,7 +495,7 @@ def _may_be_wider(profile: KernelProfile) -> bool:
 def _from_dram(profile: KernelProfile) -> bool:
     dram = profile.dram_busy or 0.0
     return (
-        dram < MEMORY_BUSY
+        dram < MEMORY_BY_WORDS
         and (profile.l2_busy or 0.0) <= FROM_DRAM * (dram or 1.0)
         and (profile.seconds or SHORT) >= SHORT
     )
@@ -447,45 +539,6 @@ RULE = Rule(
         "and device memory below 71 % of its bandwidth; below 65 % where data pass through shared memory on their way, "
         "once, or where each thread loads one word to add it up in its block. At 60 % or more of the issue slots only where loads and stores are 3.3 % of the instructions and L1 serves no more than half of them, or (up to 70 %) for one or two bytes, where loads are half of a warp's wait. Not where "
         "few warps are resident, or a quarter of the requests are atomics. Without a profile where neighbouring lanes take neighbouring elements of one or two bytes (low)."
-    ),
-    thresholds=(
-        Threshold(
-            name="loads and stores",
-            value=REQUESTS,
-            unit="share of instructions",
-            source="with the addresses of each a fifth of them; launches on an H200 that wider words made 1.5 to 2.2 times as fast",
-        ),
-        Threshold(name="word", value=WORD, unit="bytes per thread", source="measured on an H200"),
-        Threshold(
-            name="memory busy",
-            value=MEMORY_BUSY,
-            unit="share",
-            source="measured: 4-byte words reach 55 % to 75 % on an H200",
-        ),
-        Threshold(
-            name="memory busy, through shared memory",
-            value=STAGED_BUSY,
-            unit="share",
-            source="transpositions of 4-byte words reach 73 % on an H200",
-        ),
-        Threshold(
-            name="issue slots, for one or two bytes",
-            value=ADDRESSES,
-            unit="share",
-            source="our judgement: 16 bytes at once need an eighth of the addresses",
-        ),
-        Threshold(
-            name="instructions per word",
-            value=PER_WORD,
-            unit="of a warp whose threads load one word each, and add it up",
-            source="measured on an H100 and an H200: 64 to 78 in five kernels",
-        ),
-        Threshold(
-            name="shared requests",
-            value=PASSED_ON,
-            unit="per global load or store",
-            source="1 where each element is stored there and loaded once; a quarter more for the rest",
-        ),
     ),
     citations=(programming_guide("Device Memory Accesses"),),
     silenced_by=(

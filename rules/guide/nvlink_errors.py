@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.telemetry import Telemetry
     from gpuadvise.advisor.topology import Topology
 
-NONE = 0
-
 
 def check(topology: Topology, telemetry: Telemetry | None = None) -> Verdict:
     """Advise when links count replays or recoveries; with an NVLink Xid it is urgent."""
@@ -86,10 +84,7 @@ RULE = Rule(
     "an NVLink beside them makes it high.",
     thresholds=(
         Threshold(
-            name="replays and recoveries",
-            value=NONE,
-            unit="errors",
-            source="DCGM health watches: any",
+            name="replays and recoveries", value=0, unit="errors", source="DCGM health watches: any"
         ),
     ),
     citations=dcgm_health(),

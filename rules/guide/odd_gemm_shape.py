@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import derived, traced
 from gpuadvise.rules.model import (
     PASSED,
@@ -15,21 +16,31 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
 from gpuadvise.rules.sources import cited
+from gpuadvise.rules.thresholds import NOTICEABLE
 from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timeline import TracedProduct, TracedRun
 
-MULTIPLE = 8
-NOTICEABLE = 0.05
-# A side this short belongs to a product that reads its matrix once, whatever its multiples.
-_NARROW = 64
+MULTIPLE = number(
+    8,
+    "multiple",
+    "elements",
+    "16 bytes of 16-bit elements: cuBLAS, tensor core usage",
+    LaunchSet.RECORDED,
+)
+_NARROW = number(
+    64,
+    "side of a product that reads its matrix once",
+    "elements",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
 
 
 def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
@@ -131,15 +142,6 @@ RULE = Rule(
         "In a recorded run, products of 16-bit elements with a dimension that is no multiple of 8, "
         "all of 64 or more, take 5 % of the span or more; or the kernels that cuBLAS has for rows "
         "without alignment do."
-    ),
-    thresholds=(
-        Threshold(
-            name="multiple",
-            value=MULTIPLE,
-            unit="elements",
-            source="16 bytes of 16-bit elements: cuBLAS, tensor core usage",
-        ),
-        Threshold(name="share of the span", value=NOTICEABLE, unit="share", source="our judgement"),
     ),
     citations=(
         cited(

@@ -10,8 +10,6 @@ from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
 from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_SPREAD
 from gpuadvise.advisor.transfers.savings import (
-    NOTICEABLE,
-    SLOW_COPY,
     pinned_seconds,
     saved_by_pinning,
     seconds_now,
@@ -28,7 +26,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
@@ -146,15 +143,6 @@ RULE = Rule(
     when=(
         "A copy uses pageable memory, or memory of an unknown kind at less than 60 % of the rate of the link, on a GPU "
         "without coherent access to pageable memory; the time saved is at least 5 % of the run."
-    ),
-    thresholds=(
-        Threshold(
-            name="slow copy",
-            value=SLOW_COPY,
-            unit="share",
-            source="pinned copies reach 80 % and more of a link",
-        ),
-        Threshold(name="noticeable", value=NOTICEABLE, unit="share", source="our judgement"),
     ),
     citations=guide("10.1.1", "9.1.1"),
     check=check,

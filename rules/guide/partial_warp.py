@@ -8,6 +8,7 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.bottleneck import relieved, sm_units
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.launch import Launch
 
-# A sector has 32 bytes: eight words, of which a lane alone uses one.
-WORDS_OF_SECTOR = 8.0
+WORDS_OF_SECTOR = number(8.0, "words of a sector", "", "guide 10.2.1: 32 bytes")
 
 
 def check(launch: Launch, profile: KernelProfile | None = None) -> Verdict:

@@ -11,6 +11,7 @@ from gpuadvise.advisor.memory.number_types import NumberType
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import relieved, shared_memory_share
 from gpuadvise.rules.evidence import derived, given, profiled
 from gpuadvise.rules.model import (
@@ -24,13 +25,13 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
 )
 from gpuadvise.rules.occupancy_words import occupancy_change
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.thresholds import LONG_WAIT
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Reuse
@@ -39,39 +40,92 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
 # Caches mostly hide what is read up to twice.
-TWICE = 2.0
-# Of loads, found in L1; of instructions, loads from global memory.
-FOUND = 0.7
-# Where a page does not count loads: fields of a structure, each read once, are found 74 % of the time.
-_FOUND_UNCOUNTED = 0.85
-LOADS = 0.2
-# Of a warp's time, in the queue for them.
-WAITING = 0.4
+TWICE = number(
+    2.0,
+    "reads per byte",
+    "reads",
+    "our judgement of guide 10.2.3.2: caches mostly hide what is read twice",
+    LaunchSet.RECORDED,
+)
+FOUND = number(0.7, "loads found in L1", "share", "our judgement", LaunchSet.RECORDED)
+_FOUND_UNCOUNTED = number(
+    0.85,
+    "loads found in L1, on a page that does not count them",
+    "share",
+    "fields of a structure, each read once, are found 74 % of the time",
+    LaunchSet.RECORDED,
+)
+LOADS = number(
+    0.2, "loads from global memory", "share of instructions", "our judgement", LaunchSet.RECORDED
+)
 # What L1 misses and L2 has: each sector is asked for 10 times after it came from device memory,
 # for a profiler empties the caches before each launch.
-FOUND_IN_L2 = 0.9
-# L2 at work for it, and device memory nearly idle.
-L2_BUSY = 0.3
-DRAM_IDLE = 0.05
+FOUND_IN_L2 = number(
+    0.9,
+    "found in L2",
+    "share",
+    "our judgement: 10 reads of each sector, where caches were emptied before",
+    LaunchSet.RECORDED,
+)
+L2_BUSY = number(
+    0.3,
+    "L2 at work for loads that come again",
+    "share of its peak",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
+DRAM_IDLE = number(
+    0.05, "device memory nearly idle", "share of its peak", "our judgement", LaunchSet.RECORDED
+)
 # Bytes that loads use, for each that device memory reads, where L1 or L2 is the limit: profilers empty the
 # caches before a launch, so that each needed byte comes from there once. A row read in three passes, or the
 # taps of a filter; two passes are TWICE, which caches hide.
-READS = 3.0
-# Bytes that one pass of shared memory moves.
-_PASS = 128.0
-# Half of a sector's 32 bytes: with fewer, coalescing comes first, unless L1 finds what it leaves.
-_WHOLE = 16.0
+READS = number(
+    3.0,
+    "bytes asked of the caches",
+    "bytes per byte read from device memory",
+    "our judgement: a row in three passes; caches hide two",
+    LaunchSet.FOURTH,
+)
+_PASS = number(
+    128.0,
+    "bytes that a pass of shared memory moves",
+    "bytes",
+    "programming guide: 32 banks of 4 bytes",
+)
+_WHOLE = number(
+    16.0,
+    "bytes used of a sector, before reuse counts",
+    "bytes",
+    "our judgement: with fewer, coalescing comes first",
+    LaunchSet.FOURTH,
+)
 # Passes of shared memory per operation on tensor cores from which on hardly an operand stays in registers: an
 # instruction of 16 x 8 x 16 halves (4,096 operations) takes 512 and 256 bytes, which are 6 passes. Measured are
 # 6 to 8 with tiles of 16 x 16 to 32 x 32, and 1 with tiles of 128 x 128.
-ANEW = 5 / 4096
-# Hopper's own tensor instructions do twice the work of the older ones in the same time.
-_OWN_INSTRUCTIONS = 2.0
-# A tile of 8 x 8 results per thread, or of as many more per block, needs an eighth of the loads.
-_TILE = 8.0
+_INSTRUCTION = 16 * 16 * 16
+ANEW = number(
+    5,
+    "passes of shared memory",
+    "per 4,096 tensor operations in 16 bits",
+    "an instruction of 16 x 8 x 16 takes 6; measured are 1 with large tiles",
+    LaunchSet.FIFTH,
+)
+_OWN_INSTRUCTIONS = number(
+    2.0, "work of Hopper's own tensor instructions per older one", "", "data sheets: twice the rate"
+)
+_TILE = number(
+    8.0, "loads that a tile of 8 x 8 results per thread replaces with one", "", "arithmetic"
+)
 # The same 16 bytes at a time: measured are 0.191 of the instructions of a product that loads two words for
 # each multiply-add, where this leaves 0.199.
-FEWER_LOADS = 32.0
+FEWER_LOADS = number(
+    32.0,
+    "loads that a tile saves",
+    "of which one is left beside the floating-point instructions: what bounds the gain",
+    "8 x 8 results per thread, read 16 bytes at a time; measured on an H100",
+    LaunchSet.FOURTH,
+)
 
 
 def check(
@@ -125,7 +179,7 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
     if hit < FOUND or not isinstance(limiter, AtRoof | LatencyBound):
         return PASSED
     waits = profile.top_stall
-    throttled = waits is not None and waits[0] == Stall.LG_THROTTLE and waits[1] >= WAITING
+    throttled = waits is not None and waits[0] == Stall.LG_THROTTLE and waits[1] >= LONG_WAIT
     if share is None and _names_local_memory(profile):
         return PASSED  # what L1 has, and what warps queue for, are values of their own threads
     # Without a count of loads, warps that queue for them tell that there are many, or how busy the pipes to
@@ -162,7 +216,7 @@ def _operands_anew(profile: KernelProfile, limiter: Limiter | None) -> float | N
     if not halves or others or not at_l1 or _busy_with_conflicts(profile, profile.l1_busy or 0.0):
         return None
     passes = (profile.shared_wavefronts_ideal or 0.0) / halves
-    return passes if passes >= ANEW else None
+    return passes if passes * _INSTRUCTION >= ANEW else None
 
 
 def _through_fragments(profile: KernelProfile, passes: float) -> Advice:
@@ -194,7 +248,7 @@ def _fetched_again(profile: KernelProfile, limiter: Limiter | None) -> bool:
         and limiter.unit == Unit.L1_SHARED
         and waits is not None
         and waits[0] == Stall.TEX_THROTTLE
-        and waits[1] >= WAITING
+        and waits[1] >= LONG_WAIT
         and (profile.l1_hit_rate or 0.0) >= FOUND
     )
 
@@ -233,7 +287,7 @@ def _from_l2(profile: KernelProfile, hit: float, limiter: Limiter | None) -> boo
         and profile.dram_busy <= DRAM_IDLE
         and waits is not None
         and waits[0] in (Stall.LONG_SCOREBOARD, Stall.LG_THROTTLE)
-        and waits[1] >= WAITING
+        and waits[1] >= LONG_WAIT
     )
 
 
@@ -418,38 +472,6 @@ RULE = Rule(
         "60 % beside issue slots that are busier, while device memory is not), or by products of halves on tensor cores whose "
         "operands are loaded from shared memory for each instruction; "
         "or texture fetches at that roof for which warps wait 40 % of their time, 70 % of them found in L1."
-    ),
-    thresholds=(
-        Threshold(
-            name="reads per byte",
-            value=TWICE,
-            unit="reads",
-            source="our judgement of guide 10.2.3.2: caches mostly hide what is read twice",
-        ),
-        Threshold(
-            name="bytes asked of the caches",
-            value=READS,
-            unit="bytes per byte read from device memory",
-            source="our judgement: a row in three passes; caches hide two",
-        ),
-        Threshold(
-            name="passes of shared memory",
-            value=ANEW * 4096,
-            unit="per 4,096 tensor operations in 16 bits",
-            source="an instruction of 16 x 8 x 16 takes 6; measured are 1 with large tiles",
-        ),
-        Threshold(
-            name="found in L2",
-            value=FOUND_IN_L2,
-            unit="share",
-            source="our judgement: 10 reads of each sector, where caches were emptied before",
-        ),
-        Threshold(
-            name="loads that a tile saves",
-            value=FEWER_LOADS,
-            unit="of which one is left beside the floating-point instructions: what bounds the gain",
-            source="8 x 8 results per thread, read 16 bytes at a time; measured on an H100",
-        ),
     ),
     citations=guide("10.2.3.2", "9.2.2.2"),
     silenced_by=("uncoalesced-access",),

@@ -17,12 +17,10 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
 from gpuadvise.rules.occupancy_words import (
-    LOW,
     also_needed,
     costs_independence,
     filled_by_grid,
@@ -127,9 +125,6 @@ RULE = Rule(
     when=(
         "Registers limit an occupancy below 50 % (times the independent instructions per thread), fewer would win a block, and no unit is known "
         "to be busy."
-    ),
-    thresholds=(
-        Threshold(name="low occupancy", value=LOW, unit="share", source="guide 11.1, 10.2.7.1"),
     ),
     citations=(*guide("10.2.7.1", "9.2.6.1"), *guide("11.1.1", "10.1.1")),
     folds_into="shared-memory-carveout",

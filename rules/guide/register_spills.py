@@ -9,6 +9,7 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import relieved, requests_to_memory
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.guide.debug_build import is_debug
@@ -22,7 +23,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
@@ -37,22 +37,61 @@ if TYPE_CHECKING:
 
 
 # Slow paths of sinf, or double mathematics, take some 40 bytes that few launches ever touch.
-SMALL_FRAME = 64
-# A word or two outside of loops.
-FEW_BYTES = 16
-# Requests to local memory per instruction: below the first nobody notices them.
-RARE = 0.005
-HEAVY = 0.05
-# Local memory that counts is written and read again soon, so that L1 has it: 97 % and 99 % were measured.
-_FOUND_IN_L1 = 0.9
-_L1_AT_WORK = 0.25
+SMALL_FRAME = number(
+    64,
+    "small frame",
+    "bytes",
+    "our judgement: slow paths of mathematics take some 40",
+    LaunchSet.RECORDED,
+)
+FEW_BYTES = number(
+    16,
+    "few spilled bytes",
+    "bytes per thread",
+    "our judgement: a word or two outside of loops",
+    LaunchSet.RECORDED,
+)
+RARE = number(
+    0.005,
+    "rare use",
+    "requests per instruction",
+    "our judgement: below it nobody notices them",
+    LaunchSet.RECORDED,
+)
+HEAVY = number(
+    0.05,
+    "heavy use",
+    "requests per instruction",
+    "our judgement of profiles on an H200",
+    LaunchSet.RECORDED,
+)
+_FOUND_IN_L1 = number(
+    0.9, "spills found in L1", "share", "measured: 97 % and 99 %", LaunchSet.RECORDED
+)
+_L1_AT_WORK = number(0.25, "L1 at work", "share of its peak", "our judgement", LaunchSet.RECORDED)
 # Instructions that go with each request, itself included. Measured on an H100 and an H200 are 0.5 to 1.06 in
 # five programs with spills, 1.7 to 6.3 in five with an array that a variable indexes: its address, and a loop's
 # counter, comparison and jump.
-WITH_SPILL = 1.1
-WITH_ARRAY = 6.0
-# Where nothing is known of the others.
-_LEAST_LEFT = 0.01
+WITH_SPILL = number(
+    1.1,
+    "instructions that go with a request, of spills",
+    "instructions; the gain is bounded by what is left",
+    "measured: 0.5 to 1.06 in five programs on an H100 and an H200",
+    LaunchSet.FOURTH,
+)
+WITH_ARRAY = number(
+    6.0,
+    "instructions that go with a request, of arrays",
+    "instructions; the gain is bounded by what is left, and by the sectors of global accesses",
+    "measured: 1.7 to 6.3 in five programs on an H100 (address, and a loop's counter, comparison and jump)",
+    LaunchSet.FOURTH,
+)
+_LEAST_LEFT = number(
+    0.01,
+    "instructions left without spills, at least",
+    "share",
+    "where nothing is known of the others",
+)
 
 
 def check(
@@ -302,32 +341,6 @@ RULE = Rule(
     when=(
         "The compiler spills registers, or the kernel has a stack frame; low for up to 16 bytes of "
         "spills or 64 bytes of frame, and where a profile counts few requests to local memory; not for a debug build."
-    ),
-    thresholds=(
-        Threshold(
-            name="small frame",
-            value=SMALL_FRAME,
-            unit="bytes",
-            source="our judgement: slow paths of mathematics take some 40",
-        ),
-        Threshold(
-            name="heavy use",
-            value=HEAVY,
-            unit="requests per instruction",
-            source="our judgement of profiles on an H200",
-        ),
-        Threshold(
-            name="instructions that go with a request, of spills",
-            value=WITH_SPILL,
-            unit="instructions; the gain is bounded by what is left",
-            source="measured: 0.5 to 1.06 in five programs on an H100 and an H200",
-        ),
-        Threshold(
-            name="instructions that go with a request, of arrays",
-            value=WITH_ARRAY,
-            unit="instructions; the gain is bounded by what is left, and by the sectors of global accesses",
-            source="measured: 1.7 to 6.3 in five programs on an H100 (address, and a loop's counter, comparison and jump)",
-        ),
     ),
     citations=(*guide("10.2.4", "9.2.3"), programming_guide("Local Memory")),
     conflicts_with=(

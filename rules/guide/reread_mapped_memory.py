@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes, show_seconds
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.advisor.transfers.copies import Direction, copy_seconds
 from gpuadvise.rules.evidence import given
 from gpuadvise.rules.model import (
@@ -16,7 +17,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Mapped
     from gpuadvise.advisor.transfers.links import LinkModel
 
-ONCE = 1.0
+ONCE = number(1.0, "reads per mapped byte", "reads", "guide 10.1.3")
 
 
 # A launch is not noticed beside a copy that takes as long.
-NOTICEABLE = 1e-3
+NOTICEABLE = number(1e-3, "noticeable time", "s", "our judgement", LaunchSet.FOURTH)
 
 
 def check(mapped: Mapped, device: Device, link: LinkModel | None = None) -> Verdict:
@@ -69,10 +69,6 @@ RULE = Rule(
     when=(
         "A discrete GPU reads mapped host memory more than once per byte; medium where that takes the link 1 ms or "
         "more."
-    ),
-    thresholds=(
-        Threshold(name="reads per byte", value=ONCE, unit="reads", source="guide 10.1.3"),
-        Threshold(name="noticeable", value=NOTICEABLE, unit="s", source="our judgement"),
     ),
     citations=guide("10.1.3", "9.1.3"),
     check=check,

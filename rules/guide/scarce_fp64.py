@@ -8,6 +8,7 @@ from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import derived, of_device, profiled
 from gpuadvise.rules.model import (
@@ -20,7 +21,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Work
 
-SCARCE = 1 / 16
-_MOST_PLACES = 4
+SCARCE = number(1 / 16, "scarce", "share", "guide 12.1.1: between 1:2 and 1:64")
+_MOST_PLACES = number(4, "places of a source that are named", "", "so that a sentence can be read")
 # sinf and its like hold a few FP64 instructions for large arguments.
-NOTABLE = 0.02
-# Of the memory bandwidth: as good as it gets, whatever the arithmetic (copies reach 85 % to 92 %).
-MEMORY_BUSY = 0.8
+NOTABLE = number(0.02, "notable", "share", "the slow path of sinf holds a few")
+# As good as it gets, whatever the arithmetic.
+AT_BANDWIDTH = number(0.8, "memory as busy as copies keep it", "share", "copies reach 85 % to 92 %")
 
 
 def check(
@@ -61,7 +61,7 @@ def check(
     if fp64_share is None:
         return PASSED if _idle(profile) else undecided("fp64_share")
     memory_busy = _memory_busy(limiter) if profile is None else 0.0
-    if fp64_share < NOTABLE or memory_busy >= MEMORY_BUSY:
+    if fp64_share < NOTABLE or memory_busy >= AT_BANDWIDTH:
         return PASSED
     accidents = [seen for seen in observations or () if seen.fault == "implicit-double"]
     slower = 1 / fp64_ratio
@@ -143,17 +143,6 @@ RULE = Rule(
         "At least 2 % of the instructions are FP64, or a profile shows the FP64 pipe as the limit, and the "
         "FP64 peak is 1/16 of the FP32 peak or less. Not where bytes and time show device memory 80 % "
         "busy; low from 60 % on."
-    ),
-    thresholds=(
-        Threshold(
-            name="scarce", value=SCARCE, unit="share", source="guide 12.1.1: between 1:2 and 1:64"
-        ),
-        Threshold(
-            name="notable", value=NOTABLE, unit="share", source="the slow path of sinf holds a few"
-        ),
-        Threshold(
-            name="memory busy", value=MEMORY_BUSY, unit="share", source="copies reach 85 % to 92 %"
-        ),
     ),
     citations=guide("12.1.1", "11.1"),
     check=check,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds
-from gpuadvise.advisor.transfers.copies import WORTHWHILE
 from gpuadvise.advisor.transfers.savings import saved_by_staging, worthwhile_staging
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import (
@@ -19,7 +18,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -85,14 +83,6 @@ RULE = Rule(
     family=Family.COPIES,
     why="Copy engines and SMs work at the same time if the data come in pieces.",
     when="Staging in several streams saves at least 5 % of the sequential time, by the overlap model.",
-    thresholds=(
-        Threshold(
-            name="worthwhile",
-            value=WORTHWHILE,
-            unit="share",
-            source="a smaller gain is not worth the code",
-        ),
-    ),
     citations=(*guide("10.1.2", "9.1.2"), programming_guide("Asynchronous Concurrent Execution")),
     folds_into="small-transfers",
     check=check,

@@ -119,12 +119,6 @@ RULE = Rule(
             unit="bytes",
             source="programming guide, Shared Memory; the device's own value is used",
         ),
-        Threshold(
-            name="registers of a tiled product",
-            value=TILE_REGISTERS,
-            unit="registers per thread",
-            source="our judgement: kernels of libraries with 128 to 255 registers use such memory and set the attribute",
-        ),
     ),
     citations=(programming_guide("Shared Memory"), *guide("11.4")),
     folds_into="low-occupancy",

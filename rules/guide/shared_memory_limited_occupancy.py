@@ -17,12 +17,10 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
 from gpuadvise.rules.occupancy_words import (
-    LOW,
     also_needed,
     filled_by_grid,
     residency_priority,
@@ -99,9 +97,6 @@ RULE = Rule(
     when=(
         "Shared memory limits an occupancy below 50 % (times the independent instructions per thread), fewer bytes would win a block, and no "
         "unit is known to be busy."
-    ),
-    thresholds=(
-        Threshold(name="low occupancy", value=LOW, unit="share", source="guide 11.1, 11.4"),
     ),
     citations=guide("11.4", "10.6"),
     folds_into="register-limited-occupancy",

@@ -8,7 +8,6 @@ from gpuadvise.advisor.facts.timing import HostMemory
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
 from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.advisor.transfers.savings import (
-    SLOW_COPY,
     late_though_pinned,
     pinned_seconds,
     saved_by_pinning,
@@ -25,7 +24,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
@@ -107,14 +105,6 @@ RULE = Rule(
     when=(
         "Copies of memory that is said to be pinned reach less than 60 % of the rate of the link, which is not known to run below "
         "its best, on a GPU without coherent access to pageable memory; the time saved is at least 5 % of the run."
-    ),
-    thresholds=(
-        Threshold(
-            name="slow copy",
-            value=SLOW_COPY,
-            unit="share",
-            source="pinned copies reach 80 % and more of a link",
-        ),
     ),
     citations=guide("10.1.1", "9.1.1"),
     check=check,

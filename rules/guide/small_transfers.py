@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.transfers.copies import Direction, copy_rate, half_rate_bytes
 from gpuadvise.advisor.transfers.savings import (
-    MOSTLY_LATENCY,
     saved_by_merging,
     seconds_merged,
     seconds_separate,
@@ -23,7 +22,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -114,14 +112,6 @@ RULE = Rule(
     family=Family.COPIES,
     why="Every copy pays the same few microseconds, however little it carries.",
     when="Two or more copies spend over half of their time in latency.",
-    thresholds=(
-        Threshold(
-            name="share of latency",
-            value=MOSTLY_LATENCY,
-            unit="share",
-            source="guide 10.1: batch small transfers",
-        ),
-    ),
     citations=guide("10.1", "9.1"),
     folds_into="pageable-transfers",
     check=check,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.code import entries_of
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import given, traced
 from gpuadvise.rules.model import (
     PASSED,
@@ -15,11 +16,11 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.thresholds import NOTICEABLE
 from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
@@ -30,8 +31,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timeline import TracedRun
 
-SLOW_LOADS = 10e-3
-NOTICEABLE = 0.05
+SLOW_LOADS = number(
+    10e-3,
+    "slow loading",
+    "s",
+    "our judgement: ten times what loading machine code takes",
+    LaunchSet.RECORDED,
+)
 
 
 def check(
@@ -103,15 +109,6 @@ RULE = Rule(
     when=(
         "The only code that fits the GPU is PTX; or a recorded run is idle for 10 ms and for a "
         "twentieth of its span while code is loaded."
-    ),
-    thresholds=(
-        Threshold(
-            name="slow loading",
-            value=SLOW_LOADS,
-            unit="s",
-            source="our judgement: ten times what loading machine code takes",
-        ),
-        Threshold(name="share of the span", value=NOTICEABLE, unit="share", source="our judgement"),
     ),
     either=("code", "timeline"),
     citations=guide("18.4", "16.4"),

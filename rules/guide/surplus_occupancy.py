@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.occupancy.block_sizes import blocks_at
 from gpuadvise.advisor.occupancy.headroom import free_registers
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
@@ -16,7 +17,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
-ENOUGH = 0.5
+ENOUGH = number(0.5, "enough", "share", "guide 11.1: more is not always better")
 
 
 def check(occupancy: Occupancy, registers: int, profile: KernelProfile | None = None) -> Verdict:
@@ -82,14 +82,6 @@ RULE = Rule(
     family=Family.RESIDENCY,
     why="From about half of the warps on, more of them rarely make a kernel faster.",
     when="Theoretical occupancy is at least 50 % and below 100 %, and nothing was profiled.",
-    thresholds=(
-        Threshold(
-            name="enough",
-            value=ENOUGH,
-            unit="share",
-            source="guide 11.1: more is not always better",
-        ),
-    ),
     citations=(*guide("11.3", "10.5"), *guide("11.1", "10.1")),
     folds_into="unhidden-latency",
     check=check,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.application import TilePath
 from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import given
 from gpuadvise.rules.model import (
     PASSED,
@@ -14,17 +15,17 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.thresholds import WIDEST
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.application import Tile
 
-FIRST = 8
+FIRST = number(8, "first capability with asynchronous copies", "", "guide 10.2.3.4")
 _ELEMENTS = (4, 8, 16)
 
 
@@ -42,7 +43,7 @@ def check(device: Device, tile: Tile) -> Verdict:
         action=(
             "Use cuda::memcpy_async (cp.async) with a pipeline: the copy needs no registers and "
             "runs while the block computes on the tile before"
-            + ("." if tile.element_bytes == 16 else "; elements of 16 bytes also skip L1.")
+            + ("." if tile.element_bytes == WIDEST else "; elements of 16 bytes also skip L1.")
         ),
         evidence=(
             given("tile", tile.bytes, "bytes"),
@@ -59,7 +60,6 @@ RULE = Rule(
     kinds=(Kind.SOURCE, Kind.DEVICE),
     why="A load into registers holds them until the data arrive and makes the thread wait to store.",
     when="Elements of 4, 8 or 16 bytes go through registers to shared memory on compute capability 8.0 or later.",
-    thresholds=(Threshold(name="first capability", value=FIRST, unit="", source="guide 10.2.3.4"),),
     citations=guide("10.2.3.4"),
     check=check,
     examples=Examples(

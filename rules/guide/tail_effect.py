@@ -18,6 +18,7 @@ from gpuadvise.advisor.facts.limiter import (
 from gpuadvise.advisor.occupancy.clusters import resident_clusters
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import near_roof
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
@@ -30,7 +31,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -42,7 +42,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
-IDLE = 0.2
+IDLE = number(
+    0.2,
+    "idle share",
+    "share",
+    "our judgement: below it, other effects hide the tail",
+    LaunchSet.RECORDED,
+)
 
 
 def check(
@@ -150,20 +156,6 @@ RULE = Rule(
         "profile: SMs idle for at least 20 % of the busiest one's time, whatever their units do, or hold at most 75 % of the "
         "warps that start at once, where no unit but device memory is busy and warps wait. Without "
         "a profile not for clusters on a GPU of which only a bound on them is known."
-    ),
-    thresholds=(
-        Threshold(
-            name="idle share",
-            value=IDLE,
-            unit="share",
-            source="our judgement: below it, other effects hide the tail",
-        ),
-        Threshold(
-            name="warps held",
-            value=UNEVEN,
-            unit="share of those that start at once, on average over the busiest SM's time",
-            source="our judgement: below it a third more throughput is in sight",
-        ),
     ),
     citations=guide("11.3", "10.5"),
     folds_into="lone-small-kernel",

@@ -6,8 +6,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import capitalized, plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import relieved, sm_units
 from gpuadvise.rules.evidence import given
 from gpuadvise.rules.model import (
@@ -20,7 +22,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -31,12 +32,18 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.launch import Launch
 
-FEWEST = 64
-BETTER, MOST = 128, 256
-_LANES = 32
+FEWEST = number(64, "fewest threads", "threads", "guide 11.3")
+BETTER = number(128, "better block size", "threads", "guide 11.3")
+MOST = number(256, "better block size, at most", "threads", "guide 11.3")
 # Blocks start one after another, some 1.6 per ns on a H200 whatever their size: a million blocks
 # of one element per thread took 632 us with 32 threads and 160 us with 128.
-MANY_BLOCKS = 100_000
+MANY_BLOCKS = number(
+    100_000,
+    "many blocks",
+    "blocks in the grid",
+    "measured on an H200: a million blocks start in 632 us",
+    LaunchSet.FIFTH,
+)
 
 
 def check(
@@ -88,7 +95,7 @@ def _ceiling(launch: Launch, device: Device | None) -> str:
 
 def _relief(launch: Launch, profile: KernelProfile) -> dict[str, float]:
     """Return how busy units stay when neighbouring threads share a block's L1 and full warps."""
-    left = relieved(profile, max(1.0, _LANES / launch.threads), *sm_units(profile))
+    left = relieved(profile, max(1.0, WARP_SIZE / launch.threads), *sm_units(profile))
     return left | relieved(profile, MOST / launch.threads, Unit.L2, Unit.L1_SHARED, Unit.MEMORY)
 
 
@@ -105,8 +112,8 @@ def _gain(launch: Launch, device: Device | None) -> Gain | None:
         )
     if warps >= most:
         return None
-    if launch.threads < _LANES:  # the lanes that stay empty count as well
-        threads, room = device.limits.max_blocks_per_sm * launch.threads, most * _LANES
+    if launch.threads < WARP_SIZE:  # the lanes that stay empty count as well
+        threads, room = device.limits.max_blocks_per_sm * launch.threads, most * WARP_SIZE
         return Gain(
             kind=GainKind.RESIDENT_THREADS,
             upper_bound=room / threads,
@@ -130,15 +137,6 @@ RULE = Rule(
     when=(
         "A block has fewer than 64 threads; low where an SM can still hold all its warps and the grid has few "
         "blocks."
-    ),
-    thresholds=(
-        Threshold(name="fewest threads", value=FEWEST, unit="threads", source="guide 11.3"),
-        Threshold(
-            name="many blocks",
-            value=MANY_BLOCKS,
-            unit="blocks in the grid",
-            source="measured on an H200: a million blocks start in 632 us",
-        ),
     ),
     citations=guide("11.3", "10.5"),
     author_only=True,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.advisor.transfers.copies import WORTHWHILE
 from gpuadvise.advisor.transfers.savings import staged_pipeline
 from gpuadvise.rules.evidence import derived, given
@@ -19,7 +20,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
     from gpuadvise.advisor.transfers.overlap import Overlap
 
-MUCH = 0.3
+MUCH = number(
+    0.3, "share of copies", "share", "our judgement of the guide's 'avoid transfers', 10.1"
+)
 
 
 def check(
@@ -157,14 +159,6 @@ RULE = Rule(
     when=(
         "Copies take more than 30 % of the end-to-end time; of copies in several streams, what these leave exposed by "
         "the overlap model with a piece for each, and then medium, or low where more pieces over as many streams hide enough."
-    ),
-    thresholds=(
-        Threshold(
-            name="share of copies",
-            value=MUCH,
-            unit="share",
-            source="our judgement of the guide's 'avoid transfers', 10.1",
-        ),
     ),
     citations=guide("10.1", "9.1"),
     folds_into="blocking-copies",

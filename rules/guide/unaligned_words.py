@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
-ONE = 1
-
 
 def check(
     device: Device, global_accesses: tuple[Access, ...], profile: KernelProfile | None = None
@@ -95,7 +93,7 @@ RULE = Rule(
     thresholds=(
         Threshold(
             name="instructions per 16 bytes",
-            value=ONE,
+            value=1,
             unit="instructions",
             source="programming guide, Size and Alignment Requirement",
         ),

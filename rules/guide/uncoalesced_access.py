@@ -10,11 +10,12 @@ from gpuadvise.advisor.facts.access import best_remedy, coalesced, in_words, pat
 from gpuadvise.advisor.facts.limiter import AtRoof, unit_shares
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.peaks import peak
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import (
-    L2_ROOM,
     STARTING,
     are_scattered_atomics,
     hardly_global,
@@ -35,11 +36,11 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
 from gpuadvise.rules.sources import guide, programming_guide
+from gpuadvise.rules.thresholds import KEPT_IN_L1, WORD
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -49,25 +50,71 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.memory.coalescing import AccessCost as Cost
     from gpuadvise.advisor.memory.remedies import Remedy
 
-USED = 0.8
-NOTABLE_PART = 0.1  # of all sectors
-NOTABLE_HITS = 0.005  # of loads: less does not show in a figure of three digits
-# Lanes a sector apart touch more DRAM pages and address translations than neighbouring ones do:
-# at stride 32 an H200 reaches 6.5 % of its rate where the sectors alone would allow 12.5 %.
-FAR_APART = 2.0
-_LANES, _WORD = 32.0, 8.0
-# An array as small stays in the smallest L1 beside the data that stream through it.
-IN_L1 = 16 * 1024
-_MOST_HITS = 0.95
-# Tensor instructions of before Hopper, which libraries take for unaligned rows, keep an H100's pipe 34 % busy
-# at 16 % of its peak.
-_OLD_INSTRUCTIONS = 2.0
-_HOPPER = 9
-# A kernel that stores less than this part of what it loads adds up. What it loads through indices or along a list
-# comes again, or not at all once the data lie in a row: half of it counts. A page that does not tell loads from
-# stores, or bytes read from written, leaves a quarter: a stencil of 7 points loads 7 words and stores 1.
-OF_SUMS, SCATTERED, UNSPLIT = 16.0, 0.5, 0.25
-_WORD_SIZES, _ROUNDED, _LITTLE_MORE = (1, 2, 4, 8, 16), 0.01, 1.25
+USED = number(
+    0.8,
+    "bytes used / moved",
+    "share",
+    "guide 10.2.1: a misaligned warp moves 5 sectors for 4, which caches mostly hide",
+)
+NOTABLE_PART = number(
+    0.1,
+    "part of the sectors that is worth a word",
+    "share of all",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
+NOTABLE_HITS = number(
+    0.005,
+    "loads that L1 serves, worth a word",
+    "share of loads",
+    "less does not show in a figure of three digits",
+)
+FAR_APART = number(
+    2.0,
+    "time of a sector far from the next, per time of a neighbouring one",
+    "",
+    "measured on an H200: at stride 32 it reaches 6.5 % of its rate where sectors alone allow 12.5 %",
+    LaunchSet.RECORDED,
+)
+_WORD = number(8.0, "words of a sector", "", "guide 10.2.1: 32 bytes")
+_MOST_HITS = number(
+    0.95,
+    "loads that L1 serves, as far as the bound counts",
+    "share",
+    "so that no gain is without bound",
+)
+_OLD_INSTRUCTIONS = number(
+    2.0,
+    "pipe time of tensor instructions before Hopper's",
+    "",
+    "measured on an H100: unaligned rows keep the pipe 34 % busy at 16 % of its peak",
+    LaunchSet.FOURTH,
+)
+_HOPPER = number(9, "Hopper", "major compute capability", "programming guide")
+OF_SUMS = number(
+    16.0,
+    "bytes loaded per byte stored, of a kernel that adds up",
+    "",
+    "our judgement",
+    LaunchSet.FIFTH,
+)
+SCATTERED = number(
+    0.5,
+    "loads through indices that come again",
+    "share",
+    "our judgement: half of them",
+    LaunchSet.FIFTH,
+)
+UNSPLIT = number(
+    0.25,
+    "sectors that are loads', where a page does not tell",
+    "share",
+    "a stencil of 7 points loads 7 words and stores 1",
+    LaunchSet.FIFTH,
+)
+_WORD_SIZES = (1, 2, 4, 8, 16)
+_ROUNDED = number(0.01, "bytes of a word, with what rounding takes", "share", "our judgement")
+_LITTLE_MORE = number(1.25, "bytes read per byte of a stream", "", "our judgement")
 # What "neighbouring lanes, neighbouring elements" comes down to in code.
 _HOW = (
     " Let threadIdx.x run along the fastest index, keep one array per field instead of an array "
@@ -97,7 +144,7 @@ def _described(access: Access, device: Device) -> Advice | None:
     if used >= USED or moved <= cost.ideal_sectors:
         return None  # a broadcast uses little of its sector, and needs no other
     better = best_remedy(pattern, device.capability)
-    kept = access.array_bytes is not None and access.array_bytes <= IN_L1
+    kept = access.array_bytes is not None and access.array_bytes <= KEPT_IN_L1
     return Advice(
         message=(
             f'A warp\'s access "{access.name}" to {in_words(access)} moves '
@@ -135,8 +182,8 @@ def _evidence(cost: Cost) -> tuple[Evidence, ...]:
     )
 
 
-# Bytes moved for each that is used, and loads that L1 has.
-_BY_HALF, _MOSTLY = 2.0, 0.7
+_BY_HALF = number(2.0, "bytes moved for each that is used", "", "our judgement", LaunchSet.SIXTH)
+_MOSTLY = number(0.7, "loads that L1 has", "share", "our judgement", LaunchSet.SIXTH)
 
 
 def _profiled(
@@ -314,16 +361,16 @@ def _moved_by(
     hit = 0.0 if at_l1 or way == "stores" or profile is None else _hit(profile)
     factor = SECTOR / used
     how = f"{way} move {SECTOR} bytes for {show_number(used)} used"
-    lines = requests.sectors_per_request or (_LANES if used <= _WORD else 0.0)
+    lines = requests.sectors_per_request or (WARP_SIZE if used <= _WORD else 0.0)
     # L1 looks a request's lines up one after the other; where half of each sector is used, wide words and
     # neighbouring rows make as many.
     if at_l1 and lines > factor and used < SECTOR / 2:
-        factor = min(lines, _LANES)
+        factor = min(lines, WARP_SIZE)
         how = f"{way} look up {show_number(factor)} lines of L1 per request, 1 would do"
         if way == "loads" and (again := _found_again(profile)) > 1:
             factor *= again
             how += f", times {show_number(again)} requests for a line that a tile asks for once"
-    if used <= SECTOR / 8 and hit < 1 / 2 and not at_l1:
+    if used <= WORD and hit < 1 / 2 and not at_l1:
         factor, how = _more_of(profile, factor, how)
         factor *= FAR_APART
         how += f", times {show_number(FAR_APART)} for lanes far apart in DRAM"
@@ -357,7 +404,7 @@ def _hit(profile: KernelProfile) -> float:
 def _split(ways: list[tuple[str, WarpRequests]]) -> str:
     sentences = [
         # A lane's word lies in 1 sector: what is counted beyond 32 was sent again.
-        f"{way} move {show_number(min(requests.sectors_per_request, _LANES))} per request"
+        f"{way} move {show_number(min(requests.sectors_per_request, WARP_SIZE))} per request"
         if requests.sectors_per_request
         else f"{way} use {show_number(requests.used_bytes or 0)} of a sector's {SECTOR} bytes"
         for way, requests in ways
@@ -459,26 +506,6 @@ RULE = Rule(
         "Less than 80 % of the bytes that a warp's access moves are used; low for profiled launches below 5 us, for arrays of 16 KiB or less, where atomics move most of the sectors, and where L1 is busy with loads of which it has 70 % and whose sectors are used by half. Stores do not "
         "count where a profile shows that warps wait for loads and L2 is less than half busy; nothing does where sectors are fewer than a tenth of the requests to memory, nor where SMs idle for lack of work, unless L1 is 60 % busy while they work. "
         "In a source: neighbouring threads access elements a row apart."
-    ),
-    thresholds=(
-        Threshold(
-            name="bytes used / moved",
-            value=USED,
-            unit="share",
-            source="guide 10.2.1: a misaligned warp moves 5 sectors for 4, which caches mostly hide",
-        ),
-        Threshold(
-            name="array that L1 keeps",
-            value=IN_L1,
-            unit="bytes",
-            source="our judgement: L1 has 24 KiB and more",
-        ),
-        Threshold(
-            name="room in L2 for stores",
-            value=L2_ROOM,
-            unit="share",
-            source="measured on an H100 and an H200: 45 % where such stores cost nothing, 55 % and 75 % where they did",
-        ),
     ),
     citations=(*guide("10.2.1", "9.2.1"), programming_guide("Device Memory Accesses")),
     silenced_by=("bank-conflicts",),

@@ -17,6 +17,7 @@ from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import derived, given, of_device, profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -32,7 +33,7 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
-from gpuadvise.rules.occupancy_words import LOW, grid_brings_few
+from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -44,18 +45,31 @@ if TYPE_CHECKING:
 
 # What a launch takes to start and to end: below it the size of the grid is not the matter. Last steps
 # of library kernels take up to 20 us with a few blocks; the shortest that gained took 47 us (H200).
-SHORTEST = 30e-6
+SHORTEST = number(
+    30e-6,
+    "shortest",
+    "s",
+    "our judgement: below it the launch itself counts, and the finding is low",
+    LaunchSet.RECORDED,
+)
 # Of a warp's time: results it waits for, which other warps would hide. Half of it, so that twice the warps
 # do twice the work.
-WAITING = 0.5
+WAITING = number(
+    0.5,
+    "waiting for results of loads, shared memory and arithmetic",
+    "share of a warp's time",
+    "twice the warps then do twice the work",
+    LaunchSet.FOURTH,
+)
 _HIDDEN_BY_WARPS = (
     Stall.LONG_SCOREBOARD,
     Stall.SHORT_SCOREBOARD,
     Stall.WAIT,
     Stall.BRANCH_RESOLVING,
 )
-# From here on memory is as busy as more warps would make it.
-MEMORY_BUSY = 0.7
+FILLED_MEMORY = number(
+    0.7, "memory as busy as more warps would make it", "share", "our judgement", LaunchSet.RECORDED
+)
 # What all SMs share: more of them at work would not make it faster.
 _BEYOND_SMS = (Unit.DRAM, Unit.L2, Unit.MEMORY)
 _NOT_BLOCKING = (
@@ -119,7 +133,7 @@ def _few_warps(profile: KernelProfile, limiter: Limiter | None) -> bool:
         isinstance(limiter, LatencyBound | AtRoof | Imbalance)
         and grid_brings_few(profile)
         and _waiting(profile) >= WAITING
-        and busy < MEMORY_BUSY
+        and busy < FILLED_MEMORY
         and (profile.l2_busy or 0.0) < L2_AT_ROOF
         and (profile.seconds or 0.0) >= SHORT
     )
@@ -207,19 +221,7 @@ RULE = Rule(
     ),
     thresholds=(
         Threshold(
-            name="shortest",
-            value=SHORTEST,
-            unit="s",
-            source="our judgement: below it the launch itself counts, and the finding is low",
-        ),
-        Threshold(
-            name="few blocks", value=LOW, unit="waves", source="guide 11.3, as for low occupancy"
-        ),
-        Threshold(
-            name="waiting for results of loads, shared memory and arithmetic",
-            value=WAITING,
-            unit="share of a warp's time",
-            source="twice the warps then do twice the work",
+            name="few blocks", value=0.5, unit="waves", source="guide 11.3, as for low occupancy"
         ),
     ),
     citations=guide("11.3", "10.5"),

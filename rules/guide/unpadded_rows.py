@@ -8,6 +8,7 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.remedies import padded_pitch, row_sectors
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_number
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
@@ -31,7 +32,13 @@ if TYPE_CHECKING:
 
 
 # As for accesses that do not coalesce: neighbouring warps share most of what is left.
-USED = 0.8
+USED = number(
+    0.8,
+    "bytes used",
+    "share",
+    "as uncoalesced-access: from there on the finding is low",
+    LaunchSet.RECORDED,
+)
 
 
 def check(row_accesses: tuple[Access, ...], profile: KernelProfile | None = None) -> Verdict:
@@ -81,15 +88,7 @@ RULE = Rule(
     family=Family.COALESCING,
     why="Rows that start in the middle of a sector make every warp touch one sector more.",
     when="The width of a row is not a multiple of 32 bytes.",
-    thresholds=(
-        Threshold(name="sector", value=SECTOR, unit="bytes", source="guide 10.2.1"),
-        Threshold(
-            name="bytes used",
-            value=USED,
-            unit="share",
-            source="as uncoalesced-access: from there on the finding is low",
-        ),
-    ),
+    thresholds=(Threshold(name="sector", value=SECTOR, unit="bytes", source="guide 10.2.1"),),
     citations=(programming_guide("Two-Dimensional Arrays"), *guide("10.2.1")),
     check=check,
     examples=Examples(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import (
     PASSED,
@@ -13,7 +14,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.application import HotRegion
 
-FIRST = 8
-# The largest accessPolicyWindow: attribute of an H200.
-LARGEST_WINDOW = 134_217_728
+FIRST = number(8, "first capability with L2 windows", "", "guide 10.2.2")
+LARGEST_WINDOW = number(
+    134_217_728, "largest accessPolicyWindow", "bytes", "attribute of an H200", LaunchSet.RECORDED
+)
 
 
 def check(device: Device, hot_region: HotRegion, persisting_l2: int) -> Verdict:
@@ -65,7 +66,6 @@ RULE = Rule(
     kinds=(Kind.DEVICE, Kind.APPLICATION),
     why="Streaming traffic pushes reused data out of L2 unless a part of it is set aside for them.",
     when="A region is read more than once, without an access-policy window, on compute capability 8.0 or later.",
-    thresholds=(Threshold(name="first capability", value=FIRST, unit="", source="guide 10.2.2"),),
     citations=guide("10.2.2"),
     check=check,
     examples=Examples(

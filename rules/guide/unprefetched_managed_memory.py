@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import given, of_device, traced
 from gpuadvise.rules.model import (
     PASSED,
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
 
 
-FIRST_FAULTS = 6  # of the major compute capability: Pascal
+FIRST_FAULTS = number(
+    6,
+    "first GPUs that fault on managed memory",
+    "major compute capability",
+    "programming guide: Pascal",
+)
 
 
 def check(

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.library_kernels import could_use_tf32
 from gpuadvise.advisor.facts.limiter import SHORT
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.peaks import TENSOR
 from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
 from gpuadvise.advisor.roofline import Bound
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import busy_words, relieved, sm_units
 from gpuadvise.rules.evidence import derived, profiled, traced
 from gpuadvise.rules.model import (
@@ -24,12 +26,12 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
     undecided,
 )
 from gpuadvise.rules.sources import cited, guide, programming_guide
+from gpuadvise.rules.thresholds import CLEARLY_FASTER, NO_TENSOR
 from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
@@ -39,36 +41,66 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Work
     from gpuadvise.advisor.roofline import Roofline
 
-# Tensor pipes show up to 2 % for kernels that do not use them (A100, GH200).
-UNUSED = 0.03
 # Of all instructions: a matrix product is mostly fused multiply-adds.
-MULTIPLY_ADDS = 0.2
+MULTIPLY_ADDS = number(
+    0.2,
+    "multiply-adds",
+    "share of instructions",
+    "our judgement of profiles on an H200",
+    LaunchSet.RECORDED,
+)
 # Of all instructions: products of tiles in registers reach it, filters and bodies (0.5 to 0.6) do not. A kernel
 # of that kind is a product whatever its name.
-PRODUCT = 0.8
-# Of the issue slots: with fewer busy a product waits for its operands first.
-AT_WORK = 0.65
-# Operands of 16 bits are turned into 32 bits by two more instructions per multiply-add: of 1 / 0.2 and 2.
-CONVERTED = 1 / (1 / MULTIPLY_ADDS + 2)
-# Bytes per thread and load at which the numbers have 16 bits.
-NARROW = 2.5
-NARROW_BITS = 16
+PRODUCT = number(
+    0.8,
+    "a product",
+    "share of instructions",
+    "products of tiles on an H200, against filters and n-body",
+    LaunchSet.FIFTH,
+)
+AT_WORK = number(
+    0.65,
+    "issue slots of a product",
+    "share",
+    "our judgement: with fewer busy a product waits for its operands first",
+    LaunchSet.FIFTH,
+)
+CONVERTED = number(
+    1 / (1 / MULTIPLY_ADDS + 2),
+    "multiply-adds of 16-bit numbers",
+    "share of instructions",
+    "two more instructions per multiply-add turn operands into 32 bits: of 1 / 0.2 and 2",
+)
+NARROW = number(
+    2.5, "bytes per thread and load of 16-bit numbers", "bytes", "our judgement", LaunchSet.RECORDED
+)
+NARROW_BITS = number(16, "narrow numbers", "bits", "FP16 and BF16")
 _HALF_POINTER = r"\b(__half|__nv_bfloat16|half|bfloat16)\b[^,()]{0,20}\*"
-LANES = 32
-FIRST_TENSOR = 7
-FIRST_TF32 = 8
+FIRST_TENSOR = number(
+    7, "first tensor cores", "major compute capability", "programming guide: Volta"
+)
+FIRST_TF32 = number(8, "first TF32", "major compute capability", "programming guide: Ampere")
 # Dense FP16 on tensor cores against FP32 on the ordinary units, at most on any part.
-FASTER = 16.0
-# Tiles of 128 x 128 results ask L2 an eighth as often as those of 16 x 16, and clusters share them.
-_TILE = 8.0
-# A part whose TF32 is no faster than that (GeForce) leaves the finding low.
-CLEARLY = 1.5
+FASTER = number(
+    16.0, "FP16 on tensor cores per FP32 on ordinary units", "", "data sheets: at most, on any part"
+)
+_TILE = number(
+    8.0,
+    "requests to L2 that larger tiles replace with one",
+    "",
+    "tiles of 128 x 128 results against 16 x 16",
+    LaunchSet.RECORDED,
+)
 
 
-NOTICEABLE = 0.1
-# cuBLAS reached 77 % of the FP32 peak with 4096 x 4096 matrices on a H200: the ratio of peaks
-# alone would be too low a bound.
-_REACHED = 0.75
+NOTICEABLE = number(0.1, "FP32 or FP64 products", "share", "our judgement", LaunchSet.RECORDED)
+_REACHED = number(
+    0.75,
+    "FP32 peak that cuBLAS reaches",
+    "share",
+    "measured on an H200 with 4096 x 4096 matrices: 0.77",
+    LaunchSet.RECORDED,
+)
 _IN_TENSOR_CORES = "Let cuBLAS or CUTLASS make the product, or use nvcuda::wmma (tiles of 16 x 16 x 16) in the kernel."
 _TF32_CALLS = (
     "Where such precision is enough, ask for TF32 where the product is called: "
@@ -98,7 +130,7 @@ def check(
 
 def _profiled(device: Device, profile: KernelProfile) -> Verdict:
     share = profile.multiply_adds
-    if device.capability.major < FIRST_TENSOR or profile.pipes.get(Unit.TENSOR, 0.0) > UNUSED:
+    if device.capability.major < FIRST_TENSOR or profile.pipes.get(Unit.TENSOR, 0.0) > NO_TENSOR:
         return PASSED
     if share is None and not _counted(profile):
         return undecided("profile.float_instructions")
@@ -147,7 +179,9 @@ def _profiled(device: Device, profile: KernelProfile) -> Verdict:
 def _is_product(device: Device, profile: KernelProfile, share: float) -> bool:
     """Return whether what limits the kernel are the FP32 instructions of a matrix product, and TF32 clearly faster."""
     factor = _factor(device)
-    clearly = device.capability.major >= FIRST_TF32 and (factor is None or factor[0] >= CLEARLY)
+    clearly = device.capability.major >= FIRST_TF32 and (
+        factor is None or factor[0] >= CLEARLY_FASTER
+    )
     limits = (profile.issue_busy or 0.0) >= AT_WORK
     return clearly and limits and bool(profile.float_instructions) and share >= PRODUCT
 
@@ -160,7 +194,7 @@ def _of_work(
         return None
     number_type, tensor = work.arithmetic
     faster = device.peaks.get(f"{number_type}{TENSOR}")
-    idle = profile.pipes.get(Unit.TENSOR, 1.0) <= UNUSED
+    idle = profile.pipes.get(Unit.TENSOR, 1.0) <= NO_TENSOR
     if tensor is not False or number_type.bits > NARROW_BITS or not faster or not idle:
         return None
     now = min(roofline.achieved or roofline.peak, roofline.peak)
@@ -200,7 +234,7 @@ def _in_tf32(device: Device, profile: KernelProfile, share: float) -> Verdict:
     """Return what whoever calls a library's FP32 product can write to have it made in TF32."""
     factor = _factor(device)
     faster = factor[0] if factor else FASTER / 2
-    if device.capability.major < FIRST_TF32 or (factor and faster < CLEARLY):
+    if device.capability.major < FIRST_TF32 or (factor and faster < CLEARLY_FASTER):
         return PASSED
     reached = min(profile.fp32_of_peak or _REACHED, 1.0)
     most = faster / max(reached, 1e-3)
@@ -272,7 +306,7 @@ def _narrow(profile: KernelProfile) -> bool:
     sectors = loads.sectors_per_request
     if sectors is None:
         return bool(re.search(_HALF_POINTER, profile.kernel.partition("(")[2]))
-    return sectors * (loads.used_bytes or LANES) / LANES <= NARROW
+    return sectors * (loads.used_bytes or WARP_SIZE) / WARP_SIZE <= NARROW
 
 
 def _recorded(timeline: TracedRun, device: Device) -> Verdict:
@@ -405,27 +439,6 @@ RULE = Rule(
         "A profile shows at least 20 % fused multiply-adds and hardly another floating-point instruction, operands in "
         "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless they are 80 % of the instructions and issue slots 65 % busy, or a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32, or (medium) in FP64, or conversions of layout for convolutions, take 10 % of a recorded run. "
         "Or a description says that 16-bit operations, at or above the ridge point, leave the tensor pipe idle (medium)."
-    ),
-    thresholds=(
-        Threshold(name="share of the span", value=NOTICEABLE, unit="share", source="our judgement"),
-        Threshold(
-            name="multiply-adds",
-            value=MULTIPLY_ADDS,
-            unit="share of instructions",
-            source="our judgement of profiles on an H200",
-        ),
-        Threshold(
-            name="a product",
-            value=PRODUCT,
-            unit="share of instructions",
-            source="products of tiles on an H200, against filters and n-body",
-        ),
-        Threshold(
-            name="unused",
-            value=UNUSED,
-            unit="share",
-            source="plain kernels on A100 and GH200 show 0.2 % to 2 %",
-        ),
     ),
     citations=(
         *guide("12.1"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.occupancy.block_sizes import GUIDE_RANGE
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 # The architecture chapter starts at 256 on Blackwell, tries 128 next and considers 512.
 BLACKWELL_RANGE = range(128, 512 + 1)
-BLACKWELL = 10
+BLACKWELL = number(10, "Blackwell", "major compute capability", "programming guide")
 
 
 def check(device: Device, occupancy: Occupancy, profile: KernelProfile | None = None) -> Verdict:

@@ -8,6 +8,7 @@ from gpuadvise.advisor.facts.limiter import AtRoof
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_rate, show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.bottleneck import (
     STARTING,
     are_scattered_atomics,
@@ -28,7 +29,6 @@ from gpuadvise.rules.model import (
     Kind,
     Priority,
     Rule,
-    Threshold,
     Topic,
     Verdict,
 )
@@ -38,7 +38,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
-WASTE = 0.8
+WASTE = number(
+    0.8,
+    "efficiency",
+    "share",
+    "a misaligned warp, 4 of 5 sectors, is tolerated: guide 9.2.3, 10.2.1",
+)
 
 
 def check(
@@ -114,14 +119,6 @@ RULE = Rule(
     family=Family.COALESCING,
     why="The difference between requested and actual throughput is bandwidth thrown away.",
     when="A profile shows that less than 80 % of the moved sectors are needed; low for launches below 5 us.",
-    thresholds=(
-        Threshold(
-            name="efficiency",
-            value=WASTE,
-            unit="share",
-            source="a misaligned warp, 4 of 5 sectors, is tolerated: guide 9.2.3, 10.2.1",
-        ),
-    ),
     citations=guide("9.2.3", "8.2.3"),
     folds_into="uncoalesced-access",
     check=check,

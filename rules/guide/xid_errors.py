@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.advisor.xids import XidKind, counted, meaning_of, of_kind
 from gpuadvise.rules.evidence import logged, unread
 from gpuadvise.rules.guide.ecc_errors import shows_memory_errors
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.telemetry import Telemetry
     from gpuadvise.advisor.topology import Topology
 
-NONE = 0
-_CONTAINED = 94
+_CONTAINED = number(94, "Xid of a contained error", "", "Xid catalogue")
 
 _ACTIONS = {
     XidKind.MEMORY: (
@@ -113,9 +113,7 @@ RULE = Rule(
     when="The kernel's log holds an Xid that NVIDIA's catalogue does not tell to ignore. Those of memory "
     "that NVML counts too are part of ecc-errors, those of NVLinks that count errors of nvlink-errors; "
     "those of programs are of low priority, and of medium those after which the driver asks for no recovery.",
-    thresholds=(
-        Threshold(name="Xid errors", value=NONE, unit="errors", source="Xid catalogue: any"),
-    ),
+    thresholds=(Threshold(name="Xid errors", value=0, unit="errors", source="Xid catalogue: any"),),
     citations=(*xid_catalogue(), *guide("18.1.1", "16.1.1")),
     check=check,
     examples=Examples(

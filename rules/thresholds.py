@@ -1,0 +1,41 @@
+"""Numbers that several rules decide by: what is long, busy, short or idle, once for all of them.
+
+A number of one rule stands in that rule. `number` gives each its name, its unit, its source and the
+launches that were labelled when it was set; docs/thresholds.md lists all of them.
+"""
+
+from __future__ import annotations
+
+from gpuadvise.advisor.thresholds import LaunchSet, number
+
+# What takes less is one of several waits, and none is the one to shorten.
+LONG_WAIT = number(
+    0.4,
+    "long wait",
+    "share of a warp's time",
+    "our judgement of profiles on an H200",
+    LaunchSet.RECORDED,
+)
+MEMORY_BY_WORDS = number(
+    0.71,
+    "memory busy",
+    "share",
+    "measured: 4-byte words reach 55 % to 75 % on an H200",
+    LaunchSet.RECORDED,
+)
+NO_TENSOR = number(0.03, "unused", "share", "plain kernels on A100 and GH200 show 0.2 % to 2 %")
+# A part whose TF32 is no faster than that (GeForce) leaves a finding low.
+CLEARLY_FASTER = number(
+    1.5, "clearly faster", "factor", "our judgement: less is not worth another precision"
+)
+MOST_SECTORS = number(
+    0.5, "most of the sectors", "share of those that global accesses move", "our judgement"
+)
+KEPT_IN_L1 = number(
+    16 * 1024, "array that L1 keeps", "bytes", "our judgement: L1 has 24 KiB and more"
+)
+WORD = number(4.0, "word", "bytes per thread", "measured on an H200")
+WIDEST = number(
+    16.0, "widest access", "bytes per thread", "programming guide, Device Memory Accesses"
+)
+NOTICEABLE = number(0.05, "noticeable", "share of the run", "our judgement")
