@@ -241,7 +241,7 @@ def _with_coalescing(advice: Advice, profile: KernelProfile, shares: Mapping[str
     if advice.relief:
         return advice
     kept = needed / moved if moved > _SCATTERED * needed > 0 else 1.0
-    relief = {
+    relief: dict[str, float] = {
         unit: shares[unit] * kept for unit in (Unit.L1_SHARED, Unit.LSU, Unit.L2) if unit in shares
     }
     if Unit.L2 in relief:

@@ -16,6 +16,13 @@ LONG_WAIT = number(
     "our judgement of profiles on an H200",
     LaunchSet.RECORDED,
 )
+MOST_OF_THE_TIME = number(
+    0.7,
+    "one wait that takes most of the time",
+    "share of a warp's time",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
 MEMORY_BY_WORDS = number(
     0.71,
     "memory busy",

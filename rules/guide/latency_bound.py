@@ -42,7 +42,7 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.thresholds import LONG_WAIT, MEMORY_BY_WORDS, WIDEST, WORD
+from gpuadvise.rules.thresholds import LONG_WAIT, MEMORY_BY_WORDS, MOST_OF_THE_TIME, WIDEST, WORD
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -65,13 +65,6 @@ HALF = number(
     "unit left over",
     "share of its peak",
     "our judgement: a busier one leaves less than a factor of two",
-    LaunchSet.RECORDED,
-)
-MOSTLY = number(
-    0.7,
-    "one wait that takes most of the time",
-    "share of a warp's time",
-    "our judgement",
     LaunchSet.RECORDED,
 )
 NEAR = number(
@@ -217,7 +210,7 @@ def _nearly_all(profile: KernelProfile) -> float:
 
     A grid that leaves most of each SM empty has few loads under way for sure: there less of it tells.
     """
-    return MOSTLY if grid_brings_few(profile) else NEARLY_ALL
+    return MOST_OF_THE_TIME if grid_brings_few(profile) else NEARLY_ALL
 
 
 def _wait_for_loads(profile: KernelProfile, limiter: Limiter) -> LatencyBound:
@@ -238,7 +231,7 @@ def _at_barriers_behind(profile: KernelProfile, stall: str) -> float:
 
 def _most_left(profile: KernelProfile, limiter: LatencyBound) -> float:
     """Return how busy a unit may stay for the wait to be worth an hour."""
-    if (limiter.share or 0.0) < MOSTLY:
+    if (limiter.share or 0.0) < MOST_OF_THE_TIME:
         return HALF
     for_loads = limiter.stall == Stall.LONG_SCOREBOARD and (limiter.share or 0.0) >= _nearly_all(
         profile

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.bottleneck import STARTING
 from gpuadvise.rules.evidence import given, profiled, traced
 from gpuadvise.rules.model import (
     PASSED,
@@ -33,14 +34,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Traffic, Work
 
-# A launch costs the host 2 to 3 us, and the device about as much between two kernels.
-TINY = number(
-    5e-6,
-    "tiny kernel",
-    "s",
-    "launches cost 2 to 3 us on the host: measured on an H200",
-    LaunchSet.RECORDED,
-)
 MANY = number(4, "many", "launches", "our judgement", LaunchSet.RECORDED)
 
 
@@ -60,9 +53,9 @@ def check(
     timed = next((fact for fact in (profile, traffic, work) if fact and fact.seconds), None)
     if timed is None or timed.seconds is None:
         return undecided("profile.time")
-    if timed.seconds >= TINY:
+    if timed.seconds >= STARTING:
         return PASSED
-    if run_seconds is not None and launches * TINY < NOTICEABLE * run_seconds:
+    if run_seconds is not None and launches * STARTING < NOTICEABLE * run_seconds:
         return PASSED
     return _repeated(timed.seconds, launches, profiled if timed is profile else given)
 

@@ -8,6 +8,7 @@ from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.memory.bandwidth import attainable_with_ecc
 from gpuadvise.advisor.quantity import show_number, show_rate, show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.bottleneck import STARTING
 from gpuadvise.rules.evidence import derived, of_device
 from gpuadvise.rules.model import (
     PASSED,
@@ -38,13 +39,6 @@ BAD = number(
     "the same bands: from here on a good copy is at most twice as fast",
     LaunchSet.FIFTH,
 )
-# About 3 us of start and ramp-up keep whatever takes less than this below 60 % of any memory.
-SHORTEST = number(
-    5e-6,
-    "shortest time at full bandwidth",
-    "s at full bandwidth",
-    "our judgement: 3 us of start and ramp-up keep what is shorter below 60 %",
-)
 
 
 def check(
@@ -58,7 +52,7 @@ def check(
     """Advise when effective bandwidth is below 60 % and no compute unit is known to be busy."""
     most = attainable_with_ecc(device, memory_bandwidth)
     ratio, moved = traffic.rate / most, traffic.read_bytes + traffic.written_bytes
-    if concurrent or moved / most < SHORTEST:
+    if concurrent or moved / most < STARTING:
         return PASSED
     if ratio >= POOR or busy(profile, device=device, work=work):
         return PASSED

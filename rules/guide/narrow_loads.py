@@ -44,7 +44,14 @@ from gpuadvise.rules.model import (
     undecided,
 )
 from gpuadvise.rules.sources import programming_guide
-from gpuadvise.rules.thresholds import KEPT_IN_L1, LONG_WAIT, MEMORY_BY_WORDS, WIDEST, WORD
+from gpuadvise.rules.thresholds import (
+    KEPT_IN_L1,
+    LONG_WAIT,
+    MEMORY_BY_WORDS,
+    MOST_OF_THE_TIME,
+    WIDEST,
+    WORD,
+)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access
@@ -150,13 +157,6 @@ ENOUGH_WARPS = number(
     LaunchSet.RECORDED,
 )
 ENOUGH_AT_ONCE = number(0.5, "theoretical occupancy", "share", "our judgement", LaunchSet.RECORDED)
-WAITING = number(
-    0.7,
-    "wait for loads beside few warps",
-    "share of a warp's time",
-    "our judgement",
-    LaunchSet.RECORDED,
-)
 LEAST_BUSY = number(
     0.1, "device memory at work", "share of its peak", "our judgement", LaunchSet.RECORDED
 )
@@ -349,7 +349,7 @@ def _without_counts(profile: KernelProfile) -> Verdict:
 def _looks_narrow(profile: KernelProfile) -> bool:
     """Return whether a page without counts of requests shows a kernel that streams bit by bit."""
     waits, launch = profile.top_stall, profile.launch
-    if waits is None or waits[0] != Stall.LONG_SCOREBOARD or waits[1] < WAITING:
+    if waits is None or waits[0] != Stall.LONG_SCOREBOARD or waits[1] < MOST_OF_THE_TIME:
         return False
     if launch is None or launch.static_shared or launch.dynamic_shared or profile.spill_requests:
         return False

@@ -35,6 +35,7 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.thresholds import MEMORY_BY_WORDS
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -49,7 +50,7 @@ SHORTEST = number(
     30e-6,
     "shortest",
     "s",
-    "our judgement: below it the launch itself counts, and the finding is low",
+    "our judgement: below it the launch itself counts, as in last steps of libraries of up to 20 us",
     LaunchSet.RECORDED,
 )
 # Of a warp's time: results it waits for, which other warps would hide. Half of it, so that twice the warps
@@ -66,9 +67,6 @@ _HIDDEN_BY_WARPS = (
     Stall.SHORT_SCOREBOARD,
     Stall.WAIT,
     Stall.BRANCH_RESOLVING,
-)
-FILLED_MEMORY = number(
-    0.7, "memory as busy as more warps would make it", "share", "our judgement", LaunchSet.RECORDED
 )
 # What all SMs share: more of them at work would not make it faster.
 _BEYOND_SMS = (Unit.DRAM, Unit.L2, Unit.MEMORY)
@@ -133,7 +131,7 @@ def _few_warps(profile: KernelProfile, limiter: Limiter | None) -> bool:
         isinstance(limiter, LatencyBound | AtRoof | Imbalance)
         and grid_brings_few(profile)
         and _waiting(profile) >= WAITING
-        and busy < FILLED_MEMORY
+        and busy < MEMORY_BY_WORDS
         and (profile.l2_busy or 0.0) < L2_AT_ROOF
         and (profile.seconds or 0.0) >= SHORT
     )
