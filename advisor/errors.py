@@ -28,6 +28,10 @@ class OtherText(BadInput):
     """A text file of a kind that the command does not read: beside others it is none of them."""
 
 
+class TooCostly(BadInput):
+    """An input that would take more time or memory than its reader allows: it was not judged."""
+
+
 class Unavailable(GpuAdviseError):
     """Something that was asked for is not on this machine, or broke."""
 

@@ -419,6 +419,7 @@ class CudaFile:
         """Return the type of an expression, UNKNOWN where the file does not say."""
         if depth > _DEEPEST:
             return UNKNOWN
+        self.tree.count_work(2)
         handler = _TYPES.get(node.kind)
         return handler(self, node, function, depth + 1) if handler else UNKNOWN
 
@@ -611,9 +612,9 @@ def _folded(operator: str, left: Fraction, right: Fraction) -> Fraction | None:
 def read_cuda(text: SourceText) -> CudaFile:
     """Return the facts of a CUDA source file; syntax that is not understood is left out.
 
-    Raises BadInput when a single declaration is larger than the parser is given.
+    Raises BadInput when a single declaration is larger than the parser is given, and TooCostly.
     """
-    plain = preprocessed(text.content)
+    plain = preprocessed(text.content, text.file)
     pieces = (plain.text[start:end] for start, end in pieces_of(plain.text))
     longest = max(len(piece) - piece.count(b" ") for piece in pieces)
     if longest > LARGEST_PIECE:
@@ -621,7 +622,7 @@ def read_cuda(text: SourceText) -> CudaFile:
             f"{quoted_path(text.file)} holds one declaration of {longest:,} bytes; lint reads up to {LARGEST_PIECE:,}.",
             hint="Leave generated files out.",
         )
-    tree = parse(plain.text)
+    tree = parse(plain.text, text.file)
     names = Names()
     for name, body in plain.macros.items():
         if body and re.fullmatch(r"[A-Za-z_][\w ]*\**", body):

@@ -85,6 +85,6 @@ def _meaning(data: bytes) -> str | None:
 
 
 def _unparsed(data: bytes) -> int:
-    tree = parse(preprocessed(source_text(data, "").content).text)
+    tree = parse(preprocessed(source_text(data, "").content, "").text, "")
     tree.release()
     return len(tree.unparsed)

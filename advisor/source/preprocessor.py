@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from gpuadvise.advisor.source.text import too_costly
 
-_DIRECTIVE = re.compile(rb"#[ \t]*(\w+)((?:[^\n\\]+|\\\r?\n|\\)*)")
+# Anchored to its line, and possessive: a search that fails tries each line once.
+_DIRECTIVE = re.compile(
+    rb"^[ \t]*+#[ \t]*+(\w++)((?:[^\n\\]++|\\\r?\n|\\)*+)", re.MULTILINE
+)
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
 _OBJECT_MACRO = re.compile(rb"\s*(\w+)(?:[ \t]+(\S.*))?$", re.DOTALL)
 _FUNCTION_MACRO = re.compile(rb"\s*(\w+)\(")
@@ -78,19 +79,29 @@ class Preprocessed:
     dropped: tuple[tuple[int, int], ...]
 
 
-def preprocessed(source: bytes) -> Preprocessed:
-    """Return *source* without directives, other than pragmas, and what they said."""
+# What questions about branches may look at: nested ones are looked at once for each level.
+MOST_WORK = 4 << 20
+MOST_WORK_PER_BYTE = 16
+_LONGEST_CONDITION = 400  # of which a rule asks only whether it names a version
+
+
+def preprocessed(source: bytes, file: str) -> Preprocessed:
+    """Return *source*, the content of *file*, without directives, other than pragmas, and what they said.
+
+    Raises TooCostly where conditions are nested far deeper than people nest them.
+    """
     text = bytearray(source)
     macros: dict[str, str | None] = {}
     functions: set[str] = set()
     open_conditionals: list[_Conditional] = []
     conditionals: list[_Conditional] = []
-    for start, match in _directives(source):
-        word = match[1]
+    for match in _DIRECTIVE.finditer(source):
+        start, word = match.start(), match[1]
         if word == b"pragma":
             continue
         if word in (b"if", b"ifdef", b"ifndef"):
             condition = (b"n " if word == b"ifndef" else b"") + match[2]
+            condition = condition[:_LONGEST_CONDITION]
             opened = _Conditional(branches=[_Branch(start=match.end(), condition=condition)])
             open_conditionals.append(opened)
         elif word in (b"else", b"elif", b"endif") and open_conditionals:
@@ -99,11 +110,14 @@ def preprocessed(source: bytes) -> Preprocessed:
             if word == b"endif":
                 conditionals.append(open_conditionals.pop())
             else:
-                branch = _Branch(start=match.end(), condition=b"else" + match[2])
+                branch = _Branch(start=match.end(), condition=b"else" + match[2][:_LONGEST_CONDITION])
                 conditional.branches.append(branch)
         elif word == b"define":
             _define(match[2], macros, functions)
         text[start : match.end()] = _blank(source[start : match.end()])
+    looked_at = sum(b.end - b.start for c in conditionals for b in c.branches if len(c.branches) > 1)
+    if looked_at > MOST_WORK + MOST_WORK_PER_BYTE * len(source):
+        raise too_costly(file)
     dropped = _drop(text, conditionals)
     _blank_attributes(text)
     if len(text) > _LONG_TABLE:
@@ -115,18 +129,6 @@ def preprocessed(source: bytes) -> Preprocessed:
         guarded=tuple(_guarded(conditionals)),
         dropped=tuple(dropped),
     )
-
-
-def _directives(source: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
-    """Yield the directives with the offsets of their lines."""
-    at = 0
-    while match := _DIRECTIVE.search(source, at):
-        start = source.rfind(b"\n", 0, match.start()) + 1
-        if source[start : match.start()].strip(b" \t"):
-            at = match.start() + 1
-        else:
-            at = match.end()
-            yield start, match
 
 
 def _define(rest: bytes, macros: dict[str, str | None], functions: set[str]) -> None:

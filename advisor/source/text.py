@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.errors import BadInput, TooCostly
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.diagnostic import SourceRange
 
@@ -27,6 +27,8 @@ class SourceText:
     content: bytes
     transcoded: bool = False
     _starts: list[int] = field(init=False, repr=False, default_factory=list)
+    # The last place whose column was asked for: its line's start, itself, the characters between.
+    _last: list[int] = field(init=False, repr=False, default_factory=lambda: [0, 0, 0])
 
     @property
     def starts(self) -> list[int]:
@@ -55,7 +57,12 @@ class SourceText:
     def column(self, offset: int) -> int:
         """Return the column of the byte at *offset*, in characters from 1."""
         start = self.starts[self.line(offset) - 1]
-        return len(self.content[start:offset].decode("utf-8", "replace")) + 1
+        line, at, characters = self._last
+        if line != start or at > offset:  # else it is counted on: a line may be a whole file
+            at, characters = start, 0
+        characters += len(self.content[at:offset].decode("utf-8", "replace"))
+        self._last[:] = start, offset, characters
+        return characters + 1
 
     def where(self, start: int, end: int) -> SourceRange:
         """Return the range of bytes *start* to *end*."""
@@ -90,6 +97,14 @@ def source_text(data: bytes, file: str) -> SourceText:
     if b"\0" in data[:_PROBED]:
         raise BadInput(f"{quoted_path(file)} is not source text: it holds zero bytes.")
     return SourceText(file, _readable(data))
+
+
+def too_costly(file: str) -> TooCostly:
+    """Return the error of a source *file* that would take more than code of its size does."""
+    return TooCostly(
+        f"{quoted_path(file)} was not judged: reading it takes far more than code of its size does.",
+        hint="docs/security.md names the limits.",
+    )
 
 
 def _readable(data: bytes) -> bytes:

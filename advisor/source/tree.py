@@ -5,7 +5,8 @@ such stretches are reported. Nothing here recurses: a file may nest brackets as 
 
 Of functions the heads are copied; a body is opened when somebody asks for what stands in it.
 Large files are parsed in pieces of whole declarations, so that the parser's own tree, which takes
-40 to 80 times the size of what it parses, exists for one piece at a time.
+40 to 80 times the size of what it parses, exists for one piece at a time. Text that keeps the parser
+busy far longer than code does is refused: the parser follows several readings of it at once.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from __future__ import annotations
 import functools
 import re
 import sys
+import time
 from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import Unavailable
+from gpuadvise.advisor.source.text import too_costly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,6 +88,20 @@ _ERROR = 0xFFFF  # the number that the parser gives to a stretch of unknown synt
 PIECE = 2 << 20
 # A declaration that is larger is refused: the parser would take more than a gigabyte.
 LARGEST_PIECE = 16 << 20
+# The parser tells of its progress every 100 operations. Of 1,500 headers of the CUDA toolkit the densest takes 21
+# reports for each 1,000 bytes, code without a space up to 100; text that it reads in ever more ways has no such rate.
+MOST_REPORTS = 1000
+MOST_REPORTS_PER_KILOBYTE = 200
+# It takes 0.4 us and 80 bytes of memory for a byte of code. Counts of operations hold on every machine; where single
+# ones are slow or large, these do.
+MOST_SECONDS = 1.5
+MOST_SECONDS_PER_BYTE = 5e-6
+MOST_MEMORY = 160 << 20
+MOST_MEMORY_PER_BYTE = 80
+_READ = 1 << 16  # bytes that the parser is given at a time
+# Nodes that questions about a file may look at: no header of the CUDA toolkit asks for one for each byte.
+MOST_WORK = 500_000
+MOST_WORK_PER_BYTE = 10
 # Nodes of bodies that are held at once, some 250 bytes each.
 _MOST_HELD = 200_000
 _BRACKETS = re.compile(
@@ -299,8 +316,10 @@ def _unknown(top: Any, base: int) -> Iterator[tuple[int, int]]:
 class Tree:
     """The nodes of a file; *unparsed* are the bytes of unknown syntax."""
 
-    def __init__(self, text: bytes) -> None:
+    def __init__(self, text: bytes, file: str) -> None:
         self._text = text
+        self._file = file
+        self._work_left = MOST_WORK + MOST_WORK_PER_BYTE * len(text)
         self._pieces = pieces_of(text)
         self._parsed: tuple[int, Any] | None = None
         self._outside = _Nodes()
@@ -325,8 +344,26 @@ class Tree:
         if self._parsed is None or self._parsed[0] != number:
             self._parsed = None
             start, end = self._pieces[number]
-            self._parsed = number, _parser()[0].parse(self._text[start:end])
+            self._parsed = number, self._tree_of(self._text[start:end])
         return self._parsed[1].root_node
+
+    def _tree_of(self, text: bytes) -> Any:
+        """Return the parser's own tree of *text*; raises TooCostly."""
+        parser = _parser()[0]
+        budget = _Budget()
+        try:
+            return parser.parse(
+                lambda at, _: text[at : at + _READ], progress_callback=budget.is_over
+            )
+        except ValueError:
+            parser.reset()  # else the next text would be parsed as the rest of this one
+            raise too_costly(self._file) from None
+
+    def count_work(self, nodes: int) -> None:
+        """Take *nodes* that a question looks at from what the file may cost; raises TooCostly."""
+        self._work_left -= nodes
+        if self._work_left < 0:
+            raise too_costly(self._file)
 
     def outside(self, kind: str) -> list[Node]:
         """Return the nodes of *kind* that stand in no function, in order."""
@@ -381,19 +418,24 @@ class Tree:
         """Return the nodes of *kind* that are *node* or below it, in order."""
         if node.index in self._closed:
             self.open(node)
-        return self._with(node).inside(node, kind)
+        nodes = self._with(node).inside(node, kind)
+        self.count_work(len(nodes) + 1)
+        return nodes
 
     def below(self, node: Node) -> list[Node]:
         """Return *node* and the nodes below it; of a huge one the first."""
         nodes = self._with(node)
         if nodes is not self._outside:
             first = node.index - nodes.every[0].index
-            return nodes.every[first : first + min(node.last + 1 - node.index, _MOST)]
+            count = min(node.last + 1 - node.index, _MOST)
+            self.count_work(count >> 3)  # most questions only pass over them
+            return nodes.every[first : first + count]
         every: list[Node] = []
         stack = [node]
         while stack and len(every) < _MOST:
             every.append(stack.pop())
             stack.extend(reversed(every[-1].children))
+        self.count_work(len(every))
         return every
 
 
@@ -449,6 +491,42 @@ def _missing(error: ImportError | ValueError) -> Unavailable:
     )
 
 
-def parse(text: bytes) -> Tree:
-    """Return the tree of *text*, which is UTF-8; raises Unavailable without a parser of CUDA."""
-    return Tree(text)
+class _Budget:
+    """Says to the parser when a text has cost it too much, for as much of it as it has read."""
+
+    __slots__ = ("_began", "_furthest", "_memory", "_reports")
+
+    def __init__(self) -> None:
+        self._reports = self._furthest = 0
+        self._began = time.process_time()
+        self._memory = _peak_memory()
+
+    def is_over(self, offset: int, _: bool) -> bool:
+        self._reports += 1
+        self._furthest = furthest = max(offset, self._furthest)
+        if self._reports > MOST_REPORTS + furthest * MOST_REPORTS_PER_KILOBYTE // 1000:
+            return True
+        seconds = time.process_time() - self._began
+        if seconds > MOST_SECONDS + furthest * MOST_SECONDS_PER_BYTE:
+            return True
+        memory = _peak_memory() - self._memory
+        return memory > MOST_MEMORY + furthest * MOST_MEMORY_PER_BYTE
+
+
+def _peak_memory() -> int:
+    """Return the most bytes that this process held at a time; 0 on Windows."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def parse(text: bytes, file: str) -> Tree:
+    """Return the tree of *text*, the content of *file* in UTF-8.
+
+    Raises TooCostly for text that keeps the parser busy far longer than code does, and Unavailable
+    without a parser of CUDA.
+    """
+    return Tree(text, file)

@@ -384,25 +384,24 @@ def repeated_allocations(context: RuleContext) -> Iterator[Diagnostic]:
         return
     if not (context.function.says(b"cudaMalloc") or context.function.says(b"cudaHostAlloc")):
         return
-    frees = context.calls("cudaFree", "cudaFreeHost")
+    frees: dict[tuple[str, str], list[Node]] = {}
+    for call in context.calls("cudaFree", "cudaFreeHost"):
+        if arguments := context.file.arguments(call):
+            key = context.file.callee(call), _pointer_name(context, arguments[0])
+            frees.setdefault(key, []).append(call)
+    surveys: dict[int, bool] = {}
     allocated: dict[int, tuple[Node, list[str]]] = {}
     for call in sorted(context.calls(*_ALLOCATIONS), key=attrgetter("index")):
         loop = context.loop_around(call)
         if loop is None or _runs_once(context, loop) or not context.file.arguments(call):
             continue
-        if _is_survey(context, loop):
+        if loop.index not in surveys:
+            surveys[loop.index] = _is_survey(context, loop)
+        if surveys[loop.index]:
             continue
         name = _pointer_name(context, context.file.arguments(call)[0])
         free = _FREES.get(context.file.callee(call), "cudaFree")
-        freed = [
-            f
-            for f in frees
-            if loop.holds(f)
-            and context.file.callee(f) == free
-            and context.file.arguments(f)
-            and _pointer_name(context, context.file.arguments(f)[0]) == name
-        ]
-        if freed:
+        if any(map(loop.holds, frees.get((free, name), ()))):
             known = allocated.setdefault(loop.index, (call, []))
             known[1].append(name)
     for call, pointers in allocated.values():
