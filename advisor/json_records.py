@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import types
 import typing
 from collections.abc import Mapping
@@ -78,15 +77,27 @@ def _scalar(hint: Any, data: Any, where: str) -> Any:
         return hint(data)
     if hint is float:
         number = isinstance(data, int | float) and not isinstance(data, bool)
-        _expect(number and math.isfinite(data), where, "a number", data)
+        _expect(number and -_MOST_FLOAT <= data <= _MOST_FLOAT, where, "a number", data)
         return float(data)
     _expect(type(data) is hint, where, _WORDS[hint], data)
+    _expect(hint is not int or -_MOST_INT <= data <= _MOST_INT, where, _WORDS[hint], data)
     return data
 
 
+# Larger ones no counter holds, and products of two would leave the range of floats.
+_MOST_INT = 2**63 - 1
+_MOST_FLOAT = 1e30
 _WORDS = {str: "a text", int: "a whole number", bool: "true or false"}
 
 
 def _expect(ok: bool, where: str, wanted: str, got: Any) -> None:
     if not ok:
-        raise BadInput(f"{where or 'The value'}: {quoted(repr(got))} is not {wanted}.")
+        raise BadInput(f"{where or 'The value'}: {quoted(_shown(got))} is not {wanted}.")
+
+
+def _shown(value: Any) -> str:
+    """Return *value* as it was written; Python refuses to write a number of thousands of digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return "a number of thousands of digits"

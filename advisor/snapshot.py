@@ -11,28 +11,101 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.gpu import Gpu, Identity, Machine
 from gpuadvise.advisor.json_records import plain, rebuilt
 from gpuadvise.advisor.limits import Limits
+from gpuadvise.advisor.prose import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# What a GPU may have none of.
-_MAY_BE_ZERO = frozenset(
-    ("shared_memory_reserved_per_block", "async_engines", "persisting_l2_bytes", "nvlink_bandwidth")
-)  # fmt: skip
-_LARGEST = 2**63 - 1
+_SCHEMA = "gpuadvise.device/1"  # of the answer that is read
+_TERA = 1e12
+# From and to: some eight times what any GPU has. What enumerates launches trusts these numbers.
+RANGES: dict[str, tuple[float, float]] = {
+    "sm_count": (1, 1 << 16),
+    "sm_clock_hz": (1, _TERA),
+    "sm_clock_max_hz": (1, _TERA),
+    "tensor_clock_hz": (1, _TERA),
+    "memory_bytes": (1, 1 << 60),
+    "memory_bus_bits": (1, 1 << 20),
+    "memory_clock_hz": (1, _TERA),
+    "memory_data_rate": (1, 1024),
+    "memory_bandwidth": (1, 1e18),
+    "published_bandwidth": (1, 1e18),
+    "l2_bytes": (1, 1 << 44),
+    "persisting_l2_bytes": (0, 1 << 44),
+    "async_engines": (0, 1024),
+    "pcie_generation": (1, 64),
+    "pcie_lanes": (1, 256),
+    "nvlink_bandwidth": (0, 1e18),
+    "power_limit_watts": (1, 1e6),
+    "peaks": (1, 1e24),
+    "warp_size": (1, 128),
+    "max_threads_per_block": (1, 4096),
+    "max_block_dim": (1, 1 << 20),
+    "max_grid_dim": (1, 1 << 40),
+    "max_warps_per_sm": (1, 512),
+    "max_threads_per_sm": (1, 1 << 14),
+    "max_blocks_per_sm": (1, 512),
+    "registers_per_sm": (1024, 1 << 20),
+    "registers_per_block": (1024, 1 << 20),
+    "max_registers_per_thread": (1, 2048),
+    "register_allocation_unit": (32, 4096),
+    "register_allocation_unit_special": (1, 4096),
+    "register_allocation_unit_special_counts": (1, 2048),
+    "register_subpartitions": (1, 64),
+    "warp_allocation_granularity": (1, 64),
+    "shared_memory_per_sm": (1024, 1 << 24),
+    "shared_memory_per_block": (1024, 1 << 24),
+    "shared_memory_per_block_optin": (1024, 1 << 24),
+    "shared_memory_reserved_per_block": (0, 1 << 16),
+    "shared_memory_allocation_unit": (1, 1 << 16),
+    "shared_memory_configs": (0, 1 << 24),
+    "shared_memory_banks": (1, 512),
+    "shared_memory_bank_width": (1, 128),
+    "warp_schedulers": (1, 64),
+    "arithmetic_latency_cycles": (1, 10_000),
+    "named_barriers_per_block": (1, 4096),
+    "barriers_per_sm": (1, 1 << 14),
+    "max_cluster_size_portable": (1, 1024),
+    "max_cluster_size_nonportable": (1, 1024),
+    "virtual_resources_per_sm": (1, 1 << 20),
+    "max_resident_grids": (1, 1 << 16),
+    "unified_l1_shared": (1, 1 << 26),
+    "l1_texture_cache": (1, 1 << 26),
+    "local_memory_per_thread": (1, 1 << 30),
+    "constant_memory": (1, 1 << 26),
+    "constant_cache_per_sm": (1, 1 << 26),
+}
+_MOST_CONFIGS = 64
+# The first is never larger than the second.
+_ORDERED = (
+    ("max_threads_per_block", "max_threads_per_sm"),
+    ("registers_per_block", "registers_per_sm"),
+    ("register_allocation_unit", "registers_per_sm"),
+    ("shared_memory_per_block", "shared_memory_per_block_optin"),
+    ("shared_memory_per_block_optin", "shared_memory_per_sm"),
+    ("shared_memory_allocation_unit", "shared_memory_per_block"),
+    ("warp_size", "max_threads_per_block"),
+)
 
 
 def refuse_impossible(device: Device, where: str) -> None:
     """Raise BadInput naming the first number of *device* that no GPU can have."""
-    peaks = (("peaks", rate) for rate in device.peaks.values())
-    for name, value in (*_numbers(device), *_numbers(device.limits), *peaks):
-        least = 0 if name in _MAY_BE_ZERO else 1
-        if not least <= value <= _LARGEST:
-            raise BadInput(f"{where}.{name}: {value} is not a number from {least} to 2^63-1.")
     limits = device.limits
-    if not limits.shared_memory_configs:
-        raise BadInput(f"{where}.shared_memory_configs is empty.")
+    peaks = (("peaks", rate) for rate in device.peaks.values())
+    for name, value in (*_numbers(device), *_numbers(limits), *peaks):
+        least, most = RANGES[name]
+        if not least <= value <= most:
+            raise BadInput(
+                f"{where}.{name}: {value:,} is not a number from {least:,.0f} to {most:,.0f}."
+            )
+    if not 0 < len(limits.shared_memory_configs) <= _MOST_CONFIGS:
+        raise BadInput(f"{where}.shared_memory_configs is no list of up to {_MOST_CONFIGS} sizes.")
+    for less, more in _ORDERED:
+        if getattr(limits, less) > getattr(limits, more):
+            raise BadInput(f"{where}.{less}: {getattr(limits, less):,} is more than {more}.")
+    if max(limits.shared_memory_configs) > limits.shared_memory_per_sm:
+        raise BadInput(f"{where}.shared_memory_configs: one is more than shared_memory_per_sm.")
 
 
 def _numbers(record: Device | Limits) -> Iterator[tuple[str, float]]:
@@ -40,8 +113,8 @@ def _numbers(record: Device | Limits) -> Iterator[tuple[str, float]]:
         value = getattr(record, field.name)
         if isinstance(value, int | float) and not isinstance(value, bool):
             yield field.name, value
-        elif isinstance(value, tuple) and field.name.endswith("_dim"):
-            yield from ((field.name, size) for size in value)
+        elif isinstance(value, tuple) and field.name in RANGES:
+            yield from ((field.name, number) for number in value)
 
 
 # Longest list of GPUs that is read; the largest machines hold 16 GPUs of 7 slices.
@@ -132,6 +205,9 @@ def read_machine(document: Any) -> Machine:
             "The file is not a saved answer of the device command.",
             hint="Write one with: gpuadvise device --all --format json > box.json",
         )
+    schema = document.get("schema", _SCHEMA)
+    if schema != _SCHEMA:
+        raise BadInput(f"The file is {quoted(str(schema))}; {_SCHEMA} is read.")
     records = result.get("devices", [result])
     if not isinstance(records, list) or len(records) > _MOST_GPUS:
         raise BadInput(f"The file holds no list of up to {_MOST_GPUS} devices.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.backends.readings import NvmlGpu, NvmlReport
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.gpu import MigSlice
+from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.telemetry import CLOCK_REASONS, Process, ProcessKind, Telemetry
 from gpuadvise.advisor.topology import Topology
 
@@ -23,6 +24,7 @@ _MOST_GPUS = 1024
 _MOST_SLICES = 64
 _MIB, _MHZ = 1 << 20, 1_000_000
 _NUMBER = re.compile(r"\s*(-?[0-9]+(?:\.[0-9]+)?)")
+_MOST_DIGITS = 18
 _ABSENT = "nvidia-smi did not list it"
 _LINKS = "nvidia-smi -q does not list NVLinks; nvidia-smi nvlink -s does"
 _UNREAD = "nvidia-smi could not read it; nvidia-smi and the kernel's log on that machine say why"
@@ -157,7 +159,9 @@ def _number(element: Element, *paths: str) -> float | None:
     for path in paths:
         match = _NUMBER.match(_text(element, path) or "")
         if match:
-            return float(match.group(1))
+            if len(match[1]) > _MOST_DIGITS:
+                raise BadInput(f"{path}: {quoted(match[1])} is more than any counter holds.")
+            return float(match[1])
     return None
 
 

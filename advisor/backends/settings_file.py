@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.user_files import read_small
+from gpuadvise.advisor.description.files import refuse_long_keys
 from gpuadvise.advisor.description.tables import DescriptionFault, Key, KeyTable
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
@@ -71,6 +72,8 @@ def _toml(path: Path) -> dict[str, Any]:
 
     content = read_small(str(path), largest=_LARGEST, name=quoted(path.name))
     try:
-        return tomllib.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        written = content.decode("utf-8")
+        refuse_long_keys(written, quoted(path.name))
+        return tomllib.loads(written)
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, nested too deeply
         raise BadInput(f"{quoted(path.name)} cannot be used: {str(error)[:200]}.") from None

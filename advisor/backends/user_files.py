@@ -200,21 +200,35 @@ def read_snapshot(path: str) -> Machine:
 
             return machine_from_xml(content)
         return read_machine(json.loads(content))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
         raise BadInput(
-            f"--from: {quoted(path)} is {_instead(content)}.",
+            f"--from: {quoted(path)} is {_instead(content, error)}.",
             hint="Save `gpuadvise device --all --telemetry --format json`, or `nvidia-smi -q -x`.",
         ) from None
     except BadInput as error:
         raise BadInput(f"--from: {quoted(path)}: {error.message}", hint=error.hint) from None
 
 
-def _instead(content: bytes) -> str:
-    """Return what *content* is instead of JSON or XML."""
+def _instead(content: bytes, error: Exception) -> str:
+    """Return what *content* is instead of JSON or XML, of which *error* was said."""
+    if content.lstrip().startswith((b"{", b"[")):
+        return broken_json(error)
     start = content[:_TITLE_BYTES].upper()
     if b"NVIDIA-SMI" in start or b"NVSMI LOG" in start:
         return "a page of nvidia-smi for people"
     return "not JSON"
+
+
+def broken_json(error: Exception) -> str:
+    """Return what is wrong with a text that begins as JSON, and where."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"broken JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+    if isinstance(error, RecursionError):
+        return "JSON that nests too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        line = error.object.count(b"\n", 0, error.start) + 1
+        return f"broken JSON: line {line} is not UTF-8"
+    return "JSON with a number that is too long"
 
 
 def _utf8(content: bytes) -> bytes:

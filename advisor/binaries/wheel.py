@@ -62,10 +62,11 @@ def read_members(file: BinaryIO, progress: Progress | None = None) -> Iterator[U
     """
     try:
         archive = zipfile.ZipFile(file)
-        members = [info for info in archive.infolist() if _may_hold_code(info)]
+        every = archive.infolist()
     except _BROKEN as error:
         raise Damaged(f"Its table of contents cannot be read: {error}.") from None
-    # Members that share their packed bytes could unpack to far more than the file allows.
+    _refuse_overlaps(every)
+    members = [info for info in every if _may_hold_code(info)]
     left = min(_MAX_TOTAL, _MAX_RATIO * file.seek(0, SEEK_END) + _SLACK)
     for info in members:
         if info.filename.endswith(_CONDA):
@@ -86,6 +87,22 @@ def read_members(file: BinaryIO, progress: Progress | None = None) -> Iterator[U
                 yield Damaged(f"{info.filename} cannot be unpacked: {why}.")
                 continue
             yield Unzipped(name=info.filename, file=unpacked, size=unpacked.tell())
+
+
+# Before a member's packed bytes: a header of this size, and its name.
+_LOCAL_HEADER = 30
+
+
+def _refuse_overlaps(members: list[zipfile.ZipInfo]) -> None:
+    """Raise Damaged where members share bytes: a small file would unpack to any size.
+
+    Python 3.13 refuses them itself, one by one; older ones unpack them.
+    """
+    ends = 0
+    for info in sorted(members, key=lambda info: info.header_offset):
+        if info.header_offset < ends:
+            raise Damaged(f"{info.filename} shares bytes with another member: it is no honest zip.")
+        ends = info.header_offset + _LOCAL_HEADER + info.compress_size
 
 
 def _copied(archive: zipfile.ZipFile, info: zipfile.ZipInfo, to: IO[bytes]) -> Iterator[int]:

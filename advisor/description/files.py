@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.description.reader import Described, described
+from gpuadvise.advisor.description.reader import NO_FACTS, Described, described
 from gpuadvise.advisor.description.tables import DescriptionFault, unknown_key
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import inert, quoted
@@ -135,13 +135,27 @@ def from_toml(text: str, name: str, find: DeviceFinder) -> tuple[Described, ...]
     """
     import tomllib
 
+    refuse_long_keys(text, inert(name))
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{inert(name)}: not TOML: {error}.") from None
     except RecursionError:
         raise BadInput(f"{inert(name)}: nested too deeply.") from None
+    except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
+        raise BadInput(f"{inert(name)}: not TOML: {str(error)[:200]}.") from None
     return _located(document, text, name, find, in_toml)
+
+
+# Parts of a key that are read: Python's reader of TOML takes time that grows with their square.
+MOST_KEY_PARTS = 32
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = rf"^[^\S\n]*+\[{{0,2}}+[^\S\n]*+(?:{_PART}[^\S\n]*+\.[^\S\n]*+){{{MOST_KEY_PARTS}}}"
+
+
+def refuse_long_keys(text: str, name: str) -> None:
+    """Raise BadInput, which begins with *name*, where a key of the TOML *text* has too many parts."""
+    if match := re.search(_LONG_KEY, text, re.MULTILINE):
+        line = text.count("\n", 0, match.start()) + 1
+        raise BadInput(f"{name}: line {line}: a key has more than {MOST_KEY_PARTS} parts.")
 
 
 def from_json(text: str, name: str, find: DeviceFinder) -> tuple[Described, ...]:
@@ -187,6 +201,7 @@ def _from_line(line: str, number: int, name: str, find: DeviceFinder) -> Describ
         raise BadInput(f"{where}: the line is not UTF-8.")
     raw = _loads(line.rstrip(), where)
     try:
+        _refuse_factless(raw, ())
         return described(raw, find)
     except DescriptionFault as fault:
         _, column = in_json(line, fault.path)
@@ -288,6 +303,7 @@ def _kernel(defaults: dict[str, Any], raw: object, index: int, find: DeviceFinde
     if not isinstance(raw, dict):
         raise DescriptionFault(path, "A table of keys belongs here.")
     try:
+        _refuse_factless(raw | defaults, path)
         return described({**defaults, **raw}, find, path)
     except DescriptionFault as fault:
         key = fault.path[2] if len(fault.path) > 2 else None
@@ -296,6 +312,11 @@ def _kernel(defaults: dict[str, Any], raw: object, index: int, find: DeviceFinde
         raise DescriptionFault(
             ("defaults", *fault.path[2:]), fault.message, hint=fault.hint
         ) from None
+
+
+def _refuse_factless(raw: object, path: Path) -> None:
+    if isinstance(raw, dict) and not raw.keys() - NO_FACTS:
+        raise DescriptionFault(path, "It says nothing of a kernel that could be judged.")
 
 
 def _only_once(name: str | None, names: set[str], path: Path) -> None:

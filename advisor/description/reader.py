@@ -46,6 +46,8 @@ _SELECTION = ("select", "ignore")
 _ALSO = {"static_smem": "smem"}  # as the kernels command calls it
 KEYS = (*_PLAIN, *_DEVICE, *_OTHERS, *LAUNCH, *_TABLES, *_SELECTION)
 _KNOWN = frozenset(KEYS)
+# Keys that say nothing which could be judged.
+NO_FACTS = frozenset(("name", *_SELECTION))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

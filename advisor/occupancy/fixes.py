@@ -203,14 +203,22 @@ def _does_more(launch: Launch, fix: LaunchFix, less: LaunchFix) -> bool:
     return part < whole and less.loss <= fix.loss
 
 
-def _repaired(limits: Limits, launch: Launch) -> Iterator[Launch]:
-    """Yield every launch without a fault that mending one fault after the other leads to."""
+# Faults that are mended one after the other: no launch has more kinds of them.
+_MOST_FAULTS = 8
+
+
+def _repaired(limits: Limits, launch: Launch, left: int = _MOST_FAULTS) -> Iterator[Launch]:
+    """Yield every launch without a fault that mending one fault after the other leads to.
+
+    On a saved device with odd limits a repair may lead back to the fault: after *left* of them
+    there is none.
+    """
     fault = first_fault(limits, launch)
     if fault is None:
         yield launch
-        return
-    for mended in repairs(limits, launch, fault):
-        yield from _repaired(limits, mended)
+    elif left:
+        for mended in repairs(limits, launch, fault):
+            yield from _repaired(limits, mended, left - 1)
 
 
 def _changed(before: Launch, after: Launch) -> list[str]:

@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from gpuadvise.advisor.source.text import too_costly
 
 # Anchored to its line, and possessive: a search that fails tries each line once.
-_DIRECTIVE = re.compile(
-    rb"^[ \t]*+#[ \t]*+(\w++)((?:[^\n\\]++|\\\r?\n|\\)*+)", re.MULTILINE
-)
+_DIRECTIVE = re.compile(rb"^[ \t]*+#[ \t]*+(\w++)((?:[^\n\\]++|\\\r?\n|\\)*+)", re.MULTILINE)
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
 _OBJECT_MACRO = re.compile(rb"\s*(\w+)(?:[ \t]+(\S.*))?$", re.DOTALL)
 _FUNCTION_MACRO = re.compile(rb"\s*(\w+)\(")
@@ -110,12 +108,16 @@ def preprocessed(source: bytes, file: str) -> Preprocessed:
             if word == b"endif":
                 conditionals.append(open_conditionals.pop())
             else:
-                branch = _Branch(start=match.end(), condition=b"else" + match[2][:_LONGEST_CONDITION])
+                branch = _Branch(
+                    start=match.end(), condition=b"else" + match[2][:_LONGEST_CONDITION]
+                )
                 conditional.branches.append(branch)
         elif word == b"define":
             _define(match[2], macros, functions)
         text[start : match.end()] = _blank(source[start : match.end()])
-    looked_at = sum(b.end - b.start for c in conditionals for b in c.branches if len(c.branches) > 1)
+    looked_at = sum(
+        b.end - b.start for c in conditionals for b in c.branches if len(c.branches) > 1
+    )
     if looked_at > MOST_WORK + MOST_WORK_PER_BYTE * len(source):
         raise too_costly(file)
     dropped = _drop(text, conditionals)

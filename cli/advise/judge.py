@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gpuadvise.advisor.backends.user_files import read_small
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.cli.saved_answer import number_in, saved_answer
 from gpuadvise.rules.bottleneck import NOTABLE
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from gpuadvise.rules.report import Finding, Report
 
 
-# An answer of ten thousand kernels with a dozen findings each.
-_LARGEST_BASELINE = 256 * 2**20
 Key: TypeAlias = tuple[str, str | None, str | None]  # rule, kernel, file
 
 
@@ -84,28 +81,27 @@ def _key(finding: Finding) -> Key:
     return finding.rule.id, place.kernel if place else None, place.file if place else None
 
 
-_SCHEMA = "gpuadvise.advise/"
+# No program runs a million times as fast; more is a number that nobody wrote.
+_MOST_GAIN = 1e30
 
 
 def baseline(path: str) -> dict[Key, BaselineFinding]:
     """Return the findings of the saved answer *path*; raises BadInput naming the option."""
-    content = read_small(path, largest=_LARGEST_BASELINE, name=f"--baseline: {quoted(path)}")
+    answer = saved_answer(path, command="advise", option="--baseline")
+    name = f"--baseline: {quoted(path)}"
+    findings_by_key: dict[Key, BaselineFinding] = {}
     try:
-        answer = json.loads(content)
-        if not str(answer.get("schema", _SCHEMA)).startswith(_SCHEMA):
-            raise ValueError("the answer of another command")
-        findings_by_key: dict[Key, BaselineFinding] = {}
-        for finding in answer["findings"]:
+        for at, finding in enumerate(answer["findings"]):
             seen = findings_by_key.setdefault(_saved_key(finding), BaselineFinding())
             seen.count += 1
             seen.messages.add(str(finding["message"]))
-            gain = finding.get("gain")
-            seen.bound = max(seen.bound, float(gain["upper_bound"]) if gain else 0.0)
-        return findings_by_key
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise BadInput(
-            f"--baseline: {quoted(path)} is not an answer of `gpuadvise advise --format json`."
-        ) from None
+            if gain := finding.get("gain"):
+                place = f"{name}: findings.{at}.gain"
+                bound = number_in(gain, "upper_bound", most=_MOST_GAIN, place=place)
+                seen.bound = max(seen.bound, bound or 0.0)
+    except (KeyError, TypeError, AttributeError):
+        raise BadInput(f"{name} is not an answer of `gpuadvise advise --format json`.") from None
+    return findings_by_key
 
 
 def _saved_key(finding: dict[str, Any]) -> Key:

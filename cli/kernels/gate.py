@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from gpuadvise.advisor.binaries.names import demangle, stable_name
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.cli.saved_answer import number_in, saved_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.cli.kernels.order import ListedKernel
 
-_LARGEST_BASELINE = 256 * 2**20
 _NAMED = 3
 Key = tuple[str, str | None]  # name and target: a library moves between wheels
 
@@ -156,30 +155,60 @@ def _key(name: str, target: str | None) -> Key:
     return stable_name(name), target
 
 
-def read_baseline(path: str) -> dict[Key, BaselineKernel]:
-    """Return what the saved answer *path* says of each kernel; raises BadInput."""
+# What a saved answer was asked for, and what is compared only where it is the same.
+_SAME = (("gpu", "--gpu"), ("cc", "--cc"), ("block", "--block"), ("dynamic_smem", "--dynamic-smem"))
+_MOST_BYTES = 2**40
+
+
+def read_baseline(path: str, asked: Mapping[str, Any]) -> dict[Key, BaselineKernel]:
+    """Return what the saved answer *path* says of each kernel.
+
+    *asked* is what this call asks for, by the names of the answer's input. Raises BadInput where
+    the baseline was asked for another GPU or another launch, or is no such answer.
+    """
+    answer = saved_answer(path, command="kernels", option="--baseline")
+    name = f"--baseline: {quoted(path)}"
+    _refuse_other_question(name, answer.get("input"), asked)
+    known: dict[Key, BaselineKernel] = {}
     try:
-        with open(path, "rb") as file:
-            answer = json.loads(file.read(_LARGEST_BASELINE))
-        known: dict[Key, BaselineKernel] = {}
-        for record in answer["result"]["kernels"]:
+        for at, record in enumerate(answer["result"]["kernels"]):
             key = _key(str(record["name"]), record["arch"])
-            known[key] = _worse(known.get(key), _of(record))
-    except OSError as error:
-        raise BadInput(f"--baseline: {quoted(path)}: {error.strerror}.") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            known[key] = _worse(known.get(key), _of(record, f"{name}: result.kernels.{at}"))
+    except (KeyError, TypeError, AttributeError):
         raise BadInput(
-            f"--baseline: {quoted(path)} is no answer of `gpuadvise kernels --format json`."
+            f"{name} lists no kernels: it was saved with --list or --group-by, or changed."
         ) from None
     return known
 
 
-def _of(record: Mapping[str, Any]) -> BaselineKernel:
-    occupancy = 0.0 if record["launchable"] is False else record["occupancy"]
-    stores = record["spill_stores"]
+def _refuse_other_question(name: str, saved: Any, asked: Mapping[str, Any]) -> None:
+    if not isinstance(saved, dict):
+        raise BadInput(f"{name} does not say what was asked for (input).")
+    for key, option in _SAME:
+        before, now = saved.get(key), asked.get(key)
+        if before != now:
+            was, is_now = (
+                "without it" if value is None else f"with {inert(str(value)[:40])}"
+                for value in (before, now)
+            )
+            raise BadInput(
+                f"{name} was saved {was} for {option}, this call runs {is_now}: occupancies of "
+                "the two cannot be compared.",
+                hint="Give the same options, or save the baseline again.",
+            )
+
+
+def _of(record: Mapping[str, Any], place: str) -> BaselineKernel:
+    occupancy = (
+        0.0
+        if record["launchable"] is False
+        else number_in(record, "occupancy", most=1, place=place)
+    )
+    stores = number_in(record, "spill_stores", most=_MOST_BYTES, place=place)
+    loads = number_in(record, "spill_loads", most=_MOST_BYTES, place=place)
     return BaselineKernel(
         None if occupancy is None else float(occupancy),
-        None if stores is None else int(stores) + int(record["spill_loads"] or 0),
+        None if stores is None else int(stores) + int(loads or 0),
     )
 
 

@@ -74,7 +74,8 @@ class KernelsRequest:
                     "--baseline excuses nothing by itself.",
                     hint="Add --fail-under or --fail-on-spills.",
                 )
-            gate.baseline = read_baseline(self.baseline)
+            asked = {**self.device, "block": self.block, "dynamic_smem": self.dynamic_smem}
+            gate.baseline = read_baseline(self.baseline, asked)
         return gate
 
     def choice(self) -> Choice | None:

@@ -17,6 +17,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.features import Features
 from gpuadvise.advisor.gpu import Gpu, Identity, Machine, MigSlice
 from gpuadvise.advisor.snapshot import (
+    RANGES,
     device_record,
     gpu_record,
     machine_record,
@@ -28,7 +29,7 @@ from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.topology import NvLink, Peer, Topology
 
 counts = st.none() | st.integers(0, 2**63 - 1)
-rates = st.floats(1, 9e18)
+rates = st.floats(1, 1e18)
 flags = st.none() | st.booleans()
 texts = st.text(max_size=20)
 maybe = st.none() | texts
@@ -68,7 +69,23 @@ processes = st.builds(
     name=maybe,
     memory_bytes=counts,
 )
-devices = values(Device)
+
+
+def in_range(name: str, kind: str) -> st.SearchStrategy:
+    least, most = RANGES[name]
+    if kind == "float | None":
+        return st.none() | st.floats(least, min(most, 1e30))
+    return st.none() | st.integers(int(least), int(most))
+
+
+devices = values(
+    Device,
+    **{
+        f.name: in_range(f.name, str(f.type))
+        for f in fields(Device)
+        if f.name in RANGES and f.name != "peaks"
+    },
+)
 gpus = st.builds(
     Gpu,
     device=devices,

@@ -1,0 +1,56 @@
+"""Answers that were saved as JSON and are read again, as baselines."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.backends.user_files import broken_json, read_small
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# An answer of ten thousand kernels with a dozen findings each.
+LARGEST = 256 * 2**20
+_VERSION = 1  # of the schemas of this program's answers
+_PREFIX = "gpuadvise."
+
+
+def saved_answer(path: str, *, command: str, option: str) -> dict[str, Any]:
+    """Return the answer of *command* that the file *path* holds.
+
+    Raises BadInput, which begins with *option*, for broken JSON and for the answer of another
+    command or of another version of its schema: what is compared must mean the same.
+    """
+    name = f"{option}: {quoted(path)}"
+    hint = f"Save one with: gpuadvise {command} ... --format json > FILE"
+    try:
+        document = json.loads(read_small(path, largest=LARGEST, name=name))
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{name} is {broken_json(error)}.", hint=hint) from None
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if not isinstance(schema, str):
+        raise BadInput(f"{name} is no answer of `gpuadvise {command} --format json`.", hint=hint)
+    other, _, version = schema.removeprefix(_PREFIX).partition("/")
+    if not schema.startswith(_PREFIX) or other != command:
+        raise BadInput(f"{name} is {quoted(schema)}, not an answer of {command}.", hint=hint)
+    if version != str(_VERSION):
+        raise BadInput(
+            f"{name} is {quoted(schema)}; this gpuadvise reads {_PREFIX}{command}/{_VERSION}.",
+            hint="Save it again with this version.",
+        )
+    return document  # type: ignore[no-any-return]  # a dict, as its schema says
+
+
+def number_in(
+    record: Mapping[str, Any], key: str, *, most: float, place: str, least: float = 0
+) -> float | None:
+    """Return the number under *key* of *record*, None where it is null; raises BadInput naming it."""
+    value = record[key]
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise BadInput(f"{place}.{key} is not a number from {least:g} to {most:g}.")
+    return value
