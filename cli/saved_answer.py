@@ -26,16 +26,20 @@ def saved_answer(path: str, *, command: str, option: str) -> dict[str, Any]:
     """
     name = f"{option}: {quoted(path)}"
     hint = f"Save one with: gpuadvise {command} ... --format json > FILE"
+    none = f"{name} is not an answer of `gpuadvise {command} --format json`"
+    content = read_small(path, largest=LARGEST, name=name)
     try:
-        document = json.loads(read_small(path, largest=LARGEST, name=name))
+        document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{name} is {broken_json(error)}.", hint=hint) from None
+        if content.lstrip().startswith(b"{"):
+            raise BadInput(f"{none}: it is {broken_json(error)}.", hint=hint) from None
+        raise BadInput(f"{none}.", hint=hint) from None
     schema = document.get("schema") if isinstance(document, dict) else None
     if not isinstance(schema, str):
-        raise BadInput(f"{name} is no answer of `gpuadvise {command} --format json`.", hint=hint)
+        raise BadInput(f"{none}.", hint=hint)
     other, _, version = schema.removeprefix(_PREFIX).partition("/")
     if not schema.startswith(_PREFIX) or other != command:
-        raise BadInput(f"{name} is {quoted(schema)}, not an answer of {command}.", hint=hint)
+        raise BadInput(f"{none}: its schema is {quoted(schema)}.", hint=hint)
     if version != str(_VERSION):
         raise BadInput(
             f"{name} is {quoted(schema)}; this gpuadvise reads {_PREFIX}{command}/{_VERSION}.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.cuda_file import CudaFile, read_cuda
@@ -118,7 +118,8 @@ class LintedFile:
 
     *unparsed* is syntax that the parser does not know, *dropped* are branches of conditional
     compilation that cannot stand beside the one that was read. A file of *hip* is written for
-    another vendor's compiler, and nothing was checked.
+    another vendor's compiler, and nothing was checked. *not_understood* says that kernels may
+    stand where the parser could not follow.
     """
 
     file: str
@@ -128,6 +129,7 @@ class LintedFile:
     unparsed: tuple[SourceRange, ...] = ()
     dropped: tuple[SourceRange, ...] = ()
     hip: bool = False
+    not_understood: bool = False
 
 
 def selected_rules(
@@ -157,13 +159,25 @@ def _linted_cuda(text: SourceText, selected: frozenset[str]) -> LintedFile:
     facts = read_cuda(text)
     diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected)}
     facts.tree.release()
-    return linted(
+    file = linted(
         text,
         diagnostics.values(),
         selected,
         unparsed=facts.tree.unparsed,
         dropped=facts.preprocessed.dropped,
     )
+    return replace(file, not_understood=_hides_kernels(facts))
+
+
+_KERNEL = b"__global__"
+
+
+def _hides_kernels(facts: CudaFile) -> bool:
+    """Whether the parser lost its way where kernels stand: most files have some syntax unknown to it."""
+    code = facts.preprocessed.text
+    if not facts.functions and facts.tree.unparsed:
+        return _KERNEL in code
+    return any(_KERNEL in code[start:end] for start, end in facts.tree.unparsed)
 
 
 def linted(

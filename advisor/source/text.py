@@ -93,6 +93,8 @@ def source_text(data: bytes, file: str) -> SourceText:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             text = data.decode(encoding, "replace").removeprefix("\ufeff")
+            if "\0" in text[:_PROBED]:  # UTF-32 begins as UTF-16 does
+                raise BadInput(f"{quoted_path(file)} is not source text: it holds zero bytes.")
             return SourceText(file, text.encode("utf-8", "replace"), transcoded=True)
     if b"\0" in data[:_PROBED]:
         raise BadInput(f"{quoted_path(file)} is not source text: it holds zero bytes.")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural
+from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Drawing, Line, Tone
 from gpuadvise.cli.exits import Exit
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.lint.gather import SourceFile
+    from gpuadvise.cli.not_judged import NotJudged
 
 LINT_RULES: dict[str, Rule] = {rule.id: rule for rule in RULES}
 COLUMNS = ("file", "line", "column", "rule", "priority", "kernel", "message", "action", "fixable")
@@ -29,24 +32,25 @@ def answer(
     read: Sequence[SourceFile],
     inputs: Mapping[str, Any],
     limit: Priority | None,
-    notes: Sequence[str],
+    left: Sequence[NotJudged],
+    notes: Sequence[str] = (),
 ) -> Answer:
     """Return the answer of ``lint``; findings stand in the order of files and lines."""
     from gpuadvise.cli.render import github, sarif
 
     seen = [d for source in read for d in source.linted.diagnostics]
     findings = [_finding(diagnostic) for diagnostic in seen]
-    failed, code = verdict(seen, limit, notes, complete=is_complete(read))
+    failed, code = verdict(read, seen, limit, left)
     return Answer(
         command="lint",
         device=None,
         input=inputs,
-        result=_result(read, seen),
+        result={**_result(read, seen), "not_judged": not_judged.records(left)},
         rows=[_row(diagnostic) for diagnostic in seen],
         columns=COLUMNS,
         findings=findings,
         blocks=lambda: tuple(_blocks(read, seen)),
-        notes=notes,
+        notes=(*notes, *said(left)),
         documents={
             "sarif": lambda: sarif.render(tuple(LINT_RULES.values()), findings, None),
             "github": lambda: github.render(findings, None),
@@ -61,21 +65,38 @@ def is_complete(read: Sequence[SourceFile]) -> bool:
     return not any(source.lacking for source in read)
 
 
+def said(left: Sequence[NotJudged]) -> list[str]:
+    """Return the notes on what was not judged; files of HIP stand in the answer itself."""
+    return not_judged.notes([item for item in left if not item.foreign])
+
+
 def verdict(
+    read: Sequence[SourceFile],
     seen: Sequence[Diagnostic],
     limit: Priority | None,
-    notes: Sequence[str],
-    *,
-    complete: bool = True,
+    left: Sequence[NotJudged],
 ) -> tuple[Sequence[str], Exit]:
-    """Return why the gate at *limit* says no, and the exit code; *notes* name what was not read.
+    """Return why the gate at *limit* says no, and the exit code; *left* was not judged.
 
-    *complete*: there was a parser for every file.
+    Raises BadInput where a gate would pass because every file is of another vendor's compiler.
     """
     met = [d for d in seen if limit and LINT_RULES[d.rule].priority.rank <= limit.rank]
     if met:
         return [f"{plural(len(met), 'finding')} at --fail-on {limit} or above."], Exit.THRESHOLD
-    return (), Exit.UNAVAILABLE if not complete or (limit and notes) else Exit.RAN
+    if (
+        limit
+        and read
+        and all(source.linted.hip for source in read)
+        and all(i.foreign for i in left)
+    ):
+        raise BadInput(
+            f"--fail-on {limit} has nothing to compare: {plural(len(read), 'file')} of HIP, "
+            "and lint knows CUDA."
+        )
+    if limit and left:
+        count = f"{plural(len(left), 'file or folder', 'files or folders')} not judged"
+        return [f"--fail-on {limit} cannot pass: {count} (not_judged)."], Exit.UNAVAILABLE
+    return (), Exit.RAN if is_complete(read) else Exit.UNAVAILABLE
 
 
 def _finding(seen: Diagnostic) -> dict[str, Any]:

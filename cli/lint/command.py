@@ -17,15 +17,18 @@ from gpuadvise.cli.advise.judge import threshold
 from gpuadvise.cli.emit import emit, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.lint.answer import LINT_RULES, answer, is_complete, verdict
+from gpuadvise.cli.lint.answer import LINT_RULES, answer, said, verdict
 from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, sources
 from gpuadvise.cli.options import Get, Text, pick
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuadvise.advisor.backends.settings_file import Settings
     from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.cli.not_judged import NotJudged
     from gpuadvise.rules.model import Priority
 
 EXAMPLES = """\
@@ -59,14 +62,15 @@ def command(
     settings = read_settings(Path())
     option = "--fail-on" if fail_on else f"{settings.file}: fail_on"
     limit = threshold(option, fail_on or settings.fail_on)
-    notes: list[str] = []
+    left: list[NotJudged] = []
+    notes: list[str] = []  # of what is left out on purpose
     chosen, left_out = _names(select), _names(ignore)
     rules = _rules(chosen, left_out, settings)
-    read = list(sources(files, select=rules, exclude=settings.exclude, notes=notes))
+    read = list(sources(files, select=rules, exclude=settings.exclude, left=left, notes=notes))
     lacking = [source.lacking for source in read if source.lacking]
     if lacking and len(lacking) == len(read):
         raise lacking[0]
-    if limit is not None and not read:
+    if limit is not None and not read and not left:
         raise BadInput(
             f"{option} has nothing to compare: there is no source file in {quoted_path(files[0])}.",
             hint=f"lint reads {and_list(SUFFIXES)}.",
@@ -83,9 +87,11 @@ def command(
                 f"{given} is not for {'--diff' if diff else '--fix'}, which takes --format text alone.",
                 hint="Run lint again without it for the faults that are left.",
             )
-        return _mend(read, rules, limit, write=fix and not diff, notes=notes)
+        return _mend(read, rules, limit, write=fix and not diff, left=left, notes=notes)
     inputs = {"files": files, "select": chosen, "ignore": left_out, "fail_on": fail_on}
-    return emit(answer(read, inputs, limit, notes), Output(format=format, fields=tuple(get or ())))
+    return emit(
+        answer(read, inputs, limit, left, notes), Output(format=format, fields=tuple(get or ()))
+    )
 
 
 def _names(words: str | None) -> list[str]:
@@ -116,15 +122,16 @@ def _mend(
     limit: Priority | None,
     *,
     write: bool,
-    notes: list[str],
+    left: Sequence[NotJudged],
+    notes: Sequence[str],
 ) -> Exit:
     """Write the fixes, or show them; the gate judges what is left after them."""
     fixed = 0
-    left: list[Diagnostic] = []
+    remaining: list[Diagnostic] = []
     for source in read:
         after, count = (source, 0) if source.lacking else _mended(source, rules)
         fixed += count
-        left += after.linted.diagnostics
+        remaining += after.linted.diagnostics
         if write and source.path == STDIN:
             stream([_source(after)])
         elif count and write:
@@ -135,9 +142,9 @@ def _mend(
         place = ", standard input on standard output"
     else:
         place = ""
-    failed, code = verdict(left, limit, notes, complete=is_complete(read))
+    failed, code = verdict(read, remaining, limit, left)
     done = f"{plural(fixed, 'fault')} {'fixed' if write else 'can be fixed'}{place}."
-    note(*notes, done, *failed)
+    note(*notes, *said(left), done, *failed)
     return code
 
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.user_files import unreadable
-from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import quoted_path
+from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
+from gpuadvise.advisor.prose import and_list, quoted_path
 from gpuadvise.advisor.source.language import is_python, syntax_fault
 from gpuadvise.advisor.source.lint import LintedFile, lint_cuda
 from gpuadvise.advisor.source.observations import SUFFIXES
 from gpuadvise.advisor.source.python.lint import lint_python
 from gpuadvise.advisor.source.text import LARGEST, source_text
+from gpuadvise.cli.not_judged import NotJudged
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -45,41 +46,90 @@ class SourceFile:
 
 
 def sources(
-    files: list[str], *, select: Collection[str], exclude: Collection[str], notes: list[str]
+    files: list[str],
+    *,
+    select: Collection[str],
+    exclude: Collection[str],
+    left: list[NotJudged],
+    notes: list[str],
 ) -> Iterator[SourceFile]:
     """Yield the files that *files* name, folders searched for SUFFIXES in order of their names.
 
-    A file that cannot be read is an error when it was named, and a note when a folder held it.
-    Python that cannot be parsed is a note, and a stretch that was not parsed. Patterns in *exclude* leave out files of folders; they match paths, folders and file names.
+    A file that cannot be read is an error when it was named. What else cannot be judged is added
+    to *left*: files and folders below a named one that cannot be read, files that would take too
+    long, code that the parser did not follow, HIP. Patterns in *exclude* leave out files of
+    folders; they match paths, folders and file names. *notes* name links to folders, which are
+    not followed.
     """
     for name in files:
         if name == "-":
             data = sys.stdin.buffer.read(LARGEST + 1)
             python = is_python(data)
-            source = _parsed(STDIN, data, select, notes, python=python)
-            fault = syntax_fault(data) if python and not source.linted.unparsed else None
-            yield _unparsed(STDIN, data, fault, notes) if fault else source
+            source = _parsed(STDIN, data, select, left, python=python)
+            yield _checked_python(source, data, left) if source.python else source
         elif Path(name).is_dir():
-            for path in _below(name, exclude):
+            for path in _below(name, exclude, left, notes):
                 try:
-                    yield _parsed(path, _read(path), select, notes, python=path.endswith(".py"))
+                    yield _parsed(path, _read(path), select, left, python=_is_python(path))
                 except BadInput as error:
-                    notes.append(error.message)
+                    left.append(_left_out(path, error.message))
         else:
-            data, python = _read(name), name.endswith(".py")
-            source = _parsed(name, data, select, notes, python=python)
+            _refuse_other_kinds(name)
+            data = _read(name)
+            source = _parsed(name, data, select, left, python=_is_python(name))
             # lint_python leaves a file that names no library of GPUs unparsed: it has no faults.
-            fault = syntax_fault(data) if python and not source.linted.unparsed else None
-            yield _unparsed(name, data, fault, notes) if fault else source
+            yield _checked_python(source, data, left) if source.python else source
 
 
-def _below(folder: str, exclude: Collection[str]) -> Iterator[str]:
-    for here, folders, names in os.walk(folder):
+def _is_python(path: str) -> bool:
+    return path.lower().endswith(".py")
+
+
+# Named files of other kinds would be read as CUDA, in which nothing stands that is wrong.
+_OTHER_KINDS = (
+    ".csv", ".html", ".ipynb", ".json", ".log", ".md", ".ptx", ".rst", ".sass", ".toml", ".txt",
+    ".xml", ".yaml", ".yml",
+)  # fmt: skip
+
+
+def _refuse_other_kinds(name: str) -> None:
+    if name.lower().endswith(_OTHER_KINDS):
+        raise BadInput(
+            f"{quoted_path(name)} is no source file that lint reads.",
+            hint="jupyter nbconvert --to script makes Python of a notebook."
+            if name.lower().endswith(".ipynb")
+            else f"lint reads {and_list(SUFFIXES)}; - reads a source from standard input.",
+        )
+
+
+def _left_out(path: str, message: str) -> NotJudged:
+    """Return *path* as not judged for the reason that *message* gives behind the file's name."""
+    reason = message.removeprefix(quoted_path(path)).lstrip(": ")
+    return NotJudged(path=path, reason=f"{reason[:1].upper()}{reason[1:]}", said=message)
+
+
+def _checked_python(source: SourceFile, data: bytes, left: list[NotJudged]) -> SourceFile:
+    """Return *source*, or where its text is no Python one stretch that was not parsed."""
+    fault = None if source.linted.unparsed else syntax_fault(data)
+    return _unparsed(source.path, data, fault, left) if fault else source
+
+
+def _below(
+    folder: str, exclude: Collection[str], left: list[NotJudged], notes: list[str]
+) -> Iterator[str]:
+    def unlisted(error: OSError) -> None:
+        path = os.fsdecode(error.filename or folder)
+        message = unreadable(error, quoted_path(path)).message
+        left.append(_left_out(path, message))
+
+    for here, folders, names in os.walk(folder, onerror=unlisted):
         kept = [f for f in folders if f not in _SKIPPED]
         folders[:] = sorted(f for f in kept if not _excluded(os.path.join(here, f), exclude))
+        links = [f for f in folders if os.path.islink(os.path.join(here, f))]
+        notes += [f"{quoted_path(os.path.join(here, f))}: a link, not followed." for f in links]
         for name in sorted(names):
             path = os.path.join(here, name)
-            if name.endswith(SUFFIXES) and not _excluded(path, exclude):
+            if name.lower().endswith(SUFFIXES) and not _excluded(path, exclude):
                 yield path
 
 
@@ -104,34 +154,46 @@ def linted_source(path: str, data: bytes, select: Collection[str], *, python: bo
 
 
 def _parsed(
-    path: str, data: bytes, select: Collection[str], notes: list[str], *, python: bool
+    path: str, data: bytes, select: Collection[str], left: list[NotJudged], *, python: bool
 ) -> SourceFile:
-    """Return what *data* shows; what cannot be parsed shows nothing, and *notes* say so."""
+    """Return what *data* shows; what could not be parsed or judged shows nothing, and *left* says so."""
     try:
-        return linted_source(path, data, select, python=python)
+        source = linted_source(path, data, select, python=python)
+    except TooCostly as error:
+        left.append(_left_out(path, error.message))
+        return _whole_unparsed(path, data, python=python)
     except BadInput:
         fault = syntax_fault(data) if python else None
         if fault is None:
             raise
-        return _unparsed(path, data, fault, notes)
+        return _unparsed(path, data, fault, left)
     except Unavailable as error:
         said = " ".join(filter(None, (error.message, error.hint)))
-        notes += [] if said in notes else [said]
-        return SourceFile(
-            path=path, data=data, linted=_whole(path, data), python=python, lacking=error
-        )
+        left.append(NotJudged(path=path, reason=error.message, said=said))
+        return _whole_unparsed(path, data, python=python, lacking=error)
+    if source.linted.hip:
+        left.append(NotJudged(path=path, reason="It is HIP, and lint knows CUDA.", foreign=True))
+    elif source.linted.not_understood:
+        reason = "Its kernels stand in syntax that the parser does not know."
+        left.append(NotJudged(path=path, reason=reason))
+    return source
 
 
-def _unparsed(path: str, data: bytes, fault: SyntaxFault, notes: list[str]) -> SourceFile:
-    """Return the Python file *path* as one stretch that was not parsed, and say why in *notes*."""
+def _unparsed(path: str, data: bytes, fault: SyntaxFault, left: list[NotJudged]) -> SourceFile:
+    """Return the Python file *path* as one stretch that was not parsed, and say why in *left*."""
     place = f", line {fault.line}" if fault.line else ""
     reason = f" Python says: {fault.reason}" if fault.reason else ""
-    notes.append(f"{quoted_path(path)}{place}: this is not Python that can be parsed.{reason}")
-    return SourceFile(path=path, data=data, linted=_whole(path, data), python=True)
+    no_python = f"is not Python that can be parsed.{reason}"
+    said = f"{quoted_path(path)}{place}: this {no_python}"
+    left.append(NotJudged(path=path, reason=f"It {no_python}", said=said))
+    return _whole_unparsed(path, data, python=True)
 
 
-def _whole(path: str, data: bytes) -> LintedFile:
+def _whole_unparsed(
+    path: str, data: bytes, *, python: bool, lacking: Unavailable | None = None
+) -> SourceFile:
     """Return what is seen in a file that was not parsed."""
     text = source_text(data.removeprefix(b"\xef\xbb\xbf"), path)
     whole = text.where(0, len(text.content))
-    return LintedFile(file=path, diagnostics=(), unparsed=(whole,))
+    linted = LintedFile(file=path, diagnostics=(), unparsed=(whole,))
+    return SourceFile(path=path, data=data, linted=linted, python=python, lacking=lacking)

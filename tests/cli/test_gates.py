@@ -339,7 +339,7 @@ def test_the_answer_of_another_command_is_no_baseline(cli, files, tmp_path: Path
 def test_what_is_no_answer_is_no_baseline(cli, files: dict[str, Path]) -> None:
     ran = cli("kernels", str(files["good"]), "--fail-on-spills", "--baseline", str(files["good"]))
     assert ran.code == 2
-    assert "is no answer of `gpuadvise kernels --format json`" in ran.err
+    assert "is not an answer of `gpuadvise kernels --format json`" in ran.err
 
 
 def test_why_nothing_is_left_names_the_target(cli, files: dict[str, Path]) -> None:
