@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.binaries.file_type import FileType, file_type_of
+from gpuadvise.advisor.binaries.model import Damage, Place
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted_path
 
@@ -40,22 +41,26 @@ class FolderContents:
     files: list[str] = field(default_factory=list)
     pickles: int = 0
     links: int = 0
-    unreadable: int = 0  # files and folders
+    unreadable: list[str] = field(default_factory=list)  # files and folders
     others: int = 0
     complete: bool = True  # False: there is more than is looked at
 
     @property
     def total(self) -> int:
         """The files that were looked at."""
-        return len(self.files) + self.pickles + self.links + self.unreadable + self.others
+        return len(self.files) + self.pickles + self.links + len(self.unreadable) + self.others
+
+    def damage(self) -> Iterator[Damage]:
+        """Yield what belongs to the folder and could not be read."""
+        if not self.complete:
+            message = f"More than {MOST_FILES:,} files or {_DEEPEST} levels; the rest is not read."
+            yield Damage(place=Place(path=self.path), message=message)
+        for path in self.unreadable:
+            yield Damage(place=Place(path=path), message="It cannot be opened.")
 
     def notes(self) -> Iterator[str]:
-        """Yield what to say of what is not read."""
+        """Yield what to say of what is left out on purpose."""
         name = quoted_path(self.path)
-        if not self.complete:
-            yield f"{name}: more than {MOST_FILES:,} files or {_DEEPEST} levels; the rest is not read."
-        if self.unreadable:
-            yield f"{name}: {plural(self.unreadable, 'file or folder', 'files or folders')} cannot be opened."
         if self.pickles:
             yield f"{name}: {plural(self.pickles, 'pickle')} left unread: loading one can run code."
         if self.links:
@@ -87,7 +92,7 @@ def _below(path: str, contents: FolderContents, depth: int) -> Iterator[os.DirEn
         with os.scandir(path) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except OSError:
-        contents.unreadable += 1
+        contents.unreadable.append(path)
         return
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
@@ -109,7 +114,7 @@ def _sort_in(entry: os.DirEntry[str], contents: FolderContents) -> None:
     try:
         head = _head(entry.path)
     except OSError:
-        contents.unreadable += 1
+        contents.unreadable.append(entry.path)
         return
     if _PICKLE.match(head):
         contents.pickles += 1
@@ -147,5 +152,6 @@ def refuse_empty(contents: FolderContents) -> None:
         looked = f" among {plural(contents.total, 'file')}" if contents.total else ""
         raise BadInput(
             f"There is no device code in {quoted_path(contents.path)}{looked}.",
-            hint=" ".join(contents.notes()) or None,
+            hint=" ".join((*(part.message for part in contents.damage()), *contents.notes()))
+            or None,
         )

@@ -49,12 +49,13 @@ def read(path: str, options: ReadOptions | None = None) -> Iterator[Item]:
 
 
 def read_folder(contents: FolderContents, options: ReadOptions) -> Iterator[Item]:
-    """Yield what is in the files of a folder; one that cannot be read is damage of the folder."""
+    """Yield what is in the files of a folder; what cannot be read is damage of the folder."""
     for path in contents.files:
         try:
             yield from read(path, options)
         except (BadInput, Unavailable) as error:
             yield Damage(place=Place(path=path), message=error.message)
+    yield from contents.damage()
 
 
 def read_stream(stream: BinaryIO, name: str, options: ReadOptions | None = None) -> Iterator[Item]:

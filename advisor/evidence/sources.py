@@ -11,7 +11,7 @@ from gpuadvise.advisor.evidence.kernel_name import KernelName
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.occupancy.launch import Launch
-from gpuadvise.advisor.source.kernel_evidence import KernelEvidence, evidence_in
+from gpuadvise.advisor.source.kernel_evidence import KernelEvidence, evidence_in, why_unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,12 +35,16 @@ class SourceEvidence:
     _joined: set[KernelName] = field(default_factory=set)
     _launched: set[str] = field(default_factory=set)
 
-    def add(self, text: SourceText) -> None:
-        """Take in what *text* shows; of a kernel that several files define, the first counts."""
+    def add(self, text: SourceText) -> str | None:
+        """Take in what *text* shows; of a kernel that several files define, the first counts.
+
+        Returns why the text was not judged, None where it was.
+        """
         kernels, rest = evidence_in(text)
         known = set(map(_name_of, self.kernels))
         self.kernels += [kernel for kernel in kernels if _name_of(kernel) not in known]
         self.rest += rest
+        return None if kernels or rest else why_unjudged(text)
 
     def of(self, name: KernelName) -> KernelEvidence | None:
         """Return what is known of the kernel *name*; None where no source defines it."""

@@ -72,6 +72,16 @@ def evidence_in(text: SourceText) -> tuple[list[KernelEvidence], list[Observatio
     return kernels, [o for o in seen if o.kernel not in names]
 
 
+def why_unjudged(text: SourceText) -> str | None:
+    """Return why a file that shows nothing was not judged; None where nothing is wrong with it."""
+    linted = lint_cuda(text.content, text.file, select=())
+    if linted.hip:
+        return "It is HIP, and CUDA alone is judged."
+    if linted.not_understood:
+        return "Its kernels stand in syntax that the parser does not know."
+    return None
+
+
 _Sizes: TypeAlias = "tuple[tuple[int, int, int] | None, tuple[int, int, int] | None]"
 
 

@@ -23,6 +23,7 @@ from gpuadvise.advisor.facts.limiter import (
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.cli import not_judged
 from gpuadvise.cli.advise.judge import count_at_or_above, met_note, shares
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone
@@ -42,6 +43,7 @@ from gpuadvise.rules.report import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from gpuadvise.advisor.binaries.model import Damage
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
     from gpuadvise.cli.blocks import Block
     from gpuadvise.rules.model import Gain, Rule
@@ -52,14 +54,14 @@ if TYPE_CHECKING:
 class AdviceReports:
     """Everything that one call found; *findings* are new ones, ranked over all kernels.
 
-    *damaged*: a part of the files could not be read.
+    *damage* is what of the files could not be read or judged.
     """
 
     rules: tuple[Rule, ...]
     reports: Sequence[Report]
     findings: tuple[Finding, ...]
     beside: float = 0.0  # seconds of profiled kernels that were left out
-    damaged: bool = False
+    damage: Sequence[Damage] = ()
     everything: bool = False
     with_profiler_rules: bool = False
     profiler_rules: tuple[tuple[str | None, ProfilerRule], ...] = ()
@@ -135,7 +137,7 @@ def answer(
             "github": lambda: github.render(told_apart, source),
         },
         failed=met_note(advised.findings, limit),
-        exit=exit_code(advised.failures, advised.findings, limit, damaged=advised.damaged),
+        exit=exit_code(advised.failures, advised.findings, limit, damaged=bool(advised.damage)),
     )
 
 
@@ -187,6 +189,7 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
         **advised.counts,
         "note": order_note(advised.findings),
         "failures": [{"rule": rule, "error": error} for rule, error in advised.failures],
+        "not_judged": not_judged.records(not_judged.of_damage(advised.damage)),
         **({"profiler_rules": _profiler_rules(advised)} if advised.with_profiler_rules else {}),
     }
 

@@ -214,7 +214,7 @@ def _whole(
             ranked([(report, judge.new_findings(report)) for report in reports], beside)
         ),
         beside=beside,
-        damaged=bool(evidence.damage),
+        damage=tuple(evidence.damage),
         everything=bool(call.given.get("all_findings")),
         with_profiler_rules=bool(call.given.get("with_ncu_rules")),
         profiler_rules=tuple(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.backends.user_files import is_kept, opened
 from gpuadvise.advisor.description.files import BadLine, from_numbered
 from gpuadvise.advisor.description.reader import Described
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.errors import BadInput, TooCostly
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.prose import and_list, inert, quoted, quoted_path
@@ -215,7 +215,10 @@ class GatheredEvidence:
     def _in_file(self, path: str, profiled: Device | None = None) -> Iterator[Described | BadLine]:
         """Yield what the description or the source file *path* says, on the *profiled* GPU if it names none."""
         if path.endswith(SOURCES):
-            yield source_facts(path, profiled or self.chosen.device)
+            try:
+                yield source_facts(path, profiled or self.chosen.device)
+            except TooCostly as error:
+                self._leave_out(path, error.message)
             return
         from gpuadvise.advisor.backends.description_file import kernels_in
 
@@ -353,8 +356,19 @@ class GatheredEvidence:
 
         evidence = SourceEvidence()
         for path in sources:
-            evidence.add(source_text_of(path))
+            try:
+                reason = evidence.add(source_text_of(path))
+            except TooCostly as error:
+                reason = error.message.removeprefix(f"{quoted_path(path)} ").capitalize()
+            if reason:
+                self._leave_out(path, reason)
         return evidence
+
+    def _leave_out(self, path: str, reason: str) -> None:
+        """Keep that the file *path* was not judged, or not all of it."""
+        from gpuadvise.advisor.binaries.model import Damage, Place
+
+        self.damage.append(Damage(place=Place(path=inert(path)), message=reason))
 
     def _device_of(self, profile: KernelProfile) -> Device:
         named = profile.device or (str(profile.capability) if profile.capability else None)

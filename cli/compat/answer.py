@@ -23,6 +23,7 @@ from gpuadvise.advisor.compatibility.targets import number, virtual
 from gpuadvise.advisor.compatibility.verdict import is_lower_bound, judge, needed_cuda
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted
+from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 from gpuadvise.cli.compat import text
@@ -278,7 +279,7 @@ def gpu_answer(held: Sequence[Held], options: Mapping[str, Any], choice: Choice)
         command="compat",
         device=device_block(gpu),
         input=options,
-        result=fields,
+        result={**fields, "not_judged": _not_judged(held)},
         rows=fields["entries"],
         blocks=lambda: text.blocks(fields, device_line(gpu)),
         notes=(*choice.notes, *(note for file in held for note in file.notes), *_short(fields)),
@@ -322,6 +323,7 @@ def matrix_answer(held: Sequence[Held], options: Mapping[str, Any]) -> Answer:
             "summary": summary,
             "driver": driver_fields(driver),
             "matrix": rows_of_all,
+            "not_judged": _not_judged(held),
         },
         rows=gpu_rows(rows_of_all),
         blocks=lambda: blocks(rows_of_all, summary),
@@ -360,6 +362,10 @@ def _failed(verdicts: Mapping[str, str], options: Mapping[str, Any]) -> list[str
     worse = [f"{inert(path)} ({v})" for path, v in verdicts.items() if v in _WORSE[limit]]
     rest = [f"{len(worse) - _MOST_NAMED:,} more"] if len(worse) > _MOST_NAMED else []
     return [f"--fail-on {limit}: {and_list([*worse[:_MOST_NAMED], *rest])}."] if worse else []
+
+
+def _not_judged(held: Sequence[Held]) -> list[dict[str, str]]:
+    return not_judged.records(not_judged.of_damage(part for file in held for part in file.damage))
 
 
 def _exit(failed: Sequence[str], held: Sequence[Held]) -> Exit:

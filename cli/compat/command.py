@@ -61,12 +61,18 @@ def command(
         raise BadInput("Standard input can be read only once.")
     if all_gpus and any((gpu, cc, device, snapshot)):
         raise BadInput("--all-gpus is about every GPU.", hint="Leave out the one that is named.")
+    if all_gpus and fail_on is not None:
+        raise BadInput(
+            "--fail-on judges for one GPU, and --all-gpus names none: code that runs on one of them "
+            "would pass.",
+            hint="Name the GPU: --gpu l4.",
+        )
     choice = None if all_gpus else choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     if choice and choice.assumed:
         if fail_on is not None:
             raise BadInput(
                 "--fail-on needs a GPU to judge for, and there is none here.",
-                hint=f"Name it: --gpu l4, or {VARIABLE}; --all-gpus asks whether any runs the code.",
+                hint=f"Name it: --gpu l4, or {VARIABLE}.",
             )
         choice, given["matrix"] = None, True
         note(f"No live GPU: answered for every GPU; --gpu or ${VARIABLE} names one.")

@@ -7,13 +7,13 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpuadvise.advisor.binaries.model import Content, Damage, Entry
+from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Place
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
 from gpuadvise.advisor.compatibility.survey import Survey, survey
-from gpuadvise.advisor.errors import BadInput, OtherText
+from gpuadvise.advisor.errors import BadInput, OtherText, Unavailable
 from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli import options
 from gpuadvise.cli.damage import damage_notes, unreadable
@@ -148,8 +148,12 @@ def _of_package(package: InstalledPackage, options: ReadOptions) -> Iterator[Ite
         try:
             for item in read(path, _named(options, name)):
                 yield _within(package.name, name, item)
-        except BadInput:
-            continue  # gone, or a text of another kind
+        except OtherText:
+            continue
+        except (BadInput, Unavailable) as error:
+            gone = "The package lists it, and it is not there."
+            message = error.message if os.path.exists(path) else gone
+            yield Damage(place=Place(path=package.name, member=name), message=message)
 
 
 def _named(options: ReadOptions, name: str) -> ReadOptions:

@@ -11,6 +11,7 @@ from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.resource_diff.change import Status, changes
 from gpuadvise.advisor.resource_diff.pairs import stable_member
+from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.damage import damage_notes
 from gpuadvise.cli.devices import device_block
@@ -165,6 +166,9 @@ def answer(old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, gate: G
             "counts": counts,
             "members": members,
             "kernels": listed,
+            "not_judged": not_judged.records(
+                not_judged.of_damage((*builds[0].damage, *builds[1].damage))
+            ),
         },
         rows=flat(listed),
         blocks=lambda: text.blocks(summary, records, members, limit, unchanged),

@@ -9,6 +9,7 @@ from gpuadvise.advisor.json_records import plain
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.advisor.topology import links_up
+from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import (
     Block,
@@ -24,6 +25,7 @@ from gpuadvise.cli.blocks import (
 from gpuadvise.cli.device.connections import label
 from gpuadvise.cli.doctor.evaluate import CheckStatus, DoctorCheck
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.rules.model import Priority
 from gpuadvise.rules.report import finding_object
 
@@ -59,8 +61,10 @@ def answer(
     """
     findings = [finding for check in checks for finding in check.findings]
     findings.sort(key=lambda finding: finding.rank())
+    left = _not_judged(machine)
     result = {
         "verdict": _verdict(machine, findings),
+        "not_judged": not_judged.records(left),
         "counts": {str(status): _count(checks, status) for status in CheckStatus},
         "gpus": [_gpu_record(gpu, number, with_ids) for number, gpu in enumerate(machine.gpus)],
         "driver_version": machine.driver_version,
@@ -79,7 +83,8 @@ def answer(
         findings=[finding_object(finding) for finding in findings],
         blocks=lambda: blocks(machine, software, checks, full=full),
         documents={"github": lambda: workflow_commands(machine, checks)},
-        failed=_failed(checks, findings, limit) if machine.gpus else [],
+        notes=_notes(machine, left),
+        failed=_failed(machine, checks, findings, limit) if machine.gpus else [],
         exit=_exit(machine, findings, limit),
     )
 
@@ -87,16 +92,53 @@ def answer(
 def _verdict(machine: Machine, findings: Sequence[Finding]) -> str:
     if not machine.gpus or machine.problems:
         return "broken"
-    return "findings" if findings else "healthy"
+    if findings:
+        return "findings"
+    return "unknown" if any(_is_unread(gpu) for gpu in machine.gpus) else "healthy"
+
+
+def _is_unread(gpu: Gpu) -> bool:
+    """Whether nobody read the sensors and counters of *gpu*: what is saved without --telemetry."""
+    readings = plain(gpu.telemetry) if gpu.telemetry else {}
+    return all(value in (None, [], {}) for name, value in readings.items() if name != "reasons")
+
+
+_UNREAD = "No reading of this GPU is there, so errors, heat and power were not judged."
+
+
+def _not_judged(machine: Machine) -> list[NotJudged]:
+    """Return the GPUs of which no reading is there."""
+    return [
+        NotJudged(path=f"GPU {label(gpu)}", reason=_UNREAD)
+        for gpu in machine.gpus
+        if _is_unread(gpu)
+    ]
+
+
+def _notes(machine: Machine, left: Sequence[NotJudged]) -> list[str]:
+    """Return what stands on stderr: why the answer is none, or what it leaves out."""
+    if not machine.gpus:
+        return [*machine.problems] or [headline(machine, ())]
+    if len(left) == len(machine.gpus):
+        return ["No reading of any GPU is there: save device --all --telemetry --format json."]
+    return [f"{item.path}: {item.reason}" for item in left]
 
 
 def _failed(
-    checks: Sequence[DoctorCheck], findings: Sequence[Finding], limit: Priority | None
+    machine: Machine,
+    checks: Sequence[DoctorCheck],
+    findings: Sequence[Finding],
+    limit: Priority | None,
 ) -> list[str]:
     """Return why ``--fail-on`` says no; raises BadInput where no check could have met *limit*."""
     if limit is None:
         return []
     met = sum(finding.priority.rank <= limit.rank for finding in findings)
+    if not met and all(map(_is_unread, machine.gpus)):
+        raise BadInput(
+            f"--fail-on {limit} has nothing to compare: no reading of any GPU is there.",
+            hint="Save device --all --telemetry --format json, or nvidia-smi -q -x.",
+        )
     judged = (CheckStatus.OK, CheckStatus.FINDING)
     urgent = (check for check in checks if check.rule.priority.rank <= limit.rank)
     if not met and checks and not any(check.status in judged for check in urgent):
@@ -110,8 +152,9 @@ def _failed(
 def _exit(machine: Machine, findings: Sequence[Finding], limit: Priority | None) -> Exit:
     if not machine.gpus or machine.problems:
         return Exit.UNAVAILABLE
-    met = limit and any(finding.priority.rank <= limit.rank for finding in findings)
-    return Exit.THRESHOLD if met else Exit.RAN
+    if limit and any(finding.priority.rank <= limit.rank for finding in findings):
+        return Exit.THRESHOLD
+    return Exit.UNAVAILABLE if limit and any(map(_is_unread, machine.gpus)) else Exit.RAN
 
 
 def _count(checks: Sequence[DoctorCheck], status: CheckStatus) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpuadvise.advisor.binaries.model import Kernel, TritonOptions
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit, note, stream
@@ -388,6 +389,7 @@ def _answer(
             name: records,
             "entry_count": gatherer.gathered.entries,
             "damage": [damage_record(damage) for damage in gatherer.gathered.damage],
+            "not_judged": not_judged.records(not_judged.of_damage(gatherer.gathered.damage)),
             "driver_check": listing.checked.fields() if listing.checked else None,
         },
         blocks=listing.blocks,

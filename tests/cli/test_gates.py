@@ -406,7 +406,6 @@ def test_each_of_several_files_is_compared(
         ("compat {broken} {runs} --cc 9.0 --fail-on fails", 3),
         ("compat {other_gpu} {broken} --cc 9.0 --fail-on fails", 1),
         ("compat {runs} {broken} --all-gpus", 3),
-        ("compat {runs} {broken} --all-gpus --fail-on fails", 3),
         ("kernels {good} {broken}", 3),
         ("kernels {broken} {good} --fail-under 50%", 3),
         ("kernels {low} {broken} --fail-under 50%", 1),
