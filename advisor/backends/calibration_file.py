@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.backends.file_replacement import replacing
 from gpuadvise.advisor.calibration import Calibration, from_json, merged, to_json
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from gpuadvise.advisor.gpu import Identity
 
@@ -54,23 +56,45 @@ def save(
     """
     place = path(environ)
     try:
-        entries = _entries(place)
-        old = from_json(entries[_key(identity)]) if _key(identity) in entries else Calibration()
-    except BadInput:  # not ours, or broken: it is written anew
-        entries, old = {}, Calibration()
-    entries[_key(identity)] = to_json(merged(old, calibration))
-    try:
-        os.makedirs(os.path.dirname(place) or ".", exist_ok=True)
-        beside = f"{place}.{os.getpid()}"
-        with open(beside, "w", encoding="utf-8") as file:
-            json.dump({"schema": _SCHEMA, "gpus": entries}, file, indent=1)
-        os.replace(beside, place)
+        with _alone(place):
+            _add(place, _key(identity), calibration)
     except OSError as error:
         raise Unavailable(
             f"The calibration cannot be saved in {quoted(place)}: {error.strerror}.",
             hint=f"${VARIABLE} names another file.",
         ) from None
     return place
+
+
+@contextmanager
+def _alone(place: str) -> Iterator[None]:
+    """Hold the folder of *place* until what is in the file was read and written; raises OSError."""
+    folder = os.path.dirname(place) or "."
+    os.makedirs(folder, exist_ok=True)
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _add(place: str, key: str, calibration: Calibration) -> None:
+    """Write *calibration* under *key* into the file *place*, beside what is known there."""
+    try:
+        entries = _entries(place)
+        old = from_json(entries[key]) if key in entries else Calibration()
+    except BadInput:  # not ours, or broken: it is written anew
+        entries, old = {}, Calibration()
+    entries[key] = to_json(merged(old, calibration))
+    with replacing(os.path.realpath(place)) as file:
+        file.write(json.dumps({"schema": _SCHEMA, "gpus": entries}, indent=1).encode())
 
 
 def today() -> str:

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from gpuadvise.advisor.backends.nvrtc import (
     library,
     supported_targets,
 )
+from gpuadvise.advisor.backends.temporary_folder import temporary_folder
 from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import and_list, quoted, quoted_path
@@ -227,7 +227,7 @@ def _by_nvcc(
         raise Unavailable(
             "--compiler nvcc: there is no nvcc on PATH.", hint="--compiler nvrtc needs no toolkit."
         )
-    with tempfile.TemporaryDirectory(prefix="gpuadvise") as folder:
+    with temporary_folder() as folder:
         image = os.path.join(folder, "image.cubin")
         words = [program, f"-arch={target.target}", "-cubin", "-o", image, *source.options.words()]
         path = os.path.abspath(source.path)

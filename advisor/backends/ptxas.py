@@ -6,10 +6,10 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from gpuadvise.advisor.backends.nvrtc import CompileError
+from gpuadvise.advisor.backends.temporary_folder import temporary_folder
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.prose import quoted_path
 
@@ -55,7 +55,7 @@ def assembled(text: bytes, path: str, target: str, *, entry: str, cap: int | Non
 
 def _run(program: str, text: bytes, target: str) -> tuple[bytes | None, str]:
     """Return the cubin that *program* makes, None for none, and what it wrote."""
-    with tempfile.TemporaryDirectory(prefix="gpuadvise") as folder:
+    with temporary_folder() as folder:
         source, image = os.path.join(folder, "program.ptx"), os.path.join(folder, "program.cubin")
         Path(source).write_bytes(text)
         try:

@@ -9,7 +9,9 @@ import json
 import os
 import stat
 import sys
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from io import BufferedReader
+from select import select
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
@@ -18,7 +20,6 @@ from gpuadvise.advisor.quantity import show_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from io import BufferedReader
     from typing import IO
 
     from gpuadvise.advisor.calibration import Calibration
@@ -63,9 +64,11 @@ def kept_pipes(paths: Iterable[str]) -> Iterator[None]:
         for path in paths:
             if path in _kept or not (path == "-" or is_pipe(path)):
                 continue
-            from tempfile import TemporaryDirectory  # files are read where they are
+            from gpuadvise.advisor.backends.temporary_folder import (
+                temporary_folder,  # files need none
+            )
 
-            copy = os.path.join(stack.enter_context(TemporaryDirectory()), "content")
+            copy = os.path.join(stack.enter_context(temporary_folder()), "content")
             try:
                 with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as pipe:
                     _copy(pipe, copy, "stdin" if path == "-" else quoted(path))
@@ -78,10 +81,25 @@ def kept_pipes(paths: Iterable[str]) -> Iterator[None]:
 
 def _copy(pipe: IO[bytes], copy: str, name: str) -> None:
     with open(copy, "wb") as file:
-        while piece := pipe.read(_PIECE):
+        for piece in pieces(pipe):
             file.write(piece)
             if file.tell() > _LARGEST_PIPE:
                 raise BadInput(f"{name} is larger than 8 GiB.", hint="Give the file itself.")
+
+
+_LONGEST_WAIT = 0.2  # seconds until a signal is seen that came just before a wait
+
+
+def pieces(pipe: IO[bytes]) -> Iterator[bytes]:
+    """Yield what comes through *pipe*; a signal ends the wait for it.
+
+    One that comes between two reads interrupts neither: a read that waits would not see it.
+    """
+    while piece := pipe.read1(_PIECE) if isinstance(pipe, BufferedReader) else pipe.read(_PIECE):
+        yield piece
+        with suppress(OSError, ValueError):  # no descriptor, or Windows: no select for files
+            while not select([pipe], [], [], _LONGEST_WAIT)[0]:
+                pass
 
 
 def is_kept(path: str) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
 import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
-from gpuadvise.advisor.backends.user_files import is_kept, opened
+from gpuadvise.advisor.backends.temporary_folder import temporary_folder
+from gpuadvise.advisor.backends.user_files import is_kept, opened, pieces
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder, Recording
@@ -182,9 +182,9 @@ def _read_stream(stream: IO[bytes], name: str, progress: Callable[[int], None] |
         return _read_trace(_Ahead(head, stream), name, progress)
     from gpuadvise.advisor.timelines.nsys import read_nsys
 
-    with tempfile.NamedTemporaryFile(prefix="gpuadvise", suffix=".sqlite") as file:
+    with temporary_folder() as folder, open(os.path.join(folder, "kept.sqlite"), "wb") as file:
         file.write(head)
-        while piece := stream.read(PIECE):
+        for piece in pieces(stream):
             file.write(piece)
             if file.tell() > _LARGEST_PIPED_DATABASE:
                 raise BadInput(f"{name} is larger than 4 GiB.", hint="Give the file itself.")

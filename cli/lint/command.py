@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpuadvise.advisor.backends.file_replacement import replace_unchanged
 from gpuadvise.advisor.backends.settings_file import read_settings
-from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted, quoted_path
 from gpuadvise.advisor.source.fixes import mended
 from gpuadvise.advisor.source.observations import CHECKED, OPT_IN, SUFFIXES
@@ -130,12 +132,15 @@ def _mend(
     remaining: list[Diagnostic] = []
     for source in read:
         after, count = (source, 0) if source.lacking else _mended(source, rules)
+        if write and count and os.path.islink(source.path):
+            note(f"{quoted_path(source.path)}: a link, left alone; name the file itself.")
+            after, count = source, 0
         fixed += count
         remaining += after.linted.diagnostics
         if write and source.path == STDIN:
             stream([_source(after)])
         elif count and write:
-            _write(source.path, after.data)
+            replace_unchanged(source.path, after.data, source.data)
         elif count:
             stream(_difference(source, after.data))
     if write and any(source.path == STDIN for source in read):
@@ -168,15 +173,6 @@ def _source(source: SourceFile) -> str:
             "Standard input is not UTF-8: --fix cannot print it as it was.",
             hint="Name the file.",
         ) from None
-
-
-def _write(path: str, data: bytes) -> None:
-    try:
-        with open(path, "r+b") as file:
-            file.write(data)
-            file.truncate()
-    except OSError as error:
-        raise Unavailable(f"{quoted_path(path)}: {error.strerror}.") from None
 
 
 def _difference(source: SourceFile, data: bytes) -> list[str]:

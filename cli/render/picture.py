@@ -6,6 +6,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.backends.file_replacement import replacing
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import inert, quoted, quoted_path
 from gpuadvise.cli.emit import note
@@ -41,8 +42,11 @@ def save(path: str, title: str, draw: Callable[[Axes], None]) -> None:
     axes.set_title(literal(title))
     draw(axes)
     try:
-        with warnings.catch_warnings(action="ignore"):  # letters that its fonts lack
-            figure.savefig(os.fspath(path))
+        with (
+            warnings.catch_warnings(action="ignore"),  # letters that its fonts lack
+            replacing(os.path.realpath(path)) as file,
+        ):
+            figure.savefig(file, format=os.path.splitext(path)[1][1:].lower())
     except OSError as error:
         raise BadInput(f"--plot: {quoted(path)} cannot be written: {error.strerror}.") from None
     note(f"Drawn into {quoted_path(path)}.")
