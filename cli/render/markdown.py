@@ -12,7 +12,9 @@ from gpuadvise.cli.render.plain import drawing_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#!&~])")
+# Of the last two: the colon of an address, and what would begin a list or underline a heading.
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#!&~]|:(?=//)|(?<=\bwww)\.|^[-+=](?=[\s=+-]|$))")
+_MENTION = re.compile(r"@(?=\w)|\\#(?=\d)|\bGH-(?=\d)")
 
 
 def render(blocks: Iterable[Block]) -> str:
@@ -21,8 +23,12 @@ def render(blocks: Iterable[Block]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return foreign *text* inert, with everything Markdown would read as markup escaped."""
-    return _SPECIAL.sub(r"\\\1", inert(text))
+    """Return foreign *text* inert, with everything Markdown would read as markup escaped.
+
+    Services look for names to ping and numbers of issues in what a reader sees: a space without
+    width keeps these from being any.
+    """
+    return _MENTION.sub("\\g<0>\u200b", _SPECIAL.sub(r"\\\1", inert(text)))
 
 
 def _block(block: Block) -> str:
@@ -41,9 +47,16 @@ def _block(block: Block) -> str:
             cells = ([cell.text for cell in row] for row in block.rows)
             return _table(titles, cells, [column.right for column in block.columns])
         case Drawing():
-            return "\n".join(("```text", *drawing_lines(block), "```"))
+            lines = drawing_lines(block)
+            fence = "`" * max(3, 1 + max(map(_longest_ticks, lines), default=0))
+            return "\n".join((f"{fence}text", *lines, fence))
         case other:
             assert_never(other)
+
+
+def _longest_ticks(line: str) -> int:
+    """Return the most backticks in a row in *line*: as many would end the drawing."""
+    return max(map(len, re.findall("`+", line)), default=0)
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]], right: Iterable[bool]) -> str:

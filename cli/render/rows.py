@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.prose import inert
@@ -74,20 +75,36 @@ def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[
 
 
 def cell(value: Any) -> Any:
-    """Return *value* as csv.writer takes it: foreign text inert, words in one cell, JSON else."""
+    """Return *value* as csv.writer takes it: foreign text inert, words in one cell, JSON else.
+
+    A text that a spreadsheet or a log would run stands behind an apostrophe, which it takes for "text".
+    """
     kind = type(value)
-    if kind in PLAIN or (kind is str and value.isprintable()):
+    if kind in PLAIN:
         return value
     if isinstance(value, str):
-        return inert(value)
+        text = value if value.isprintable() else inert(value)
+        return _as_text(text) if text[:1] in _RUN or ";" in text or "::" in text else text
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
         try:
-            return inert(" ".join(value))
+            return cell(" ".join(value))
         except TypeError:  # not all of them words
             return compact(value)
     return compact(value)
+
+
+# What a formula begins with, also as East Asian keyboards write it; "" begins none.
+_RUN = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
+# Where a semicolon parts cells, what follows one is the beginning of a cell.
+_PARTED = re.compile(r";(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
+
+
+def _as_text(text: str) -> str:
+    parted = _PARTED.sub(";'", text)
+    # A log of continuous integration runs a line that begins with "::".
+    return f"'{parted}" if text[:1] in _RUN or text.lstrip().startswith("::") else parted
 
 
 PLAIN = frozenset((int, float, type(None)))

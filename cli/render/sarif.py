@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise import __version__
+from gpuadvise.advisor.prose import inert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +52,11 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
+def _without_links(text: str) -> str:
+    """Return *text* with nothing that a reader of SARIF takes for a link: ``[text](target)``."""
+    return re.sub(r"\[(?=[^\[\]]*\]\()", r"\\[", inert(text))
+
+
 def _result(
     finding: Mapping[str, Any], index: int, source: str | None, seen: Counter[str]
 ) -> dict[str, Any]:
@@ -58,7 +65,7 @@ def _result(
         "ruleId": finding["rule"],
         "ruleIndex": index,
         "level": LEVELS[finding["priority"]],
-        "message": {"text": f"{finding['message']} {finding['action']}"},
+        "message": {"text": _without_links(f"{finding['message']} {finding['action']}")},
         "locations": [location],
         "partialFingerprints": {_FINGERPRINT: _fingerprint(finding, location, seen)},
     }
