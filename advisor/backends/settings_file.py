@@ -9,6 +9,7 @@ from gpuadvise.advisor.backends.user_files import read_small
 from gpuadvise.advisor.description.files import refuse_long_keys
 from gpuadvise.advisor.description.tables import DescriptionFault, Key, KeyTable
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.kernel_limits import KernelLimit, exceptions, limits
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.values import text, texts
 
@@ -31,6 +32,8 @@ class Settings:
     ignore: tuple[str, ...] = ()
     fail_on: str | None = None
     exclude: tuple[str, ...] = ()  # patterns of paths below a folder, such as "third_party/*"
+    limits: tuple[KernelLimit, ...] = ()  # of kernels, by patterns of their names
+    exceptions: tuple[KernelLimit, ...] = ()
     file: str = "gpuadvise.toml"  # where they stand, for messages
 
 
@@ -41,19 +44,40 @@ _TABLE = KeyTable(
         "ignore": Key("ignore", texts),
         "fail_on": Key("fail_on", text),
         "exclude": Key("exclude", texts),
+        "limits": Key("limits", limits),
+        "exceptions": Key("exceptions", exceptions),
     },
 )
 
 
-def read_settings(folder: Path) -> Settings:
-    """Return the settings of *folder*; ``gpuadvise.toml`` goes before ``pyproject.toml``.
+_MARK = b"[tool.gpuadvise"  # what begins our tables in pyproject.toml
 
-    Raises BadInput with the file's name for settings that cannot be used.
+
+def limits_are_set(folder: Path) -> bool:
+    """Return whether a file of settings in *folder* may hold limits; nothing is parsed."""
+    for name, marks in (("gpuadvise.toml", ()), ("pyproject.toml", (_MARK,))):
+        path = folder / name
+        if path.is_file():
+            content = read_small(str(path), largest=_LARGEST, name=quoted(name))
+            if all(mark in content for mark in (*marks, b"limits")):
+                return True
+    return False
+
+
+def read_settings(folder: Path) -> Settings:
+    """Return the settings of *folder*: of ``gpuadvise.toml``, or of ``pyproject.toml``.
+
+    Raises BadInput with the file's name for settings that cannot be used, and where both files
+    hold some: a gate that stands in one must not go for the other's sake.
     """
-    own = folder / "gpuadvise.toml"
+    own, project = folder / "gpuadvise.toml", folder / "pyproject.toml"
     if own.is_file():
+        if project.is_file() and _MARK in read_small(str(project), largest=_LARGEST):
+            raise BadInput(
+                "gpuadvise.toml and pyproject.toml both hold settings of gpuadvise.",
+                hint="Keep them in one of the two.",
+            )
         return _settings(own, _toml(own))
-    project = folder / "pyproject.toml"
     tool = _toml(project).get("tool") if project.is_file() else None
     table = tool.get("gpuadvise") if isinstance(tool, dict) else None
     return _settings(project, table) if table is not None else Settings()

@@ -28,7 +28,7 @@ _ROUNDING = 0.001
 class RunStatus(StrEnum):
     """What became of a kernel between two runs, worst first."""
 
-    WORSE = "worse"  # fewer of its warps fit
+    WORSE = "worse"  # fewer of its warps fit, and its time is not known
     SLOWER = "slower"
     MORE_CALLS = "more calls"  # and so more time; a call takes no longer
     FASTER = "faster"
@@ -209,30 +209,37 @@ def _profiled(name: str, launches: list[KernelProfile]) -> RunKernel:
     )
 
 
-def run_changes(old: Run, new: Run) -> Iterator[RunChange]:
-    """Yield what became of each kernel, paired by name."""
+def run_changes(old: Run, new: Run, *, slower: float = NOTICEABLE) -> Iterator[RunChange]:
+    """Yield what became of each kernel, paired by name; *slower* is the share that counts."""
     before = {kernel.name: kernel for kernel in old.kernels}
     after = {kernel.name: kernel for kernel in new.kernels}
     whole = max(old.summed_seconds, new.summed_seconds)
     for name in dict.fromkeys([*before, *after]):
         pair = before.get(name), after.get(name)
-        yield RunChange(old=pair[0], new=pair[1], status=run_status(*pair, whole))
+        yield RunChange(old=pair[0], new=pair[1], status=run_status(*pair, whole, slower=slower))
 
 
-def run_status(old: RunKernel | None, new: RunKernel | None, whole: float) -> RunStatus:
-    """Return what became of a kernel in runs of which the longer took *whole* seconds."""
+def run_status(
+    old: RunKernel | None, new: RunKernel | None, whole: float, *, slower: float = NOTICEABLE
+) -> RunStatus:
+    """Return what became of a kernel in runs of which the longer took *whole* seconds.
+
+    Where times are known, time decides: half the occupancy is the usual price of a kernel that no
+    longer spills, and many times as fast.
+    """
     if old is None or new is None:
         return RunStatus.NEW if old is None else RunStatus.REMOVED
     tier = _more_occupancy(old, new)
-    if tier < -_ROUNDING:
+    timed = old.timed and new.timed and bool(old.seconds or new.seconds)
+    if tier < -_ROUNDING and not timed:
         return RunStatus.WORSE
     # Of as many calls the sum says more than the median: some of them may have changed.
     before, after = old.seconds, new.seconds
     if old.calls != new.calls:
         before, after = old.median_seconds * new.calls, new.median_seconds * new.calls
-    if regressed(before, after, whole):
+    if regressed(before, after, whole, slower):
         return RunStatus.SLOWER
-    if new.calls > old.calls and regressed(old.seconds, new.seconds, whole):
+    if new.calls > old.calls and regressed(old.seconds, new.seconds, whole, slower):
         return RunStatus.MORE_CALLS
     if regressed(after, before, whole):
         return RunStatus.FASTER
@@ -240,7 +247,7 @@ def run_status(old: RunKernel | None, new: RunKernel | None, whole: float) -> Ru
         return RunStatus.BETTER
     if new.calls < old.calls and regressed(new.seconds, old.seconds, whole):
         return RunStatus.FEWER_CALLS
-    same = (old.calls, old.registers) == (new.calls, new.registers)
+    same = (old.calls, old.registers) == (new.calls, new.registers) and tier >= -_ROUNDING
     return RunStatus.UNCHANGED if same else RunStatus.CHANGED
 
 
@@ -251,6 +258,31 @@ def _more_occupancy(old: RunKernel, new: RunKernel) -> float:
     return new.occupancy - old.occupancy
 
 
-def regressed(old: float, new: float, whole: float) -> bool:
-    """Return whether *new* seconds are longer than *old* by what counts, of *whole* seconds."""
-    return new - old > max(NOTICEABLE * old, WORTH_SAYING * whole)
+def regressed(old: float, new: float, whole: float, slower: float = NOTICEABLE) -> bool:
+    """Return whether *new* seconds are longer than *old* by what counts, of *whole* seconds.
+
+    *slower* is the share of *old* that counts; what changes the run less than WORTH_SAYING, or
+    than a smaller *slower*, does not.
+    """
+    return new - old > max(slower * old, min(WORTH_SAYING, slower) * whole)
+
+
+# Of the old run's time in kernels: what lost more, and got nothing instead, was cut short.
+_CUT = 0.9
+
+
+def why_cut(old: Run, new: Run) -> str | None:
+    """Return why *new* does not look like the whole of the same run; None where it does."""
+    before, after = old.summed_seconds, new.summed_seconds
+    if before and not after:
+        return "the new run has no time of any kernel or copy"
+    names = {kernel.name for kernel in new.kernels}
+    known = {kernel.name for kernel in old.kernels}
+    lost = sum(kernel.seconds for kernel in old.kernels if kernel.name not in names)
+    instead = sum(kernel.seconds for kernel in new.kernels if kernel.name not in known)
+    total = sum(kernel.seconds for kernel in old.kernels)
+    if names & known and lost > _CUT * total and instead < (1 - _CUT) * lost:
+        return (
+            f"the new run lacks kernels that took {lost / total:.0%} of the old one's kernel time"
+        )
+    return None

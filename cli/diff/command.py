@@ -45,6 +45,7 @@ def command(
         bool, pick("fail_on_regression", "Exit 1 when a kernel's tier is worse, or a run slower.")
     ] = False,
     fail_on_spills: Annotated[bool, pick("fail_on_spills")] = False,
+    slower: Annotated[Text, pick("slower")] = None,
     unchanged: Annotated[bool, pick("all", "Every kernel, unchanged ones as well.")] = False,
     limit: Annotated[Text, pick("limit")] = None,
     format: Annotated[
@@ -70,9 +71,16 @@ def command(
         _refuse_for_runs(arch, block, dynamic_smem, fail_on_spills=fail_on_spills)
         sides = of_file(request, old), of_file(request, new)
         return emit(
-            runs.answer(*sides, unchanged=unchanged, fail_on_regression=fail_on_regression),
+            runs.answer(
+                *sides,
+                unchanged=unchanged,
+                fail_on_regression=fail_on_regression,
+                slower=read("slower", slower),
+            ),
             request.output,
         )
+    if slower is not None:
+        raise BadInput("--slower is about recorded runs, and these are builds, which have no time.")
     gate = Gate(tier=fail_on_regression, spills=fail_on_spills)
     compared = answer(of_file(request, old), of_file(request, new), unchanged=unchanged, gate=gate)
     return emit(compared, request.output)

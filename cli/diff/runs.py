@@ -13,19 +13,23 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted_path
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.resource_diff.runs import (
+    NOTICEABLE,
     Run,
     RunStatus,
     regressed,
     run_changes,
     run_of_profiles,
     run_of_timelines,
+    why_cut,
 )
 from gpuadvise.advisor.timelines.read import is_timeline
+from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
 from gpuadvise.cli.damage import unreadable
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.cli.render.kernel_names import shown
 
 if TYPE_CHECKING:
@@ -64,12 +68,13 @@ class RunDiff:
     old: Run
     new: Run
     changes: tuple[RunChange, ...]
+    slower: float = NOTICEABLE
 
     @property
     def regression(self) -> bool:
-        """Whether the whole takes longer, or a kernel does or lost occupancy."""
+        """Whether the whole takes longer, or a kernel does, or without times lost occupancy."""
         times = self.old.whole_seconds, self.new.whole_seconds
-        longer = self.comparable and regressed(*times, max(times))
+        longer = self.comparable and regressed(*times, max(times), self.slower)
         return longer or any(change.status in _REGRESSIONS for change in self.changes)
 
     @property
@@ -124,9 +129,15 @@ def _kind(path: str) -> str | None:
 
 
 def answer(
-    old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, fail_on_regression: bool
+    old: KernelsRequest,
+    new: KernelsRequest,
+    *,
+    unchanged: bool,
+    fail_on_regression: bool,
+    slower: float | None = None,
 ) -> Answer:
-    """Return what changed from the run of *old* to that of *new*."""
+    """Return what changed from the run of *old* to that of *new*; *slower* is the share that counts."""
+    share = NOTICEABLE if slower is None else slower
     named = any(new.device.values())
     choice = new.choice() if named else None
     device = choice.device if choice else None
@@ -134,10 +145,11 @@ def answer(
     runs = [_run(request, device) for request in (old, new)]
     if mixed:
         _refuse_short_names(*runs)
-    changes = sorted(run_changes(*runs), key=_moved_time, reverse=True)
+    changes = sorted(run_changes(*runs, slower=share), key=_moved_time, reverse=True)
     pattern = new.pattern
     kept = tuple(change for change in changes if pattern is None or pattern.search(_name(change)))
-    diff = RunDiff(old=runs[0], new=runs[1], changes=kept)
+    diff = RunDiff(old=runs[0], new=runs[1], changes=kept, slower=share)
+    cut = why_cut(*runs)
     records = [_record(change) for change in kept]
     listed = [record for record in records if unchanged or record["status"] != RunStatus.UNCHANGED]
     counts = Counter(record["status"] for record in records)
@@ -147,8 +159,10 @@ def answer(
     failing = fail_on_regression and diff.regression
     any_damaged = any(run.damaged for run in runs)
     notes = [*_notes(old.files[0], runs[0]), *_notes(new.files[0], runs[1])]
-    if fail_on_regression:
-        _refuse_nothing(kept, filtered=pattern is not None)
+    if cut:
+        notes.append(f"Not the whole of the same run? {cut[0].upper()}{cut[1:]}.")
+    if fail_on_regression and not failing:
+        _refuse_nothing(diff, filtered=pattern is not None)
     return Answer(
         command="diff",
         device=device_block(shown_device) if shown_device else None,
@@ -158,6 +172,7 @@ def answer(
             **new.device,
             "filter": pattern.pattern if pattern else None,
             "fail_on_regression": fail_on_regression,
+            "slower": slower,
         },
         result={
             "summary": summary,
@@ -166,6 +181,7 @@ def answer(
             "kernels": listed,
             "whole": {side: _whole(run) for side, run in zip(("old", "new"), runs, strict=True)},
             "copies": _copy_records(diff),
+            "not_judged": not_judged.records(_not_judged(old.files[0], new.files[0], diff, cut)),
         },
         rows=[_flat(record) for record in listed],
         blocks=lambda: _blocks(summary, diff, listed[: limit or None], len(listed)),
@@ -176,9 +192,21 @@ def answer(
     )
 
 
-def _refuse_nothing(changes: Sequence[RunChange], *, filtered: bool) -> None:
-    """Raise BadInput where no kernel is in both runs, so that a gate could not fail."""
-    if any(change.old and change.new for change in changes):
+def _not_judged(old: str, new: str, diff: RunDiff, cut: str | None) -> list[NotJudged]:
+    """Return what of the files *old* and *new* was not compared."""
+    sides = ((old, diff.old), (new, diff.new))
+    left = [NotJudged(path=path, reason=note) for path, run in sides for note in run.notes]
+    return [*left, NotJudged(path=new, reason=f"{cut[0].upper()}{cut[1:]}.")] if cut else left
+
+
+def _refuse_nothing(diff: RunDiff, *, filtered: bool) -> None:
+    """Raise BadInput where neither a kernel nor the whole is in both runs: a gate could not fail.
+
+    Runs without a common kernel, other libraries' or copies alone, are compared by their spans.
+    """
+    if any(change.old and change.new for change in diff.changes):
+        return
+    if not filtered and diff.comparable and diff.old.whole_seconds and diff.new.whole_seconds:
         return
     where = "--filter leaves no kernel that" if filtered else "no kernel"
     both = "both runs have" if filtered else "is in both runs"

@@ -435,6 +435,7 @@ def _echo(request: KernelsRequest) -> dict[str, Any]:
         "driver_check": request.driver_check,
         "fail_under": request.fail_under,
         "fail_on_spills": request.fail_on_spills,
+        "max_regs": request.max_regs,
     }
 
 

@@ -55,6 +55,7 @@ def command(
     fail_on_spills: Annotated[
         bool, pick("fail_on_spills", "Exit 1 when a kernel spills registers.")
     ] = False,
+    max_regs: Annotated[Text, pick("max_regs")] = None,
     baseline: Annotated[
         Text, pick("baseline", "Saved JSON answer; gates excuse what it has.")
     ] = None,
@@ -95,6 +96,7 @@ def command(
             limit=read("limit", limit),
             fail_under=read("fail_under", fail_under),
             fail_on_spills=fail_on_spills,
+            max_regs=read("max_regs", max_regs),
             baseline=baseline,
             jobs=read("jobs", jobs) or 1,
             build=parse.parse_build(compiler, include or [], define or [], files),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.binaries.names import demangle, stable_name
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.kernel_limits import names_of
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.saved_answer import number_in, saved_answer
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.binaries.model import Kernel
+    from gpuadvise.advisor.kernel_limits import KernelLimit
     from gpuadvise.cli.kernels.order import ListedKernel
 
 _NAMED = 3
@@ -34,10 +36,18 @@ class KernelGate:
     """What makes the exit code say no, and what it saw; *baseline* is a saved answer."""
 
     least: float | None = None  # occupancy, 0 to 1
+    most_registers: int | None = None  # per thread
+    limits: Sequence[KernelLimit] = ()  # of the settings, by patterns of names
+    exceptions: Sequence[KernelLimit] = ()
     spills: bool = False
     baseline: Mapping[Key, BaselineKernel] = field(default_factory=dict)
     low: list[str] = field(default_factory=list)
     spilling: list[str] = field(default_factory=list)
+    large: list[str] = field(default_factory=list)  # take more registers than all may
+    over: dict[str, list[str]] = field(default_factory=dict)  # kernels over limits of their own
+    limited: int = 0  # kernels that some limit is about
+    tell_registers: int = 0
+    accepted: dict[str, str] = field(default_factory=dict)  # kernels by the reason in the settings
     occupancies: int = 0  # kernels whose occupancy is known
     tell_spills: int = 0  # kernels whose spills are known, or bounded
     excused: list[str] = field(default_factory=list)  # kernels that were as bad in the baseline
@@ -47,12 +57,19 @@ class KernelGate:
     @property
     def set(self) -> bool:
         """Whether there is a threshold at all."""
-        return self.least is not None or self.spills
+        thresholds = self.least is not None or self.most_registers is not None
+        return thresholds or self.spills or bool(self.limits)
 
     def see(self, listed: ListedKernel) -> None:
         """Judge one kernel; a baseline excuses what it says is as bad."""
         kernel, known = listed.kernel, self._in_baseline(listed.kernel)
         share = 0.0 if listed.residency.stuck else listed.residency.share
+        if self.most_registers is not None and kernel.registers is not None:
+            self.tell_registers += 1
+            if kernel.registers > self.most_registers and not self._excepted(listed, "regs", share):
+                self.large.append(kernel.name)
+        if self.limits:
+            self._hold_to_limits(listed, share)
         judged = (self.least is None or share is not None) and (
             not self.spills or kernel.spill_stores is not None
         )
@@ -63,12 +80,40 @@ class KernelGate:
             before = known.occupancy if known else None
             if share < self.least:
                 worse = before is None or share < before
-                (self.low if worse else self.excused).append(kernel.name)
+                if not worse or not self._excepted(listed, "occupancy", share):
+                    (self.low if worse else self.excused).append(kernel.name)
         if self.spills and kernel.spill_stores is not None:
             self.tell_spills += 1
             if listed.spilled:
                 worse = listed.spilled > ((known.spilled or 0) if known else 0)
-                (self.spilling if worse else self.excused).append(kernel.name)
+                if not worse or not self._excepted(listed, "spills", share):
+                    (self.spilling if worse else self.excused).append(kernel.name)
+
+    def _hold_to_limits(self, listed: ListedKernel, share: float | None) -> None:
+        """Judge one kernel by the limits of the settings that are about it."""
+        names = names_of(listed.kernel.name, demangle(listed.kernel.name))
+        about = [limit for limit in self.limits if limit.matches(names)]
+        self.limited += bool(about)
+        for limit in about:
+            for what, is_over, said in _measured(limit, listed, share):
+                if is_over is None:
+                    self.over.setdefault(f"{what} not known", []).append(listed.kernel.name)
+                elif is_over and not self._excepted(listed, what, share):
+                    self.over.setdefault(said, []).append(listed.kernel.name)
+
+    def _excepted(self, listed: ListedKernel, what: str, share: float | None) -> bool:
+        """Return whether the settings accept *what* a kernel has, and keep the reason."""
+        if not self.exceptions:
+            return False
+        names = names_of(listed.kernel.name, demangle(listed.kernel.name))
+        for limit in self.exceptions:
+            if limit.matches(names) and any(
+                kind == what and is_over is False
+                for kind, is_over, _ in _measured(limit, listed, share)
+            ):
+                self.accepted[listed.kernel.name] = limit.reason or ""
+                return True
+        return False
 
     def _input_of(self, path: str) -> str:
         """Return the file or folder that was named for *path* to be read."""
@@ -87,11 +132,15 @@ class KernelGate:
     def notes(self) -> list[str]:
         """Return which kernels the baseline excuses, in a sentence if there are any."""
         names = list(dict.fromkeys(self.excused))
-        if not names:
-            return []
-        return [
-            f"{plural(len(names), 'kernel')} excused, no worse than in --baseline: {_some(names)}."
-        ]
+        said = []
+        if names:
+            count = plural(len(names), "kernel")
+            said.append(f"{count} excused, no worse than in --baseline: {_some(names)}.")
+        for reason in dict.fromkeys(self.accepted.values()):
+            alike = [name for name, why in self.accepted.items() if why == reason]
+            count = plural(len(alike), "kernel")
+            said.append(f"{count} accepted by the settings ({inert(reason)}): {_some(alike)}.")
+        return said
 
     def failures(self, nothing: str | None, unlisted: Sequence[str] = ()) -> list[str]:
         """Return why the exit code is 1, in sentences; none: the gate passes.
@@ -112,12 +161,24 @@ class KernelGate:
         if self.spilling:
             count = plural(len(self.spilling), "kernel")
             yield f"{count} spilling (--fail-on-spills): {_some(self.spilling)}."
+        if self.large:
+            count = plural(len(self.large), "kernel")
+            yield f"{count} above --max-regs {self.most_registers}: {_some(self.large)}."
+        for said, names in self.over.items():
+            yield f"{plural(len(names), 'kernel')} over the limits, {inert(said)}: {_some(names)}."
 
     def _refuse_uncompared(self, nothing: str | None) -> None:
         """Raise BadInput where no kernel had the figure that a threshold is about."""
         for option, wanted, compared, lacking in (
             ("--fail-under", self.least is not None, self.occupancies, "no kernel's occupancy"),
             ("--fail-on-spills", self.spills, self.tell_spills, "no kernel's spills"),
+            (
+                "--max-regs",
+                self.most_registers is not None,
+                self.tell_registers,
+                "no kernel's registers",
+            ),
+            ("limits", bool(self.limits), self.limited, "no pattern matches a kernel, or nothing"),
         ):
             if wanted and not compared:
                 why = (
@@ -137,6 +198,23 @@ class KernelGate:
             "target, or tells what is judged (PTX has no registers yet).",
             hint="Leave out what the gate is not about.",
         )
+
+
+def _measured(
+    limit: KernelLimit, listed: ListedKernel, share: float | None
+) -> Iterator[tuple[str, bool | None, str]]:
+    """Yield what *limit* is about, whether a kernel is over it (None: not known), and in words."""
+    kernel = listed.kernel
+    spilled = None if kernel.spill_stores is None else listed.spilled
+    if limit.regs is not None:
+        over = None if kernel.registers is None else kernel.registers > limit.regs
+        yield "regs", over, f"{limit.pattern}: at most {limit.regs} registers"
+    if limit.spills is not None:
+        over = None if spilled is None else spilled > limit.spills
+        yield "spills", over, f"{limit.pattern}: at most {limit.spills} spilled bytes"
+    if limit.occupancy is not None:
+        over = None if share is None else share < limit.occupancy
+        yield "occupancy", over, f"{limit.pattern}: at least {show_share(limit.occupancy)}"
 
 
 def _clause(sentence: str) -> str:

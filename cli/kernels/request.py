@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.compiler_options import CompilerOptions
@@ -43,6 +44,7 @@ class KernelsRequest:
     limit: int | None
     fail_under: float | None = None  # occupancy, 0 to 1
     fail_on_spills: bool = False
+    max_regs: int | None = None
     baseline: str | None = None
     output: Output
     build: CompilerOptions = field(default_factory=CompilerOptions)
@@ -63,16 +65,26 @@ class KernelsRequest:
 
     def gate(self) -> KernelGate:
         """Return the gate that was asked for; raises BadInput."""
+        from gpuadvise.advisor.backends.settings_file import limits_are_set, read_settings
         from gpuadvise.cli.kernels.gate import KernelGate, read_baseline
 
-        gate = KernelGate(least=self.fail_under, spills=self.fail_on_spills, inputs=self.files)
+        gate = KernelGate(
+            least=self.fail_under,
+            spills=self.fail_on_spills,
+            most_registers=self.max_regs,
+            inputs=self.files,
+        )
+        folder = Path()
+        if not self.entries_only and limits_are_set(folder):
+            settings = read_settings(folder)
+            gate.limits, gate.exceptions = settings.limits, settings.exceptions
         if gate.set and self.entries_only:
             raise BadInput("--list unpacks nothing: it has no kernels for a gate to judge.")
         if self.baseline is not None:
             if not gate.set:
                 raise BadInput(
                     "--baseline excuses nothing by itself.",
-                    hint="Add --fail-under or --fail-on-spills.",
+                    hint="Add --fail-under, --max-regs or --fail-on-spills.",
                 )
             asked = {**self.device, "block": self.block, "dynamic_smem": self.dynamic_smem}
             gate.baseline = read_baseline(self.baseline, asked)
