@@ -22,7 +22,12 @@ class Exit(IntEnum):
     CLOSED_PIPE = 141  # 128 + SIGPIPE: the reader went away
 
 
-def fails_under(what: str, value: float | None, least: float | None) -> tuple[Exit, Sequence[str]]:
+def fails_under(
+    what: str,
+    value: float | None,
+    least: float | None,
+    hint: str = "Give what was measured: --time.",
+) -> tuple[Exit, Sequence[str]]:
     """Return the exit code of ``--fail-under`` and, where *value* of *what* fails, a note.
 
     Raises BadInput when there is a threshold and nothing to hold it against: a check that
@@ -31,9 +36,7 @@ def fails_under(what: str, value: float | None, least: float | None) -> tuple[Ex
     if least is None:
         return Exit.RAN, ()
     if value is None:
-        raise BadInput(
-            "--fail-under has nothing to compare.", hint="Give what was measured: --time."
-        )
+        raise BadInput("--fail-under has nothing to compare.", hint=hint)
     if value >= least:
         return Exit.RAN, ()
     from gpuadvise.advisor.quantity import show_share

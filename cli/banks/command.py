@@ -12,9 +12,9 @@ from gpuadvise.cli.banks.answer import BanksCase, blocks, draw, result
 from gpuadvise.cli.banks.request import examined, wide_banks
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.exits import Exit, fails_under
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick
+from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
 
 EXAMPLES = """\
   gpuadvise banks --word 4 --stride 32
@@ -36,6 +36,7 @@ def command(
     bank_size: Annotated[str, pick("bank_size")] = "4",
     show: Annotated[bool, pick("show", "Draw lanes and banks in the terminal.")] = False,
     plot: Annotated[Text, pick("plot")] = None,
+    fail_under: Annotated[Text, pick("fail_under")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
@@ -44,6 +45,7 @@ def command(
     get: Get = None,
 ) -> Exit:
     """Print the degree of the conflict and what ends it."""
+    least = read("fail_under", fail_under)
     words = Words(word=word, stride=stride, threads=threads, mask=mask, indices=indices)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     wide = wide_banks(bank_size, choice.device)
@@ -53,6 +55,7 @@ def command(
 
         title = f"Banks that a warp reads on {case.device.name}"
         save(plot, title, lambda axes: draw(axes, case))
+    code, failed = fails_under("of the banks' bandwidth", 1 / case.conflicts.degree, least)
     answer = Answer(
         command="banks",
         device=device_block(case.device),
@@ -60,6 +63,8 @@ def command(
         result=result(case),
         blocks=lambda: blocks(replace(case, show=show)),
         notes=choice.notes,
+        failed=failed,
+        exit=code,
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))
 

@@ -60,6 +60,17 @@ class LatencyCase:
     assumed: bool = False  # the arithmetic latency is that of cc 7.x
 
     @property
+    def served(self) -> float | None:
+        """Share of the warps that hide both latencies which is resident; None if it is not known."""
+        needed = [
+            *([self.arithmetic.warps] if self.arithmetic else []),
+            *([self.memory.warps_per_sm] if self.memory else []),
+        ]
+        if self.warps is None or not needed:
+            return None
+        return min(1.0, self.warps / max(needed))
+
+    @property
     def hidden(self) -> bool | None:
         """Whether the resident warps hide arithmetic latency; None if either is not known."""
         if self.warps is None or self.arithmetic is None:

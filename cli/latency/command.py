@@ -8,10 +8,10 @@ from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.exits import Exit, fails_under
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.latency.answer import Options, blocks, examined, result
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick
+from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
 
 EXAMPLES = """\
   gpuadvise latency --gpu h200
@@ -27,6 +27,7 @@ def command(
     word: Annotated[str, pick("word")] = "4",
     loads: Annotated[str, pick("loads")] = "1",
     warps: Annotated[Text, pick("warps")] = None,
+    fail_under: Annotated[Text, pick("fail_under")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
@@ -35,12 +36,16 @@ def command(
     get: Get = None,
 ) -> Exit:
     """Print the warps and the bytes that must be in flight."""
+    least = read("fail_under", fail_under)
     options = Options(
         latency=latency, ilp=ilp, memory_latency=memory_latency, word=word, loads=loads,
         warps=warps,
     )  # fmt: skip
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     case = examined(choice.device, options)
+    code, failed = fails_under(
+        "of the latency", case.served, least, "Give the warps that are resident: --warps."
+    )
     answer = Answer(
         command="latency",
         device=device_block(choice.device),
@@ -48,5 +53,7 @@ def command(
         result=result(case),
         blocks=lambda: blocks(case),
         notes=choice.notes,
+        failed=failed,
+        exit=code,
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))

@@ -14,7 +14,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.calibration import NONE, chosen_calibration
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.exits import Exit, fails_under
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.options import Cc, Get, Gpu, Live, Snapshot, Text, pick, read
 from gpuadvise.cli.overlap.answer import OverlapCase, blocks, draw, result, rows
@@ -62,6 +62,7 @@ def command(
     show: Annotated[bool, pick("show", "Draw the time line in the terminal.")] = False,
     plot: Annotated[Text, pick("plot")] = None,
     language: Annotated[Text, pick("skeleton")] = None,
+    fail_under: Annotated[Text, pick("fail_under")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
@@ -122,6 +123,13 @@ def command(
     )
     if plot is not None:
         _save_picture(plot, case)
+    staging = case.overlap.requested or case.overlap.best
+    code, failed = fails_under(
+        "of the speed that the busiest lane allows",
+        case.overlap.floor / staging.seconds if staging.seconds else None,
+        read("fail_under", fail_under),
+        "Give what is to overlap: --h2d, --kernel, --d2h.",
+    )
     answer = Answer(
         command="overlap",
         device=device_block(case.device),
@@ -136,6 +144,8 @@ def command(
         rows=rows(case),
         blocks=lambda: blocks(case),
         notes=(*choice.notes, *notes, *(stored.notes if stored.links else ())),
+        failed=failed,
+        exit=code,
         documents={} if case.code is None else {"code": lambda: f"{case.code}\n"},
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.prose import quoted_path
+from gpuadvise.advisor.prose import inert, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
+from gpuadvise.cli.exits import Exit, fails_under
 from gpuadvise.cli.timeline import text
 
 if TYPE_CHECKING:
@@ -33,6 +34,16 @@ def answer(request: TimelineRequest, timelines: Sequence[TimelineCase]) -> Answe
     first = cases[0]
     device = first.timeline.device
     kernels = [kernel_record(kernel, first.timeline) for kernel in first.timeline.kernels]
+    idlest = min(cases, key=_busy)
+    code, failed = fails_under(
+        f"of {_called(idlest)}'s span busy",
+        _busy(idlest) if idlest.timeline.span_ns else None,
+        request.least_busy,
+        "The recording has no time in which a GPU worked.",
+    )
+    cut = any(case.timeline.skipped for case in cases)
+    if request.least_busy is not None and cut and code is Exit.RAN:
+        code = Exit.UNAVAILABLE  # what was left out of a file may be idle
     return Answer(
         command="timeline",
         device=device_block(device) if device else None,
@@ -45,7 +56,18 @@ def answer(request: TimelineRequest, timelines: Sequence[TimelineCase]) -> Answe
         columns=KERNEL_COLUMNS,
         blocks=lambda: text.blocks(cases, top=request.top, show=request.show),
         notes=_notes(cases),
+        failed=failed,
+        exit=code,
     )
+
+
+def _busy(case: TimelineCase) -> float:
+    """Return the share of its span in which a GPU worked."""
+    return case.timeline.busy_ns / case.timeline.span_ns if case.timeline.span_ns else 0.0
+
+
+def _called(case: TimelineCase) -> str:
+    return inert(case.member or case.file)
 
 
 def _notes(cases: Sequence[TimelineCase]) -> list[str]:

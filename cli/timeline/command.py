@@ -40,6 +40,7 @@ def command(
         bool, pick("show", "Draw when kernels and copies ran and the host waited.")
     ] = False,
     plot: Annotated[Text, pick("plot")] = None,
+    fail_under: Annotated[Text, pick("fail_under")] = None,
     gpu: options.Gpu = None,
     cc: options.Cc = None,
     device: options.Live = None,
@@ -53,6 +54,7 @@ def command(
         device={"gpu": gpu, "cc": cc, "device": device, "from": snapshot},
         top=read("top", top),
         show=show,
+        least_busy=read("fail_under", fail_under),
     )
     cases = list(timelines_in(request.files, chosen_device(request.device)))
     if plot is not None:

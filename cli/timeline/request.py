@@ -42,6 +42,7 @@ class TimelineRequest:
     device: Mapping[str, str | None]  # --gpu, --cc, --device, --from as given
     top: int  # kernels that the text lists; 0: all
     show: bool
+    least_busy: float | None = None  # share of the span, 0 to 1
 
 
 @dataclass(frozen=True, kw_only=True)

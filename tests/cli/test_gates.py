@@ -31,6 +31,7 @@ def log(name: str = "k", registers: int = 32, spills: int = 0) -> str:
 BATCH = "occupancy --cc 9.0 --fail-under 50% --batch"
 KERNELS_LOW = "kernels --fail-under 50%"
 KERNELS_SPILL = "kernels --fail-on-spills"
+KERNELS_REGS = "kernels --max-regs 64"
 COMPAT = "compat --cc 9.0 --fail-on fails"
 REGRESSION = "diff --fail-on-regression"
 SPILLS = "diff --fail-on-spills"
@@ -61,6 +62,13 @@ GATES: dict[str, tuple[tuple[str, int], ...]] = {
         (f"{KERNELS_SPILL} {{broken}}", 2),
         (f"{KERNELS_SPILL} {{good}} {{spilling}}", 1),
     ),
+    "kernels --max-regs": (
+        (f"{KERNELS_REGS} {{good}}", 0),
+        (f"{KERNELS_REGS} {{low}}", 1),
+        (f"{KERNELS_REGS} {{ptx}}", 2),
+        (f"{KERNELS_REGS} {{broken}}", 2),
+        (f"{KERNELS_REGS} {{good}} {{low}}", 1),
+    ),
     "diff --fail-on-regression": (
         (f"{REGRESSION} {{good}} {{good}}", 0),
         (f"{REGRESSION} {{good}} {{low}}", 1),
@@ -78,7 +86,7 @@ GATES: dict[str, tuple[tuple[str, int], ...]] = {
     "diff --fail-on-regression (runs)": (
         (f"{RUNS} {{run}} {{run}}", 0),
         (f"{RUNS} {{run}} {{slower_run}}", 1),
-        (f"{RUNS} {{run}} {{other_run}}", 2),
+        (f"{RUNS} {{run}} {{run}} --filter zzz", 2),
         (f"{RUNS} {{run}} {{cpu_run}}", 2),
     ),
     "lint --fail-on": (
@@ -127,6 +135,31 @@ GATES: dict[str, tuple[tuple[str, int], ...]] = {
         ("access --gpu h200 --stride 32 --fail-under 50%", 1),
         ("access --gpu h200 --mask 0 --fail-under 50%", 2),
         ("access --gpu h200 --indices {broken} --fail-under 50%", 2),
+    ),
+    "banks --fail-under": (
+        ("banks --gpu h200 --word 4 --stride 1 --fail-under 100%", 0),
+        ("banks --gpu h200 --word 4 --stride 32 --fail-under 50%", 1),
+        ("banks --gpu h200 --mask 0 --fail-under 50%", 2),
+        ("banks --gpu h200 --indices {broken} --fail-under 50%", 2),
+    ),
+    "latency --fail-under": (
+        ("latency --gpu h200 --word 16 --loads 2 --warps 64 --fail-under 100%", 0),
+        ("latency --gpu h200 --word 4 --warps 8 --fail-under 50%", 1),
+        ("latency --gpu h200 --fail-under 50%", 2),
+        ("latency --gpu h200 --warps many --fail-under 50%", 2),
+    ),
+    "overlap --fail-under": (
+        ("overlap --gpu h200 --h2d 1GiB --kernel 40ms --d2h 1GiB --fail-under 90%", 0),
+        ("overlap --gpu h200 --h2d 1GiB --kernel 40ms --d2h 1GiB --streams 1 --fail-under 90%", 1),
+        ("overlap --gpu h200 --fail-under 90%", 2),
+        ("overlap --gpu h200 --h2d much --kernel 40ms --fail-under 90%", 2),
+    ),
+    "timeline --fail-under": (
+        ("timeline {run} --fail-under 10%", 0),
+        ("timeline {run} --fail-under 100%", 1),
+        ("timeline {cpu_run} --fail-under 10%", 2),
+        ("timeline {broken} --fail-under 10%", 2),
+        ("timeline {run} {slower_run} --fail-under 100%", 1),
     ),
     "roofline --fail-under": (
         ("roofline --gpu h200 --flops 1G --bytes 4GB --time 1ms --fail-under 50%", 0),
@@ -277,7 +310,7 @@ def test_every_gate_is_in_the_table() -> None:
         for entry in COMMANDS
         for parameter in group.get_command(None, entry.name).params
         for name in parameter.opts
-        if name.startswith("--fail")
+        if name.startswith(("--fail", "--max-regs"))
     }
     assert options == {gate.replace(" --batch", "").partition(" (")[0] for gate in GATES}
 
