@@ -38,6 +38,7 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.observed import seen_in_source, takes_observations
 from gpuadvise.rules.occupancy_words import grid_brings_few
+from gpuadvise.rules.places import measured_and_placed
 from gpuadvise.rules.report import (
     Report,
     RuleLine,
@@ -279,6 +280,8 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
             lines.append(
                 _passed(rule) if weighed is PASSED else RuleLine(rule=rule, outcome=weighed)
             )
+    if facts.observations:
+        advised = measured_and_placed(advised, {line.rule for line in silent})
     return Report(
         kernel=facts.kernel,
         device=facts.device,

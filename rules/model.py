@@ -149,7 +149,8 @@ class Advice:
     *priority* is this case's own, None for the rule's. *relief* is how busy units of the kernel
     would be for the same time after the change, where it does less of their work, and *left* what
     it counts as left to such a unit, in words; *also* are the rules that say the same. What is
-    *separate* was counted apart from what a louder finding on the same accesses says.
+    *separate* was counted apart from what a louder finding on the same accesses says. What is
+    *reasoned* says itself why it matters.
     """
 
     message: str
@@ -163,6 +164,7 @@ class Advice:
     also: tuple[str, ...] = ()
     broken: bool = False  # without it the program fails
     separate: bool = False
+    reasoned: bool = False
 
     def at(self, location: Location) -> Advice:
         """Return the same advice at *location*: a third of the time that `replace` takes."""
@@ -178,6 +180,7 @@ class Advice:
             also=self.also,
             broken=self.broken,
             separate=self.separate,
+            reasoned=self.reasoned,
         )
 
 

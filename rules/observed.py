@@ -23,7 +23,7 @@ def advised(
 ) -> tuple[Advice, ...]:
     """Return one piece of advice per place where *fault* (a rule's id) was seen.
 
-    *words* gives message and action; the message is preceded by the place.
+    *words* gives message and action; what stands at the place precedes the message.
     """
     return tuple(_advice(seen, words, extra) for seen in _of(observations, fault))
 
@@ -52,8 +52,9 @@ def _advice(seen: Observation, words: Words, extra: tuple[Evidence, ...]) -> Adv
     message, action = seen.message or message, seen.action or action
     text = Evidence(label="source", value=seen.seen, unit="", source=f"{seen.file}:{seen.line}")
     return Advice(
-        message=f"Line {seen.line}, {quoted(seen.seen)}: {message}",
+        message=f"{quoted(seen.seen)}: {message}",
         action=action,
         evidence=(text, *extra),
         location=Location(file=seen.file, line=seen.line, column=seen.column, kernel=seen.kernel),
+        reasoned=seen.message is not None,
     )

@@ -107,8 +107,9 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """What was seen, and in one sentence why it matters."""
-        return f"{self.advice.message} {self.rule.why}"
+        """What was seen, and in one sentence why it matters, where that is not said already."""
+        said, why = self.advice.message, self.rule.why
+        return said if self.advice.reasoned or why in said else f"{said} {why}"
 
     @property
     def priority(self) -> Priority:

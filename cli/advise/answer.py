@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Damage
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
     from gpuadvise.cli.blocks import Block
-    from gpuadvise.rules.model import Gain, Rule
+    from gpuadvise.rules.model import Gain, Location, Rule
     from gpuadvise.rules.report import Finding, Report
 
 
@@ -458,8 +458,12 @@ def bound_words(gain: Gain) -> str:
 
 def _finding(number: int, finding: Finding, kernel: str | None) -> Iterator[Block]:
     rule, advice = finding.rule, finding.advice
+    place = source_place(advice.location)
+    if place and not (advice.gain or finding.launches > 1):
+        kernel = None  # the line says which
     long = kernel is not None and len(kernel) > _SHORT
-    name = f"{kernel}: " if kernel and not long else ""
+    name = f"{place}: " if place else ""
+    name += f"{kernel}: " if kernel and not long else ""
     yield Line("")
     yield Line(
         f"{number}. {finding.priority.upper()}  {name}{rule.title}  [{rule.id}]{_times(finding)}",
@@ -483,6 +487,14 @@ def _finding(number: int, finding: Finding, kernel: str | None) -> Iterator[Bloc
         f" (the guide's class: {rule.priority})" if rule.priority is not finding.priority else ""
     )
     yield Line(f"Source: {source.document}, {source.section}{differs}", Tone.FAINT, _INDENT)
+
+
+def source_place(location: Location | None) -> str:
+    """Return a place in a source as lint writes it, ``train.py:7:10``; nothing where there is no line."""
+    if location is None or location.line is None:
+        return ""
+    parts = (inert(location.file or ""), location.line, location.column)
+    return ":".join(str(part) for part in parts if part)
 
 
 def _times(finding: Finding) -> str:

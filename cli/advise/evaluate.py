@@ -20,6 +20,7 @@ from gpuadvise.cli.advise.judge import (
     baseline,
     check_threshold_reachable,
     ranked,
+    said_once,
     threshold,
 )
 from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
@@ -186,7 +187,8 @@ def _check_run(reports: Sequence[Report], notes: list[str]) -> None:
 def _whole(
     call: Call, evidence: GatheredEvidence, judge: Judge, limit: Priority | None, output: Output
 ) -> Exit:
-    reports, profiler = [], []
+    reports: list[Report] = []
+    profiler = []
     for kernel in evidence.kernels():
         if isinstance(kernel, BadLine):
             raise kernel.error
@@ -203,6 +205,7 @@ def _whole(
             "The files hold no kernel to advise on.",
             hint="gpuadvise kernels FILE says what is in a binary.",
         )
+    reports = said_once(reports)
     if call.given.get("total_time") is not None:
         _check_run(reports, evidence.notes)
     check_threshold_reachable(reports, limit)

@@ -14,7 +14,7 @@ from gpuadvise.cli.saved_answer import number_in, saved_answer
 from gpuadvise.rules.bottleneck import NOTABLE
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.model import Evidence, Priority
+from gpuadvise.rules.model import Advice, Evidence, Priority
 from gpuadvise.rules.report import ProfiledShape
 from gpuadvise.rules.select import among, selected
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.description.reader import Described
-    from gpuadvise.rules.model import Rule
-    from gpuadvise.rules.report import Finding, Report
+    from gpuadvise.rules.model import Location, Rule
+    from gpuadvise.rules.report import Finding, Report, RuleLine
 
 
 Key: TypeAlias = tuple[str, str | None, str | None]  # rule, kernel, file
@@ -152,6 +152,44 @@ class Judge:
 def _judge_of(rules: frozenset[str], baseline: Mapping[Key, BaselineFinding]) -> Judge:
     chosen = tuple(rule for rule in RULES if rule.id in rules)
     return Judge(rules=chosen, all_rules=RULES, baseline=baseline)
+
+
+def said_once(reports: Sequence[Report]) -> list[Report]:
+    """Return *reports* with what a source shows at one place said of one kernel.
+
+    Instances of a template share their lines: of those whose profile measured the fault each says
+    so, of the others the first.
+    """
+    said: set[tuple[str, Location]] = set()
+    for report in reports:
+        said.update(
+            place for line in report.lines if (place := _place(line)) and _is_measured(line)
+        )
+    once = []
+    for report in reports:
+        kept = []
+        for line in report.lines:
+            place = _place(line)
+            if place is None or _is_measured(line):
+                kept.append(line)
+            elif place not in said:
+                said.add(place)
+                kept.append(line)
+        same = len(kept) == len(report.lines)
+        once.append(report if same else replace(report, lines=tuple(kept)))
+    return once
+
+
+def _place(line: RuleLine) -> tuple[str, Location] | None:
+    """Return what tells a place in a source from others: the rule, file, line and column."""
+    where = line.outcome.location if isinstance(line.outcome, Advice) else None
+    if where is None or where.line is None:
+        return None
+    return line.rule.id, replace(where, kernel=None)
+
+
+def _is_measured(line: RuleLine) -> bool:
+    return isinstance(line.outcome, Advice) and line.outcome.gain is not None
 
 
 def threshold(option: str, word: str | None) -> Priority | None:

@@ -238,6 +238,7 @@ def test_placed_advice_differs_in_its_place_alone() -> None:
         also=("low-occupancy",),
         broken=True,
         separate=True,
+        reasoned=True,
     )
     assert all(getattr(whole, field.name) for field in fields(Advice) if field.name != "location")
     place = Location(kernel="blur")

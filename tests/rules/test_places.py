@@ -1,0 +1,94 @@
+"""One fault seen in the source and measured is one finding, with the gain of one and the line of the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpuadvise.advisor.catalogue.lookup import find
+from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.advisor.facts.code import Observation
+from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests
+from gpuadvise.rules.engine import run
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.model import Priority
+
+H200 = find("h200")
+CONFLICTS = KernelProfile(
+    kernel="turn(float *)",
+    seconds=1e-3,
+    memory_busy=0.8,
+    l1_busy=0.8,
+    lsu_wavefronts_busy=0.8,
+    shared_wavefronts=16.0e6,
+    shared_wavefronts_ideal=1.0e6,
+    shared_loads=SharedRequests(requests=1e6, wavefronts=16e6, conflicts=15e6),
+)
+
+
+def seen(line: int, action: str = "Declare tile[32][33].") -> Observation:
+    return Observation(
+        fault="bank-conflicts",
+        file="turn.cu",
+        line=line,
+        column=5,
+        seen="tile[x][y]",
+        kernel="turn",
+        message="Lanes share a bank.",
+        action=action,
+    )
+
+
+def findings(profile: KernelProfile, *observations: Observation):
+    facts = completed(
+        Facts(kernel="turn", device=H200, profile=profile, observations=observations or None)
+    )
+    return [each for each in run(RULES, facts).findings if each.rule.id == "bank-conflicts"]
+
+
+def test_the_profile_gives_the_gain_and_the_source_the_line() -> None:
+    [alone] = findings(CONFLICTS)
+    [joined] = findings(CONFLICTS, seen(7))
+    assert joined.advice.gain == alone.advice.gain
+    assert joined.priority is alone.priority
+    assert joined.advice.location is not None
+    assert (joined.advice.location.file, joined.advice.location.line) == ("turn.cu", 7)
+    assert joined.advice.action == "Declare tile[32][33]."
+    assert alone.advice.message in joined.message
+    assert 'In the source: "tile[x][y]".' in joined.message
+    assert joined.message.count(joined.rule.why) == 1
+
+
+def test_several_places_are_named() -> None:
+    [joined] = findings(CONFLICTS, *(seen(line, f"Repair {line}.") for line in (7, 9, 11, 13, 15)))
+    assert "The same stands in lines 9, 11, 13 and 1 more." in joined.message
+    assert joined.advice.action == "Repair 7. Repair 9."
+    [two] = findings(CONFLICTS, seen(7), seen(9))
+    assert "The same stands in line 9." in two.message
+
+
+def test_what_the_profile_clears_is_a_low_finding() -> None:
+    clean = replace(
+        CONFLICTS,
+        shared_wavefronts=1.0e6,
+        shared_loads=SharedRequests(requests=1e6, wavefronts=1e6, conflicts=0.0),
+    )
+    [finding] = findings(clean, seen(7))
+    assert finding.priority is Priority.LOW
+    assert finding.message.endswith("The profiled launch loses nothing by it.")
+
+
+def test_without_a_profile_the_source_speaks_for_itself() -> None:
+    facts = Facts(kernel="turn", device=H200, observations=(seen(7), seen(9)))
+    found = [each for each in run(RULES, facts).findings if each.rule.id == "bank-conflicts"]
+    assert [each.message for each in found] == ['"tile[x][y]": Lanes share a bank.'] * 2
+
+
+@pytest.mark.parametrize("message", [None, "The reason is given here."])
+def test_no_reason_is_given_twice(message: str | None) -> None:
+    for rule in RULES:
+        observation = Observation(fault=rule.id, file="a.cu", line=3, seen="x", message=message)
+        for finding in run((rule,), Facts(device=H200, observations=(observation,))).findings:
+            assert finding.message.count(rule.why) <= 1, finding.message
