@@ -280,12 +280,14 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
             lines.append(
                 _passed(rule) if weighed is PASSED else RuleLine(rule=rule, outcome=weighed)
             )
-    if facts.observations:
-        advised = measured_and_placed(advised, {line.rule for line in silent})
+    findings = reconciled(advised)
+    if facts.observations or (facts.profile is not None and facts.profile.lines):
+        passed = {line.rule for line in silent if line.outcome is PASSED}
+        findings = measured_and_placed(findings, passed, facts.profile)
     return Report(
         kernel=facts.kernel,
         device=facts.device,
-        lines=(*in_order(reconciled(advised)), *silent),
+        lines=(*in_order(findings), *silent),
         skipped=skipped,
         known=names,
         seconds=_seconds(facts),

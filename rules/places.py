@@ -5,29 +5,37 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.prose import and_list, quoted
-from gpuadvise.rules.model import Advice, Priority
+from gpuadvise.advisor.facts.kernel_profile import LineCount
+from gpuadvise.advisor.prose import and_list, inert, quoted
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.model import Advice, Evidence, Family, Location, Priority
 from gpuadvise.rules.report import RuleLine, priority_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
+    from gpuadvise.advisor.facts.kernel_profile import CountedLine, KernelProfile
     from gpuadvise.rules.model import Rule
 
 # Other lines, and different repairs, that a message has room for.
 _MOST_OTHERS, _MOST_REPAIRS = 3, 2
 
 
-def measured_and_placed(lines: Sequence[RuleLine], passed: Collection[Rule]) -> list[RuleLine]:
+def measured_and_placed(
+    lines: Sequence[RuleLine], passed: Collection[Rule], profile: KernelProfile | None
+) -> list[RuleLine]:
     """Return *lines* with each fault that was measured and seen in the source as one.
 
     The measured advice keeps its number, gain and priority, and gets the line and the repair of
     the source. What a source shows and a rule that looked at the profile *passed* is a low finding.
+    Where the *profile* counts by line, measured advice names the line that takes most.
     """
+    if profile is not None and profile.lines:
+        lines = [_at_counted_line(line, profile.lines) for line in lines]
     seen: dict[Rule, list[RuleLine]] = {}
     measured: dict[Rule, list[RuleLine]] = {}
     for line in lines:
-        kind = seen if _has_place(line) else measured
+        kind = seen if _is_of_source(line) else measured
         kind.setdefault(line.rule, []).append(line)
     if not seen:
         return list(lines)
@@ -49,11 +57,66 @@ def _has_place(line: RuleLine) -> bool:
     return where is not None and where.line is not None
 
 
+def _is_of_source(line: RuleLine) -> bool:
+    """Return whether *line* says what a reader of sources saw, and not what was counted there."""
+    return _has_place(line) and not _is_counted(line)
+
+
+def _is_counted(line: RuleLine) -> bool:
+    evidence = line.outcome.evidence if isinstance(line.outcome, Advice) else ()
+    return any(item.label.startswith(_COUNTED) for item in evidence)
+
+
+_COUNTED = "share of line "
+# What the counts of a report say of a kind of advice, and how that is called.
+_COUNTS = {
+    Family.COALESCING: LineCount.SECTORS,
+    Family.BANKS: LineCount.PASSES,
+    Family.SPILLS: LineCount.LOCAL,
+    Family.WIDTH: LineCount.WAITS,
+    Family.REUSE: LineCount.WAITS,
+    Family.LATENCY: LineCount.WAITS,
+    Family.ATOMICS: LineCount.WAITS,
+}
+_WORDS = {
+    LineCount.WAITS: "of the waits",
+    LineCount.SECTORS: "of the sectors beyond those that are needed",
+    LineCount.PASSES: "of the passes beyond those that are needed",
+    LineCount.LOCAL: "of the sectors of local memory",
+}
+
+
+def _at_counted_line(
+    line: RuleLine, counts: Mapping[LineCount, tuple[CountedLine, ...]]
+) -> RuleLine:
+    """Return measured advice at the line that takes most of what it is about."""
+    advice, family = line.outcome, line.rule.family
+    count = _COUNTS.get(family) if family else None
+    if not isinstance(advice, Advice) or _has_place(line) or count is None or count not in counts:
+        return line
+    lines = counts[count]
+    shares = [f"{inert(each.file)}:{each.line}, {show_share(each.share)}" for each in lines]
+    words = f"{'; '.join(shares)} {_WORDS[count]}."
+    kernel = advice.location.kernel if advice.location else None
+    counted = Evidence(
+        label=f"{_COUNTED}{lines[0].line}", value=lines[0].share, unit="share", source="profile"
+    )
+    outcome = replace(
+        advice,
+        message=f"{advice.message} {words}",
+        evidence=(*advice.evidence, counted),
+        location=Location(file=lines[0].file, line=lines[0].line, kernel=kernel),
+    )
+    return RuleLine(rule=line.rule, outcome=outcome)
+
+
 def _joined(measured: RuleLine, seen: Sequence[RuleLine]) -> RuleLine:
     """Return the *measured* advice at the places where the source shows its fault."""
     advice = measured.outcome
     places = [line.outcome for line in seen if isinstance(line.outcome, Advice)]
     assert isinstance(advice, Advice)
+    at = advice.location.line if advice.location else None
+    places.sort(key=lambda place: place.location is None or place.location.line != at)
     first = places[0]
     lines = sorted({place.location.line or 0 for place in places if place.location})
     others = [line for line in lines if first.location and line != first.location.line]

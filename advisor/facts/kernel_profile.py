@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
@@ -107,6 +108,24 @@ class BlockLimits:
     barriers: int | None = None
 
 
+class LineCount(StrEnum):
+    """What the source counters of a report are shares of."""
+
+    WAITS = "waits"
+    SECTORS = "sectors"  # of global accesses, beyond those that are needed
+    PASSES = "passes"  # of shared memory, likewise
+    LOCAL = "local"  # sectors of local memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedLine:
+    """A line of the source and its share of a kernel's count."""
+
+    file: str
+    line: int
+    share: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelProfile:
     """One profiled launch. Shares are 0-1, sizes bytes, times seconds; None is not known.
@@ -208,6 +227,8 @@ class KernelProfile:
     dram_cycles: CycleSpread = CycleSpread()
 
     rules: tuple[ProfilerRule, ...] = ()
+    # Of code with line information: the lines that take most, the first the most.
+    lines: Mapping[LineCount, tuple[CountedLine, ...]] = field(default_factory=dict)
 
     @property
     def top_stall(self) -> tuple[str, float] | None:

@@ -24,7 +24,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 MAGIC = b"NVR\0"
 HINT = "Record it again: ncu --set full -o report ./app"
@@ -106,11 +106,12 @@ def is_ncu_report(head: bytes) -> bool:
 
 
 def read_ncu_report(
-    file: IO[bytes], name: str, *, instances: frozenset[str] = frozenset()
+    file: IO[bytes], name: str, *, instances: Collection[str] = frozenset()
 ) -> Iterator[ReportEntry]:
     """Yield the entries of the report *file* in their order: code stands before its launches.
 
-    Only the metrics in *instances* are read per instance. One entry is in memory at a time.
+    Only the metrics in *instances* are read per instance; who sees the code of a block may add to
+    them before its launches come. One entry is in memory at a time.
     Raises BadInput, with *name*, for what is no report, is cut short or is over the bounds.
     """
     report = _ReportFile(file, name)
@@ -204,13 +205,15 @@ class _ReportFile:
             raise self._damaged("too many entries")
         return _BlockHeader(sources=counts[1], launches=counts[2], ranges=ranges, size=counts[5])
 
-    def entries(self, block: _BlockHeader, instances: frozenset[str]) -> Iterator[ReportEntry]:
+    def entries(self, block: _BlockHeader, instances: Collection[str]) -> Iterator[ReportEntry]:
         """Yield the entries of *block*; what comes after the known ones is stepped over."""
         left = block.size
-        wanted = self._numbers(instances) if instances else frozenset()
+        wanted: frozenset[int] = frozenset()
         for index in range(block.sources + block.launches):
             message = self.sized(min(left, _LARGEST_ENTRY))
             left -= _LENGTH.size + len(message)
+            if index == block.sources and instances:
+                wanted = self._numbers(instances)
             try:
                 entry = (
                     _code(message)
@@ -227,7 +230,7 @@ class _ReportFile:
             yield ReportedRange()
         self._skip(left)
 
-    def _numbers(self, names: frozenset[str]) -> frozenset[int]:
+    def _numbers(self, names: Collection[str]) -> frozenset[int]:
         return frozenset(n for n, text in enumerate(self._names.texts) if text in names)
 
     def _name_strings(self, table: bytes) -> None:

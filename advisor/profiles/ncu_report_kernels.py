@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from typing import IO, TYPE_CHECKING
 
+from gpuadvise.advisor.binaries.cubin.line_table import has_lines, line_tables
 from gpuadvise.advisor.profiles.metrics import report_profile
 from gpuadvise.advisor.profiles.ncu_report import ReportedCode, ReportedLaunch, read_ncu_report
+from gpuadvise.advisor.profiles.source_counters import SOURCE_COUNTERS, counted_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gpuadvise.advisor.binaries.cubin.line_table import LineTable
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
@@ -26,12 +30,21 @@ def report_kernels(file: IO[bytes], name: str) -> Iterator[tuple[KernelProfile, 
     """
     modules = _Modules(name)
     numbers = count()
-    for entry in read_ncu_report(file, name):
+    counters: set[str] = set()
+    for entry in read_ncu_report(file, name, instances=counters):
         match entry:
             case ReportedCode():
                 modules.add(entry)
+                if entry.cubin and has_lines(entry.cubin):
+                    counters |= SOURCE_COUNTERS
             case ReportedLaunch():
-                yield report_profile(entry, next(numbers)), modules.kernel(entry)
+                kernel = modules.kernel(entry)
+                profile = report_profile(entry, next(numbers))
+                table = modules.lines(entry) if entry.instances else None
+                if table is not None and kernel is not None:
+                    lines = counted_lines(entry.instances, table, kernel.code_bytes)
+                    profile = replace(profile, lines=lines)
+                yield profile, kernel
             case _:
                 continue  # a range has no kernel of its own
 
@@ -39,12 +52,13 @@ def report_kernels(file: IO[bytes], name: str) -> Iterator[tuple[KernelProfile, 
 class _Modules:
     """The modules of a report by reference, each read when a launch first asks for it."""
 
-    __slots__ = ("_bytes", "_code", "_kernels", "_name")
+    __slots__ = ("_bytes", "_code", "_kernels", "_lines", "_name")
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._code: dict[int, bytes] = {}
         self._kernels: dict[int, dict[str, Kernel]] = {}
+        self._lines: dict[int, dict[str, LineTable]] = {}
         self._bytes = 0
 
     def add(self, code: ReportedCode) -> None:
@@ -63,7 +77,12 @@ class _Modules:
             content = self._code.pop(launch.code, b"")
             self._bytes -= len(content)
             self._kernels[launch.code] = self._read(content) if content else {}
+            self._lines[launch.code] = line_tables(content) if has_lines(content) else {}
         return self._kernels[launch.code].get(launch.mangled)
+
+    def lines(self, launch: ReportedLaunch) -> LineTable | None:
+        """Return the lines of the kernel that *launch* ran, after `kernel` has read it."""
+        return self._lines.get(launch.code or 0, {}).get(launch.mangled)
 
     def _read(self, content: bytes) -> dict[str, Kernel]:
         """Return the kernels in *content* by mangled name; none where it cannot be read."""

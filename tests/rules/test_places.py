@@ -10,7 +10,12 @@ from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.code import Observation
 from gpuadvise.advisor.facts.derive import completed
-from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests
+from gpuadvise.advisor.facts.kernel_profile import (
+    CountedLine,
+    KernelProfile,
+    LineCount,
+    SharedRequests,
+)
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority
@@ -67,6 +72,36 @@ def test_several_places_are_named() -> None:
     assert joined.advice.action == "Repair 7. Repair 9."
     [two] = findings(CONFLICTS, seen(7), seen(9))
     assert "The same stands in line 9." in two.message
+
+
+COUNTED = {
+    LineCount.PASSES: (
+        CountedLine(file="turn.cu", line=9, share=0.75),
+        CountedLine(file="turn.cu", line=7, share=0.25),
+    ),
+    LineCount.WAITS: (CountedLine(file="turn.cu", line=1, share=0.9),),
+}
+
+
+def test_the_profile_names_the_lines_that_it_counted() -> None:
+    [finding] = findings(replace(CONFLICTS, lines=COUNTED))
+    assert finding.advice.location is not None
+    assert (finding.advice.location.file, finding.advice.location.line) == ("turn.cu", 9)
+    assert (
+        "turn.cu:9, 75 %; turn.cu:7, 25 % of the passes beyond those that are needed."
+        in finding.message
+    )
+    [alone] = findings(CONFLICTS)
+    assert (finding.priority, finding.advice.gain) == (alone.priority, alone.advice.gain)
+
+
+def test_the_line_that_was_counted_leads_those_of_the_source() -> None:
+    [finding] = findings(
+        replace(CONFLICTS, lines=COUNTED), seen(7, "Repair 7."), seen(9, "Repair 9.")
+    )
+    assert finding.advice.location is not None
+    assert (finding.advice.location.line, finding.advice.location.column) == (9, 5)
+    assert finding.advice.action == "Repair 9. Repair 7."
 
 
 def test_what_the_profile_clears_is_a_low_finding() -> None:

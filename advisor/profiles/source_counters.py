@@ -1,0 +1,91 @@
+"""What a report counts instruction by instruction, added up by the lines of the source.
+
+A report with source counters holds for each instruction how often warps were found waiting there,
+and what its accesses took of L2 and shared memory, by the instruction's address. With the line
+table of the code (``-lineinfo``) that is a share of each line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.kernel_profile import CountedLine, LineCount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpuadvise.advisor.binaries.cubin.line_table import LineTable, SourceLine
+    from gpuadvise.advisor.profiles.ncu_report import Instances
+
+_STALLED = "smsp__pcsamp_warps_issue_stalled_"
+# Every reason why a warp waits; `selected` is none.
+_WAITS = tuple(
+    _STALLED + reason
+    for reason in (
+        "barrier", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "lg_throttle",
+        "long_scoreboard", "math_pipe_throttle", "membar", "mio_throttle", "misc",
+        "no_instructions", "short_scoreboard", "sleeping", "tex_throttle", "wait",
+        "warpgroup_arrive",
+    )
+)  # fmt: skip
+# What is added up, and what is taken off it: the sectors and passes that are needed anyway.
+_COUNTERS: dict[LineCount, tuple[tuple[str, ...], str]] = {
+    LineCount.WAITS: (_WAITS, ""),
+    LineCount.SECTORS: (
+        ("memory_l2_theoretical_sectors_global",),
+        "memory_l2_theoretical_sectors_global_ideal",
+    ),
+    LineCount.PASSES: (("memory_l1_wavefronts_shared",), "memory_l1_wavefronts_shared_ideal"),
+    LineCount.LOCAL: (("memory_l2_theoretical_sectors_local",), ""),
+}
+# Each instruction that ran at all, the first of the kernel among them.
+_EXECUTED = "inst_executed"
+SOURCE_COUNTERS = frozenset(
+    {_EXECUTED}.union(*({*names, less} - {""} for names, less in _COUNTERS.values()))
+)
+# Lines that are kept of each count, and the least share worth a name.
+_MOST_LINES, _LEAST_SHARE = 3, 0.1
+
+
+def counted_lines(
+    instances: Mapping[str, Instances], table: LineTable, code_bytes: int | None
+) -> dict[LineCount, tuple[CountedLine, ...]]:
+    """Return the lines with the largest shares of each count; none where addresses cannot be told apart.
+
+    The lowest address that ran is the kernel's first instruction, unless functions that it calls
+    lie elsewhere: then what lies outside of its *code_bytes* says so, and nothing is returned.
+    """
+    by_address = {name: _by_address(instances.get(name, ())) for name in SOURCE_COUNTERS}
+    ran = by_address[_EXECUTED]
+    if not ran or code_bytes is None or max(ran) - min(ran) >= code_bytes:
+        return {}
+    start = min(ran)
+    counted: dict[LineCount, tuple[CountedLine, ...]] = {}
+    for count, (names, less) in _COUNTERS.items():
+        totals: dict[SourceLine, float] = {}
+        total = 0.0
+        for name in names:
+            for address, value in by_address[name].items():
+                left = value - (by_address[less].get(address, 0.0) if less else 0.0)
+                if left <= 0:
+                    continue
+                total += left
+                if line := table.at(address - start):
+                    totals[line] = totals.get(line, 0.0) + left
+        largest = sorted(totals, key=lambda line: (-totals[line], line))[:_MOST_LINES]
+        lines = tuple(
+            CountedLine(file=line.file, line=line.line, share=totals[line] / total)
+            for line in largest
+            if totals[line] >= _LEAST_SHARE * total
+        )
+        if lines:
+            counted[count] = lines
+    return counted
+
+
+def _by_address(instances: Instances) -> dict[int, float]:
+    return {
+        address: float(value)
+        for address, value in instances
+        if isinstance(address, int) and not isinstance(value, str)
+    }
