@@ -129,16 +129,41 @@ def _read(file: BinaryIO, span: FileSpan, place: Place, options: ReadOptions) ->
                 file.seek(0)
                 yield from read_report_file(file, place)
             case FileType.PACKED:
-                raise BadInput(
-                    f"{quoted_path(place.path)} is packed as a whole.",
-                    hint="Unpack it, and name the libraries in it.",
-                )
+                yield from _packed(file, head, place, options)
             case FileType.CUBIN | FileType.HOST | FileType.FATBIN | FileType.OTHER:
                 yield from _image(form, span, place, options)
             case other:
                 assert_never(other)
     except Damaged as damage:
         yield Damage(place=place.at(damage.offset), message=damage.message)
+
+
+def _packed(file: BinaryIO, head: bytes, place: Place, options: ReadOptions) -> Iterator[Item]:
+    """Yield what is in a report of Nsight Compute, or a text, that is packed as a whole."""
+    from gpuadvise.advisor.compression.packed_file import packing_of, unpacked
+    from gpuadvise.advisor.profiles.ncu_file import BOUNDS
+
+    form = None
+    if packing := packing_of(head):
+        file.seek(0)
+        content = unpacked(file, packing, place.path, BOUNDS)
+        inner = content.read(_SNIFFED)
+        content.seek(0)
+        form = file_type_of(inner) if inner else None
+    match form:
+        case FileType.REPORT:
+            from gpuadvise.advisor.profiles.ncu_kernels import read_report_file
+
+            yield from read_report_file(content, place)
+        case FileType.TEXT:
+            from gpuadvise.advisor.binaries.text.reader import read_text
+
+            yield from read_text(content, place, options)
+        case _:
+            raise BadInput(
+                f"{quoted_path(place.path)} is packed as a whole.",
+                hint="Unpack it, and name the libraries in it.",
+            )
 
 
 def _image(form: FileType, span: FileSpan, place: Place, options: ReadOptions) -> Iterator[Item]:

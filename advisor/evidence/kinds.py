@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.user_files import is_kept, opened
+from gpuadvise.advisor.compression.packed_file import first_bytes
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.profiles.ncu_csv import is_header
 from gpuadvise.advisor.prose import plural, quoted_path
@@ -31,7 +32,9 @@ _DESCRIBED = (".toml", ".json", ".ndjson", ".jsonl")
 _CODE_TEXT = r"ptxas info|^\s{0,8}Resource usage:|^\s*\.version\s+\d"
 # What a description or a trace in JSON begins with; a program's own output before a page may begin with a bracket.
 _JSON = rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*(?:\{|\]|$)|\{\s*(?:\"|\}|$)|$)"
-_REPORT, _PAGE = ".ncu-rep", ".csv"
+_PACKED = (".gz", ".zst")
+_REPORTS = (".ncu-rep", ".ncu-repz", *(f".ncu-rep{suffix}" for suffix in _PACKED))
+_PAGES = (".csv", *(f".csv{suffix}" for suffix in _PACKED))
 _MOST_REPORTS = 1_000
 
 
@@ -66,13 +69,14 @@ def reports_in(folder: str, say: Callable[[list[str]], None]) -> list[str]:
 
 def _is_report(path: str) -> bool:
     """Return whether the file *path* of a folder is a report or a page; of pipes and broken links nothing is read."""
-    if not os.path.isfile(path) or not path.endswith((_REPORT, _PAGE)):
+    if not os.path.isfile(path) or not path.endswith((*_REPORTS, *_PAGES)):
         return False
-    if path.endswith(_REPORT):
+    if path.endswith(_REPORTS):
         return True
     try:
         with opened(path) as file:
-            return _kind_of_text(file.read(_SNIFFED)) is EvidenceKind.PROFILE
+            head = first_bytes(file, _SNIFFED, quoted_path(path))
+            return _kind_of_text(head) is EvidenceKind.PROFILE
     except BadInput:
         return False
 
@@ -86,8 +90,8 @@ def evidence_kind(path: str) -> EvidenceKind:
     from gpuadvise.advisor.binaries.file_type import FileType, file_type_of
 
     with opened(path) as file:
-        head = file.read(_SNIFFED)
-    if path.endswith(_REPORT):
+        head = b"" if path.endswith(_REPORTS) else first_bytes(file, _SNIFFED, quoted_path(path))
+    if path.endswith(_REPORTS):
         return EvidenceKind.PROFILE
     match file_type_of(head):
         case FileType.REPORT:

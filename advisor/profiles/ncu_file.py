@@ -1,10 +1,15 @@
-"""Nsight Compute reports from files: pages as CSV, and the report itself, told by content."""
+"""Nsight Compute reports from files: pages as CSV, and the report itself, told by content.
+
+Either may be packed as a whole: from version 2026.3 on the profiler writes ``.ncu-repz``, which is
+a report within one Zstandard frame.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.user_files import kept_pipes, opened
+from gpuadvise.advisor.compression.packed_file import Bounds, packing_of, unpacked
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.profiles.ncu_report import HINT, is_ncu_report
 from gpuadvise.advisor.prose import inert
@@ -17,6 +22,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
 _SNIFFED = 16
+# Reports of the library's kernels pack up to 133 to 1, launches of one kernel over and over better. What
+# comes through a pipe may be as large.
+BOUNDS = Bounds(freely=256 << 20, times=1_000, most=8 << 30)
 
 
 def read_profiles(
@@ -29,11 +37,16 @@ def read_profiles(
     """
     damage = [] if damage is None else damage
     name = "stdin" if path == "-" else inert(path)
-    with kept_pipes((path,)), opened(path) as file:
+    with kept_pipes((path,)), opened(path) as stored:
+        file: BinaryIO = stored
         start = file.read(_SNIFFED)
         if not start:
             raise BadInput(f"{name}: the file is empty.", hint=HINT)
         file.seek(0)
+        if packing := packing_of(start):
+            file = unpacked(file, packing, name, BOUNDS)
+            start = file.read(_SNIFFED)
+            file.seek(0)
         if is_ncu_report(start):
             from gpuadvise.advisor.profiles.ncu_report_kernels import report_kernels
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
-import zlib
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 
 from gpuadvise.advisor.backends.temporary_folder import temporary_folder
 from gpuadvise.advisor.backends.user_files import is_kept, opened, pieces
+from gpuadvise.advisor.compression.packed_file import (
+    Bounds,
+    PackedStream,
+    Packing,
+    Readable,
+    first_bytes,
+)
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder, Recording
@@ -24,11 +31,7 @@ _GZIP = b"\x1f\x8b"
 _JAX = re.compile(rb"/(?:device|host):\w+|hlo_module")
 _KINETO = re.compile(rb'"(?:schemaVersion|deviceProperties|cat)"')
 # Real traces compress up to 51:1, deflate's most is 1032:1.
-_MOST_INFLATED = 200
-_FREELY_INFLATED = 256 << 20
-_LARGEST = 64 << 30
-_GZIP_FORMAT = 31  # of zlib: a window of 32 KiB, and the header of gzip
-_PACKED_PIECE = 1 << 16
+_BOUNDS = Bounds(freely=256 << 20, times=200, most=64 << 30)
 _LARGEST_PIPED_DATABASE = 4 << 30
 _MOST_FILES = 4096
 _MOST_NOTES = 3
@@ -84,18 +87,11 @@ def looks_like_timeline(head: bytes) -> bool:
     if head.startswith(_SQLITE):
         return True
     if head.startswith(_GZIP):
-        try:
-            head = zlib.decompressobj(wbits=_GZIP_FORMAT).decompress(head, _SNIFFED)
-        except zlib.error:
-            return False
+        head = first_bytes(io.BytesIO(head), _SNIFFED, "")
     start = head.lstrip()[:1]
     if start == b"[" and _PHASE.search(head):  # events without what stands around them
         return True
     return start in (b"{", b"[") and _CHROME.search(head) is not None
-
-
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
 
 
 def read_recordings(
@@ -195,7 +191,7 @@ def _read_stream(stream: IO[bytes], name: str, progress: Callable[[int], None] |
 class _Ahead:
     """A stream with the bytes that were read from it already put back."""
 
-    def __init__(self, head: bytes, stream: IO[bytes]) -> None:
+    def __init__(self, head: bytes, stream: Readable) -> None:
         self.head = head
         self.stream = stream
 
@@ -211,7 +207,7 @@ class _Ahead:
 class _Counted:
     """A stream that counts its bytes, tells them on, and ends where too much comes."""
 
-    def __init__(self, stream: _Readable, progress: Callable[[int], None] | None) -> None:
+    def __init__(self, stream: Readable, progress: Callable[[int], None] | None) -> None:
         self.stream = stream
         self.progress = progress
         self.count = 0
@@ -225,57 +221,7 @@ class _Counted:
         return piece
 
 
-class _Inflated:
-    """A gzip stream, decompressed as far as real traces can be."""
-
-    def __init__(self, packed: _Counted, name: str) -> None:
-        self.packed = packed
-        self.name = name
-        self.member = zlib.decompressobj(wbits=_GZIP_FORMAT)
-        self.waiting = b""  # packed bytes that are not yet decompressed
-        self.count = 0
-        self.broken = False
-
-    def read(self, size: int = PIECE, /) -> bytes:
-        """Return *size* bytes, fewer at the end; what follows damage is not read."""
-        pieces = []
-        while size > 0 and (piece := self._piece(size)):
-            pieces.append(piece)
-            size -= len(piece)
-        return b"".join(pieces)
-
-    def _piece(self, size: int) -> bytes:
-        """Return some of the next *size* bytes; a small member may hold one."""
-        while not self.broken:
-            if not self.waiting:
-                self.waiting = self.packed.read(_PACKED_PIECE)
-            if not self.waiting:
-                self.broken = not self.member.eof
-                return b""
-            if self.member.eof:  # another member follows
-                self.member = zlib.decompressobj(wbits=_GZIP_FORMAT)
-            try:
-                piece = self.member.decompress(self.waiting, size)
-            except zlib.error:
-                self.broken = True
-                return b""
-            self.waiting = self.member.unconsumed_tail or self.member.unused_data
-            if piece:
-                self._check(len(piece))
-                return piece
-        return b""
-
-    def _check(self, more: int) -> None:
-        self.count += more
-        most = max(_FREELY_INFLATED, _MOST_INFLATED * self.packed.count)
-        if self.count > min(most, _LARGEST):
-            raise BadInput(
-                f"{quoted_path(self.name)} unpacks to more than {_MOST_INFLATED} times its size: "
-                "that is not a recorded trace."
-            )
-
-
-def _read_trace(file: _Readable, name: str, progress: Callable[[int], None] | None) -> Recording:
+def _read_trace(file: Readable, name: str, progress: Callable[[int], None] | None) -> Recording:
     """Read a Chrome trace, compressed or not."""
     counted = _Counted(file, progress)
     head = counted.read(2)
@@ -283,13 +229,14 @@ def _read_trace(file: _Readable, name: str, progress: Callable[[int], None] | No
         raise BadInput(
             f"{quoted_path(name)} is empty.", hint="Did the program end before it wrote?"
         )
-    stream: _Readable = counted
+    stream: Readable = counted
     inflated = None
     if head == _GZIP:
-        inflated = _Inflated(_Counted(_Ahead(head, counted), None), name)  # type: ignore[arg-type]
-        stream, head = inflated, b""
+        ahead = _Ahead(head, counted)
+        stream = inflated = PackedStream(ahead, Packing.GZIP, quoted_path(name), _BOUNDS)
+        head = b""
     recording = Recording(recorder=Recorder.PYTORCH)
-    trace = ChromeTrace(_Ahead(head, stream).read, recording.skip)  # type: ignore[arg-type]
+    trace = ChromeTrace(_Ahead(head, stream).read, recording.skip)
     try:
         trace.start()
     except BadInput:
@@ -297,13 +244,13 @@ def _read_trace(file: _Readable, name: str, progress: Callable[[int], None] | No
     try:
         _interpret(trace, recording, name)
     except BadInput:
-        if recording.gpus or not (trace.truncated or (inflated and inflated.broken)):
+        if recording.gpus or not (trace.truncated or (inflated and inflated.fault)):
             raise
         raise BadInput(
             f"{quoted_path(name)} ends early, and up to there it holds no work of a GPU.",
             hint="Is the copy or download complete?",
         ) from None
-    if trace.truncated or (inflated and inflated.broken):
+    if trace.truncated or (inflated and inflated.fault):
         recording.notes.append("The file ends early: what it holds up to there was read.")
     if recording.skipped_count:
         recording.notes.append(

@@ -108,6 +108,7 @@ def are_runs(old: str, new: str) -> bool:
 
 
 def _kind(path: str) -> str | None:
+    from gpuadvise.advisor.compression.packed_file import first_bytes
     from gpuadvise.advisor.profiles.ncu_report import is_ncu_report
 
     if is_timeline(path):
@@ -120,7 +121,7 @@ def _kind(path: str) -> str | None:
         if not os.path.isfile(path):  # of a pipe nothing is taken
             return None
         with open(path, "rb") as file:
-            head = file.read(_SNIFFED)
+            head = first_bytes(file, _SNIFFED, quoted_path(path))
     except (OSError, ValueError):
         return None  # whoever reads it says why it cannot be read
     if is_ncu_report(head):

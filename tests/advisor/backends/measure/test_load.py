@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import threading
-
-import pytest
+from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.measure.load import machine_at_work
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_a_gpu_for_which_no_thread_starts_is_said(moods, monkeypatch: pytest.MonkeyPatch) -> None:
