@@ -115,14 +115,17 @@ class PackedStream:
     def _open_frame(self) -> FrameStream:
         """Return the frame that is being unpacked; where one has ended the next one."""
         if self._frame is None or self._frame.eof:
-            if self._packing is Packing.GZIP:
-                self._frame = zlib.decompressobj(wbits=_GZIP_FORMAT)
-            else:
-                try:
-                    self._frame, self._errors = zstd.stream()
-                except ImportError as error:
-                    raise _missing(self.name, error) from None
+            self._frame = self._next_frame()
         return self._frame
+
+    def _next_frame(self) -> FrameStream:
+        if self._packing is Packing.GZIP:
+            return zlib.decompressobj(wbits=_GZIP_FORMAT)
+        try:
+            frame, self._errors = zstd.stream()
+        except ImportError as error:
+            raise _missing(self.name, error) from None
+        return frame
 
     def _check(self, more: int) -> None:
         self._size += more

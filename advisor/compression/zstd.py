@@ -23,10 +23,15 @@ class BrokenFrame(Exception):
 
 
 class FrameStream(Protocol):
-    """One frame, unpacked piece by piece; *eof* when it has ended, *unused_data* what comes after."""
+    """One frame, unpacked piece by piece."""
 
-    eof: bool
-    unused_data: bytes
+    @property
+    def eof(self) -> bool:
+        """Whether it has ended."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What comes behind its end."""
 
     def decompress(self, data: bytes, /) -> bytes:
         """Return what the next packed bytes hold; raises the module's own error."""
@@ -140,8 +145,7 @@ class _Package:
             return bytes(reader.read(size))
 
     def stream(self) -> FrameStream:
-        made: FrameStream = self._new_decompressor().decompressobj()
-        return made
+        return self._new_decompressor().decompressobj()
 
     def _decompressor(self) -> ZstdDecompressor:
         if not hasattr(self._threads, "decompressor"):
