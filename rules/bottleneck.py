@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.facts.busy import peak_of
+from gpuadvise.advisor.facts.counters import CounterGroup
 from gpuadvise.advisor.facts.limiter import (
     AT_ROOF,
     BY_LOADS,
@@ -20,12 +21,13 @@ from gpuadvise.advisor.facts.limiter import (
     UnknownLimiter,
     active_share,
     unit_shares,
+    unread_units,
 )
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
-from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.model import Family, Gain, GainKind, Priority
@@ -195,6 +197,8 @@ def bounded(
         shares, advice = _kept(shares, _BYTES), replace(advice, gain=None)
     elif rule.family is Family.COALESCING and few_warps:  # a warp instead of a thread per row
         advice = replace(advice, gain=None)
+    if advice.gain is None and unread_units(profile):
+        return advice  # what is left over is not known
     unit, share = _busiest_after(shares, advice.relief or {})
     words = (advice.left or {}).get(unit, "")
     less = share < _NOTABLY_LESS * shares.get(unit, 0.0)
@@ -615,6 +619,8 @@ _UNITS: dict[str, str] = {
     Unit.ISSUE: "the warp scheduler",
     Unit.LSU: "the load/store pipe",
     Unit.ADU: "the address-divergence pipe",
+    CounterGroup.PIPES: "the pipes of the SM",
+    CounterGroup.STALLS: "what warps wait for",
     Unit.COMPUTE: "a pipe of the SM that the page does not name",
     Unit.MEMORY: "a unit of the memory system that the page does not name",
 }
@@ -662,6 +668,11 @@ def limit_sentence(limiter: Limiter | None) -> str:
     match limiter:
         case None:
             return "The limit is not known: nothing was said about work, time or launch."
+        case UnknownLimiter(unread=units) if units:
+            return (
+                f"The limit is not known: the counters of {and_list(list(map(unit_words, units)))} are missing, "
+                "and what they count may be the limit."
+            )
         case UnknownLimiter():
             return f"The limit is not known; what would tell it: {limiter.wanted}."
         case TooLittleWork():

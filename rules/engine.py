@@ -12,8 +12,9 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import known_facts
+from gpuadvise.advisor.facts.counters import missing_counters
 from gpuadvise.advisor.facts.library_kernels import library_of
-from gpuadvise.advisor.facts.limiter import AtRoof
+from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import (
     NOTABLE,
@@ -23,6 +24,7 @@ from gpuadvise.rules.bottleneck import (
     bounded_by_start,
     bounded_by_times,
 )
+from gpuadvise.rules.missing_counters import settled
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -261,10 +263,11 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
     advised = _seen_in_source(rules, facts)
     seen = {line.rule.id for line in advised}
     skipped = tuple(rule for rule in skipped if rule.id not in seen) if seen else skipped
+    lacking = facts.profile is not None and facts.profile.missing
     silent: list[RuleLine] = []
     undecided: list[tuple[Rule, tuple[Missing, ...]]] = []
     for rule in able:
-        verdict = _verdict(rule, known)
+        verdict = settled(rule, known, _verdict) if lacking else _verdict(rule, known)
         if verdict is PASSED:  # the commonest by far
             silent.append(_passed(rule))
             continue
@@ -297,6 +300,7 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
         undecided=tuple(undecided),
         uncounted=facts.profile is not None and facts.profile.is_without_counts,
         blind_to_sectors=_is_blind(facts.profile),
+        missing_counters=missing_counters(facts.profile),
     )
 
 
@@ -342,6 +346,8 @@ def _under_profile(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
     if facts.limiter is not None:
         if not admits(facts.limiter, rule.family, facts.profile):
             return PASSED
+        if isinstance(facts.limiter, UnknownLimiter) and facts.limiter.unread:
+            return _low_if(outcome, True)  # whether it lifts the limit, the missing counters tell
         if outcome.location is not None and outcome.location.line is not None:
             return outcome  # how much of the kernel's time one line takes, no profile tells
         outcome = bounded(

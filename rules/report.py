@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.counters import CounterGroup
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.rules.model import Outcome, Rule, Undecided
 
@@ -188,6 +189,7 @@ class Report:
     blind_to_sectors: bool = (
         False  # its profile neither counts sectors nor has rules that judged them
     )
+    missing_counters: tuple[CounterGroup, ...] = ()  # that its profile lacks
     shape: ProfiledShape | None = None
     measured_seconds: float | None = None  # of all its launches, where each was measured
 

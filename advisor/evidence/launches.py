@@ -131,13 +131,18 @@ def _is_same_launch(launch: ProfiledLaunch, awaited: ProfiledLaunch) -> bool:
 def _joined(first: ProfiledLaunch, second: ProfiledLaunch) -> ProfiledLaunch:
     """Return what both pages say, under the first one's file and number; the one that says more leads."""
     fuller, sparser = sorted((first.profile, second.profile), key=_known_fields, reverse=True)
-    missing = {
+    known = {
         field.name: getattr(sparser, field.name)
         for field in fields(KernelProfile)
         if _empty(getattr(fuller, field.name)) and not _empty(getattr(sparser, field.name))
     }
-    missing["number"] = first.profile.number
-    return replace(first, profile=replace(fuller, **missing), code=first.code or second.code)
+    known["number"] = first.profile.number
+    known["missing"] = frozenset(
+        name
+        for name in fuller.missing | sparser.missing
+        if name not in known and (name in fuller.missing or _empty(getattr(fuller, name)))
+    )
+    return replace(first, profile=replace(fuller, **known), code=first.code or second.code)
 
 
 def _known_fields(profile: KernelProfile) -> int:

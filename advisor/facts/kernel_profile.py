@@ -229,6 +229,9 @@ class KernelProfile:
     rules: tuple[ProfilerRule, ...] = ()
     # Of code with line information: the lines that take most, the first the most.
     lines: Mapping[LineCount, tuple[CountedLine, ...]] = field(default_factory=dict)
+    # Of the fields above those whose counters the recording names without a number (NaN), and those of
+    # a unit's busy share that it neither has nor covers by the busiest of several units
+    missing: frozenset[str] = frozenset()
 
     @property
     def top_stall(self) -> tuple[str, float] | None:
@@ -340,6 +343,8 @@ class KernelProfile:
         A launch without floating-point or tensor operations, such as a transposition, has no
         place under a roofline: None, too.
         """
+        if self.missing & {"float_instructions", "tensor_operations"}:
+            return None  # the busiest type may be among those that were not counted
         counts = {f"{kind}{TENSOR}": count for kind, count in self.tensor_operations.items()}
         counts |= self.float_operations
         if not self.seconds or not self.dram_bytes or not any(counts.values()):

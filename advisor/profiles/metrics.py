@@ -192,11 +192,13 @@ class _Form:
     """One launch in one form: its metrics' names, a number by name and kind, and rule texts.
 
     *families* maps a family to its metrics, each with the word that tells it from its
-    siblings. *rounding* is the size of the last digit printed, 0 where nothing is rounded.
+    siblings. *failed* says whether a metric is there and holds no number. *rounding* is the size
+    of the last digit printed, 0 where nothing is rounded.
     """
 
     families: Mapping[str, Sequence[tuple[str, str]]]
     value: Callable[[str, _MetricKind], float | None]
+    failed: Callable[[str], bool]
     rounding: Callable[[str], float]
     said: RuleNumbers
 
@@ -218,6 +220,9 @@ def page_profile(record: LaunchRecord) -> KernelProfile:
             return None
         return amount * (_STORED[kind] if kind is _MetricKind.KILOHERTZ else _scale(unit))
 
+    def failed(name: str) -> bool:
+        return name in record.metrics and number(record.metrics[name][0]) is None
+
     def rounding(name: str) -> float:
         text, unit = record.metrics.get(name, ("", ""))
         decimals = len(text.partition(".")[2])
@@ -226,6 +231,7 @@ def page_profile(record: LaunchRecord) -> KernelProfile:
     form = _Form(
         families=_families(tuple(record.metrics)),
         value=value,
+        failed=failed,
         rounding=rounding,
         said=rule_numbers(record.rules),
     )
@@ -249,9 +255,14 @@ def report_profile(launch: ReportedLaunch, number: int | None = None) -> KernelP
         value = metrics.get(name)
         return None if value is None else _stored(value, _STORED[kind])
 
+    def failed(name: str) -> bool:
+        value = metrics.get(name, 0.0)
+        return isinstance(value, str) or not math.isfinite(value)
+
     form = _Form(
         families=_families(tuple(launch.metrics)),
         value=value,
+        failed=failed,
         rounding=lambda _: 0.0,
         said=rule_numbers(launch.rules),
     )
@@ -326,7 +337,68 @@ def _measured(form: _Form) -> dict[str, Any]:
     fields["fp32_of_peak"] = _fp32_of_peak(form)
     fields["tensor_operations"] = _tensor_operations(form)
     fields |= {f"{unit}_cycles": _spread(form, unit) for unit in _CYCLES}
+    fields["missing"] = _missing(form, fields)
     return fields
+
+
+# Fields that are made of families of metrics, of which one without a number may be the one that counts.
+_OF_FAMILIES = {
+    "pipes": ("pipe elapsed", "pipe active"),
+    "stalls": ("stall ratio", "stall pct", "stall share", "stall samples"),
+    "tensor_operations": ("tensor",),
+}
+# How busy each unit is, by the share of the busiest of several units that may stand for it.
+_COVERED_BY = {
+    "dram_busy": "memory_busy",
+    "l2_busy": "memory_busy",
+    "l1_busy": "memory_busy",
+    "issue_busy": "sm_busy",
+    "pipes": "sm_busy",
+}
+
+
+def _missing(form: _Form, fields: Mapping[str, Any]) -> frozenset[str]:
+    """Return the fields whose metrics are there and hold no number.
+
+    And those of a unit's busy share without any metric, where nothing stands for it: a recording
+    of a few sections has none.
+    """
+    missing = {
+        name
+        for name, (_, metrics) in _FIELDS.items()
+        if fields[name] is None and any(map(form.failed, metrics))
+    }
+    missing |= {
+        name
+        for name, families in _OF_FAMILIES.items()
+        if _failed_words(form, *families) - fields[name].keys()
+    }
+    missing |= {
+        name
+        for name, metric in _REQUESTS.items()
+        if any(map(form.failed, _request_metrics(metric)[:2]))
+    }
+    counts = [_THREAD_INSTRUCTION.format(name) for name in _INSTRUCTIONS]
+    rates = [f"{count}.per_cycle_elapsed" for count in counts]
+    if not fields["float_instructions"] and any(map(form.failed, (*counts, *rates))):
+        missing.add("float_instructions")
+    missing |= {
+        name
+        for name, maximum in _COVERED_BY.items()
+        if not (fields[name] if name == "pipes" else fields[name] is not None)
+        and fields[maximum] is None
+    }
+    return frozenset(missing)
+
+
+def _failed_words(form: _Form, *families: str) -> set[str]:
+    """Return the members of *families* whose metrics hold no number."""
+    return {
+        _RENAMED.get(word, word)
+        for family in families
+        for word, name in form.families.get(family, ())
+        if form.failed(name)
+    }
 
 
 def _of_kind(value: float | None, kind: _MetricKind) -> float | int | None:
@@ -433,13 +505,26 @@ def _members(form: _Form, family: str, kind: _MetricKind) -> Iterator[tuple[str,
             yield _RENAMED.get(word, word), value
 
 
+def _whole_family(form: _Form, family: str, kind: _MetricKind) -> dict[str, float]:
+    """Return the members of *family* by word; none where one of them holds no number."""
+    if any(form.failed(name) for _, name in form.families.get(family, ())):
+        return {}
+    return dict(_members(form, family, kind))
+
+
 def _pipes(form: _Form, activity: float | None) -> dict[str, float]:
-    """Return each pipe's share of its peak over the elapsed time."""
+    """Return each pipe's share of its peak over the elapsed time.
+
+    Of a pipe with several metrics, as tensor cores have for each kind of operation, none without a
+    number may be the busiest.
+    """
     pipes = _busiest((*_members(form, "pipe elapsed", _MetricKind.SHARE), *form.said.pipes.items()))
     active = (*_members(form, "pipe active", _MetricKind.SHARE), *form.said.active_pipes.items())
     if activity is not None:
         for pipe, share in _busiest(active).items():
             pipes.setdefault(pipe, share * activity)
+    for pipe in _failed_words(form, "pipe elapsed"):
+        pipes.pop(pipe, None)
     return pipes
 
 
@@ -452,18 +537,18 @@ def _busiest(shares: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 
 def _stalls(form: _Form, latency: float | None) -> dict[str, float]:
-    """Return the share of a warp's time that each state takes."""
-    cycles = dict(_members(form, "stall ratio", _MetricKind.AMOUNT))
+    """Return the share of a warp's time that each state takes; none of a source that lacks one."""
+    cycles = _whole_family(form, "stall ratio", _MetricKind.AMOUNT)
     if not cycles:
-        cycles = dict(_members(form, "stall pct", _MetricKind.SHARE))
+        cycles = _whole_family(form, "stall pct", _MetricKind.SHARE)
     if cycles:
         # With a few reasons recorded only, their sum is not the whole.
         whole = latency or sum(cycles.values())
         return {reason: min(1.0, count / whole) for reason, count in cycles.items() if whole}
-    if shares := dict(_members(form, "stall share", _MetricKind.SHARE)):
+    if shares := _whole_family(form, "stall share", _MetricKind.SHARE):
         return shares
     for samples in ("stall samples", "stall waits"):
-        counts = dict(_members(form, samples, _MetricKind.AMOUNT))
+        counts = _whole_family(form, samples, _MetricKind.AMOUNT)
         if whole := sum(counts.values()):
             return {reason: count / whole for reason, count in counts.items()}
     said = form.said.stall_cycles
@@ -482,16 +567,23 @@ def _dram_bytes(form: _Form, fields: dict[str, Any]) -> float | None:
     return None if rate is None or seconds is None else rate * seconds
 
 
+def _request_metrics(metric: str) -> tuple[str, str, str]:
+    """Return the metrics of requests, sectors, and bytes used of a sector, of one kind."""
+    return (
+        f"l1tex__t_requests_pipe_lsu_mem_{metric}.sum",
+        f"l1tex__t_sectors_pipe_lsu_mem_{metric}.sum",
+        f"smsp__sass_average_data_bytes_per_sector_mem_{metric}.ratio",
+    )
+
+
 def _requests(form: _Form, metric: str) -> WarpRequests:
     space, _, way = metric.partition("_op_")
-    used = form.value(
-        f"smsp__sass_average_data_bytes_per_sector_mem_{metric}.ratio", _MetricKind.AMOUNT
+    requests, sectors, used = (
+        form.value(name, _MetricKind.AMOUNT) for name in _request_metrics(metric)
     )
     said = form.said.used_bytes.get((space, {"ld": "load", "st": "store"}.get(way, "")))
     return WarpRequests(
-        requests=form.value(f"l1tex__t_requests_pipe_lsu_mem_{metric}.sum", _MetricKind.AMOUNT),
-        sectors=form.value(f"l1tex__t_sectors_pipe_lsu_mem_{metric}.sum", _MetricKind.AMOUNT),
-        used_bytes=said if used is None else used,
+        requests=requests, sectors=sectors, used_bytes=said if used is None else used
     )
 
 
@@ -539,6 +631,8 @@ def _float_instructions(form: _Form, seconds: float | None) -> dict[str, float]:
             counts[name] = count
         elif rate is not None and cycles is not None:
             counts[name] = rate * cycles
+        elif form.failed(metric) or form.failed(f"{metric}.per_cycle_elapsed"):
+            return {}  # what is left would pass for all of them
     return counts
 
 
@@ -560,6 +654,8 @@ def _fp32_of_peak(form: _Form) -> float | None:
 def _tensor_operations(form: _Form) -> dict[NumberType, float]:
     """Return the operations of tensor cores by type; sparse ones count as executed."""
     operations: dict[NumberType, float] = {}
+    if _failed_words(form, "tensor"):
+        return operations  # the busiest type may be among those without a number
     for word, count in _members(form, "tensor", _MetricKind.AMOUNT):
         number_type = NumberType(word)
         operations[number_type] = operations.get(number_type, 0.0) + count

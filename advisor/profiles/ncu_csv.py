@@ -187,21 +187,35 @@ def _details(header: list[str], rows: Iterable[list[str]]) -> Iterator[LaunchRec
         line = dict(zip(header, row, strict=True))
         if current is None or row[0] != current.columns["ID"]:
             if current:
-                yield current
+                yield _timed(current)
             current = LaunchRecord(columns=line)
         _add(current, line)
     if current:
-        yield current
+        yield _timed(current)
+
+
+_DURATION = "GPU Speed Of Light Throughput: Duration"
+# Sections that count; those of the launch and of its occupancy know their figures beforehand.
+_COUNTING = re.compile(r"(?:GPU|Compute|Memory|Scheduler|Warp State|Instruction) [\w ]*: ")
+
+
+def _timed(record: LaunchRecord) -> LaunchRecord:
+    """Return *record* with a time of 0 where the launch failed, as the raw page and the report have it.
+
+    The page writes "nan" there, and for all that is counted. A launch of which something was
+    counted did run: its time is one of the counters without a number.
+    """
+    text, unit = record.metrics.get(_DURATION, ("", ""))
+    counted = (text for name, (text, _) in record.metrics.items() if _COUNTING.match(name))
+    if text == "nan" and not any(map(number, counted)):
+        record.metrics[_DURATION] = ("0", unit)
+    return record
 
 
 def _add(record: LaunchRecord, line: dict[str, str]) -> None:
     if line[_METRIC]:
         key = f"{line.get('Section Name', '')}: {line[_METRIC]}"
-        value = line.get(_VALUE, "")
-        # The page writes "nan" where the raw page and the report give a launch that failed 0.
-        if value == "nan" and line[_METRIC] == "Duration":
-            value = "0"
-        record.metrics[key] = (value, line.get(_UNIT, ""))
+        record.metrics[key] = (line.get(_VALUE, ""), line.get(_UNIT, ""))
     if line.get("Rule Name"):
         record.rules.append(
             ProfilerRule(

@@ -21,7 +21,7 @@ from gpuadvise.advisor.compression.packed_file import (
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder, Recording
-from gpuadvise.advisor.timelines.chrome import PIECE, ChromeTrace
+from gpuadvise.advisor.timelines.chrome import ChromeTrace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import OF_MACHINE
+from gpuadvise.advisor.facts.counters import CounterGroup
 from gpuadvise.advisor.facts.limiter import (
     DID_NOT_RUN,
     NEAR_PEAK,
@@ -30,7 +31,7 @@ from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.render import kernel_names
-from gpuadvise.rules.bottleneck import limit_object, limit_sentence
+from gpuadvise.rules.bottleneck import limit_object, limit_sentence, unit_words
 from gpuadvise.rules.model import Priority
 from gpuadvise.rules.report import (
     ProfiledShape,
@@ -131,14 +132,49 @@ def answer(
         findings=findings,
         not_evaluated=advised.not_evaluated,
         blocks=lambda: tuple(blocks(advised)),
-        notes=notes,
+        notes=[*notes, *_counters_note(advised.reports)],
         documents={
             "sarif": lambda: sarif.render(advised.rules, told_apart, source),
             "github": lambda: github.render(told_apart, source),
         },
         failed=met_note(advised.findings, limit),
-        exit=exit_code(advised.failures, advised.findings, limit, damaged=bool(advised.damage)),
+        exit=exit_code(
+            advised.failures,
+            advised.findings,
+            limit,
+            damaged=bool(advised.damage)
+            or (limit is not None and any(map(_lacks_counters, advised.reports))),
+        ),
     )
+
+
+# What is counted beside units.
+_COUNTED = {
+    CounterGroup.MEMORY: "the memory system as a whole",
+    CounterGroup.OCCUPANCY: "active warps",
+    CounterGroup.INSTRUCTIONS: "executed instructions",
+    CounterGroup.TIME: "time and clocks",
+}
+
+
+def _lacks_counters(report: Report) -> bool:
+    return bool(report.missing_counters)
+
+
+def _counters_note(reports: Sequence[Report]) -> list[str]:
+    """Return which counters the recordings lack, why that may be, and what to do."""
+    lacking = [report for report in reports if report.missing_counters]
+    if not lacking:
+        return []
+    groups = dict.fromkeys(group for report in lacking for group in report.missing_counters)
+    words = and_list([_COUNTED.get(group) or unit_words(group) for group in groups])
+    where = f" of {len(lacking):,} of {len(reports):,} kernels" if len(reports) > 1 else ""
+    return [
+        f"Counters{where} are missing or hold no number (NaN): {words}. Nothing here rests on them. "
+        "The version of Nsight Compute may not fit the GPU or the driver, another program (a profiler, DCGM) may "
+        "have used the counters, or this user may not read them. Record it again with another version, with "
+        "nothing else that profiles, and with --set full."
+    ]
 
 
 def _told_apart(
@@ -160,7 +196,10 @@ def exit_code(
     *,
     damaged: bool = False,
 ) -> Exit:
-    """Return 3 when a rule broke, 1 when a finding meets *limit*, 3 for a damaged file, else 0."""
+    """Return 3 when a rule broke, 1 when a finding meets *limit*, 3 where the input is *damaged*, else 0.
+
+    A gate that a finding would have to meet, of which the counters are missing, is no whole answer.
+    """
     if failures:
         return Exit.UNAVAILABLE
     if count_at_or_above(findings, limit):
@@ -180,6 +219,7 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
                 "seconds": report.total_seconds,
                 "share": part,
                 "limit": limit_object(report.limiter),
+                "missing_counters": list(report.missing_counters),
                 "shape": shape_object(report.shape),
             }
             for report, part in zip(
@@ -336,6 +376,8 @@ def _nothing(advised: AdviceReports) -> str:
         return f"nothing to judge; {_checked(advised)}"
     if any(_is_unexplained(report) for report in advised.reports):
         return f"no change found, and the limit is not known; {_checked(advised)}"
+    if any(map(_lacks_counters, advised.reports)):
+        return f"no change found, but counters are missing; {_checked(advised)}"
     if any(map(_is_without_accesses, advised.reports)):
         unknown = "whether its accesses are coalesced is not in the profile"
         return f"no change found, but {unknown}; {_checked(advised)}"

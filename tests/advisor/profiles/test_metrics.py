@@ -337,7 +337,8 @@ def test_rules_of_a_report_file_are_read_too() -> None:
 
 def test_nothing_measured_is_nothing_known() -> None:
     empty = page_profile(record({}))
-    assert empty == KernelProfile(kernel="k")
+    unknown = frozenset({"dram_busy", "l2_busy", "l1_busy", "issue_busy", "pipes"})
+    assert empty == KernelProfile(kernel="k", missing=unknown)
     assert empty.top_stall is empty.busiest_pipe is empty.launch is None
 
 
