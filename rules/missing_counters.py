@@ -43,7 +43,6 @@ _OF_ALL = frozenset(
 )
 # Pipes that a recording may have had readings of.
 _PIPES = ("alu", "fma", "fp16", "fp64", "lsu", "tensor", "uniform", "xu")
-_NEXT_TO_NONE = 1e-6  # rules take 0 for not known
 HOW = (
     "Record it again, with another version of Nsight Compute and with nothing else that reads the counters "
     "of this GPU: those of the recording are missing or hold no number (NaN)."
@@ -106,8 +105,9 @@ def _extremes(profile: KernelProfile, names: frozenset[str]) -> Iterator[KernelP
     """
     if not names <= _OF_MEMORY | _OF_SM | _OF_ALL:
         return
+    next_to_none = 1e-6  # rules take 0 for not known
     for of_memory, of_sm, of_all in (
-        (_NEXT_TO_NONE, _NEXT_TO_NONE, _NEXT_TO_NONE),
+        (next_to_none, next_to_none, next_to_none),
         (_or_all(profile.memory_busy), _or_all(profile.sm_busy), 1.0),
     ):
         shares: dict[str, Any] = dict.fromkeys(names & _OF_MEMORY, of_memory)
