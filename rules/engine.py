@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import known_facts
@@ -24,7 +24,6 @@ from gpuadvise.rules.bottleneck import (
     bounded_by_start,
     bounded_by_times,
 )
-from gpuadvise.rules.missing_counters import settled
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -263,11 +262,15 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
     advised = _seen_in_source(rules, facts)
     seen = {line.rule.id for line in advised}
     skipped = tuple(rule for rule in skipped if rule.id not in seen) if seen else skipped
-    lacking = facts.profile is not None and facts.profile.missing
+    verdict_of = _verdict
+    if facts.profile is not None and facts.profile.missing:
+        from gpuadvise.rules.missing_counters import settled  # recordings seldom lack any
+
+        verdict_of = partial(settled, judged=_verdict)
     silent: list[RuleLine] = []
     undecided: list[tuple[Rule, tuple[Missing, ...]]] = []
     for rule in able:
-        verdict = settled(rule, known, _verdict) if lacking else _verdict(rule, known)
+        verdict = verdict_of(rule, known)
         if verdict is PASSED:  # the commonest by far
             silent.append(_passed(rule))
             continue
