@@ -514,10 +514,11 @@ class _Budget:
 
 
 def _peak_memory() -> int:
-    """Return the most bytes that this process held at a time; 0 on Windows."""
-    if sys.platform == "win32":
+    """Return the most bytes that this process held at a time; 0 where Python cannot tell, as on Windows."""
+    try:
+        import resource
+    except ImportError:
         return 0
-    import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,239 @@
+"""Every gate over files in every state: the exit code is written down, and none is 0 unjudged."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from made_fatbins import fatbin_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RECORDED = Path(__file__).parent / "recorded"
+BOXES = Path(__file__).parent / "boxes"
+LOG = """\
+ptxas info    : Compiling entry function 'k' for 'sm_90'
+ptxas info    : Function properties for k
+    {spills} bytes stack frame, {spills} bytes spill stores, {spills} bytes spill loads
+ptxas info    : Used {registers} registers, used 1 barriers, 0 bytes smem
+"""
+FINE = "__global__ void k(float *a) { a[threadIdx.x] = 0; }\n"
+FAULTY = "__global__ void k(float *a) { if (threadIdx.x < 5) __syncthreads(); a[0] = 0; }\n"
+STATES = ("fine", "faulty", "empty", "unreadable", "damaged", "foreign", "partial", "version")
+# Exit codes in the order of the states; "partial": a fine file beside what cannot be judged.
+TABLE = {
+    "lint {} --fail-on high": (0, 1, 2, 3, 3, 2, 3, 3),
+    "compat {} --cc 9.0 --fail-on fails": (0, 1, 2, 2, 2, 2, 3, 2),
+    "advise {} --gpu h200 --fail-on medium": (0, 1, 2, 2, 2, 2, 3, 2),
+    "kernels {} --fail-on-spills": (0, 1, 2, 2, 2, 2, 3, 2),
+    "kernels {} --fail-under 50%": (0, 1, 2, 2, 2, 2, 3, 2),
+    "kernels {} --max-regs 64": (0, 1, 2, 2, 2, 2, 3, 2),
+    "diff {fine} {} --fail-on-spills": (0, 1, 2, 2, 2, 2, 3, 2),
+    "diff {fine} {} --fail-on-regression": (0, 1, 2, 2, 2, 2, 3, 2),
+    "diff {run} {} --fail-on-regression": (0, 1, 2, 2, 2, 2, 3, 2),
+    "timeline {} --fail-under 90%": (0, 1, 2, 2, 2, 2, 3, 2),
+    "doctor --from {} --fail-on medium": (0, 1, 3, 2, 2, 2, 3, 2),
+    "occupancy --cc 9.0 --batch {} --fail-under 50%": (0, 1, 2, 2, 2, 2, 2, 2),
+    "kernels {log} --fail-on-spills --baseline {}": (0, 1, 1, 2, 2, 2, 2, 2),
+    "advise {toml} --fail-on medium --baseline {}": (0, 1, 1, 2, 2, 2, 2, 2),
+}
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """Read as another user where this one may read everything."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def room() -> Iterator[Path]:
+    """Yield a folder that every user can enter, as those of pytest are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+def closed(path: Path) -> Path:
+    path.chmod(0)
+    return path
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def states(room: Path, suffix: str, **contents: str | bytes) -> dict[str, Path]:
+    """Return a file in each state; a folder where a part of it is."""
+    paths = {name: written(room / f"{name}{suffix}", text) for name, text in contents.items()}
+    paths["unreadable"] = closed(written(room / f"unreadable{suffix}", contents["fine"]))
+    return paths
+
+
+def folder_with(room: Path, suffix: str, fine: str | bytes) -> Path:
+    """Return a folder with a fine file and a folder that nobody may open."""
+    written(room / "partial" / f"a{suffix}", fine)
+    written(room / "partial" / "deep" / f"b{suffix}", fine)
+    closed(room / "partial" / "deep")
+    return room / "partial"
+
+
+ELF = b"\x7fELF\x02\x01\x01" + bytes(11) + b"\xbe\0" + bytes(44)
+
+
+def sources(room: Path) -> dict[str, Path]:
+    made = states(
+        room, ".cu", fine=FINE, faulty=FAULTY,
+        damaged='const char *s = "\n' + FAULTY, foreign="void f() { hipMalloc(&p, 4); }\n",
+    )  # fmt: skip
+    (room / "empty").mkdir()
+    made["empty"] = room / "empty"
+    written(room / "closed" / "k.cu", FAULTY)
+    closed(room / "closed")
+    made["unreadable"] = room / "closed"
+    made["partial"] = folder_with(room, ".cu", FINE)
+    made["version"] = written(room / "old" / "k.py", "import torch\nprint 'no Python 3'\n").parent
+    return made
+
+
+def binaries(room: Path) -> dict[str, Path]:
+    made = states(
+        room, ".bin", fine=fatbin_of("sass:90"), faulty=fatbin_of("sass:80"), empty=b"",
+        damaged=ELF, foreign=b"#!/bin/sh\nexit\n", version=fatbin_of("sass:90")[:40],
+    )  # fmt: skip
+    made["partial"] = folder_with(room, ".bin", fatbin_of("sass:90"))
+    return made
+
+
+def logs(room: Path) -> dict[str, Path]:
+    fine = LOG.format(spills=0, registers=32)
+    made = states(
+        room, ".log", fine=fine, faulty=LOG.format(spills=64, registers=168), empty="",
+        damaged=ELF, foreign="a letter\n", version=".version 9.9\n.target sm_90\n",
+    )  # fmt: skip
+    made["partial"] = wheel_with(room, {"a.so": fine, "b.so": ELF})
+    return made
+
+
+def wheel_with(room: Path, members: dict[str, str | bytes]) -> Path:
+    with zipfile.ZipFile(room / "partial.whl", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return room / "partial.whl"
+
+
+def runs(room: Path) -> dict[str, Path]:
+    run = (RECORDED / "pinned.trace.json").read_text()
+    return states(
+        room, ".json", fine=run, faulty=run.replace('"dur": 600', '"dur": 6000'), empty="",
+        damaged="{" + "x" * 100, foreign='{"a": 1}', partial=run[: run.rindex('"dur"')],
+        version="SQLite format 3\0" + "x" * 200,
+    )  # fmt: skip
+
+
+def boxes(room: Path) -> dict[str, Path]:
+    fine = json.loads((BOXES / "h200.json").read_text())
+    none = fine | {"result": fine["result"] | {"devices": []}}
+    blind = json.loads(json.dumps(fine))
+    devices = blind["result"]["devices"]
+    blind["result"]["devices"] = [*devices, devices[0] | {"telemetry": None}]
+    return states(
+        room, ".json", fine=json.dumps(fine), faulty=(BOXES / "h200-busy.json").read_bytes(),
+        empty=json.dumps(none), damaged=json.dumps(fine)[:6000], foreign="<html></html>",
+        partial=json.dumps(blind), version=json.dumps(fine | {"schema": "gpuadvise.device/2"}),
+    )  # fmt: skip
+
+
+def batches(room: Path) -> dict[str, Path]:
+    return states(
+        room, ".csv", fine="regs,block\n32,256\n", faulty="regs,block\n128,256\n", empty="",
+        damaged="regs,block\nx,256\n", foreign=b"\x7fELF" + bytes(60),
+        partial="regs,block\n32,256\n32,\n", version="registers_v9,block\n32,256\n",
+    )  # fmt: skip
+
+
+def baselines(room: Path, answer: str) -> dict[str, Path]:
+    document = json.loads(answer)
+    result = document["result"]
+    none = document | {"result": result | {"kernels": []}, "findings": []}
+    return states(
+        room, ".json", fine=answer, faulty=json.dumps(none), empty=json.dumps(none),
+        damaged=answer[:-30], foreign=json.dumps(document | {"schema": "gpuadvise.compat/1"}),
+        partial=json.dumps(document | {"result": None, "findings": None}),
+        version=json.dumps(document | {"schema": document["schema"][:-1] + "9"}),
+    )  # fmt: skip
+
+
+DESCRIBED = '[[kernel]]\nname = "bad"\ngpu = "h200"\nregs = 32\nblock = 100\n'
+
+
+def described(room: Path) -> dict[str, Path]:
+    fine = DESCRIBED.replace("100", "256") + "grid = 100000\n"
+    made = states(
+        room, ".toml", fine=fine, faulty=DESCRIBED, empty="", damaged="[[kernel",
+        foreign="[package]\nname = 'x'\n", version=DESCRIBED.replace("regs", "registers_v9"),
+    )  # fmt: skip
+    made["fine"] = written(room / "fine.cu", FINE)
+    log = LOG.format(spills=0, registers=32)
+    made["partial"] = wheel_with(room, {"a.so": log, "b.so": ELF})
+    return made
+
+
+def files_for(line: str, room: Path, cli) -> dict[str, Path]:
+    spilling = written(room / "spilling.log", LOG.format(spills=64, registers=168))
+    toml = written(room / "bad.toml", DESCRIBED)
+    command = line.partition(" ")[0]
+    if "--baseline" in line:
+        asked = ("kernels", str(spilling)) if command == "kernels" else ("advise", str(toml))
+        made = baselines(room, cli(*asked, "--format", "json").out)
+    elif "{run}" in line or command == "timeline":
+        made = runs(room)
+        if command == "timeline":  # longer kernels keep the GPU busier: here it waits
+            idle = made["fine"].read_text().replace('"ts": 1820', '"ts": 9820')
+            made["faulty"].write_text(idle)
+    else:
+        made = {
+            "lint": sources, "compat": binaries, "advise": described, "kernels": logs,
+            "diff": logs, "doctor": boxes, "occupancy": batches,
+        }[command](room)  # fmt: skip
+    return made | {"log": spilling, "toml": toml, "run": RECORDED / "pinned.trace.json"}
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("line", TABLE)
+def test_a_gate_in_a_state(line: str, state: str, cli, room: Path) -> None:
+    made = files_for(line, room, cli)
+    args = line.format(made[state], **made).split()
+    if not os.geteuid():
+        cli(*args)  # another user may not import all that this one may
+    with unprivileged():
+        ran = cli(*args)
+    assert ran.code == TABLE[line][STATES.index(state)], (args, ran)
+    assert "Traceback" not in ran.err
+    assert "itself failed" not in ran.err
+    if ran.code:
+        assert ran.err
+    for path in (room / "partial" / "deep", room / "closed"):
+        if path.exists():
+            path.chmod(0o755)
+
+
+def test_nothing_unjudged_ends_0() -> None:
+    for line, codes in TABLE.items():
+        for state, code in zip(STATES, codes, strict=True):
+            assert (code == 0) == (state == "fine"), (line, state)
