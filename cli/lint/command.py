@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 from gpuadvise.advisor.backends.file_replacement import replace_unchanged
 from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, plural, quoted, quoted_path
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.source.fixes import mended
 from gpuadvise.advisor.source.observations import CHECKED, OPT_IN, SUFFIXES
 from gpuadvise.cli import completion
@@ -183,4 +184,7 @@ def _difference(source: SourceFile, data: bytes) -> list[str]:
     )
     path = source.path.lstrip("/")
     lines = unified_diff(before, after, f"a/{path}", f"b/{path}")
-    return [line if line.endswith("\n") else f"{line}\n" for line in lines]
+    whole = [line if line.endswith("\n") else f"{line}\n" for line in lines]
+    if not sys.stdout.isatty():
+        return whole  # a patch is the text itself
+    return [f"{inert(line.rstrip().expandtabs())}\n" for line in whole]
