@@ -273,9 +273,9 @@ _CUT = 0.9
 
 def why_cut(old: Run, new: Run) -> str | None:
     """Return why *new* does not look like the whole of the same run; None where it does."""
-    before, after = old.summed_seconds, new.summed_seconds
-    if before and not after:
-        return "the new run has no time of any kernel or copy"
+    if new.kernels and not any(kernel.seconds for kernel in new.kernels):
+        if any(kernel.seconds for kernel in old.kernels):
+            return "the new run has no time of any kernel"
     names = {kernel.name for kernel in new.kernels}
     known = {kernel.name for kernel in old.kernels}
     lost = sum(kernel.seconds for kernel in old.kernels if kernel.name not in names)

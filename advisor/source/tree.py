@@ -98,6 +98,7 @@ MOST_SECONDS = 1.5
 MOST_SECONDS_PER_BYTE = 5e-6
 MOST_MEMORY = 160 << 20
 MOST_MEMORY_PER_BYTE = 80
+_SELDOM = 16  # reports of which one is looked at: asking for the time and the memory takes a while
 _READ = 1 << 16  # bytes that the parser is given at a time
 # Nodes that questions about a file may look at: no header of the CUDA toolkit asks for one for each byte.
 MOST_WORK = 500_000
@@ -502,9 +503,13 @@ class _Budget:
         self._memory = _peak_memory()
 
     def is_over(self, offset: int, _: bool) -> bool:
-        self._reports += 1
-        self._furthest = furthest = max(offset, self._furthest)
-        if self._reports > MOST_REPORTS + furthest * MOST_REPORTS_PER_KILOBYTE // 1000:
+        self._reports = reports = self._reports + 1
+        if offset > self._furthest:
+            self._furthest = offset
+        if reports % _SELDOM:
+            return False
+        furthest = self._furthest
+        if reports > MOST_REPORTS + furthest * MOST_REPORTS_PER_KILOBYTE // 1000:
             return True
         seconds = time.process_time() - self._began
         if seconds > MOST_SECONDS + furthest * MOST_SECONDS_PER_BYTE:

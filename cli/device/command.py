@@ -116,6 +116,7 @@ def _all_gpus(options: dict[str, Any]) -> Answer:
         result=result,
         rows=[row(record) for record in result["devices"]],
         blocks=lambda: _pages().whole_machine(machine),
+        notes=() if machine.gpus else machine.problems,
         exit=Exit.RAN if machine.gpus else Exit.UNAVAILABLE,
     )
 
