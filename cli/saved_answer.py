@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.user_files import broken_json, read_small
@@ -24,6 +27,7 @@ def saved_answer(path: str, *, command: str, option: str) -> dict[str, Any]:
     Raises BadInput, which begins with *option*, for broken JSON and for the answer of another
     command or of another version of its schema: what is compared must mean the same.
     """
+    path = named_baseline(path, command)
     name = f"{option}: {quoted(path)}"
     hint = f"Save one with: gpuadvise {command} ... --format json > FILE"
     none = f"{name} is not an answer of `gpuadvise {command} --format json`"
@@ -46,6 +50,15 @@ def saved_answer(path: str, *, command: str, option: str) -> dict[str, Any]:
             hint="Save it again with this version.",
         )
     return document  # type: ignore[no-any-return]  # a dict, as its schema says
+
+
+def named_baseline(word: str, command: str) -> str:
+    """Return the file that *word* stands for: one of that name, or what the settings call so."""
+    if os.path.exists(word) or not re.fullmatch(r"[\w.-]{1,100}", word):
+        return word
+    from gpuadvise.advisor.backends.settings_file import read_settings
+
+    return read_settings(Path()).baselines.get(word, word).replace("{command}", command)
 
 
 def number_in(

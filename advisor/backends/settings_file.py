@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.user_files import read_small
@@ -14,6 +14,7 @@ from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.values import text, texts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 # A file of settings has a few lines; a pyproject.toml rarely a hundred times that.
@@ -34,7 +35,15 @@ class Settings:
     exclude: tuple[str, ...] = ()  # patterns of paths below a folder, such as "third_party/*"
     limits: tuple[KernelLimit, ...] = ()  # of kernels, by patterns of their names
     exceptions: tuple[KernelLimit, ...] = ()
+    baselines: Mapping[str, str] = field(default_factory=dict)  # saved answers by their names
     file: str = "gpuadvise.toml"  # where they stand, for messages
+
+
+def _baselines(value: object) -> dict[str, str]:
+    """Return the files of baselines by their names; raises BadInput."""
+    if not isinstance(value, dict):
+        raise BadInput("A table of names and files belongs here.")
+    return {str(name): text(file) for name, file in value.items()}
 
 
 _TABLE = KeyTable(
@@ -46,6 +55,7 @@ _TABLE = KeyTable(
         "exclude": Key("exclude", texts),
         "limits": Key("limits", limits),
         "exceptions": Key("exceptions", exceptions),
+        "baselines": Key("baselines", _baselines),
     },
 )
 

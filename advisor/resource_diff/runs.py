@@ -273,9 +273,9 @@ _CUT = 0.9
 
 def why_cut(old: Run, new: Run) -> str | None:
     """Return why *new* does not look like the whole of the same run; None where it does."""
-    if new.kernels and not any(kernel.seconds for kernel in new.kernels):
-        if any(kernel.seconds for kernel in old.kernels):
-            return "the new run has no time of any kernel"
+    timed = [any(kernel.seconds for kernel in run.kernels) for run in (old, new)]
+    if new.kernels and timed == [True, False]:
+        return "the new run has no time of any kernel"
     names = {kernel.name for kernel in new.kernels}
     known = {kernel.name for kernel in old.kernels}
     lost = sum(kernel.seconds for kernel in old.kernels if kernel.name not in names)

@@ -75,6 +75,23 @@ def test_two_files_of_settings_are_refused(project: Path, cli) -> None:
     assert (ran.code, "both hold settings" in ran.err) == (2, True)
 
 
+def test_a_baseline_may_have_a_name_in_the_settings(project: Path, cli) -> None:
+    (project / "perf").mkdir()
+    answer = cli("kernels", "b.log", "--format", "json").out
+    (project / "perf" / "main.kernels.json").write_text(answer)
+    gate = ("kernels", "b.log", "--fail-on-spills", "--baseline", "main")
+    ran = cli(*gate)
+    assert (ran.code, '"main"' in ran.err) == (2, True)
+    (project / "gpuadvise.toml").write_text('[baselines]\nmain = "perf/main.{command}.json"\n')
+    assert cli(*gate).code == 0
+    asked = ("advise", "--regs", "72", "--block", "100", "--gpu", "h200", "--baseline", "main")
+    assert '"perf/main.advise.json"' in cli(*asked).err
+    (project / "gpuadvise.toml").write_text("[baselines]\nmain = 7\n")
+    assert (cli(*gate).code, "baselines" in cli(*gate).err) == (2, True)
+    (project / "gpuadvise.toml").write_text("baselines = 7\n")
+    assert cli(*gate).code == 2
+
+
 def page(path: Path, milliseconds: float, registers: int, occupancy: float) -> str:
     head = [
         "ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream",
