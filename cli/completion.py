@@ -151,10 +151,10 @@ def rule_ids(incomplete: str) -> list[str]:
 
 
 def selections(incomplete: str) -> list[str]:
-    """Return the priorities, topics and ids of rules that begin with *incomplete*."""
-    from gpuadvise.rules.model import Priority, Topic
+    """Return the priorities, topics, categories and ids of rules that begin with *incomplete*."""
+    from gpuadvise.rules.model import Category, Priority, Topic
 
-    return _beginning(incomplete, [*Priority, *Topic]) + rule_ids(incomplete)
+    return _beginning(incomplete, [*Priority, *Topic, *Category]) + rule_ids(incomplete)
 
 
 def priorities(incomplete: str) -> list[str]:

@@ -273,8 +273,8 @@ _COMPILE = {
     "arg": Option("VALUE", "An argument of the kernel, in order: 64MiB:random, 4096, float:0.5."),
 }  # fmt: skip
 _RULES = {
-    "select": Option("RULE", "Only this rule, topic or priority of the guide.", complete=completion.selections),
-    "ignore": Option("RULE", "Not this rule, topic or priority.", complete=completion.selections),
+    "select": Option("RULE", "Only this rule, topic, category or priority.", complete=completion.selections),
+    "ignore": Option("RULE", "Not this rule, topic, category or priority.", complete=completion.selections),
     "rules": Option("DIR", "Folder of your own rules."),
     "with_ncu_rules": Option("", "Show the profiler's own rules beside ours."),
     "environment": Option("", "Look at CUDA_ variables of this shell."),

@@ -167,7 +167,7 @@ gpu = "h200"  # or cc = "9.0"
 
 [[kernel]]"""
 _SELECTION = (
-    'select = ["high", "execution"]  # rules that run for this kernel: ids, topics, priorities',
+    'select = ["high", "execution"]  # rules that run for this kernel: ids, topics, categories, priorities',
     'ignore = ["unusual-block-size"]',
 )
 

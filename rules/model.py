@@ -29,6 +29,22 @@ class Priority(StrEnum):
 _RANKS = {priority: rank for rank, priority in enumerate(Priority)}
 
 
+class Category(StrEnum):
+    """What a finding is about: a gate on speed can leave the others out."""
+
+    CORRECTNESS = "correctness"  # the program is wrong or fails, or its results may be
+    PERFORMANCE = "performance"
+    PROCESS = "process"  # how to work
+
+
+class Confidence(StrEnum):
+    """How sure it is that a finding is right, whatever its priority."""
+
+    CERTAIN = "certain"  # it follows from what the program, the driver or the guide states
+    LIKELY = "likely"  # what was measured shows it, by thresholds that labelled launches hold
+    POSSIBLE = "possible"  # a launch, a description or a name alone suggests it
+
+
 class Topic(StrEnum):
     """Where in the guide a rule belongs."""
 
@@ -146,7 +162,7 @@ class Location:
 class Advice:
     """What a rule saw and what to do about it, both with numbers and units.
 
-    *priority* is this case's own, None for the rule's. *relief* is how busy units of the kernel
+    *priority* and *confidence* are this case's own, None for the rule's. *relief* is how busy units of the kernel
     would be for the same time after the change, where it does less of their work, and *left* what
     it counts as left to such a unit, in words; *also* are the rules that say the same. What is
     *separate* was counted apart from what a louder finding on the same accesses says. What is
@@ -159,6 +175,7 @@ class Advice:
     gain: Gain | None = None
     location: Location | None = None
     priority: Priority | None = None
+    confidence: Confidence | None = None
     relief: Mapping[str, float] | None = None
     left: Mapping[str, str] | None = None
     also: tuple[str, ...] = ()
@@ -175,6 +192,7 @@ class Advice:
             gain=self.gain,
             location=location,
             priority=self.priority,
+            confidence=self.confidence,
             relief=self.relief,
             left=self.left,
             also=self.also,
@@ -298,7 +316,9 @@ class Rule:
     either: tuple[str, ...] = ()
     family: Family | None = None
     broken: bool = False  # the program is wrong or fails: before all that is merely slow
+    correctness: bool = False  # or its results may be wrong, but nothing fails because of it alone
     process: bool = False  # about how to work, not about the program: a note
+    confidence: Confidence | None = None  # of its findings; None: by what they rest on
     recommendation: bool = False  # one of the guide's eighteen prioritised recommendations
     folds_into: str | None = (
         None  # the next more telling rule on the same fact, whose evidence it becomes
@@ -324,3 +344,10 @@ class Rule:
         object.__setattr__(self, "parameters", names)
         object.__setattr__(self, "needs", names[: len(names) - len(defaults)])
         object.__setattr__(self, "required", frozenset(self.needs))
+
+    @property
+    def category(self) -> Category:
+        """What it is about; a finding that makes the program fail is about correctness all the same."""
+        if self.process:
+            return Category.PROCESS
+        return Category.CORRECTNESS if self.broken or self.correctness else Category.PERFORMANCE

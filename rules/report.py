@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.model import Advice, Failed, GainKind, Kind, Missing, Priority
+from gpuadvise.rules.model import (
+    Advice,
+    Category,
+    Confidence,
+    Failed,
+    GainKind,
+    Kind,
+    Missing,
+    Priority,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -25,6 +34,10 @@ if TYPE_CHECKING:
 _TIMES = frozenset(
     {GainKind.RUN_TIME, GainKind.KERNEL_TIME, GainKind.KERNEL_THROUGHPUT, GainKind.GLOBAL_TRAFFIC}
 )
+# Evidence that states a fault, and evidence that measures what a fault does.
+_STATED = frozenset({"NVML", "kernel log", "environment"})
+_OF_STATES = frozenset({Kind.DEVICE, Kind.NVML, Kind.BINARY})
+_MEASURED = frozenset({"profile", "timeline"})
 # What a change is taken to win where its bound is no time: the guide's classes in order.
 _CLASS_WORTH = {Priority.HIGH: 2.0, Priority.MEDIUM: 1.25, Priority.LOW: 1.05}
 NEAR = number(1.1, "gains that count as equal", "factor", "our judgement", LaunchSet.RECORDED)
@@ -121,6 +134,26 @@ class Finding:
     def broken(self) -> bool:
         """Whether the program is wrong or fails, and not merely slow."""
         return self.rule.broken or self.advice.broken
+
+    @property
+    def category(self) -> Category:
+        """What it is about: of what fails, correctness, whatever the rule."""
+        return Category.CORRECTNESS if self.broken else self.rule.category
+
+    @property
+    def confidence(self) -> Confidence:
+        """How sure it is: this case's own, the rule's, or by what the finding rests on."""
+        stated = self.advice.confidence or self.rule.confidence
+        if stated is not None:
+            return stated
+        sources = {item.source for item in self.advice.evidence}
+        if self.broken or not sources.isdisjoint(_STATED) or _OF_STATES.issuperset(self.rule.kinds):
+            return Confidence.CERTAIN
+        if self.priority is Priority.LOW and self.rule.priority is not Priority.LOW:
+            return Confidence.POSSIBLE  # what makes it low is doubt whether it matters here
+        place = self.advice.location
+        in_source = place is not None and place.line is not None
+        return Confidence.LIKELY if in_source or sources & _MEASURED else Confidence.POSSIBLE
 
     @property
     def whole_run(self) -> bool:
@@ -267,8 +300,10 @@ def finding_object(finding: Finding) -> dict[str, object]:
     return {
         "rule": rule.id,
         "topic": str(rule.topic),
+        "category": str(finding.category),
         "priority": str(finding.priority),
         "guide_priority": str(rule.priority),
+        "confidence": str(finding.confidence),
         "title": rule.title,
         "message": finding.message,
         "action": advice.action,

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, quoted
-from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.model import Category, Priority, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gpuadvise.rules.model import Rule
+
+
+_GROUPS = (*Topic, *Category, *Priority)
 
 
 def selected(
@@ -24,7 +27,7 @@ def selected(
 ) -> tuple[Rule, ...]:
     """Return the *rules* that a name in *select* picks (all, if empty) and none in *ignore*.
 
-    A name is a rule's id, a topic or a priority. Raises BadInput for any other; *place* is what
+    A name is a rule's id, a topic, a category or a priority. Raises BadInput for any other; *place* is what
     stands before ``select`` and ``ignore`` where they were written.
     """
     wanted, unwanted = tuple(select), _picked(rules, ignore, f"{place}ignore")
@@ -43,16 +46,17 @@ def _picked(rules: Sequence[Rule], names: Iterable[str], where: str) -> frozense
 
 
 def _named(rules: Sequence[Rule], name: str, where: str) -> list[Rule]:
-    picked = [rule for rule in rules if name in (rule.id, rule.topic, rule.priority)]
-    if picked or name in (*Topic, *Priority):
+    picked = [rule for rule in rules if name in (rule.id, rule.topic, rule.category, rule.priority)]
+    if picked or name in _GROUPS:
         return picked
     raise BadInput(
-        f"{where}: {quoted(name)} is not a rule, a topic or a priority.", hint=_hint(rules, name)
+        f"{where}: {quoted(name)} is not a rule, a topic, a category or a priority.",
+        hint=_hint(rules, name),
     )
 
 
 def _hint(rules: Sequence[Rule], name: str) -> str:
-    words = [*(rule.id for rule in rules), *Topic, *Priority]
+    words = [*(rule.id for rule in rules), *_GROUPS]
     near = difflib.get_close_matches(name[:60], words, n=3, cutoff=0.65)
     if near:
         return f"Did you mean {and_list(near, 'or')}?"

@@ -32,7 +32,7 @@ _NOTES = _pytorch("CUDA semantics", "docs/stable/notes/cuda.html")
 
 def _rule(
     name: str, title: str, topic: Topic, priority: Priority, why: str, when: str,
-    citations: tuple[Citation, ...], *, seen: str, act: str, folds_into: str | None = None,
+    citations: tuple[Citation, ...], *, seen: str, act: str, correctness: bool = False, folds_into: str | None = None,
 ) -> Rule:  # fmt: skip
     """Return the rule *name*; *seen* is a place where it fires, *act* what to do there."""
 
@@ -44,7 +44,7 @@ def _rule(
         id=name, title=title, topic=topic, priority=priority, kinds=(Kind.SOURCE,), why=why,
         when=when, citations=citations, check=check,
         examples=Examples(fires=_example(name, seen), quiet=_example("another-fault", seen)),
-        folds_into=folds_into,
+        correctness=correctness, folds_into=folds_into,
     )  # fmt: skip
 
 
@@ -61,6 +61,7 @@ SOURCE_ONLY = (
         "Device code calls a shuffle or a vote without _sync.",
         (programming_guide("Warp Shuffle Functions"), *guide("13.1")),
         seen="__shfl_down(sum, 16)",
+        correctness=True,
         act="Call the form with _sync and a mask of the lanes that take part, 0xffffffff where all do.",
     ),
     _rule(
@@ -69,6 +70,7 @@ SOURCE_ONLY = (
         "A CPU timer is read after a launch without anything that waits for it.",
         guide("9.1", "8.1.1"),
         seen="clock_gettime(CLOCK_MONOTONIC, &end)",
+        correctness=True,
         act="Call cudaDeviceSynchronize() before each reading, or time with cudaEventRecord().",
     ),
     _rule(
@@ -77,6 +79,7 @@ SOURCE_ONLY = (
         "Two events that are subtracted stand in another stream than the work between them.",
         guide("9.1", "8.1.2"),
         seen="cudaEventRecord(stop, other)",
+        correctness=True,
         act="Record both events in the stream of the work.",
     ),
     _rule(
@@ -158,6 +161,7 @@ SOURCE_ONLY = (
         "Calls return before the GPU has done the work.",
         "A clock is read after GPU work without anything that waits for it.", _NOTES,
         seen="time.time() - start",
+        correctness=True,
         act="Call torch.cuda.synchronize() before each reading, or time with torch.cuda.Event(enable_timing=True).",
     ),
 )  # fmt: skip

@@ -261,6 +261,8 @@ FINDING_COLUMNS = (
     "section",
     "grid",
     "block",
+    "category",
+    "confidence",
 )
 
 
@@ -294,6 +296,8 @@ def finding_row(finding: Finding) -> dict[str, Any]:
         finding.rule.citations[0].section,
         _size(shape.grid),
         _size(shape.block),
+        str(finding.category),
+        str(finding.confidence),
     )
     return dict(zip(FINDING_COLUMNS, values, strict=True))
 

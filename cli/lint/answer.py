@@ -12,7 +12,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Drawing, Line, Tone
 from gpuadvise.cli.exits import Exit
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.model import Priority, Rule
+from gpuadvise.rules.model import Confidence, Priority, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -104,7 +104,9 @@ def _finding(seen: Diagnostic) -> dict[str, Any]:
     return {
         "rule": rule.id,
         "topic": str(rule.topic),
+        "category": str(rule.category),
         "priority": str(rule.priority),
+        "confidence": str(rule.confidence or Confidence.LIKELY),
         "title": rule.title,
         "message": seen.message,
         "action": seen.action,

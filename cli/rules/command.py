@@ -38,7 +38,9 @@ def command(
             metavar="[ID]", help="A rule to explain.", autocompletion=completion.rule_ids
         ),
     ] = None,
-    select: Annotated[list[str] | None, pick("select", "Only this topic or priority.")] = None,
+    select: Annotated[
+        list[str] | None, pick("select", "Only this topic, category or priority.")
+    ] = None,
     own: Annotated[list[str] | None, pick("rules")] = None,
     format: FormatName = Format.TEXT,
     get: Get = None,

@@ -33,6 +33,7 @@ def summary(rule: Rule) -> dict[str, Any]:
         "rule": rule.id,
         "priority": str(rule.priority),
         "topic": str(rule.topic),
+        "category": str(rule.category),
         "title": rule.title,
         "recommendation": rule.recommendation,
         "evidence": [str(kind) for kind in rule.kinds],
@@ -133,7 +134,7 @@ def rule_blocks(explanation: Explanation) -> Iterator[Block]:
     rule = explanation.rule
     star = "; the guide itself gives this priority" if rule.recommendation else ""
     yield Line(f"{rule.id}: {rule.title}", Tone.STRONG)
-    yield Line(f"Priority {rule.priority}, topic {rule.topic}{star}.")
+    yield Line(f"Priority {rule.priority}, topic {rule.topic}, category {rule.category}{star}.")
     yield Line(f"Why: {rule.why}")
     yield Line(f"Fires when: {rule.when}")
     yield Line(f"Evidence: {and_list(list(rule.kinds), 'or')}.")

@@ -59,6 +59,7 @@ RULE = Rule(
     kinds=(Kind.BINARY, Kind.DEVICE),
     why="The first launch fails with cudaErrorNoKernelImageForDevice.",
     when="No machine code fits the GPU, and no PTX can be compiled for it.",
+    correctness=True,
     citations=guide("15.3", "14.4"),
     check=check,
     examples=Examples(

@@ -111,6 +111,7 @@ RULE = Rule(
         "A reported rate differs from bytes / time by a power of 1.024 (within 0.5 %), or bytes / "
         "time exceed the theoretical bandwidth although they do not fit in L2."
     ),
+    correctness=True,
     citations=guide("9.2.1", "8.2.1"),
     check=check,
     examples=Examples(

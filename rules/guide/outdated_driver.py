@@ -58,6 +58,7 @@ RULE = Rule(
     kinds=(Kind.NVML, Kind.BINARY),
     why="A driver runs programs of its own CUDA version and older, on GPUs that it knows.",
     when="The driver is older than the GPU or the PTX of the program needs.",
+    correctness=True,
     citations=guide("16", "14.3"),
     check=check,
     examples=Examples(

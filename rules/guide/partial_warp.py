@@ -14,6 +14,7 @@ from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
+    Confidence,
     Examples,
     Family,
     Gain,
@@ -90,6 +91,7 @@ RULE = Rule(
     why="The hardware runs whole warps, so an empty lane costs as much as a working one.",
     when="Threads per block are not a multiple of the warp size.",
     thresholds=(Threshold(name="warp size", value=WARP_SIZE, unit="threads", source="guide 11.3"),),
+    confidence=Confidence.CERTAIN,
     citations=guide("11.3", "10.5"),
     author_only=True,
     check=check,

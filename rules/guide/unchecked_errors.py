@@ -33,6 +33,7 @@ RULE = Rule(
     kinds=(Kind.SOURCE,),
     why="A failed call goes unnoticed, and the error surfaces later in code that is innocent.",
     when="The result of a runtime call is dropped, or no cudaGetLastError() follows a launch.",
+    correctness=True,
     citations=guide("17.2", "15.2"),
     check=check,
     examples=Examples(

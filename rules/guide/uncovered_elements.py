@@ -51,6 +51,7 @@ RULE = Rule(
     kinds=(Kind.LAUNCH, Kind.APPLICATION),
     why="A grid that is rounded down leaves the last elements uncomputed, one too large wastes blocks.",
     when="The grid is not the number of elements divided by threads per block, rounded up.",
+    correctness=True,
     citations=guide("11.3"),
     check=check,
     examples=Examples(

@@ -114,6 +114,7 @@ RULE = Rule(
     "that NVML counts too are part of ecc-errors, those of NVLinks that count errors of nvlink-errors; "
     "those of programs are of low priority, and of medium those after which the driver asks for no recovery.",
     thresholds=(Threshold(name="Xid errors", value=0, unit="errors", source="Xid catalogue: any"),),
+    correctness=True,
     citations=(*xid_catalogue(), *guide("18.1.1", "16.1.1")),
     check=check,
     examples=Examples(

@@ -205,8 +205,14 @@ def test_settings_of_the_folder(name: str, text: str, somewhere: Path, cli) -> N
         ("ignore = 3\n", 'error: gpuadvise.toml: ignore: "3" is not a list of texts.'),
         ("ingore = []\n", 'error: gpuadvise.toml: ingore: "ingore" is not a key of this table.'),
         ("= 3\n", 'error: "gpuadvise.toml" cannot be used: Invalid statement'),
-        ('select = ["hihg"]\n', 'error: gpuadvise.toml: select: "hihg" is not a rule, a topic or'),
-        ('ignore = ["lwo"]\n', 'error: gpuadvise.toml: ignore: "lwo" is not a rule, a topic or'),
+        (
+            'select = ["hihg"]\n',
+            'error: gpuadvise.toml: select: "hihg" is not a rule, a topic, a category or',
+        ),
+        (
+            'ignore = ["lwo"]\n',
+            'error: gpuadvise.toml: ignore: "lwo" is not a rule, a topic, a category or',
+        ),
         ('fail_on = "hihg"\n', 'error: gpuadvise.toml: fail_on: "hihg" is not a priority.'),
     ],
 )
@@ -225,7 +231,7 @@ def test_a_selection_stands_instead_of_that_of_the_settings(somewhere: Path, cli
 
 def test_a_selection_of_a_kernel_that_is_none(stdin, cli) -> None:
     line = json.dumps({"name": "blur", "block": 33, "gpu": "h200", "select": ["hihg"]})
-    message = 'kernel "blur": select: "hihg" is not a rule, a topic or a priority.'
+    message = 'kernel "blur": select: "hihg" is not a rule, a topic, a category or a priority.'
     stdin(line)
     ran = cli("advise", "-")
     assert (ran.code, ran.out) == (2, "")

@@ -12,6 +12,8 @@ from gpuadvise.rules.engine import judge, run
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
+    Category,
+    Confidence,
     Conflict,
     Evidence,
     Examples,
@@ -233,6 +235,7 @@ def test_placed_advice_differs_in_its_place_alone() -> None:
     whole = advice(
         2,
         priority=Priority.LOW,
+        confidence=Confidence.LIKELY,
         relief={"dram": 0.1},
         left={"dram": "half"},
         also=("low-occupancy",),
@@ -251,8 +254,10 @@ def test_the_json_form_is_the_contract() -> None:
     assert finding_object(finding) == {
         "rule": "a",
         "topic": "memory",
+        "category": "performance",
         "priority": "medium",
         "guide_priority": "medium",
+        "confidence": "possible",
         "title": "Title",
         "message": "Seen. Because.",
         "action": "Do.",
@@ -272,6 +277,58 @@ def test_the_json_form_is_the_contract() -> None:
     [bare] = run([rule("b", advice())], Facts(scaling=KNOWN.scaling)).findings
     assert finding_object(bare)["gain"] is None
     assert finding_object(bare)["location"] is None
+
+
+@pytest.mark.parametrize(
+    ("more", "category"),
+    [
+        ({}, "performance"),
+        ({"correctness": True}, "correctness"),
+        ({"broken": True}, "correctness"),
+        ({"process": True}, "process"),
+    ],
+)
+def test_a_finding_has_the_category_of_its_rule(more: dict[str, Any], category: str) -> None:
+    chosen = rule("a", advice(), **more)
+    [finding] = run([chosen], KNOWN).findings
+    assert finding.category == chosen.category == category
+    assert selected([chosen, rule("b", PASSED)], [category])[0] is chosen
+    assert chosen not in selected([chosen, rule("b", PASSED)], [], [category])
+
+
+def test_what_makes_the_program_fail_is_about_correctness() -> None:
+    [finding] = run([rule("a", advice(broken=True))], KNOWN).findings
+    assert finding.category is Category.CORRECTNESS
+    assert finding.rule.category is Category.PERFORMANCE
+    assert finding.confidence is Confidence.CERTAIN
+
+
+def seen(source: str) -> tuple[Evidence, ...]:
+    return (Evidence(label="x", value=1, unit="", source=source),)
+
+
+@pytest.mark.parametrize(
+    ("of_advice", "of_rule", "confidence"),
+    [
+        ({}, {}, "possible"),
+        ({"evidence": seen("profile")}, {}, "likely"),
+        ({"evidence": seen("timeline")}, {}, "likely"),
+        ({"evidence": seen("NVML")}, {}, "certain"),
+        ({"location": Location(file="a.cu", line=3)}, {}, "likely"),
+        ({"evidence": seen("profile"), "priority": Priority.LOW}, {}, "possible"),
+        ({"evidence": seen("profile")}, {"confidence": Confidence.CERTAIN}, "certain"),
+        (
+            {"confidence": Confidence.POSSIBLE},
+            {"confidence": Confidence.CERTAIN},
+            "possible",
+        ),
+    ],
+)
+def test_confidence_follows_from_what_a_finding_rests_on(
+    of_advice: dict[str, Any], of_rule: dict[str, Any], confidence: str
+) -> None:
+    [finding] = run([rule("a", replace(advice(), **of_advice), **of_rule)], KNOWN).findings
+    assert finding.confidence == confidence
 
 
 def test_a_finding_without_a_place_is_placed_at_the_kernel() -> None:
@@ -336,7 +393,7 @@ def test_an_unknown_selection_is_refused(name: str, hint: str) -> None:
     with pytest.raises(BadInput) as caught:
         selected(RULES, [name])
     assert caught.value.message.startswith("--select: ")
-    assert "is not a rule, a topic or a priority" in caught.value.message
+    assert "is not a rule, a topic, a category or a priority" in caught.value.message
     assert hint in (caught.value.hint or "")
     assert len(caught.value.message) < 200
 
