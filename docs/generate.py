@@ -213,7 +213,9 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield from _facts(rule)
     yield from ("", f"**Reported when:** {rule.when}", "")
     yield from _evidence(rule)
-    code = code_of_rules()[rule.id]
+    code = code_of_rules().get(rule.id)
+    if code is None:
+        raise SystemExit(f"cli/rules/before_after.toml has no code of {rule.id}: write it there.")
     language = _HIGHLIGHTED.get(code.language, code.language)
     yield from ("", "## Before and after", "", f"```{language}", code.before, "```", "")
     yield from (f"```{language}", code.after, "```")

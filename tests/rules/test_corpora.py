@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from gpuadvise.rules.report import Report
 
 FOLDER = Path(__file__).parent / "corpus"
-FINE = tomllib.loads((FOLDER / "fine.toml").read_text(encoding="utf-8"))["kernel"]
-FAULTY = tomllib.loads((FOLDER / "faulty.toml").read_text(encoding="utf-8"))["case"]
+FILES = {
+    name: tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    for name in ("fine", "faulty")
+}
+FINE, FAULTY = FILES["fine"]["kernel"], FILES["faulty"]["case"]
 KERNELS = [*FINE, *(case["kernel"] for case in FAULTY)]
 
 
@@ -32,6 +35,8 @@ def report(kernel: dict[str, Any]) -> Report:
 
 
 def test_both_corpora_are_large_enough() -> None:
+    assert set(FILES["fine"]) == {"kernel"}, "fine.toml holds [[kernel]] alone"
+    assert set(FILES["faulty"]) == {"case"}, "faulty.toml holds [[case]] alone"
     assert len(FINE) >= 40
     assert len(FAULTY) >= 40
 

@@ -34,6 +34,8 @@ FIXED = {
     "_SPECIAL_FUNCTIONS",
     "_HALF_PERCENT",
     "_STEP",  # in logarithms: of NEAR
+    "_MOST_OTHERS",  # lines, and repairs, that a sentence has room for
+    "_MOST_REPAIRS",
 }
 
 
