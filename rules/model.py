@@ -109,6 +109,7 @@ class GainKind(StrEnum):
     RUN_TIME = "run time"
     KERNEL_TIME = "kernel time"
     KERNEL_THROUGHPUT = "kernel throughput"
+    PAIR_TIME = "time of both launches"
     GLOBAL_TRAFFIC = "global memory traffic"
     ARITHMETIC_TIME = "arithmetic time"
     SHARED_MEMORY_TIME = "shared-memory time"

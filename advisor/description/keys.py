@@ -8,6 +8,7 @@ from gpuadvise.advisor import values as v
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.description.tables import Key, KeyTable, LateTable, one_or_more
 from gpuadvise.advisor.facts import application as app
+from gpuadvise.advisor.facts import report_launches as launched
 from gpuadvise.advisor.facts import timeline as traced
 from gpuadvise.advisor.facts import timing
 from gpuadvise.advisor.facts.access import Access, Space
@@ -314,6 +315,31 @@ ACCESS = KeyTable(
         "bytes": Key("array_bytes", v.size),
     },
     _distances,
+)
+
+HANDOVER = KeyTable(
+    launched.Handover,
+    {
+        "kernel": Key("kernel", v.text),
+        "bytes": Key("read_bytes", v.size),
+        "writes": Key("written_bytes", v.size),
+        "time": Key("seconds", v.seconds),
+        "before_reads": Key("before_read_bytes", v.size),
+        "before_time": Key("before_seconds", v.seconds),
+        "reads_beside": Key("other_bytes", v.size),
+        "times": Key("times", COUNT),
+    },
+)
+
+OTHER_LAUNCH = KeyTable(
+    launched.OtherLaunch,
+    {
+        "block": Key("block", v.block),
+        "grid": Key("grid", v.dims),
+        "time": Key("seconds", v.seconds),
+        "registers": Key("registers", v.whole(1)),
+        "name": Key("name", v.text),
+    },
 )
 
 STAGE = KeyTable(

@@ -18,6 +18,7 @@ from gpuadvise.advisor.evidence.kernel_name import KernelName, kernel_name
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.profiles.launch_facts import profiled_facts
+from gpuadvise.advisor.profiles.report_launches import ReportLaunches
 from gpuadvise.advisor.prose import quoted
 
 if TYPE_CHECKING:
@@ -59,11 +60,19 @@ def joined_launches(
         if isinstance(item, BadLine) or not descriptions.add(item):
             yield item
     codes = _CodeByName(beside.codes)
+    together = ReportLaunches()
+    for launch in launches:
+        together.add(launch.file, launch.profile, launch.numbers)
     for launch in launches:
         profile = launch.profile
         name = kernel_name(profile.kernel)
         code = launch.code or codes.of(profile, name)
         facts = profiled_facts(profile, code, device_of(profile), launch.launches, beside.given)
+        facts = replace(
+            facts,
+            handover=together.handover(launch.file, profile, launch.numbers),
+            faster_launches=together.faster(launch.file, profile) or None,
+        )
         if beside.source is not None:
             facts = beside.source.joined(facts, name)
         described = descriptions.of(profile.kernel, name)

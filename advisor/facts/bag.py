@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Compiled, LaunchBounds, Observation
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
+    from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Transfer, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
@@ -209,6 +210,27 @@ class Facts:
         unit="of this kernel in this shape, in the same run",
         read=keys.COUNT,
         toml="launches = 1_000",
+    )
+    handover: Handover | None = fact(
+        "Give a report with all metrics of launches in a row: `ncu --set full -o report ./app`, then --ncu report.ncu-rep, or its raw page as CSV.",
+        read=keys.HANDOVER,
+        toml="""
+        # What the launch just before it wrote and this one passes over; `times` in the report, one after the other.
+        handover = { kernel = "gemm", bytes = "256MB", writes = "256MB", time = "120us", before_reads = "64MB", before_time = "400us", reads_beside = "4KiB", times = 12 }
+        """,
+    )
+    faster_launches: tuple[OtherLaunch, ...] | None = fact(
+        "Give a report that holds the same kernel in several block sizes or versions.",
+        read=ListOf(keys.OTHER_LAUNCH),
+        toml="""
+        # The same work, launched otherwise and done in less time, the fastest first.
+        [[kernel.faster_launches]]
+        block = 256
+        grid = 4096
+        time = "80us"
+        registers = 32
+        name = "tile<1>"
+        """,
     )
     traffic: Traffic | None = fact(
         "Give bytes and time: --read 1GB --write 1GB --time 800us.",

@@ -1,0 +1,195 @@
+"""What launches of one report say of each other: a pass over what was just written, and the same work otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpuadvise.advisor.facts.kernel_profile import KernelProfile, WarpRequests
+from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch
+from gpuadvise.advisor.memory.number_types import NumberType
+from gpuadvise.advisor.profiles.report_launches import ReportLaunches
+
+FILE = "report.ncu-rep"
+
+
+def moved(size: float) -> WarpRequests:
+    """Return requests that use *size* bytes, in whole sectors."""
+    return WarpRequests(requests=size / 512, sectors=size / 32, used_bytes=32.0)
+
+
+PRODUCT = KernelProfile(
+    kernel="tile_product(const float *, const float *, float *)",
+    number=0,
+    seconds=400e-6,
+    block=(256, 1, 1),
+    grid=(4096, 1, 1),
+    dram_read=64e6,
+    dram_written=200e6,
+    dram_bytes=264e6,
+    global_stores=moved(256e6),
+)
+BIAS = KernelProfile(
+    kernel="add_bias(const float *, const float *, float *)",
+    number=1,
+    seconds=160e-6,
+    block=(256, 1, 1),
+    grid=(65_536, 1, 1),
+    instructions=20e6,
+    dram_busy=0.8,
+    dram_read=256.1e6,
+    dram_written=200e6,
+    dram_bytes=456e6,
+    global_loads=moved(257e6),
+    global_stores=moved(256e6),
+)
+
+
+def handover(*launches: KernelProfile, of: int = -1) -> Handover | None:
+    together = ReportLaunches()
+    for launch in launches:
+        together.add(FILE, launch)
+    return together.handover(FILE, launches[of])
+
+
+def test_a_pass_over_what_was_just_written_is_seen_with_what_both_move() -> None:
+    found = handover(PRODUCT, BIAS)
+    assert found is not None
+    assert (found.kernel, found.read_bytes, found.times) == (PRODUCT.kernel, 256e6, 1)
+    assert found.saved_bytes == 512e6
+    assert found.bytes == pytest.approx(64e6 + 512e6 + 0.1e6 + 256e6)
+    # 560 us of both against 400 us of the product alone, and 832 MB against 320 MB.
+    assert found.bound == pytest.approx(832.1 / 320.1)
+
+
+def test_by_time_alone_where_the_bytes_say_less() -> None:
+    found = handover(replace(PRODUCT, dram_read=20e9), replace(BIAS, seconds=800e-6))
+    assert found is not None
+    assert found.bound == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dram_read": 270e6},  # 5 % more than was written
+        {"dram_read": None},
+        {"number": 2},  # another launch stood between
+        {"seconds": None},
+        {"instructions": 150e6},  # 75 per 4 bytes: it computes
+        {"instructions": None},
+        {"global_loads": moved(340e6)},  # each byte more than once
+        {"global_loads": WarpRequests()},
+        {"global_stores": moved(40e6)},  # a sum
+        {"global_stores": moved(600e6)},
+        {"dram_busy": 0.3},
+        {"tensor_operations": {NumberType.FP16: 1e9}},
+        {"global_reductions": WarpRequests(requests=10.0)},
+        {"kernel": "tile_bias(float *)"},  # by its name a version of the same
+        {"kernel": "void cub::DeviceScanKernel(int)"},  # a step of a call
+        {"kernel": "void at::native::tensor_kernel_scan_innermost_dim(int)"},
+        {"device": "NVIDIA A100"},
+    ],
+)
+def test_other_launches_are_no_passes(change: dict[str, object]) -> None:
+    assert handover(PRODUCT, replace(BIAS, **change)) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"global_stores": moved(7e6)},
+        {"global_stores": WarpRequests()},
+        {"seconds": None},
+        {"number": None},
+    ],
+)
+def test_nor_does_every_launch_write_what_another_reads(change: dict[str, object]) -> None:
+    size = 7e6 if "global_stores" in change else 256e6
+    assert handover(replace(PRODUCT, **change), replace(BIAS, dram_read=size)) is None
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "void at::native::vectorized_elementwise_kernel(int)",
+        "cupy_add__float32_float32_float32",
+        "loop_add_fusion",
+    ],
+)
+def test_operators_of_a_framework_are_joined_by_its_caller(kernel: str) -> None:
+    assert handover(PRODUCT, replace(BIAS, kernel=kernel)) is not None
+
+
+def test_a_pair_that_comes_again_is_counted() -> None:
+    together = ReportLaunches()
+    together.add(FILE, PRODUCT, (0, 2, 4))
+    together.add(FILE, BIAS, (1, 3, 5))
+    found = together.handover(FILE, BIAS, (1, 3, 5))
+    assert found is not None
+    assert found.times == 3
+    assert together.handover("another.ncu-rep", BIAS, (1, 3, 5)) is None
+
+
+WIDE = replace(
+    BIAS, kernel="blur(const float *, float *)", block=(1024, 1, 1), seconds=357e-6
+)  # fmt: skip
+NARROW = replace(WIDE, block=(256, 1, 1), grid=(262_144, 1, 1), seconds=289e-6, registers=24)
+
+
+def faster(*launches: KernelProfile) -> tuple[OtherLaunch, ...]:
+    together = ReportLaunches()
+    for launch in launches:
+        together.add(FILE, launch)
+    return together.faster(FILE, launches[0])
+
+
+def test_the_same_work_in_other_blocks_is_its_own_answer() -> None:
+    assert faster(WIDE, NARROW) == (
+        OtherLaunch(block=(256, 1, 1), grid=(262_144, 1, 1), seconds=289e-6, registers=24),
+    )
+    assert faster(NARROW, WIDE) == ()
+    slow = replace(NARROW, block=(512, 1, 1), seconds=300e-6)
+    assert [launch.threads for launch in faster(WIDE, slow, NARROW)] == [256, 512]
+
+
+def test_a_version_is_named() -> None:
+    first = replace(WIDE, kernel="void blur<0>(const float *, float *)")
+    second = replace(first, kernel="void blur<1>(const float *, float *)", seconds=100e-6)
+    assert [launch.name for launch in faster(first, second)] == [second.kernel]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seconds": 345e-6},  # 3 %
+        {"seconds": None},
+        {"block": (1024, 1, 1)},  # the same launch, on other data
+        {"kernel": "sharpen(const float *, float *)"},
+        {"device": "NVIDIA A100"},
+        {"global_stores": moved(230e6)},
+        {"dram_read": 230e6},
+        {"dram_bytes": 100e6},
+    ],
+)
+def test_other_work_is_not_compared(change: dict[str, object]) -> None:
+    assert faster(WIDE, replace(NARROW, **change)) == ()
+
+
+def test_a_librarys_versions_are_other_operations() -> None:
+    kernel = "void at::native::elementwise_kernel(int)"
+    assert faster(replace(WIDE, kernel=kernel), replace(NARROW, kernel=kernel)) == ()
+
+
+def test_a_page_without_counts_compares_what_was_moved() -> None:
+    uncounted = {"global_stores": WarpRequests(), "dram_read": None}
+    assert len(faster(replace(WIDE, **uncounted), replace(NARROW, **uncounted))) == 1
+    more = replace(NARROW, **uncounted, dram_bytes=500e6)
+    assert faster(replace(WIDE, **uncounted), more) == ()
+    unknown = replace(WIDE, **uncounted, dram_bytes=None)
+    assert faster(unknown, replace(NARROW, **uncounted)) == ()
+
+
+def test_sums_are_as_many_as_there_are_blocks() -> None:
+    few = replace(WIDE, global_stores=moved(4096.0))
+    assert len(faster(few, replace(NARROW, global_stores=moved(16_384.0)))) == 1
