@@ -10,6 +10,8 @@ from gpuadvise.advisor.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpuadvise.rules.model import Priority
+
 
 class Exit(IntEnum):
     """What the process says to the shell."""
@@ -20,6 +22,19 @@ class Exit(IntEnum):
     UNAVAILABLE = 3  # something asked for is not there, or broke
     INTERRUPTED = 130  # 128 + SIGINT
     CLOSED_PIPE = 141  # 128 + SIGPIPE: the reader went away
+
+
+def threshold(option: str, word: str | None) -> Priority | None:
+    """Return the priority that *word* names, None for None; raises BadInput."""
+    if word is None:
+        return None
+    from gpuadvise.advisor.prose import and_list, quoted
+    from gpuadvise.rules.model import Priority
+
+    if word not in [*Priority]:
+        accepted = and_list([*Priority], "or")
+        raise BadInput(f"{option}: {quoted(word)} is not a priority.", hint=f"Use {accepted}.")
+    return Priority(word)
 
 
 def fails_under(

@@ -6,16 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.user_files import read_small
-from gpuadvise.advisor.description.files import refuse_long_keys
-from gpuadvise.advisor.description.tables import DescriptionFault, Key, KeyTable
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.kernel_limits import KernelLimit, exceptions, limits
 from gpuadvise.advisor.prose import quoted
-from gpuadvise.advisor.values import text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from gpuadvise.advisor.kernel_limits import KernelLimit
 
 # A file of settings has a few lines; a pyproject.toml rarely a hundred times that.
 _LARGEST = 4 * 2**20
@@ -39,28 +37,8 @@ class Settings:
     file: str = "gpuadvise.toml"  # where they stand, for messages
 
 
-def _baselines(value: object) -> dict[str, str]:
-    """Return the files of baselines by their names; raises BadInput."""
-    if not isinstance(value, dict):
-        raise BadInput("A table of names and files belongs here.")
-    return {str(name): text(file) for name, file in value.items()}
-
-
-_TABLE = KeyTable(
-    Settings,
-    {
-        "select": Key("select", texts),
-        "ignore": Key("ignore", texts),
-        "fail_on": Key("fail_on", text),
-        "exclude": Key("exclude", texts),
-        "limits": Key("limits", limits),
-        "exceptions": Key("exceptions", exceptions),
-        "baselines": Key("baselines", _baselines),
-    },
-)
-
-
 _MARK = b"[tool.gpuadvise"  # what begins our tables in pyproject.toml
+_NAME = b"gpuadvise"  # what a file that has any names
 
 
 def limits_are_set(folder: Path) -> bool:
@@ -88,14 +66,37 @@ def read_settings(folder: Path) -> Settings:
                 hint="Keep them in one of the two.",
             )
         return _settings(own, _toml(own))
-    tool = _toml(project).get("tool") if project.is_file() else None
+    names_us = project.is_file() and _NAME in read_small(str(project), largest=_LARGEST)
+    tool = _toml(project).get("tool") if names_us else None
     table = tool.get("gpuadvise") if isinstance(tool, dict) else None
     return _settings(project, table) if table is not None else Settings()
 
 
 def _settings(path: Path, table: object) -> Settings:
+    # Most folders hold no settings: what reads them is loaded where there are some.
+    from gpuadvise.advisor.description.tables import DescriptionFault, Key, KeyTable
+    from gpuadvise.advisor.kernel_limits import exceptions, limits
+    from gpuadvise.advisor.values import text, texts
+
+    def baseline_files(value: object) -> dict[str, str]:
+        if not isinstance(value, dict):
+            raise BadInput("A table of names and files belongs here.")
+        return {str(name): text(file) for name, file in value.items()}
+
+    keys = KeyTable(
+        Settings,
+        {
+            "select": Key("select", texts),
+            "ignore": Key("ignore", texts),
+            "fail_on": Key("fail_on", text),
+            "exclude": Key("exclude", texts),
+            "limits": Key("limits", limits),
+            "exceptions": Key("exceptions", exceptions),
+            "baselines": Key("baselines", baseline_files),
+        },
+    )
     try:
-        return replace(_TABLE.value(table, ()), file=path.name)  # type: ignore[no-any-return]
+        return replace(keys.value(table, ()), file=path.name)  # type: ignore[no-any-return]
     except DescriptionFault as fault:
         key = f"{fault.path[-1]}: " if fault.path else ""
         raise BadInput(f"{path.name}: {key}{fault.message}", hint=fault.hint) from None
@@ -103,6 +104,8 @@ def _settings(path: Path, table: object) -> Settings:
 
 def _toml(path: Path) -> dict[str, Any]:
     import tomllib
+
+    from gpuadvise.advisor.description.files import refuse_long_keys
 
     content = read_small(str(path), largest=_LARGEST, name=quoted(path.name))
     try:

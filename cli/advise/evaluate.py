@@ -21,11 +21,11 @@ from gpuadvise.cli.advise.judge import (
     check_threshold_reachable,
     ranked,
     said_once,
-    threshold,
 )
 from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.emit import emit
+from gpuadvise.cli.exits import threshold
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.options import read
 from gpuadvise.rules.extra import with_own

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, plural, quoted
+from gpuadvise.advisor.prose import plural, quoted
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.saved_answer import number_in, saved_answer
 from gpuadvise.rules.bottleneck import NOTABLE
@@ -190,16 +190,6 @@ def _place(line: RuleLine) -> tuple[str, Location] | None:
 
 def _is_measured(line: RuleLine) -> bool:
     return isinstance(line.outcome, Advice) and line.outcome.gain is not None
-
-
-def threshold(option: str, word: str | None) -> Priority | None:
-    """Return the priority that *word* names, None for None; raises BadInput."""
-    if word is None:
-        return None
-    if word not in [*Priority]:
-        accepted = and_list([*Priority], "or")
-        raise BadInput(f"{option}: {quoted(word)} is not a priority.", hint=f"Use {accepted}.")
-    return Priority(word)
 
 
 def check_threshold_reachable(reports: Iterable[Report], limit: Priority | None) -> None:

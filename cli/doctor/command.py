@@ -44,7 +44,7 @@ def command(
     get: Get = None,
 ) -> Exit:
     """Judge the GPUs of this machine, their links, the driver, and what is set around them."""
-    from gpuadvise.cli.advise.judge import threshold
+    from gpuadvise.cli.exits import threshold
 
     if load and from_file is not None:
         raise BadInput("--load needs this machine's GPUs; --from reads a saved answer.")

@@ -11,7 +11,7 @@ from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Drawing, Line, Tone
 from gpuadvise.cli.exits import Exit
-from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.guide import rule_of
 from gpuadvise.rules.model import Confidence, Priority, Rule
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gpuadvise.cli.lint.gather import SourceFile
     from gpuadvise.cli.not_judged import NotJudged
 
-LINT_RULES: dict[str, Rule] = {rule.id: rule for rule in RULES}
 COLUMNS = ("file", "line", "column", "rule", "priority", "kernel", "message", "action", "fixable")
 _LINE_NUMBER = 8  # columns before a source line: its number and a bar
 _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
@@ -52,7 +51,7 @@ def answer(
         blocks=lambda: tuple(_blocks(read, seen)),
         notes=(*notes, *said(left)),
         documents={
-            "sarif": lambda: sarif.render(tuple(LINT_RULES.values()), findings, None),
+            "sarif": lambda: sarif.render(_every_rule(), findings, None),
             "github": lambda: github.render(findings, None),
         },
         failed=failed,
@@ -80,7 +79,7 @@ def verdict(
 
     Raises BadInput where a gate would pass because every file is of another vendor's compiler.
     """
-    met = [d for d in seen if limit and LINT_RULES[d.rule].priority.rank <= limit.rank]
+    met = [d for d in seen if limit and rule_of(d.rule).priority.rank <= limit.rank]
     if met:
         return [f"{plural(len(met), 'finding')} at --fail-on {limit} or above."], Exit.THRESHOLD
     if (
@@ -99,8 +98,14 @@ def verdict(
     return (), Exit.RAN if is_complete(read) else Exit.UNAVAILABLE
 
 
+def _every_rule() -> tuple[Rule, ...]:
+    from gpuadvise.rules.guide import RULES
+
+    return RULES
+
+
 def _finding(seen: Diagnostic) -> dict[str, Any]:
-    rule, where = LINT_RULES[seen.rule], seen.where
+    rule, where = rule_of(seen.rule), seen.where
     return {
         "rule": rule.id,
         "topic": str(rule.topic),
@@ -125,14 +130,14 @@ def _finding(seen: Diagnostic) -> dict[str, Any]:
 
 def _row(seen: Diagnostic) -> dict[str, Any]:
     values = (
-        seen.file, seen.where.line, seen.where.column, seen.rule, str(LINT_RULES[seen.rule].priority),
+        seen.file, seen.where.line, seen.where.column, seen.rule, str(rule_of(seen.rule).priority),
         seen.kernel, seen.message, seen.action, bool(seen.edits),
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
 
 
 def _result(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> dict[str, Any]:
-    priorities = [LINT_RULES[d.rule].priority for d in seen]
+    priorities = [rule_of(d.rule).priority for d in seen]
     return {
         "files": len(read),
         **{str(p): priorities.count(p) for p in Priority},
@@ -180,7 +185,7 @@ def _blocks(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> Iterator[
     for source in read:
         lines = source.lines() if source.linted.diagnostics else []
         for diagnostic in source.linted.diagnostics:
-            where, rule = diagnostic.where, LINT_RULES[diagnostic.rule]
+            where, rule = diagnostic.where, rule_of(diagnostic.rule)
             place = f"{inert(diagnostic.file)}:{where.line}:{where.column}"
             yield Line(f"{place}: {str(rule.priority).upper()} {rule.id}", _TONES[rule.priority])
             yield Drawing(partial(_excerpt, lines, where))
@@ -201,6 +206,6 @@ def _blocks(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> Iterator[
     hip = sum(source.linted.hip for source in read)
     if hip:
         yield Line(f"{plural(hip, 'file')} of HIP not checked: lint knows CUDA.", Tone.FAINT)
-    counts = [(p, sum(LINT_RULES[d.rule].priority is p for d in seen)) for p in Priority]
+    counts = [(p, sum(rule_of(d.rule).priority is p for d in seen)) for p in Priority]
     words = and_list([f"{count} {p}" for p, count in counts if count]) or "nothing to change"
     yield Line(f"{plural(len(read), 'file')}: {words}.", Tone.STRONG)

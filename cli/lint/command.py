@@ -16,14 +16,13 @@ from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.source.fixes import mended
 from gpuadvise.advisor.source.observations import CHECKED, OPT_IN, SUFFIXES
 from gpuadvise.cli import completion
-from gpuadvise.cli.advise.judge import threshold
 from gpuadvise.cli.emit import emit, note, stream
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.exits import Exit, threshold
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.lint.answer import LINT_RULES, answer, said, verdict
+from gpuadvise.cli.lint.answer import answer, said, verdict
 from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, sources
 from gpuadvise.cli.options import Get, Text, pick
-from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.guide import rule_of
 from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def command(
             f"{option} has nothing to compare: there is no source file in {quoted_path(files[0])}.",
             hint=f"lint reads {and_list(SUFFIXES)}.",
         )
-    if fail_on and limit and not any(LINT_RULES[i].priority.rank <= limit.rank for i in rules):
+    if fail_on and limit and not any(rule_of(i).priority.rank <= limit.rank for i in rules):
         raise BadInput(
             f"--fail-on {limit}: no rule that is left has that priority.",
             hint="A check that cannot fail must not look like one that passed.",
@@ -106,6 +105,10 @@ def _rules(select: list[str], ignore: list[str], settings: Settings) -> frozense
 
     Rules that the source alone does not prove run only when they are named.
     """
+    if not (select or ignore or settings.select or settings.ignore):
+        return CHECKED - OPT_IN  # without loading a rule
+    from gpuadvise.rules.guide import RULES
+
     place = f"{settings.file}: "
     theirs = selected(RULES, () if select else settings.select, settings.ignore, place=place)
     left = {rule.id for rule in among(selected(RULES, select, ignore), theirs)}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
-
-from gpuadvise.rules.relations import related
-from gpuadvise.rules.source_only import SOURCE_ONLY
 
 if TYPE_CHECKING:
     from gpuadvise.rules.model import Rule
@@ -116,8 +114,34 @@ _MODULES = (
     "mig_slices",
 )
 
-RULES: tuple[Rule, ...] = related(
-    (*(import_module(f"{__name__}.{name}").RULE for name in _MODULES), *SOURCE_ONLY)
-)
-# The rules for which a launch's shape and time are evidence enough.
-SHAPE_RULES = tuple(rule.id for rule in RULES if rule.shape_decides)
+if TYPE_CHECKING:
+    RULES: tuple[Rule, ...]
+    # The rules for which a launch's shape and time are evidence enough.
+    SHAPE_RULES: tuple[str, ...]
+
+
+def __getattr__(name: str) -> object:
+    """Load all rules for the first who asks for RULES or SHAPE_RULES."""
+    if name not in ("RULES", "SHAPE_RULES"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from gpuadvise.rules.relations import related
+    from gpuadvise.rules.source_only import SOURCE_ONLY
+
+    rules = related(
+        (*(import_module(f"{__name__}.{name}").RULE for name in _MODULES), *SOURCE_ONLY)
+    )
+    shape = tuple(rule.id for rule in rules if rule.shape_decides)
+    globals().update(RULES=rules, SHAPE_RULES=shape)
+    return globals()[name]
+
+
+@cache
+def rule_of(name: str) -> Rule:
+    """Return the rule whose id is *name*, without loading the others; raises KeyError."""
+    module = name.replace("-", "_")
+    if module in _MODULES:
+        rule: Rule = import_module(f"{__name__}.{module}").RULE
+        return rule
+    from gpuadvise.rules.source_only import SOURCE_ONLY
+
+    return {rule.id: rule for rule in SOURCE_ONLY}[name]
