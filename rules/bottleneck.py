@@ -124,7 +124,7 @@ def at_work(profile: KernelProfile, share: float) -> float:
 
 
 def near_roof(limiter: Limiter | None) -> bool:
-    """Return whether device memory is the limit, but would be busier with more loads under way."""
+    """Return whether device memory, or L2 on the way there, is the limit, but would be busier with more loads under way."""
     return isinstance(limiter, AtRoof) and limiter.for_loads is not None
 
 
@@ -436,6 +436,22 @@ _LONG_WAIT = number(
     "measured: 370 to 35,000 where atomics queue; loads that take as long keep a unit 29 % busy",
     LaunchSet.FOURTH,
 )
+# Loads of a few warps, each at the address that the one before brought, take 300 cycles as well; of half of the warps
+# that fit they would keep a unit busy.
+_LONG_WAIT_OF_MANY = number(
+    200.0,
+    "wait of many warps for a queue",
+    "cycles per instruction",
+    "measured: 220 to 35,000 where atomics queue, with every unit below 12 %",
+    LaunchSet.SIXTH,
+)
+_MANY_HELD = number(
+    0.5,
+    "many warps",
+    "achieved occupancy",
+    "our judgement",
+    LaunchSet.SIXTH,
+)
 
 
 def atomics_in_queue(profile: KernelProfile) -> float | None:
@@ -468,7 +484,7 @@ def _may_be_waited_for(profile: KernelProfile) -> bool:
     """Return whether atomics give results, or warps wait so long that these must fill a queue before loads."""
     reductions, atomics = profile.global_reductions.requests, profile.global_atomics.requests
     waits = profile.top_stall
-    for_long = waits is not None and (profile.warp_latency or 0.0) * waits[1] >= _LONG_WAIT
+    for_long = waits is not None and (profile.warp_latency or 0.0) * waits[1] >= _long_wait(profile)
     return (atomics or 0.0) >= (reductions or 0.0) or for_long
 
 
@@ -520,7 +536,15 @@ def waits_for_atomics(profile: KernelProfile) -> bool:
         return False
     if waits is None:
         return (profile.warp_latency or 0.0) >= _NO_LOAD
-    return waits[0] in MEMORY_WAITS and (profile.warp_latency or 0.0) * waits[1] >= _LONG_WAIT
+    return waits[0] in MEMORY_WAITS and (profile.warp_latency or 0.0) * waits[1] >= _long_wait(
+        profile
+    )
+
+
+def _long_wait(profile: KernelProfile) -> float:
+    """Return the cycles per instruction from which a wait is too long for loads that leave memory idle."""
+    held = profile.achieved_occupancy
+    return _LONG_WAIT_OF_MANY if held is not None and held >= _MANY_HELD else _LONG_WAIT
 
 
 # Sectors that stores fill in part are put together in L2, which is half busy where that costs time: measured
@@ -630,6 +654,14 @@ _HELPS: dict[str, str] = {
     Unit.L1_SHARED: "fewer or wider accesses help",
     Unit.LSU: "fewer or wider accesses help",
     Unit.TENSOR: "only fewer operations or a narrower type help",
+    Unit.ADU: (
+        "it resolves the addresses of accesses, indexed constants, barriers and branches, so fewer and wider accesses, "
+        "constants that a warp shares, and tiles fetched by asynchronous copies help"
+    ),
+    Unit.XU: (
+        "fewer divisions, roots, sines, exponentials and conversions of numbers help, or their fast versions (__expf(), "
+        "__fdividef(), -use_fast_math) where those are precise enough"
+    ),
 }
 _STALLS: dict[str, str] = {
     Stall.LONG_SCOREBOARD: "loads from global or local memory",
@@ -693,6 +725,11 @@ def limit_sentence(limiter: Limiter | None) -> str:
             return (
                 f"Issue slots are {show_share(limiter.share)} busy: only fewer instructions help."
             )
+        case AtRoof(unit=Unit.L2, for_loads=float(waiting)):
+            return (
+                f"The L2 cache is {show_share(limiter.share)} busy with what streams through it, and "
+                f"{show_share(waiting)} of a warp's time goes to loads: fewer bytes help, and so do more loads under way."
+            )
         case AtRoof(for_loads=float(waiting)):
             return (
                 f"Device memory is {show_share(limiter.share)} busy, of about {show_share(BY_LOADS)} that loads "
@@ -714,6 +751,11 @@ def limit_sentence(limiter: Limiter | None) -> str:
             helps = _HELPS.get(limiter.unit, "only less work for it, or another unit, helps")
             words = unit_words(limiter.unit)
             return f"{words[0].upper()}{words[1:]} is {show_share(limiter.share)} busy: {helps}."
+        case LatencyBound(starts=float(starts)):
+            return (
+                f"Block starts: {show_number(starts / 1e9)} blocks per ns, about as many as a GPU of this kind starts, and "
+                f"{_wait_words(limiter)}: give each block more to do, several elements per thread."
+            )
         case LatencyBound():
             return (
                 f"Latency: {_wait_words(limiter)}, and no unit is at its roof "

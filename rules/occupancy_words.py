@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.facts.limiter import LastWave, LatencyBound, UnknownLimiter
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.block_sizes import blocks_at_sizes
 from gpuadvise.advisor.occupancy.bounds import launch_bounds
@@ -21,7 +22,7 @@ from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import near_roof
 from gpuadvise.rules.model import Gain, GainKind, Priority
-from gpuadvise.rules.thresholds import LONG_WAIT
+from gpuadvise.rules.thresholds import LONG_WAIT, NO_TENSOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,6 +62,13 @@ MANY_MORE = number(
     "warps then / now, where a launch alone is known",
     "our judgement: fewer hardly show in a time",
     LaunchSet.FIFTH,
+)
+FEWEST_HELD = number(
+    0.15,
+    "two warps per scheduler",
+    "achieved occupancy",
+    "2 of a scheduler's 16, and somewhat more",
+    LaunchSet.SIXTH,
 )
 
 
@@ -110,7 +118,19 @@ def warps_may_help(
     """Return whether more warps could win time: no unit is busy, or memory is not as busy as it could be."""
     if near_roof(limiter) or _waits_in_each_block(limiter, profile):
         return True
+    if isinstance(limiter, LatencyBound) and _two_per_scheduler(profile):
+        return not busy(profile, traffic, device, work)
     return wants_warps(limiter) and not busy(profile, traffic, device, work)
+
+
+def _two_per_scheduler(profile: KernelProfile | None) -> bool:
+    """Return whether a scheduler has about two warps, none of which works on tensor cores.
+
+    Whatever each of them waits for, and be it for several things, there is hardly another one to issue meanwhile.
+    """
+    held = profile.achieved_occupancy if profile else None
+    tensor = profile.pipes.get(Unit.TENSOR, 0.0) if profile else 0.0
+    return held is not None and 0 < held <= FEWEST_HELD and tensor < NO_TENSOR
 
 
 def _waits_in_each_block(limiter: Limiter | None, profile: KernelProfile | None) -> bool:

@@ -109,6 +109,35 @@ NEAR_PEAK = number(
     "measured on an H200: a product at its best issues in 84 % of cycles, bodies by 2 warps in 62 %",
     LaunchSet.FIFTH,
 )
+# Steps of a tree between barriers also fill issue slots, somewhat above their roof.
+NEAR_ROOF = number(
+    0.7,
+    "issue slots that barriers may keep busy",
+    "share",
+    "measured: 0.65 in a norm of rows by blocks of 1,024 threads on an H200",
+    LaunchSet.SIXTH,
+)
+FITS_WAVES = number(
+    0.45,
+    "idle share that a last wave explains",
+    "share of the time that SMs are busy / the waves that are full",
+    "measured: 0.9 to 1.3 where blocks are alike, 0.3 where the last one adds up what all left (H100, H200)",
+    LaunchSet.SIXTH,
+)
+STREAMED = number(
+    1.4,
+    "L2's share of its peak per DRAM's, where bytes stream through it",
+    "",
+    "measured on an H100 and an H200: 1.2 to 1.4",
+    LaunchSet.SIXTH,
+)
+L2_AT_BEST = number(
+    0.8,
+    "L2 at its best with what streams through it",
+    "share of its peak",
+    "measured on an H100 and an H200: 0.8 to 0.9",
+    LaunchSet.SIXTH,
+)
 _MOVES_DATA = (
     Unit.DRAM,
     Unit.L2,
@@ -204,12 +233,14 @@ class LatencyBound:
     """No unit at its roof: *stall* is what warps wait for, *share* of their time (None: unknown).
 
     *unit* is the busiest one and *busy* its share. Stall.SEVERAL stands for waits of which none is long.
+    *starts* are the blocks that start per second, where no GPU of the kind starts more.
     """
 
     stall: str | None
     share: float | None
     unit: str
     busy: float
+    starts: float | None = None
 
     @property
     def name(self) -> str:
@@ -461,7 +492,10 @@ def _may_hide(share: float, unit: str, unread: Collection[CounterGroup]) -> bool
 
 def _short_of_loads(profile: KernelProfile, unit: str, share: float) -> float | None:
     """Return the part of a warp's time that goes to loads, where these leave device memory room."""
-    if unit != Unit.DRAM or share >= NEARLY_BUSY:
+    streams = (
+        unit == Unit.L2 and share < L2_AT_BEST and share <= STREAMED * (profile.dram_busy or 0.0)
+    )
+    if not streams and (unit != Unit.DRAM or share >= NEARLY_BUSY):
         return None
     wait = profile.top_stall
     on_chip = max((profile.issue_busy or 0.0, profile.sm_busy or 0.0, profile.l1_busy or 0.0))
@@ -502,6 +536,8 @@ def _behind_barriers(profile: KernelProfile, unit: str, share: float) -> bool:
 
 
 def _may_be_barriers(unit: str, share: float) -> bool:
+    if unit == Unit.ISSUE:
+        return share < NEAR_ROOF
     to_memory = (Unit.L1_SHARED, Unit.LSU, Unit.ADU, Unit.MEMORY, Unit.COMPUTE)
     return unit in to_memory and share < _BARRIER_ROOF
 
@@ -511,9 +547,45 @@ def _uneven(profile: KernelProfile, waves: float | None) -> LastWave | Imbalance
     active = active_share(profile)
     if active is None or active >= SPREAD or (profile.seconds or SHORT) < SHORT:
         return None
-    if waves is not None and 1 < waves <= _MANY_WAVES:
+    if waves is not None and 1 < waves <= _MANY_WAVES and active >= FITS_WAVES * _filled(waves):
         return LastWave(waves=waves, share=active)
     return Imbalance(share=active) if active <= UNEVEN else None
+
+
+def _filled(waves: float) -> float:
+    """Return the share of the time that SMs are busy where blocks are alike and the last of *waves* is not full."""
+    return waves / math.ceil(waves)
+
+
+STARTS = number(
+    1450000000.0,
+    "block starts",
+    "blocks/s",
+    "measured on an H100 and an H200: 1.48 to 1.66 per ns in 32 launches whose blocks end at once, none above",
+    LaunchSet.SIXTH,
+)
+_MANY_STARTS = number(
+    30000,
+    "blocks of which the rate of starts is known",
+    "blocks",
+    "our judgement: fewer start and end within the time of a launch",
+    LaunchSet.SIXTH,
+)
+_STARTS_MEASURED_ON = number(
+    9,
+    "compute capability whose block starts are known",
+    "major",
+    "measured on an H100 and an H200 alone",
+)
+
+
+def block_starts(profile: KernelProfile) -> float | None:
+    """Return the blocks that start per second where that is as fast as they can and no unit is busy; else None."""
+    blocks, seconds = math.prod(profile.grid or (0,)), profile.seconds
+    if blocks < _MANY_STARTS or not seconds or profile.capability is None:
+        return None
+    rate = blocks / seconds
+    return rate if rate >= STARTS and profile.capability.major == _STARTS_MEASURED_ON else None
 
 
 def _waiting(profile: KernelProfile, shares: Mapping[str, float]) -> LatencyBound:
@@ -522,7 +594,9 @@ def _waiting(profile: KernelProfile, shares: Mapping[str, float]) -> LatencyBoun
         Stall.SEVERAL if _names_long_waits(profile) else None,
         None,
     )
-    return LatencyBound(stall=stall, share=share, unit=unit, busy=busy)
+    return LatencyBound(
+        stall=stall, share=share, unit=unit, busy=busy, starts=block_starts(profile)
+    )
 
 
 def _names_long_waits(profile: KernelProfile) -> bool:

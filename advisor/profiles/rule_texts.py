@@ -34,7 +34,7 @@ _PIPE = re.compile(
     rf"^(.{{1,40}}?) is the highest-utilized pipeline \({_NUMBER}%\)( based on elapsed)?"
 )
 _SUB_PIPE = re.compile(r"dominated by its ([\w ()]{1,30}) sub-pipeline")
-_PEAK = re.compile(rf"achieved {_NUMBER}% of this device's FP32 peak")
+_PEAK = re.compile(rf"achieved\s+(?:close to )?{_NUMBER}% of this device's FP32 peak")
 _BALANCE = re.compile(r"One or more (SM|L1 Slice|L2 Slice|DRAM Slice|DRAM)s? ")
 _ABOVE = re.compile(rf"value is {_NUMBER}% above the average")
 _BELOW = re.compile(rf"value is {_NUMBER}% below the average")

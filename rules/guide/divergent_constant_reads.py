@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.limiter import unit_shares
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_share
@@ -88,7 +89,11 @@ def _unit_share(profile: KernelProfile) -> float:
     if Unit.ADU in profile.pipes:
         return profile.pipes[Unit.ADU]
     unnamed = not profile.pipes and profile.issue_busy is not None
-    return profile.sm_busy or 0.0 if unnamed and (profile.issue_busy or 0) < RARELY else 0.0
+    if unnamed and (profile.issue_busy or 0) < RARELY:
+        return profile.sm_busy or 0.0
+    # The pipes to memory, while L1 idles: what is left of them resolves addresses.
+    uncounted = profile.global_loads.requests is None
+    return unit_shares(profile).get(Unit.ADU, 0.0) if uncounted else 0.0
 
 
 def _profiled(profile: KernelProfile) -> Advice:
@@ -100,7 +105,7 @@ def _profiled(profile: KernelProfile) -> Advice:
         ),
         action=(
             "Index constant memory by values that are the same for the whole warp; put tables "
-            "with an index per thread into shared memory, or into global memory read with __ldg()."
+            "with an index per thread into shared memory, or into global memory."
         ),
         evidence=(profiled("address-divergence pipe", share, "share"),),
         relief=relieved(profile, 1e6, Unit.ADU, Unit.COMPUTE),
@@ -115,7 +120,7 @@ def _advice(name: str, addresses: int) -> Advice:
         ),
         action=(
             "Index constant memory by values that are the same for the whole warp; put tables "
-            "with an index per thread into shared memory, or into global memory read with __ldg()."
+            "with an index per thread into shared memory, or into global memory."
         ),
         evidence=(given("distinct addresses per warp", addresses, "addresses"),),
         gain=Gain(kind=GainKind.CONSTANT_TIME, upper_bound=addresses, how="distinct addresses / 1"),
@@ -132,7 +137,7 @@ RULE = Rule(
     why="The constant cache broadcasts one address at a time to a warp.",
     when=(
         "The lanes of a warp read more than one address of constant memory, or a profile shows the "
-        "address-divergence pipe at 80 % or more and warps waiting for it, while issue slots are below 40 %."
+        "address-divergence pipe at 80 % or more and warps waiting for it, while issue slots are below 40 %; a page that names no such pipe shows the pipes to memory busy while L1 idles."
     ),
     citations=guide("10.2.6", "9.2.5"),
     check=check,

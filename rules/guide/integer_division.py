@@ -68,6 +68,55 @@ _LEAST_LEFT = number(
     "share",
     "so that no gain is without bound",
 )
+# What a page shows that names neither the pipe nor counts: sorts, hashes by shifts and filters of bytes lie outside.
+HARDLY_FLOATS = number(
+    0.01,
+    "FP32 beside divisions, on a page without counts",
+    "share of its peak",
+    "measured on an H100 and an H200: 0 to 0.01 in nine kernels that divide",
+    LaunchSet.SIXTH,
+)
+LEAST_ALU = number(
+    0.5,
+    "ALU pipe beside divisions",
+    "share of what is issued",
+    "measured in nine kernels that divide: 0.57 to 0.9",
+    LaunchSet.SIXTH,
+)
+MOST_ALU = number(
+    0.93,
+    "ALU pipe beside divisions, at most",
+    "share of what is issued",
+    "the FMA pipe takes a part of each division",
+    LaunchSet.SIXTH,
+)
+PREDICATED = number(
+    0.925,
+    "lanes that predicates leave at work beside divisions",
+    "share of the active ones",
+    "measured in nine kernels that divide: 0.76 to 0.92, which is how quotients are corrected",
+    LaunchSet.SIXTH,
+)
+FEW_REQUESTS = number(
+    0.37,
+    "pipes to memory beside divisions",
+    "share of their peak",
+    "measured in nine kernels that divide: 0.09 to 0.36",
+    LaunchSet.SIXTH,
+)
+LEFT_UNCOUNTED = number(
+    0.2,
+    "instructions left without divisions, on a page without counts",
+    "share",
+    "measured: 0.2 to 0.8",
+    LaunchSet.SIXTH,
+)
+_ACTION = (
+    "Take divisions and remainders out of the inner loop: let a 2-D or 3-D grid give the coordinates, "
+    "carry them along by additions, divide in 32 bits instead of 64, by constants, or by powers of two "
+    "(shift and mask). For a divisor that the host knows, multiply by its reciprocal "
+    "(cuda::fast_mod_div). `gpuadvise lint` shows the places."
+)
 
 
 def check(
@@ -79,6 +128,8 @@ def check(
     places = advised(observations or (), RULE.id, _words)
     if profile is None or library_of(profile.kernel):
         return places
+    if _looks_like_divisions(profile, limiter):
+        return (*places, _inferred(profile))
     lacking = _lacking(profile, limiter)
     if lacking and observations is None:
         return undecided(lacking)
@@ -90,6 +141,56 @@ def _fills_issue_slots(profile: KernelProfile, limiter: Limiter | None) -> bool:
     """Return whether issue slots are the limit, be it beside a unit that is busier still."""
     beside = isinstance(limiter, AtRoof) and (profile.issue_busy or 0.0) >= AT_ROOF
     return beside or isinstance(limiter, IssueBound)
+
+
+def _looks_like_divisions(profile: KernelProfile, limiter: Limiter | None) -> bool:
+    """Return whether a page that counts no instructions shows integers alone, many of whose lanes a predicate stops.
+
+    A division corrects its quotient by such steps, and leaves a part of the work to the FMA pipe.
+    """
+    alu, issue = profile.pipes.get(Unit.ALU, 0.0), profile.issue_busy or 0.0
+    active, working = profile.active_threads or 0.0, profile.unpredicated_threads or 0.0
+    return (
+        _fills_issue_slots(profile, limiter)
+        and Unit.XU not in profile.pipes
+        and not profile.float_instructions
+        and Unit.FP64 not in profile.pipes
+        and profile.fp32_of_peak is not None
+        and profile.fp32_of_peak <= HARDLY_FLOATS
+        and LEAST_ALU * issue <= alu <= MOST_ALU * issue
+        and 0 < working <= PREDICATED * active
+        and (profile.memory_pipes_busy or 1.0) <= FEW_REQUESTS
+    )
+
+
+def _inferred(profile: KernelProfile) -> Advice:
+    issue, alu = profile.issue_busy or 0.0, profile.pipes[Unit.ALU]
+    active, working = profile.active_threads or WARP_SIZE, profile.unpredicated_threads or WARP_SIZE
+    return Advice(
+        message=(
+            f"Issue slots are {show_share(issue)} busy with hardly a floating-point operation, the ALU pipe takes "
+            f"{show_share(alu)}, and a predicate stops {show_share(1 - working / active)} of the active lanes: that looks like "
+            "integer divisions or remainders, whose pipe this page does not name (the raw page does: pipe xu)."
+        ),
+        action=_ACTION,
+        evidence=(
+            profiled("issue slots", issue, "share"),
+            profiled("ALU pipe", alu, "share"),
+            profiled("lanes at work / active", working / active, "share"),
+        ),
+        relief=relieved(
+            profile,
+            1 / LEFT_UNCOUNTED,
+            Unit.ISSUE,
+            Unit.ALU,
+            Unit.FMA,
+            Unit.CBU,
+            Unit.ADU,
+            Unit.COMPUTE,
+        ),
+        left={Unit.ISSUE: f"with {show_share(LEFT_UNCOUNTED)} of the instructions"},
+        priority=Priority.MEDIUM,
+    )
 
 
 def _lacking(profile: KernelProfile, limiter: Limiter | None) -> str | None:
@@ -125,12 +226,7 @@ def _profiled(profile: KernelProfile) -> Advice:
             f"The pipe of special functions is {show_share(functions)} busy with hardly a floating-point "
             f"instruction, and issue slots are {show_share(issue)} busy: integers are divided, or remainders taken."
         ),
-        action=(
-            "Take divisions and remainders out of the inner loop: let a 2-D or 3-D grid give the coordinates, "
-            "carry them along by additions, divide in 32 bits instead of 64, by constants, or by powers of two "
-            "(shift and mask). For a divisor that the host knows, multiply by its reciprocal "
-            "(cuda::fast_mod_div). `gpuadvise lint` shows the places."
-        ),
+        action=_ACTION,
         evidence=(
             profiled("pipe of special functions", functions, "share"),
             profiled("issue slots", issue, "share"),
@@ -176,7 +272,9 @@ RULE = Rule(
     when=(
         "Device code divides integers, or takes a remainder, by a value that is not a literal; or a profile "
         "shows a kernel that is not a library's, whose issue slots are its limit, alone or beside a busier unit, with special functions at "
-        "30 % or more beside fewer floating-point instructions than that makes, which is medium."
+        "30 % or more beside fewer floating-point instructions than that makes, which is medium; or, on a page that counts no "
+        "instructions, with the FP32 peak at 1 % or less, the ALU pipe at 50 % to 93 % of what is issued, a predicate that "
+        "stops 7.5 % of the active lanes or more, and the pipes to memory at 37 % or less."
     ),
     citations=guide("12.1.4", "11.1.1"),
     check=check,

@@ -81,6 +81,13 @@ L2_AHEAD = number(
     "measured on an H200: rows summed with fewer barriers, 5.77 times as fast, take L2 from 19.4 % to 86.8 %",
     LaunchSet.FIFTH,
 )
+TOGETHER = number(
+    0.55,
+    "loads and barriers behind them",
+    "share of a warp's time",
+    "our judgement: one tile loaded ahead shortens both",
+    LaunchSet.SIXTH,
+)
 # Device memory, where that wait is for loads: 4-byte words reach 0.71 on an H200 with enough of them under way.
 # At what Nsight Compute calls a limit, only a wait that leaves little else: our judgement.
 NEARLY_ALL = number(
@@ -197,12 +204,11 @@ def _busiest(limiter: LatencyBound, *, near: bool) -> str:
 def _short_of_loads(profile: KernelProfile, limiter: Limiter) -> bool:
     """Return whether device memory is the limit, but would be busier with more loads under way."""
     wait = profile.top_stall
-    return (
-        near_roof(limiter)
-        and (profile.dram_busy or 1.0) < MEMORY_BY_WORDS
-        and wait is not None
-        and wait[1] >= _nearly_all(profile)
-    )
+    if not near_roof(limiter) or wait is None or (profile.dram_busy or 1.0) >= MEMORY_BY_WORDS:
+        return False
+    on_the_way = isinstance(limiter, AtRoof) and limiter.unit == Unit.L2
+    behind = _at_barriers_behind(profile, wait[0]) if on_the_way else 0.0
+    return wait[1] + behind >= _nearly_all(profile)
 
 
 def _nearly_all(profile: KernelProfile) -> float:
@@ -216,7 +222,9 @@ def _nearly_all(profile: KernelProfile) -> float:
 def _wait_for_loads(profile: KernelProfile, limiter: Limiter) -> LatencyBound:
     assert isinstance(limiter, AtRoof)
     stall, share = profile.top_stall or (None, None)
-    return LatencyBound(stall=stall, share=share, unit=limiter.unit, busy=limiter.share)
+    return LatencyBound(
+        stall=stall, share=share, unit=Unit.DRAM, busy=profile.dram_busy or limiter.share
+    )
 
 
 def _at_barriers_behind(profile: KernelProfile, stall: str) -> float:
@@ -231,13 +239,13 @@ def _at_barriers_behind(profile: KernelProfile, stall: str) -> float:
 
 def _most_left(profile: KernelProfile, limiter: LatencyBound) -> float:
     """Return how busy a unit may stay for the wait to be worth an hour."""
-    if (limiter.share or 0.0) < MOST_OF_THE_TIME:
+    behind = _at_barriers_behind(profile, limiter.stall or "")
+    share = (limiter.share or 0.0) + behind
+    if share < (TOGETHER if behind else MOST_OF_THE_TIME):
         return HALF
-    for_loads = limiter.stall == Stall.LONG_SCOREBOARD and (limiter.share or 0.0) >= _nearly_all(
-        profile
-    )
-    behind = limiter.unit in (Unit.DRAM, Unit.L2) and limiter.busy < MEMORY_BY_WORDS
-    return MEMORY_BY_WORDS if for_loads and behind else NEAR
+    for_loads = limiter.stall == Stall.LONG_SCOREBOARD and share >= _nearly_all(profile)
+    below = limiter.unit in (Unit.DRAM, Unit.L2) and limiter.busy < MEMORY_BY_WORDS
+    return MEMORY_BY_WORDS if for_loads and below else NEAR
 
 
 def _enough(stall: str) -> float:
@@ -290,7 +298,8 @@ RULE = Rule(
     when=(
         "A profile shows no unit at 60 % of its peak (tensor cores 40 %, L2 75 %), and one stall takes at "
         "least 40 % of a warp's time (with the barriers behind it where it is for loads), or barriers 25 %, or the instruction or constant cache 30 %; low where that wins less than 5 us, which is what a launch costs, and where a unit left over is half busy (57 % beside a wait of 70 %, "
-        "71 % of device memory beside one for loads of 80 %; such a wait counts at device memory's roof too, up to there, and from 70 % on where the grid brings less than half of the blocks that fit)."
+        "71 % of device memory beside one for loads of 80 %; such a wait counts at device memory's roof too, up to there, and from 70 % on where the grid brings less than half of the blocks that fit, and at that of L2 below 80 % "
+        "where bytes only stream through it; 57 % beside loads and the barriers behind them of 55 % together)."
     ),
     citations=(*guide("11.2", "10.4"), programming_guide("Multiprocessor Level")),
     silenced_by=(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.library_kernels import library_of
+from gpuadvise.advisor.facts.limiter import SHORT
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import STARTING
@@ -35,6 +39,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timing import Traffic, Work
 
 MANY = number(4, "many", "launches", "our judgement", LaunchSet.RECORDED)
+AGAIN = number(
+    2,
+    "again, of few blocks",
+    "launches, which would all fit the SMs at once",
+    "our judgement: a report is mostly a part of a run, so that two tell of a loop",
+    LaunchSet.SIXTH,
+)
 
 
 def check(
@@ -48,6 +59,8 @@ def check(
     """Advise when launches, rather than what they do, take the time."""
     if timeline is not None:
         return _recorded(timeline)
+    if launches is not None and profile is not None and _fit_together(profile, launches):
+        return _one_after_another(profile, launches)
     if launches is None or launches < MANY:
         return PASSED
     timed = next((fact for fact in (profile, traffic, work) if fact and fact.seconds), None)
@@ -58,6 +71,52 @@ def check(
     if run_seconds is not None and launches * STARTING < NOTICEABLE * run_seconds:
         return PASSED
     return _repeated(timed.seconds, launches, profiled if timed is profile else given)
+
+
+def _fit_together(profile: KernelProfile, launches: int) -> bool:
+    """Return whether short launches of few blocks, one after another, would all fit the device at once."""
+    blocks, sms = math.prod(profile.grid or (0,)), profile.sm_count or 0
+    return (
+        launches >= AGAIN
+        and 0 < launches * blocks <= sms
+        and STARTING <= (profile.seconds or 0.0) < SHORT
+        and library_of(profile.kernel) is None
+    )
+
+
+def _one_after_another(profile: KernelProfile, launches: int) -> Advice:
+    blocks, sms = math.prod(profile.grid or ()), profile.sm_count or 0
+    seconds = profile.seconds or 0.0
+    return Advice(
+        message=(
+            f"{launches:,} launches of {plural(blocks, 'block')} and {show_seconds(seconds)} each, on {sms} SMs: one at a "
+            "time they leave nearly all SMs without work, and together they would fit at once."
+        ),
+        action=(
+            "Where one does not need what another wrote, do them in 1 launch with a grid dimension for what the loop on the "
+            "host counts, or launch them in streams of their own (cudaStreamNonBlocking). Steps that need each other fit "
+            "into 1 kernel that loops, or into a CUDA graph."
+        ),
+        evidence=(
+            profiled("time of a launch", seconds, "s"),
+            given("launches", launches, "launches"),
+            given("blocks in the grid", blocks, "blocks"),
+        ),
+        gain=_at_once(profile, blocks, sms),
+        priority=Priority.MEDIUM,
+    )
+
+
+def _at_once(profile: KernelProfile, blocks: int, sms: int) -> Gain:
+    """Return the bound in launches that run at once: how many there are, a part of a run does not tell."""
+    limits = profile.block_limits
+    known = (limits.blocks, limits.registers, limits.shared_memory, limits.warps)
+    slots = sms * min((limit for limit in known if limit), default=1)
+    return Gain(
+        kind=GainKind.KERNEL_TIME,
+        upper_bound=max(1.0, slots / blocks),
+        how=f"such launches that fit at once: block slots / blocks = {slots:,} / {blocks}",
+    )
 
 
 def _repeated(seconds: float, launches: int, seen: Callable[..., Evidence]) -> Advice:
@@ -123,7 +182,8 @@ RULE = Rule(
     why="A launch costs the host several microseconds, and a kernel that is shorter ends before the next arrives.",
     when=(
         "A kernel of less than 5 us is launched at least 4 times in the same shape, for which 5 us each "
-        "are 5 % of the run or more where its time is known; or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
+        "are 5 % of the run or more where its time is known; or one of 5 to 20 us, no library's, is launched twice or more with so few blocks "
+        "that all its launches would fit the SMs at once (medium); or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
         "18 us or the GPU idle for twice as long as it works, and a fifth of the span or more is idle between launches."
     ),
     citations=(*guide("10.1.2"), programming_guide("CUDA Graphs")),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
-from gpuadvise.advisor.facts.limiter import AtRoof, TooLittleWork
+from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, TooLittleWork, unit_shares
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
@@ -60,6 +60,21 @@ ONE_WARP = number(
     "share of an H100's tensor peak",
     "Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, 2024",
     LaunchSet.FOURTH,
+)
+# Where a page counts no instructions, of what is named a product.
+FMA_PIPE = number(
+    0.3,
+    "FMA pipe of what is named a product, on a page without counts",
+    "share of its peak",
+    "measured on an H100 and an H200: 0.38 to 0.84",
+    LaunchSet.SIXTH,
+)
+OPERANDS_ROOF = number(
+    0.79,
+    "L1 and shared memory that feed what is named a product",
+    "share of their peak",
+    "measured: 0.82 to 0.98; products at their best keep them at 0.3 to 0.6",
+    LaunchSet.SIXTH,
 )
 _WITH_WARPGROUPS = (9, 10, 11)
 # A sum reads much more than it writes; a scan as much.
@@ -127,6 +142,21 @@ ONE_WORD = number(
     "our judgement",
     LaunchSet.RECORDED,
 )
+# A word of one operand by each load, and four of the other, which a warp shares.
+_PLAIN = number(
+    1.25,
+    "loads of shared memory per multiply-add of a plain product",
+    "",
+    "measured on an H100 and an H200: 1.247 to 1.254 in ten products, 0.3 to 0.9 in filters and better ones",
+    LaunchSet.SIXTH,
+)
+_PLAIN_WITHIN = number(
+    0.02,
+    "from that ratio at most",
+    "",
+    "what counts of a tile with a border differ by",
+    LaunchSet.SIXTH,
+)
 _WORD_SIZES = (4, 8)
 # What no library does much faster: the unit itself is the limit.
 _AT_BEST = number(
@@ -155,7 +185,15 @@ def _product(profile: KernelProfile) -> tuple[Evidence, ...]:
     if share >= MULTIPLY_ADDS:
         return (profiled("multiply-adds", share, "share"),)
     of_peak = profile.fp32_of_peak or 0.0
-    return (profiled("FP32 peak", of_peak, "share"),) if of_peak >= OF_PEAK else ()
+    if of_peak >= OF_PEAK:
+        return (profiled("FP32 peak", of_peak, "share"),)
+    # A page that counts no instructions names the busiest pipe alone, and not what the operands keep busy.
+    fma, operands = profile.pipes.get(Unit.FMA, 0.0), unit_shares(profile).get(Unit.L1_SHARED, 0.0)
+    uncounted = not profile.float_instructions
+    if uncounted and fma >= FMA_PIPE:
+        return (profiled("FMA pipe", fma, "share"),)
+    fed = uncounted and operands >= OPERANDS_ROOF
+    return (profiled("L1 and shared memory busy", operands, "share"),) if fed else ()
 
 
 def _histogram(profile: KernelProfile) -> tuple[Evidence, ...]:
@@ -215,7 +253,11 @@ _LIBRARY = r"cutlass|_fusion|\bDevice[A-Z]\w+Kernel|cublas|cudnn|cusparse|cufft|
 
 def check(kernel: str, profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
     """Advise when the profile shows work that a library has a kernel for; low by name alone."""
-    if library_of(kernel) or re.search(_LIBRARY, kernel) or _at_its_best(limiter):
+    if (
+        library_of(kernel)
+        or re.search(_LIBRARY, kernel)
+        or (_at_its_best(limiter) and not _multiplies_halves(profile))
+    ):
         return PASSED
     if not profile.instructions:
         return PASSED if profile.instructions == 0 else undecided("profile.instructions")
@@ -236,6 +278,17 @@ def _at_its_best(limiter: Limiter | None) -> bool:
         best = limiter.share >= _AT_BEST and limiter.unit not in _OWN_WORK
         return limiter.unit == Unit.DRAM or best
     return isinstance(limiter, TooLittleWork)
+
+
+def _multiplies_halves(profile: KernelProfile) -> bool:
+    """Return whether the FMA pipe is full of products of a page without counts that are not of 32 bits."""
+    fma, of_peak = profile.pipes.get(Unit.FMA, 0.0), profile.fp32_of_peak
+    return (
+        not profile.float_instructions
+        and fma >= AT_ROOF
+        and of_peak is not None
+        and of_peak < OF_PEAK
+    )
 
 
 def _moved(profile: KernelProfile) -> Gain | None:
@@ -302,7 +355,9 @@ def _tiled_product(profile: KernelProfile, limiter: Limiter | None) -> Advice | 
     share, loads = profile.multiply_adds or 0.0, profile.shared_loads.requests
     if not isinstance(limiter, AtRoof) or limiter.unit not in (Unit.L1_SHARED, Unit.LSU):
         return None
-    if limiter.share < _SHARED_ROOF or share < _TILED or not profile.instructions:
+    if not profile.instructions:
+        return None
+    if not _one_result_per_thread(profile) and (limiter.share < _SHARED_ROOF or share < _TILED):
         return None
     if loads is None and not (profile.static_shared or profile.dynamic_shared):
         return None
@@ -330,6 +385,13 @@ def _tiled_product(profile: KernelProfile, limiter: Limiter | None) -> Advice | 
         ),
         gain=_multiplied(profile),
     )
+
+
+def _one_result_per_thread(profile: KernelProfile) -> bool:
+    """Return whether four words of one operand come by one load, and of the other by one each, as in a plain product."""
+    share, loads = profile.multiply_adds or 0.0, profile.shared_loads.requests or 0.0
+    ratio = loads / profile.instructions / share if profile.instructions and share else 0.0
+    return share >= MULTIPLY_ADDS and abs(ratio - _PLAIN) <= _PLAIN_WITHIN
 
 
 def _is_filter(profile: KernelProfile) -> bool:
@@ -388,7 +450,7 @@ RULE = Rule(
     when=(
         "A profiled kernel, no library's own, neither tiny nor at the roof of memory or of its arithmetic, "
         "adds up in shared memory with half of its lanes off; multiplies and adds small tiles at the roof of shared "
-        "memory; or is named after a product, sort, scan, histogram, "
+        "memory, or loads 1.25 words of it per multiply-add, as a product of one result per thread does; or is named after a product, sort, scan, histogram, "
         "transform, sum or sparse product and the profile's counts fit: low where only the name says so."
     ),
     citations=guide("5.1", "4.1"),

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound, LatencyBound
+from gpuadvise.advisor.facts.limiter import (
+    AT_ROOF,
+    L2_AT_ROOF,
+    NEARLY_BUSY,
+    AtRoof,
+    IssueBound,
+    LatencyBound,
+)
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.number_types import NumberType
@@ -99,6 +106,49 @@ _WHOLE = number(
     "bytes",
     "our judgement: with fewer, coalescing comes first",
     LaunchSet.FOURTH,
+)
+# Passes over the same rows also fill issue slots.
+REQUESTS = number(
+    0.033,
+    "loads and stores that fill issue slots",
+    "share of instructions",
+    "as for narrow-loads: with their addresses a fifth of the instructions",
+    LaunchSet.SIXTH,
+)
+FOR_LOADS = number(
+    1 / 3,
+    "wait for loads beside issue slots",
+    "share of a warp's time",
+    "measured: 0.39 to 0.66 in two norms, a softmax and two filters that read each byte 3 to 18 times (H100, H200)",
+    LaunchSet.SIXTH,
+)
+HALF_ISSUED = number(
+    0.55,
+    "issue slots of a kernel that waits",
+    "share",
+    "our judgement: somewhat below what counts as their roof",
+    LaunchSet.SIXTH,
+)
+_OWN_BYTES = number(
+    32.0,
+    "bytes of a request, one of each lane",
+    "bytes",
+    "with fewer, lanes share what they load",
+    LaunchSet.SIXTH,
+)
+_HALF_WORDS = number(
+    70.0,
+    "bytes of a request by words of two bytes",
+    "bytes",
+    "64, and what rounding adds",
+    LaunchSet.SIXTH,
+)
+_STREAMED = number(
+    1.8,
+    "L2's share per DRAM's where data stream",
+    "",
+    "as for narrow-loads",
+    LaunchSet.SIXTH,
 )
 # Passes of shared memory per operation on tensor cores from which on hardly an operand stays in registers: an
 # instruction of 16 x 8 x 16 halves (4,096 operations) takes 512 and 256 bytes, which are 6 passes. Measured are
@@ -335,11 +385,35 @@ def _reads_at_roof(profile: KernelProfile, limiter: Limiter | None) -> float | N
 
 
 def _at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
-    """Return whether L1 or L2 is at its roof, be it below the issue slots, with room in device memory."""
+    """Return whether L1 or L2 is at its roof, or issue slots with what loads need, with room in device memory."""
+    l2, dram = profile.l2_busy or 0.0, profile.dram_busy or 0.0
+    if isinstance(limiter, LatencyBound):
+        return (profile.issue_busy or 0.0) >= HALF_ISSUED and _issues_loads(profile)
     if isinstance(limiter, IssueBound):
-        busiest = max(profile.l1_busy or 0.0, profile.l2_busy or 0.0)
-        return busiest >= AT_ROOF and (profile.dram_busy or 0.0) < AT_ROOF
-    return isinstance(limiter, AtRoof) and limiter.unit in (Unit.L1_SHARED, Unit.LSU, Unit.L2)
+        at_roof = max(profile.l1_busy or 0.0, l2) >= AT_ROOF or _issues_loads(profile)
+        return at_roof and dram < AT_ROOF
+    if not isinstance(limiter, AtRoof):
+        return False
+    beside = limiter.unit == Unit.DRAM and l2 >= L2_AT_ROOF and dram < NEARLY_BUSY
+    return beside or limiter.unit in (Unit.L1_SHARED, Unit.LSU, Unit.L2)
+
+
+def _issues_loads(profile: KernelProfile) -> bool:
+    """Return whether loads of many words, with their addresses, are a notable part of what is issued and waited for."""
+    loads, stores, wait = profile.global_loads, profile.global_stores, profile.top_stall
+    requests = (loads.requests or 0.0) + (stores.requests or 0.0)
+    bytes_used = (loads.sectors_per_request or 0.0) * (loads.used_bytes or 0.0)
+    if bytes_used <= _HALF_WORDS and (profile.l2_busy or 0.0) <= _STREAMED * (
+        profile.dram_busy or 0.0
+    ):
+        return False  # narrow-loads says what helps
+    return (
+        wait is not None
+        and wait[0] == Stall.LONG_SCOREBOARD
+        and wait[1] >= FOR_LOADS
+        and requests >= REQUESTS * (profile.instructions or 0.0)
+        and bytes_used >= _OWN_BYTES
+    )
 
 
 def _by_loads(profile: KernelProfile) -> bool:
@@ -469,7 +543,8 @@ RULE = Rule(
         "A block reads the same global bytes more than twice and does not stage them, or a profile shows a fifth of the "
         "instructions loading from global memory, 70 % of it found in L1, as the limit; or L1 or L2 at its roof, with 90 % "
         "of it found in L2 and device memory idle, or with each byte loaded 3 times that passes no tile in shared memory (at "
-        "60 % beside issue slots that are busier, while device memory is not), or by products of halves on tensor cores whose "
+        "60 % beside issue slots that are busier, while device memory is not; or at issue slots of 55 % and more of which loads and "
+        "stores of whole words are 3.3 %, where warps wait for loads a third of their time), or by products of halves on tensor cores whose "
         "operands are loaded from shared memory for each instruction; "
         "or texture fetches at that roof for which warps wait 40 % of their time, 70 % of them found in L1."
     ),

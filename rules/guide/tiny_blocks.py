@@ -5,13 +5,14 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.limiter import block_starts
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import capitalized, plural
-from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.bottleneck import relieved, sm_units
-from gpuadvise.rules.evidence import given
+from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -51,7 +52,9 @@ def check(
 ) -> Verdict:
     """Advise when a block has fewer than 64 threads."""
     if launch.threads >= FEWEST:
-        return PASSED
+        few_warps = launch.threads <= BETTER - WARP_SIZE
+        starts = block_starts(profile) if profile and few_warps else None
+        return _starting(launch, profile, starts) if profile and starts else PASSED
     return Advice(
         message=f"A block has {plural(launch.threads, 'thread')}.{_ceiling(launch, device)}",
         action=(
@@ -62,6 +65,31 @@ def check(
         gain=_gain(launch, device),
         relief=_relief(launch, profile) if profile else None,
         priority=Priority.LOW if device and _fills(launch, device) and not _many(launch) else None,
+    )
+
+
+def _starting(launch: Launch, profile: KernelProfile, starts: float) -> Advice:
+    """Return advice on blocks of two or three warps that end as fast as others start."""
+    blocks = prod(profile.grid or ())
+    return Advice(
+        message=(
+            f"{blocks:,} blocks of {launch.threads} threads start at {show_number(starts / 1e9)} per ns, which is as fast "
+            f"as a GPU of this kind starts them, and SMs hold {show_share(profile.achieved_occupancy or 0.0)} of their warps."
+        ),
+        action=(
+            f"Give each block {BETTER} to {MOST} threads and each thread 2 to 8 elements, so that there is more to do "
+            "between two starts: a quarter of the blocks take a quarter of the starts."
+        ),
+        evidence=(
+            given("threads per block", launch.threads, "threads"),
+            derived("blocks that start per second", starts, "blocks/s"),
+        ),
+        gain=Gain(
+            kind=GainKind.BLOCK_STARTS,
+            upper_bound=MOST / launch.threads,
+            how=f"blocks now / blocks of {MOST} threads = {MOST} / {launch.threads}",
+        ),
+        relief=_relief(launch, profile),
     )
 
 
@@ -136,7 +164,7 @@ RULE = Rule(
     why="Every block takes a slot of its SM and a start of its own, however few threads it has.",
     when=(
         "A block has fewer than 64 threads; low where an SM can still hold all its warps and the grid has few "
-        "blocks."
+        "blocks; or one of 64 to 96 threads, in a profile that shows blocks start as fast as they can."
     ),
     citations=guide("11.3", "10.5"),
     author_only=True,

@@ -62,6 +62,13 @@ WAITING = number(
     "twice the warps then do twice the work",
     LaunchSet.FOURTH,
 )
+WAITING_TO_ISSUE = number(
+    0.4,
+    "waiting for results, beside issue slots",
+    "share of a warp's time",
+    "our judgement: what issue slots leave is that wait",
+    LaunchSet.SIXTH,
+)
 _HIDDEN_BY_WARPS = (
     Stall.LONG_SCOREBOARD,
     Stall.SHORT_SCOREBOARD,
@@ -127,10 +134,11 @@ def check(
 def _few_warps(profile: KernelProfile, limiter: Limiter | None) -> bool:
     """Return whether fewer than half of the warps that would fit wait for results, and leave units room."""
     busy = max(profile.dram_busy or 0.0, profile.l1_busy or 0.0, profile.sm_busy or 0.0)
+    issuing = isinstance(limiter, IssueBound) and limiter.few_warps is not None
     return (
-        isinstance(limiter, LatencyBound | AtRoof | Imbalance)
+        (issuing or isinstance(limiter, LatencyBound | AtRoof | Imbalance))
         and grid_brings_few(profile)
-        and _waiting(profile) >= WAITING
+        and _waiting(profile) >= (WAITING_TO_ISSUE if issuing else WAITING)
         and busy < MEMORY_BY_WORDS
         and (profile.l2_busy or 0.0) < L2_AT_ROOF
         and (profile.seconds or 0.0) >= SHORT
@@ -215,11 +223,17 @@ RULE = Rule(
     when=(
         "The grid has fewer blocks than the device has multiprocessors, nothing runs beside the "
         "kernel, and neither device memory nor L2 is known to be at its roof, low below 30 us; or a profile of 20 us or more shows less than half of the "
-        "blocks that fit at once, warps that wait for results half of their time, and no unit at 70 % (L2 75 %)."
+        "blocks that fit at once, warps that wait for results half of their time, and no unit at 70 % (L2 75 %); 40 % of it where so few warps keep issue slots at 60 % or more."
     ),
     thresholds=(
         Threshold(
             name="few blocks", value=0.5, unit="waves", source="guide 11.3, as for low occupancy"
+        ),
+        Threshold(
+            name="waiting for results, beside issue slots",
+            value=WAITING_TO_ISSUE,
+            unit="share of a warp's time",
+            source="our judgement: what issue slots leave is that wait",
         ),
     ),
     citations=guide("11.3", "10.5"),

@@ -381,8 +381,8 @@ CONVERTED = replace(
         # Beside issue slots that are busier than L1.
         (replace(STENCIL, issue_busy=0.67), "redundant-global-loads", "medium"),
         (replace(STENCIL, issue_busy=0.67, l1_busy=0.61), "redundant-global-loads", "medium"),
-        (replace(STENCIL, issue_busy=0.67, l1_busy=0.59, l2_busy=0.59), "redundant-global-loads",
-         None),
+        (replace(STENCIL, issue_busy=0.67, l1_busy=0.59, l2_busy=0.59, stalls={"lg_throttle": 0.2}),
+         "redundant-global-loads", None),
         (replace(STENCIL, issue_busy=0.67, dram_busy=0.61), "redundant-global-loads", None),
         # A page that has the sectors which all accesses need, and the bytes that device memory moved.
         (UNCOUNTED_STENCIL, "redundant-global-loads", "medium"),
@@ -402,9 +402,11 @@ CONVERTED = replace(
         (PADDED, "uncoalesced-access", None),
         (replace(PADDED, l2_busy=0.51), "uncoalesced-access", "high"),
         (replace(PADDED, stalls={"lg_throttle": 0.5}), "uncoalesced-access", "high"),
-        # Conflicts beside L2 and device memory at their roofs.
+        # Conflicts beside L2 and device memory at their roofs, for which warps wait at least as long.
         (TILE, "bank-conflicts", "medium"),
-        (replace(TILE, l2_busy=0.76, dram_busy=0.61), "bank-conflicts", "low"),
+        (replace(TILE, l2_busy=0.76, dram_busy=0.61), "bank-conflicts", "medium"),
+        (replace(TILE, l2_busy=0.76, dram_busy=0.61, stalls={"short_scoreboard": 0.3,
+                 "long_scoreboard": 0.31}), "bank-conflicts", "low"),
         (replace(TILE, l2_busy=0.74, dram_busy=0.59), "bank-conflicts", "medium"),
         # Arrays in local memory, where a page speaks of them and counts spills alone.
         (LOCAL, "register-spills", "high"),

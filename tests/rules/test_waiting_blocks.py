@@ -193,10 +193,10 @@ ROW_PER_BLOCK = replace(
         (replace(ROWS, l1_busy=0.354), "uncoalesced-access", None),
         (replace(ROWS, sm_cycles=CycleSpread(mean=2.0e6, most=3.2e6)), "uncoalesced-access", None),
         (ROWS, "underfilled-device", "medium"),
-        # Conflicts of 0.2 of a working SM's time, which waits for shared memory.
+        # Conflicts of 0.15 of a working SM's time, which waits for shared memory.
         (ONE_WARP, "bank-conflicts", "medium"),
-        (replace(ONE_WARP, shared_wavefronts=4.9e9), "bank-conflicts", "medium"),
-        (replace(ONE_WARP, shared_wavefronts=4.8e9), "bank-conflicts", "low"),
+        (replace(ONE_WARP, shared_wavefronts=3.8e9), "bank-conflicts", "medium"),
+        (replace(ONE_WARP, shared_wavefronts=3.7e9), "bank-conflicts", "low"),
         (replace(ONE_WARP, stalls={"long_scoreboard": 0.65}), "bank-conflicts", None),
         # Few warps in blocks that wait: more at once also fill the last wave.
         (TAIL, "low-occupancy", "medium"),
