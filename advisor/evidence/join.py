@@ -71,7 +71,7 @@ def joined_launches(
         facts = replace(
             facts,
             handover=together.handover(launch.file, profile, launch.numbers),
-            faster_launches=together.faster(launch.file, profile) or None,
+            faster_launches=together.faster(launch.file, profile),
         )
         if beside.source is not None:
             facts = beside.source.joined(facts, name)

@@ -20,10 +20,12 @@ from gpuadvise.rules.model import (
     Rule,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.report_launches import Handover
 
 AGAIN = number(
@@ -42,8 +44,14 @@ PAIR_WORTHWHILE = number(
 )
 
 
-def check(handover: Handover) -> Verdict:
+def check(handover: Handover | None = None, profile: KernelProfile | None = None) -> Verdict:
     """Advise to let the launch before do what this one does with its results."""
+    if handover is None:
+        counted = profile is not None and None not in (
+            profile.dram_read,
+            profile.global_stores.sectors,
+        )
+        return PASSED if counted else undecided("handover")
     if handover.bound < PAIR_WORTHWHILE:
         return PASSED
     before, size = quoted(base_name(handover.kernel)), show_bytes(round(handover.read_bytes))
@@ -95,6 +103,7 @@ RULE = Rule(
     ),
     citations=guide("10.2.1", "9.2.1"),
     check=check,
+    either=("handover", "profile"),
     examples=Examples(
         fires={
             "handover": {
