@@ -67,9 +67,12 @@ def joined_launches(
         profile = launch.profile
         name = kernel_name(profile.kernel)
         code = launch.code or codes.of(profile, name)
-        facts = profiled_facts(profile, code, device_of(profile), launch.launches, beside.given)
-        facts = replace(
-            facts,
+        facts = profiled_facts(
+            profile,
+            code,
+            device_of(profile),
+            launch.launches,
+            beside.given,
             handover=together.handover(launch.file, profile, launch.numbers),
             faster_launches=together.faster(launch.file, profile),
         )

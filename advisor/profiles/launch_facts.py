@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch
 
 
 def profiled_facts(
@@ -21,8 +22,14 @@ def profiled_facts(
     device: Device | None = None,
     launches: int = 1,
     given: Facts | None = None,
+    *,
+    handover: Handover | None = None,
+    faster_launches: tuple[OtherLaunch, ...] | None = None,
 ) -> Facts:
-    """Return what *profile* and *code* say of *launches* alike, beside what was *given*."""
+    """Return what *profile* and *code* say of *launches* alike, beside what was *given*.
+
+    *handover* and *faster_launches* are what other launches of the report say of this one.
+    """
     base = given or Facts()
     facts = replace(
         base,
@@ -32,6 +39,8 @@ def profiled_facts(
         launch=profile.launch or base.launch,
         profile=profile,
         launches=launches,
+        handover=handover or base.handover,
+        faster_launches=base.faster_launches if faster_launches is None else faster_launches,
         work=base.work or profile.work,
     )
     return completed(facts if code is None else of_code(facts, code))

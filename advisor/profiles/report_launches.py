@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import base_name, library_of
@@ -160,7 +161,10 @@ def _moved(profile: KernelProfile) -> float:
 
 
 def _kernel(file: str, profile: KernelProfile) -> tuple[str, str | None, str]:
-    return file, profile.device, base_name(profile.kernel)
+    return file, profile.device, _base_name(profile.kernel)
+
+
+_base_name = lru_cache(maxsize=1024)(base_name)  # a report holds few kernels, many times
 
 
 def _handed_over(before: KernelProfile, profile: KernelProfile, times: int) -> Handover | None:
