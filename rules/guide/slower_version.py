@@ -80,7 +80,7 @@ def check(
 
 def _what(best: OtherLaunch, launch: Launch) -> str:
     if best.name is not None:
-        return f"The version {quoted(best.name.partition('(')[0])}"
+        return f"The version {quoted(best.name.partition('(')[0].removeprefix('void '))}"
     if best.threads != launch.threads:
         return f"{plural(best.threads, 'thread')} per block, instead of {launch.threads},"
     return f"A block of {_shape(best.block)}, instead of {_shape(launch.block_dim or (launch.threads, 1, 1))},"

@@ -25,6 +25,7 @@ from gpuadvise.advisor.facts.limiter import (
     block_starts,
     limiter_of,
 )
+from gpuadvise.advisor.facts.report_launches import OtherLaunch
 from gpuadvise.advisor.profiles.launch_facts import profiled_facts
 from gpuadvise.rules.bottleneck import limit_sentence
 
@@ -471,3 +472,21 @@ def test_the_words_of_a_serial_end_say_for_how_long_one_block_works() -> None:
     message = findings(ENDS_ALONE)["load-imbalance"].message
     assert "8,192 blocks" in message
     assert "12.8 us" in message
+
+
+def test_a_faster_version_is_named_as_its_author_wrote_it() -> None:
+    launch = replace(STREAM, kernel="void sums<0>(const float4 *, float *)", seconds=245e-6)
+    faster = OtherLaunch(
+        block=(256, 1, 1),
+        grid=(8192, 1, 1),
+        seconds=79e-6,
+        name="void sums<1>(const float4 *, float *)",
+    )
+    facts = profiled_facts(launch, device=find("h100-sxm"), faster_launches=(faster,))
+    finding = findings_on(facts)["slower-version"]
+    assert finding.message.startswith('The version "sums<1>" took 0.322 of the time')
+    assert finding.bound == pytest.approx(245 / 79)
+    square = replace(faster, name=None, block=(16, 16, 1))
+    same_threads = findings_on(replace(facts, faster_launches=(square,)))["slower-version"]
+    assert "A block of 16 x 16 x 1, instead of 256 x 1 x 1," in same_threads.message
+    assert "slower-version" not in findings_on(replace(facts, faster_launches=()))
