@@ -149,6 +149,7 @@ class Entry(NamedTuple):
     link_input: bool = False  # kept for a later device link; never loaded as it is
     module: int | None = None  # offset of the region that holds it: the driver picks one per region
     toolkit: tuple[int, int] | None = None  # that made an image; looked for on request only
+    kernels: frozenset[str] | None = None  # their names; looked for on request only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,12 +14,12 @@ from gpuadvise.advisor.compatibility.targets import EMBEDDED, number, why_sass_f
 from gpuadvise.advisor.prose import and_list, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.compatibility.releases import Version
-    from gpuadvise.advisor.compatibility.verdict import Verdict
+    from gpuadvise.advisor.compatibility.verdict import Kernels, Verdict
 
 # A list of targets longer than this is shortened to its ends.
 _LISTED = 8
@@ -32,18 +32,26 @@ def headline(verdict: Verdict, what: str, gpu: str, needed: Version | None = Non
     """
     if alternatives := alternatives_of(verdict):
         return f"{what} {_of_alternatives(alternatives, verdict, gpu)}."
-    total = verdict.total
-    runs, jit = verdict.count(Outcome.RUNS), verdict.count(Outcome.JIT)
+    kernels = verdict.kernels if verdict.mixed else None
+    count = _counts(verdict, kernels)
+    total = sum(count.values())
     match verdict.outcome:
         case Outcome.FAILS:
             return f"{what} does not run on {gpu}: {reason(verdict)}.{_also(verdict, needed)}"
-        case Outcome.JIT if jit == total:
+        case Outcome.JIT if count[Outcome.JIT] == total:
             return f"{what} runs on {gpu} only after the driver has compiled its PTX: {_best(verdict)}."
-        case Outcome.RUNS if runs == total:
+        case Outcome.RUNS if count[Outcome.RUNS] == total:
             return f"{what} runs on {gpu}: {_best(verdict)}."
         case _:
-            share = " in part" if verdict.count(Outcome.FAILS) else ""
-            return f"{what} runs on {gpu}{share}: {_parts(verdict)}."
+            share = " in part" if count[Outcome.FAILS] else ""
+            return f"{what} runs on {gpu}{share}: {_parts(verdict, count)}."
+
+
+def _counts(verdict: Verdict, kernels: Kernels | None) -> dict[Outcome, int]:
+    """Return how many kernels, or modules where no names are known, have each outcome."""
+    if kernels is None or not kernels.total:
+        return {outcome: verdict.count(outcome) for outcome in Outcome}
+    return {outcome: len(kernels.of(outcome)) for outcome in Outcome}
 
 
 class Alternative(NamedTuple):
@@ -127,15 +135,15 @@ def _best(verdict: Verdict) -> str:
     return reasons.most_common(1)[0][0]
 
 
-def _parts(verdict: Verdict) -> str:
-    runs, jit = verdict.count(Outcome.RUNS), verdict.count(Outcome.JIT)
-    of = f"of {plural(verdict.total, 'code module')}"
+def _parts(verdict: Verdict, count: Mapping[Outcome, int]) -> str:
+    runs, jit, failing = (count[outcome] for outcome in Outcome)
+    by_name = verdict.mixed and verdict.kernels is not None and bool(verdict.kernels.total)
+    of = f"of {plural(runs + jit + failing, 'kernel' if by_name else 'code module')}"
     parts = []
     if runs:
         parts.append(f"{runs:,} {of} {'has' if runs == 1 else 'have'} machine code for it")
     if jit:
         parts.append(f"{jit:,} {'more' if runs else of} must be compiled by the driver")
-    failing = verdict.total - runs - jit
     if failing:
         parts.append(f"{failing:,} {_why_not(verdict, failing)}")
     return and_list(parts)
@@ -150,8 +158,14 @@ def _why_not(verdict: Verdict, failing: int) -> str:
 
 
 def _failing(verdict: Verdict) -> list[Entry]:
-    failing = (judged for judged in verdict.modules if judged.outcome is Outcome.FAILS)
-    return [entry for judged in failing for entry in judged.modules.entries]
+    absent = verdict.kernels.fails if verdict.kernels else None
+    return [
+        entry
+        for judged in verdict.modules
+        if judged.outcome is Outcome.FAILS
+        and (absent is None or not absent.isdisjoint(judged.modules.kernels or ()) or not absent)
+        for entry in judged.modules.entries
+    ]
 
 
 def reason(verdict: Verdict) -> str:

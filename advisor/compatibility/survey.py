@@ -28,7 +28,7 @@ Key = tuple[object, ...]
 class Alike:
     """*count* modules of one path with the same entries in the same order; *module* is one."""
 
-    __slots__ = ("count", "keys", "module", "path", "sizes")
+    __slots__ = ("count", "kernels", "keys", "module", "path", "sizes")
 
     def __init__(self, path: str, keys: tuple[Key, ...], module: list[Entry]) -> None:
         self.path = path
@@ -36,6 +36,7 @@ class Alike:
         self.module = module
         self.count = 0
         self.sizes = [0] * len(module)
+        self.kernels: frozenset[str] | None = frozenset()
 
 
 def alike_modules(entries: Iterable[Entry | EntryTally]) -> Iterable[Alike]:
@@ -50,9 +51,20 @@ def alike_modules(entries: Iterable[Entry | EntryTally]) -> Iterable[Alike]:
             alike = Alike(path, keys, module)
             by_contents[path, keys] = alike
         alike.count += count
+        alike.kernels = _joined(alike.kernels, _kernels_of(module))
         for index, entry in enumerate(module):
             alike.sizes[index] += entry.size
     return by_contents.values()
+
+
+def _kernels_of(module: list[Entry]) -> frozenset[str] | None:
+    """Return the names of the kernels of *module*, as any entry of it tells; None: not known."""
+    known = [entry.kernels for entry in module if entry.kernels is not None]
+    return frozenset().union(*known) if known else None
+
+
+def _joined(some: frozenset[str] | None, more: frozenset[str] | None) -> frozenset[str] | None:
+    return None if some is None or more is None else some | more
 
 
 def same_for_a_driver(entry: Entry) -> Key:
@@ -93,11 +105,15 @@ LOADABLE = frozenset({Content.SASS, Content.PTX})
 
 
 class Modules(NamedTuple):
-    """*times* modules of one file or member that hold the same; *entries* are one's, each once."""
+    """*times* modules of one file or member that hold the same; *entries* are one's, each once.
+
+    *kernels* are the names in all of them; None: not read, or not readable.
+    """
 
     path: str
     entries: tuple[Entry, ...]
     times: int
+    kernels: frozenset[str] | None = None
 
     @property
     def toolkit(self) -> Version | None:
@@ -135,12 +151,12 @@ def survey(entries: Iterable[Entry | EntryTally]) -> Survey:
         distinct = dict(zip(alike.keys, alike.module, strict=True))
         tally.add(alike)
         if any(map(can_load, distinct.values())):
-            loadable.add(alike.path, distinct, alike.count)
+            loadable.add(alike, distinct)
             continue
         for entry in alike.module:
             unloadable[entry.content] += alike.count
         if is_input(alike.module[0]):
-            inputs.add(alike.path, distinct, alike.count)
+            inputs.add(alike, distinct)
     by_path: dict[str, tuple[Modules, ...]] = {}
     for modules in inputs.modules():
         by_path[modules.path] = (*by_path.get(modules.path, ()), modules)
@@ -158,15 +174,19 @@ class _Kinds:
     def __init__(self) -> None:
         self._kinds: dict[object, tuple[str, tuple[Entry, ...]]] = {}
         self._counts: Counter[object] = Counter()
+        self._kernels: dict[object, frozenset[str] | None] = {}
 
-    def add(self, path: str, distinct: dict[Key, Entry], count: int) -> None:
-        key = (path, frozenset(distinct))
-        self._kinds.setdefault(key, (path, tuple(distinct.values())))
-        self._counts[key] += count
+    def add(self, alike: Alike, distinct: dict[Key, Entry]) -> None:
+        key = (alike.path, frozenset(distinct))
+        self._kinds.setdefault(key, (alike.path, tuple(distinct.values())))
+        self._counts[key] += alike.count
+        self._kernels[key] = _joined(self._kernels.get(key, frozenset()), alike.kernels)
 
     def modules(self) -> tuple[Modules, ...]:
         return tuple(
-            Modules(path=path, entries=distinct, times=self._counts[key])
+            Modules(
+                path=path, entries=distinct, times=self._counts[key], kernels=self._kernels[key]
+            )
             for key, (path, distinct) in self._kinds.items()
         )
 

@@ -1,12 +1,13 @@
 """A whole file against one GPU and driver, module by module.
 
 A driver picks one image per module (one fatbin region), so a library whose modules were built
-for different GPUs has an answer for each, and its own answer is the best of them.
+for different GPUs has an answer for each, and its own answer is the best of them. What is missing
+then is told by names: a module for another GPU is no hole where its kernels are in one for this.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from gpuadvise.advisor.binaries.model import Content
 from gpuadvise.advisor.compatibility.drivers import why_unsupported
@@ -94,11 +95,37 @@ class Judged(NamedTuple):
     reason: str | None
 
 
+class Kernels(NamedTuple):
+    """The names of a file's kernels: with machine code for the GPU, only with PTX, with neither."""
+
+    runs: frozenset[str]
+    jit: frozenset[str]
+    fails: frozenset[str]
+
+    def of(self, outcome: Outcome) -> frozenset[str]:
+        """Return the names with *outcome*."""
+        match outcome:
+            case Outcome.RUNS:
+                return self.runs
+            case Outcome.JIT:
+                return self.jit
+            case Outcome.FAILS:
+                return self.fails
+            case other:
+                assert_never(other)
+
+    @property
+    def total(self) -> int:
+        """How many names there are."""
+        return len(self.runs) + len(self.jit) + len(self.fails)
+
+
 class Verdict(NamedTuple):
     """What becomes of a file's device code.
 
     *modules* are those that a driver could load; *blocked* says why it would load none of
-    them, whatever they hold; *unloadable* counts the entries of all other modules.
+    them, whatever they hold; *unloadable* counts the entries of all other modules. *kernels*
+    is None where the names of some were not read.
     """
 
     gpu: Capability
@@ -107,6 +134,19 @@ class Verdict(NamedTuple):
     modules: tuple[Judged, ...]
     unloadable: Counter[Content]
     blocked: str | None = None
+    kernels: Kernels | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every kernel has machine code for the GPU; every module, where no names are known."""
+        if self.kernels is not None and self.kernels.total and not self.blocked:
+            return len(self.kernels.runs) == self.kernels.total
+        return 0 < self.total == self.count(Outcome.RUNS)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether modules fare differently, so that only names tell whether a kernel is missing."""
+        return not self.blocked and len({judged.outcome for judged in self.modules}) > 1
 
     @property
     def total(self) -> int:
@@ -127,14 +167,30 @@ def judge(survey: Survey, gpu: Capability, driver: Driver | None = None) -> Verd
         _judged(modules, survey.inputs.get(modules.path, ()), gpu, driver)
         for modules in survey.loadable
     )
+    kernels = _kernels(judged)
+    outcomes = (module.outcome for module in judged)
+    if kernels and kernels.total:  # a module without any makes nothing run
+        outcomes = (outcome for outcome in Outcome if kernels.of(outcome))
     return Verdict(
         gpu=gpu,
         driver=driver,
-        outcome=Outcome.FAILS if blocked else best(module.outcome for module in judged),
+        outcome=Outcome.FAILS if blocked else best(outcomes),
         modules=judged,
         unloadable=survey.unloadable,
         blocked=blocked,
+        kernels=kernels,
     )
+
+
+def _kernels(modules: Sequence[Judged]) -> Kernels | None:
+    """Return the kernels by the best that becomes of any module with their name."""
+    names: dict[Outcome, frozenset[str]] = dict.fromkeys(Outcome, frozenset())
+    for judged in modules:
+        if judged.modules.kernels is None:
+            return None
+        names[judged.outcome] |= judged.modules.kernels
+    runs, jit, fails = (names[outcome] for outcome in _BETTER)
+    return Kernels(runs, jit - runs, fails - jit - runs)
 
 
 def best(outcomes: Iterable[Outcome]) -> Outcome:

@@ -27,7 +27,7 @@ from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 from gpuadvise.cli.compat import text
-from gpuadvise.cli.compat.request import driver_for
+from gpuadvise.cli.compat.request import driver_for, with_kernel_names
 from gpuadvise.cli.compat.text import TONES
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit
@@ -77,6 +77,7 @@ def result(held: Sequence[Held], gpu: Device, driver: Driver | None) -> dict[str
         "needed_driver_is": _exactness(judged),
         "newest_driver": needed_fields(last_driver(number(gpu.capability))),
         "modules": _summed([answer["modules"] for answer in answers]),
+        "kernels": _kernels_of([answer for answer in answers if answer["verdict"] != NONE]),
         "answers": answers,
         "files": [row for file in judged for row in file["files"]],
         "entries": [row for file in judged for row in file["entries"]],
@@ -116,6 +117,7 @@ def file_result(held: Held, gpu: Device, driver: Driver | None) -> dict[str, Any
     """Return what becomes of the code of one file, in parts that ``result`` puts together."""
     survey = held.survey
     verdict = judge(survey, gpu.capability, driver)
+    at_best = judge(survey, gpu.capability)
     alternatives = alternatives_of(verdict)
     needed = _needed(survey, gpu.capability, alternatives)
     stubs = " but empty images that compilers leave behind" if survey.unloadable else ""
@@ -128,10 +130,12 @@ def file_result(held: Held, gpu: Device, driver: Driver | None) -> dict[str, Any
         "answer": {
             "file": held.path,
             "verdict": NONE if held.empty else str(verdict.outcome),
-            "complete": is_complete(verdict),
+            "complete": verdict.complete,
             "summary": summary,
             "needed_driver": needed_fields(needed),
             "modules": counted(verdict),
+            "kernels": kernel_fields(verdict),
+            "better_elsewhere": not _has_all(at_best) and _better_elsewhere(survey, at_best),
             "alternatives": [
                 {
                     "cuda": str(alternative),
@@ -145,8 +149,25 @@ def file_result(held: Held, gpu: Device, driver: Driver | None) -> dict[str, Any
         "lower_bound": is_lower_bound(survey, gpu.capability),
         "files": files(verdict),
         "entries": [entry_fields(h, verdict, held.path) for h in survey.holdings],
-        "lacking": not held.empty and not _has_all(judge(survey, gpu.capability)),
+        "lacking": not held.empty and not _has_all(at_best) and _is_worth_building(survey, at_best),
     }
+
+
+def _is_worth_building(survey: Survey, verdict: Verdict) -> bool:
+    """Return whether another build can help: kernels of every GPU's own are missing on all others."""
+    compiled = verdict.kernels.jit if verdict.kernels else verdict.count(Outcome.JIT)
+    return (
+        bool(compiled) or verdict.outcome is not Outcome.RUNS or _better_elsewhere(survey, verdict)
+    )
+
+
+def _better_elsewhere(survey: Survey, verdict: Verdict) -> bool:
+    """Return whether some GPU of the catalogue finds machine code where this one does not."""
+    gpus = {entry.device.capability for entry in entries()} - {verdict.gpu}
+    others = (judge(survey, gpu) for gpu in gpus)
+    if verdict.outcome is Outcome.RUNS:
+        return any(map(_has_all, others))
+    return any(other.outcome is Outcome.RUNS for other in others)
 
 
 def _needed(survey: Survey, gpu: Capability, alternatives: Sequence[Alternative]) -> Version | None:
@@ -166,9 +187,15 @@ def _needed(survey: Survey, gpu: Capability, alternatives: Sequence[Alternative]
 def _has_all(verdict: Verdict) -> bool:
     """Return whether nothing is to be built: one of several alternatives is enough."""
     alternatives = alternatives_of(verdict)
-    return is_complete(verdict) or any(
+    return verdict.complete or any(
         alternative.outcome is Outcome.RUNS for alternative in alternatives
     )
+
+
+def _kernels_of(answers: Sequence[Mapping[str, Any]]) -> dict[str, int] | None:
+    """Return the names of all files' kernels, those of each file counted; None: of one not read."""
+    counts = [answer["kernels"] for answer in answers]
+    return _summed(counts) if counts and None not in counts else None
 
 
 def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
@@ -190,11 +217,6 @@ def _summary(answers: Sequence[Mapping[str, Any]], gpu: str) -> str:
     return f"Of {len(answers):,} files on {gpu}: {and_list(parts)}. {worst_one['summary']}"
 
 
-def is_complete(verdict: Verdict) -> bool:
-    """Return whether every module has machine code for the GPU."""
-    return 0 < verdict.total == verdict.count(Outcome.RUNS)
-
-
 def driver_fields(driver: Driver | None) -> dict[str, Any] | None:
     """Return the driver that was judged; None: a recent one."""
     return {"cuda": show(driver.cuda), "version": driver.version} if driver else None
@@ -211,6 +233,17 @@ def counted(verdict: Verdict) -> dict[str, int]:
         "total": verdict.total,
         **{str(outcome): verdict.count(outcome) for outcome in Outcome},
         "not_loadable": verdict.unloadable.total(),
+    }
+
+
+def kernel_fields(verdict: Verdict) -> dict[str, int] | None:
+    """Return how many kernel names run, must be compiled, and are missing; None: not all were read."""
+    kernels = verdict.kernels
+    if kernels is None or verdict.blocked:
+        return None
+    return {
+        "total": kernels.total,
+        **{str(outcome): len(kernels.of(outcome)) for outcome in Outcome},
     }
 
 
@@ -273,7 +306,8 @@ def gpu_answer(held: Sequence[Held], options: Mapping[str, Any], choice: Choice)
     """Return what becomes of the files on the GPU of *choice*."""
     gpu = choice.device
     driver = driver_for(options["driver"], choice)
-    fields = result([file for file in held if not file.unreadable], gpu, driver)
+    readable = [_with_names(file, [gpu.capability], driver) for file in held if not file.unreadable]
+    fields = result(readable, gpu, driver)
     failed = _failed({answer["file"]: answer["verdict"] for answer in fields["answers"]}, options)
     return Answer(
         command="compat",
@@ -286,6 +320,14 @@ def gpu_answer(held: Sequence[Held], options: Mapping[str, Any], choice: Choice)
         failed=failed,
         exit=_exit(failed, held),
     )
+
+
+def _with_names(file: Held, gpus: Iterable[Capability], driver: Driver | None) -> Held:
+    """Return *file* with the names of its kernels where they decide what one of *gpus* lacks."""
+    verdicts = [judge(file.survey, gpu, driver) for gpu in gpus]
+    if any(verdict.mixed and not alternatives_of(verdict) for verdict in verdicts):
+        return with_kernel_names(file)
+    return file
 
 
 def _short(result: Mapping[str, Any]) -> list[str]:
@@ -304,7 +346,8 @@ def _short(result: Mapping[str, Any]) -> list[str]:
 def matrix_answer(held: Sequence[Held], options: Mapping[str, Any]) -> Answer:
     """Return what becomes of the files on each GPU of the catalogue: of each, the worst."""
     driver = read("driver", options["driver"])
-    readable = [file for file in held if not file.unreadable]
+    gpus = {entry.device.capability for entry in entries()}
+    readable = [_with_names(file, gpus, driver) for file in held if not file.unreadable]
     tables = {file.path: matrix(file.survey, driver) for file in readable if not file.empty}
     best = {file.path: NONE for file in readable} | {
         path: min((row["verdict"] for row in rows), key=_ORDER.index)
@@ -340,6 +383,7 @@ def _merged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         **{name: sum(row[name] for row in rows) for name in _COUNTED},
         "verdict": worst(row["verdict"] for row in rows),
         "complete": all(row["complete"] for row in rows),
+        "kernels": _kernels_of(rows),
     }
 
 
@@ -400,8 +444,9 @@ def _row(
         "compute_capability": str(gpu),
         "gpus": names,
         "verdict": str(verdict.outcome),
-        "complete": is_complete(verdict),
+        "complete": verdict.complete,
         **counted(verdict),
+        "kernels": kernel_fields(verdict),
         "reason": verdict.blocked,
     }
 
@@ -420,11 +465,15 @@ def blocks(records: Sequence[Mapping[str, Any]], summary: str) -> list[Block]:
         Column("GPUs", prose=True),
     )
     useful = [row for row in records if row["verdict"] != Outcome.FAILS]
+    by_name = all(row["kernels"] and row["kernels"]["total"] for row in useful)
     rows = tuple(
         (
             Cell(row["compute_capability"]),
             Cell(row["verdict"], TONES[row["verdict"]]),
-            *(Cell(f"{row[name]:,}") for name in ("runs", "jit", "fails")),
+            *(
+                Cell(f"{(row['kernels'] if by_name else row)[name]:,}")
+                for name in ("runs", "jit", "fails")
+            ),
             Cell(_named(row["gpus"])),
         )
         for row in useful
@@ -435,6 +484,9 @@ def blocks(records: Sequence[Mapping[str, Any]], summary: str) -> list[Block]:
     )
     if left:
         page.append(Line(f"Not on compute capability {and_list(left)}.", Tone.FAINT))
+    if rows:
+        counted_are = "kernels, each name once" if by_name else "code modules"
+        page.append(Line(f"The columns count {counted_are}.", Tone.FAINT))
     return page
 
 

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Place
+from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
@@ -45,6 +45,7 @@ class Held(NamedTuple):
     survey: Survey
     damage: tuple[Damage, ...]
     libraries: tuple[SharedLibrary, ...] = ()
+    package: InstalledPackage | None = None
 
     @property
     def empty(self) -> bool:
@@ -89,7 +90,68 @@ def held_by(path: str, *, alone: bool = True) -> Held:
         code = survey(())
     name = f"{package.name} {package.version}" if package else _called(path)
     whole = f"What can be read of {name}" if damage else name
-    return Held(path, whole, code, tuple(damage), tuple(libraries))
+    return Held(path, whole, code, tuple(damage), tuple(libraries), package)
+
+
+def with_kernel_names(held: Held) -> Held:
+    """Return *held* with the names of its kernels, for which every module is unpacked.
+
+    Standard input cannot be read again: as it was, and so is what cannot be unpacked.
+    """
+    if held.path == STDIN:
+        return held
+    names = _kernel_names(held.path, held.package)
+    listed = ReadOptions(kernels=False, toolkits=True)
+    items = _of_package(held.package, listed) if held.package else _items(held.path, listed)
+    entries = (
+        item._replace(kernels=names.get(_where(item))) for item in items if isinstance(item, Entry)
+    )
+    return held._replace(survey=survey(entries))
+
+
+def _kernel_names(path: str, package: InstalledPackage | None) -> dict[Where, frozenset[str]]:
+    """Return the names of the kernels of one entry of each module, by where it is."""
+    chosen: list[Entry] = []
+
+    def select(module: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the smallest image, or else PTX: compilers put the same kernels into all."""
+        images = [entry for entry in module if entry.content is Content.SASS] or list(module)
+        smallest = sorted(images, key=_unpacked_size)[:1]
+        chosen.extend(smallest)
+        return tuple(smallest)
+
+    progress = Progress()
+    options = ReadOptions(select=select, progress=progress.unpacking)
+    items = _of_package(package, options) if package else read(path, options)
+    names: dict[Where, set[str]] = {}
+    lost: set[Where] = set()
+    for item in shown(items, progress):
+        if isinstance(item, Damage):
+            lost.add(_where(item))
+        elif isinstance(item, Kernel) and item.entry:
+            names.setdefault(_where(item), set()).add(item.name)
+    if package:
+        members = {path: name for name, path in package.files}
+        chosen = [
+            entry._replace(
+                place=entry.place._replace(path=package.name, member=members[entry.place.path])
+            )
+            for entry in chosen
+        ]
+    wheres = set(map(_where, chosen)) - lost
+    return {where: frozenset(names.get(where, ())) for where in wheres}
+
+
+# File, member and offset.
+Where = tuple[str, str | None, int | None]
+
+
+def _where(item: Entry | Kernel | Damage) -> Where:
+    return item.place.path, item.place.member, item.place.offset
+
+
+def _unpacked_size(entry: Entry) -> int:
+    return entry.unpacked_size or entry.size
 
 
 def _package(name: str) -> InstalledPackage | None:

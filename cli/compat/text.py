@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 TONES = {"runs": Tone.GOOD, "jit": Tone.POOR, "fails": Tone.BAD, "none": Tone.FAINT}
 _ELSEWHERE = "Code that a package compiles where it runs (Triton, NVRTC, Numba) is not in the file."
+_BY_GENERATION = "No GPU finds machine code for all of it: such files hold kernels for one generation of GPUs alone."
 # A wheel with more members than this is listed by the JSON answer.
 _MOST_FILES = 40
 
@@ -45,9 +46,11 @@ def blocks(result: Mapping[str, Any], gpu: str) -> list[Block]:
     elif len(result["files"]) > 1:
         page += [Heading("Files"), _files(result["files"])]
     if result["entries"] and not several:
-        page += [Heading("Device code"), *_entries(result["entries"])]
+        page += [Heading("Device code"), *_entries(result)]
     if result["fix"]:
-        page += _closed(result) or _fix(result["fix"])
+        page += _repair(result)
+    elif result["verdict"] == "runs" and not result["complete"] and result["kernels"]:
+        page.append(Line(_BY_GENERATION, Tone.FAINT))
     if (
         result["entries"]
         and (not result["complete"] or _packages(result["answers"]))
@@ -153,13 +156,16 @@ def _files(files: Sequence[Mapping[str, Any]]) -> Table:
     return Table(columns=columns, rows=rows + more)
 
 
-def _entries(entries: Sequence[Mapping[str, Any]]) -> list[Block]:
+def _entries(result: Mapping[str, Any]) -> list[Block]:
+    entries = result["entries"]
     shown = [entry for entry in entries if not entry["link_input"] and entry["kind"] != "stub"]
     alike: dict[object, list[Mapping[str, Any]]] = {}
     for entry in shown or entries:
         key = [entry[name] for name in ("kind", "target", "verdict", "reason", "fits_gpu")]
         alike.setdefault(tuple(key), []).append(entry)
     rows = list(alike.values())
+    spare = [row for row in rows if _is_spare(row[0], result)]
+    rows = [row for row in rows if row not in spare]
     fitting = [row for row in rows if row[0]["fits_gpu"]]
     nearest = [row for verdict in TONES for row in fitting[::-1] if row[0]["verdict"] == verdict]
     rows = [*nearest, *(row for row in rows if not row[0]["fits_gpu"])]
@@ -174,7 +180,41 @@ def _entries(entries: Sequence[Mapping[str, Any]]) -> list[Block]:
     )
     reasons = [row[0]["reason"] for row in rows]
     new = [reason != before for reason, before in zip(reasons, ["", *reasons], strict=False)]
-    return [Table(columns=columns, rows=tuple(map(_entry, rows, new)))]
+    cells = [*map(_entry, rows, new)]
+    if spare:
+        cells.insert(len(nearest), _spare(spare, result))
+    return [Table(columns=columns, rows=tuple(cells))]
+
+
+def _is_spare(entry: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
+    """Return whether *entry* is PTX beside machine code, which a driver takes first."""
+    return bool(
+        entry["kind"] == "ptx" and entry["verdict"] == "jit" and result["verdict"] == "runs"
+    )
+
+
+def _spare(
+    rows: Sequence[Sequence[Mapping[str, Any]]], result: Mapping[str, Any]
+) -> tuple[Cell, ...]:
+    """Return the one row of all PTX that fits beside machine code."""
+    entries = [entry for row in rows for entry in row]
+    targets = list(dict.fromkeys(entry["target"] for entry in entries))
+    made = sorted({_made_with(entry) for entry in entries})
+    needed = (result["kernels"] or result["modules"])["jit"]
+    return (
+        Cell("ptx"),
+        Cell(targets[0] if len(targets) == 1 else plural(len(targets), "target")),
+        Cell(made[0] if len(made) == 1 else f"{made[0]} to {made[-1].rpartition(' ')[2]}"),
+        _count(sum(entry["count"] for entry in entries)),
+        Cell(show_bytes(sum(entry["bytes"] for entry in entries))),
+        Cell("jit", TONES["jit"]) if needed else Cell("not needed", Tone.FAINT),
+        Cell(
+            "the driver compiles it where machine code is missing"
+            if needed
+            else "all of it is there as machine code",
+            Tone.FAINT,
+        ),
+    )
 
 
 def _entry(alike: Sequence[Mapping[str, Any]], new: bool) -> tuple[Cell, ...]:
@@ -213,11 +253,13 @@ def _count(count: int) -> Cell:
 _NVIDIA = r"(lib)?(cu(blas|dnn|fft|rand|solver|sparse|pti|tensor)|npp|nvjpeg|nvrtc)"
 
 
-def _closed(result: Mapping[str, Any]) -> list[Block]:
-    """Return what to do where nobody but NVIDIA can build the missing code; nothing elsewhere."""
+def _repair(result: Mapping[str, Any]) -> list[Block]:
+    """Return how to get the missing code: compiler options, or where nobody but NVIDIA can build it."""
     names = {file["file"].rsplit("/", 1)[-1] for file in result["files"]}
     if not names or not all(re.match(_NVIDIA, name) for name in names):
-        return []
+        return _fix(result["fix"])
+    if not any(answer["better_elsewhere"] for answer in result["answers"]):
+        return []  # no GPU fares better: there is nothing to look for
     return [Line("Only NVIDIA builds this library: look for a version of it with that code.")]
 
 

@@ -46,6 +46,18 @@ def _entry(word: str) -> bytes:
     return _ENTRY.pack(*head) + payload
 
 
+def fatbin_around(images: list[tuple[str, bytes]]) -> bytes:
+    """Return a fatbin with a region for each image, behind its target: ``90a``."""
+    regions = []
+    for target, image in images:
+        flags = _SPECIFIC * target.endswith("a")
+        number = int(target.rstrip("a"))
+        head = (2, 0x0101, _ENTRY.size, len(image), 0, 0, 8, 1, number, 0, 0, flags, 0, 0)
+        body = _ENTRY.pack(*head) + image
+        regions.append(_REGION.pack(0xBA55ED50, 1, 16, len(body)) + body)
+    return b"".join(regions)
+
+
 def fatbin_of(text: str) -> bytes:
     """Return a fatbin with the entries ``sass:80=12.6 ptx:90@8.4 | sass:90a``.
 

@@ -95,6 +95,7 @@ def entry_of(fields: tuple[Any, ...], header: bytes, within: Place, at: int, mod
             debug,
             section == LINK_INPUT,
             module,
+            None,  # toolkit and kernels: on request
             None,
         )
     )

@@ -10,11 +10,16 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from made_fatbins import fatbin_around
 from made_fatbins import fatbin_of as made
+from nvidia_wheels import LIBRARIES, present
 
 from gpuadvise.advisor.backends import kernel_list
 from gpuadvise.advisor.backends.choose import Choice
 from gpuadvise.advisor.backends.readings import NvmlGpu, NvmlReport
+from gpuadvise.advisor.binaries.model import Content, Entry
+from gpuadvise.advisor.binaries.options import ReadOptions
+from gpuadvise.advisor.binaries.read import read_stream
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.catalogue import by_capability
 from gpuadvise.advisor.compatibility.drivers import parse_driver
@@ -614,3 +619,109 @@ def test_a_field_of_what_is_not_known_is_null(cli, tmp_path: Path) -> None:
     assert cli(*asked, "needed_driver.cuda").out == "null\n"
     wrong = cli(*asked, "needed_driver.cudo")
     assert (wrong.code, wrong.out) == (2, "")
+
+
+SMALL = Path(__file__).parents[1] / "recorded" / "small-1.0-py3-none-any.whl"
+CURAND = (
+    LIBRARIES / "libcurand.so.10",
+    ("t4", "a100", "h100-sxm", "b200", "rtx5090"),
+)
+
+
+@pytest.fixture(scope="session")
+def images() -> dict[str, bytes]:
+    """Images of the small wheel: sm_80 with ``scale`` and ``fill``, sm_90 with ``scale`` and ``tile``."""
+    cubins = {}
+    with zipfile.ZipFile(SMALL) as wheel:
+        for member in ("small/two.fatbin", "small/libsmall.so"):
+            raw = wheel.read(member)
+            for item in read_stream(io.BytesIO(raw), member, ReadOptions(kernels=False)):
+                if isinstance(item, Entry) and item.content is Content.SASS:
+                    at = item.place.offset + int.from_bytes(
+                        raw[item.place.offset + 4 :][:4], "little"
+                    )
+                    cubins[item.capability.target.removeprefix("sm_")] = raw[at : at + item.size]
+    return cubins
+
+
+@pytest.fixture
+def lib(tmp_path: Path, images: dict[str, bytes]):
+    """A fatbin with one module for each target, of real images; ``as 80`` gives one another target."""
+
+    def make(*modules: tuple[str, str]) -> str:
+        path = tmp_path / "lib.fatbin"
+        path.write_bytes(fatbin_around([(target, images[image]) for target, image in modules]))
+        return str(path)
+
+    return make
+
+
+def test_a_module_for_another_gpu_is_no_hole_where_its_kernels_are_in_one_for_this(
+    cli, lib
+) -> None:
+    # The same image under three targets, one module each, as NVIDIA builds its libraries.
+    path = lib(("80", "80"), ("90", "80"), ("120", "80"))
+    for cc in ("8.0", "9.0", "12.0"):
+        result = answer(cli, path, "--cc", cc)
+        assert (result["verdict"], result["complete"], result["fix"]) == ("runs", True, None)
+        assert result["kernels"] == {"total": 2, "runs": 2, "jit": 0, "fails": 0}
+        assert result["modules"]["fails"] == 2
+        assert "in part" not in result["summary"]
+        assert result["answers"][0]["better_elsewhere"] is False
+    rows = answer(cli, path, "--all-gpus")["matrix"]
+    assert {row["compute_capability"]: row["complete"] for row in rows}["8.6"] is True
+
+
+def test_a_kernel_is_missing_when_only_other_targets_have_its_name(cli, lib) -> None:
+    path = lib(("80", "80"), ("90", "80"), ("90", "90"))
+    assert answer(cli, path, "--cc", "9.0")["complete"] is True
+    result = answer(cli, path, "--cc", "8.0")
+    assert result["summary"] == (
+        "lib.fatbin runs on compute capability 8.0 in part: 2 of 3 kernels have machine code for it "
+        "and 1 is for other GPUs only (machine code for sm_90)."
+    )
+    assert result["fix"]["cmake"] == "-DCMAKE_CUDA_ARCHITECTURES=80"  # a 9.0 has them all
+    assert result["answers"][0]["better_elsewhere"] is True
+    text = cli("compat", path, "--all-gpus").out
+    assert "8.0  runs        2    0      1" in text
+    assert text.endswith("The columns count kernels, each name once.\n")
+
+
+def test_no_other_version_is_asked_for_where_every_gpu_lacks_kernels(cli, lib, tmp_path) -> None:
+    path = lib(("80", "80"), ("90", "90"))
+    for cc in ("8.0", "9.0"):
+        result = answer(cli, path, "--cc", cc)
+        assert (result["complete"], result["fix"]) == (False, None)
+        assert result["answers"][0]["better_elsewhere"] is False
+    nvidia = tmp_path / "libcusparse.so.12"
+    nvidia.write_bytes(Path(path).read_bytes())
+    ran = cli("compat", str(nvidia), "--cc", "9.0")
+    assert "look for a version" not in ran.out
+    assert "No GPU finds machine code for all of it" in ran.out
+    assert "look for a version" in cli("compat", str(nvidia), "--cc", "12.0").out
+
+
+def test_names_that_cannot_be_read_leave_the_modules_to_count(cli, lib, images) -> None:
+    path = Path(lib(("80", "80"), ("90", "80")))
+    broken = path.read_bytes().replace(images["80"], bytes(len(images["80"])), 1)
+    path.write_bytes(broken)
+    result = answer(cli, str(path), "--cc", "9.0")
+    assert result["kernels"] is None
+    assert "1 of 2 code modules" in result["summary"]
+
+
+def test_ptx_beside_machine_code_is_one_row(cli, fatbin) -> None:
+    ran = cli("compat", fatbin("sass:90 ptx:80@8.0 ptx:90@8.4"), "--cc", "9.0")
+    (row,) = [line for line in ran.out.splitlines() if line.startswith("ptx")]
+    assert row.split()[:3] == ["ptx", "2", "targets"]
+    assert "not needed" in row
+    mixed = cli("compat", fatbin("sass:90 | ptx:80@8.0"), "--cc", "9.0").out
+    assert "the driver compiles it where machine code is missing" in mixed
+
+
+def test_nvidias_own_library_runs_where_all_its_kernels_are(cli) -> None:
+    path, gpus = CURAND
+    for gpu in gpus:
+        result = answer(cli, str(present(path)), "--gpu", gpu)
+        assert (result["verdict"], result["complete"]) == ("runs", True)
+        assert result["kernels"]["runs"] == result["kernels"]["total"] == 29
