@@ -12,7 +12,7 @@ neither has. Counted are, for each file and GPU:
 - wrong counts: the answer gives numbers of names, and they differ;
 - idle advice: "look for a version" although every GPU of the catalogue gets it.
 
-A file without device code is left out. Of a package that ships a library for each CUDA version one is
+A file without device code that a driver loads is left out. Of a package that ships a library for each CUDA version one is
 enough, and the answer is about versions: those are counted apart. The files are yours to fetch
 (`pip download --no-deps NAME`): hundreds of megabytes that belong to others.
 """
@@ -54,7 +54,9 @@ def names_by_target(path: str) -> tuple[dict[tuple[bool, Capability], set[str]],
     for item in read(path, ReadOptions(select=lambda module: module)):
         if isinstance(item, Damage):
             whole = False
-        elif isinstance(item, Kernel) and item.entry and item.capability:
+        elif (
+            isinstance(item, Kernel) and item.entry and item.capability and item.linked is not False
+        ):
             names[item.source is Source.PTX, item.capability].add(item.name)
         elif isinstance(item, Entry) and item.content is Content.SASS and item.capability:
             names[False, item.capability] |= set()

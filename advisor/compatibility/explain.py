@@ -32,8 +32,7 @@ def headline(verdict: Verdict, what: str, gpu: str, needed: Version | None = Non
     """
     if alternatives := alternatives_of(verdict):
         return f"{what} {_of_alternatives(alternatives, verdict, gpu)}."
-    kernels = verdict.kernels if verdict.mixed else None
-    count = _counts(verdict, kernels)
+    count = _counts(verdict, verdict.by_name)
     total = sum(count.values())
     match verdict.outcome:
         case Outcome.FAILS:
@@ -49,7 +48,7 @@ def headline(verdict: Verdict, what: str, gpu: str, needed: Version | None = Non
 
 def _counts(verdict: Verdict, kernels: Kernels | None) -> dict[Outcome, int]:
     """Return how many kernels, or modules where no names are known, have each outcome."""
-    if kernels is None or not kernels.total:
+    if kernels is None:
         return {outcome: verdict.count(outcome) for outcome in Outcome}
     return {outcome: len(kernels.of(outcome)) for outcome in Outcome}
 
@@ -137,8 +136,7 @@ def _best(verdict: Verdict) -> str:
 
 def _parts(verdict: Verdict, count: Mapping[Outcome, int]) -> str:
     runs, jit, failing = (count[outcome] for outcome in Outcome)
-    by_name = verdict.mixed and verdict.kernels is not None and bool(verdict.kernels.total)
-    of = f"of {plural(runs + jit + failing, 'kernel' if by_name else 'code module')}"
+    of = f"of {plural(runs + jit + failing, 'kernel' if verdict.by_name else 'code module')}"
     parts = []
     if runs:
         parts.append(f"{runs:,} {of} {'has' if runs == 1 else 'have'} machine code for it")
@@ -158,14 +156,16 @@ def _why_not(verdict: Verdict, failing: int) -> str:
 
 
 def _failing(verdict: Verdict) -> list[Entry]:
-    absent = verdict.kernels.fails if verdict.kernels else None
-    return [
-        entry
-        for judged in verdict.modules
-        if judged.outcome is Outcome.FAILS
-        and (absent is None or not absent.isdisjoint(judged.modules.kernels or ()) or not absent)
-        for entry in judged.modules.entries
-    ]
+    kernels = verdict.by_name
+    if kernels and kernels.fails:
+        return [
+            entry
+            for judged in verdict.modules
+            for entry in judged.modules.entries
+            if not kernels.fails.isdisjoint(judged.modules.kernels_in((entry,)) or ())
+        ]
+    failing = (judged for judged in verdict.modules if judged.outcome is Outcome.FAILS)
+    return [entry for judged in failing for entry in judged.modules.entries]
 
 
 def reason(verdict: Verdict) -> str:

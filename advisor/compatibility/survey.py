@@ -36,7 +36,7 @@ class Alike:
         self.module = module
         self.count = 0
         self.sizes = [0] * len(module)
-        self.kernels: frozenset[str] | None = frozenset()
+        self.kernels: list[frozenset[str] | None] = [frozenset() for _ in module]
 
 
 def alike_modules(entries: Iterable[Entry | EntryTally]) -> Iterable[Alike]:
@@ -51,20 +51,16 @@ def alike_modules(entries: Iterable[Entry | EntryTally]) -> Iterable[Alike]:
             alike = Alike(path, keys, module)
             by_contents[path, keys] = alike
         alike.count += count
-        alike.kernels = _joined(alike.kernels, _kernels_of(module))
         for index, entry in enumerate(module):
             alike.sizes[index] += entry.size
+            alike.kernels[index] = _joined(alike.kernels[index], entry.kernels)
     return by_contents.values()
 
 
-def _kernels_of(module: list[Entry]) -> frozenset[str] | None:
-    """Return the names of the kernels of *module*, as any entry of it tells; None: not known."""
-    known = [entry.kernels for entry in module if entry.kernels is not None]
-    return frozenset().union(*known) if known else None
-
-
 def _joined(some: frozenset[str] | None, more: frozenset[str] | None) -> frozenset[str] | None:
-    return None if some is None or more is None else some | more
+    if some is None or more is None:
+        return None
+    return some | more if some else more
 
 
 def same_for_a_driver(entry: Entry) -> Key:
@@ -107,13 +103,34 @@ LOADABLE = frozenset({Content.SASS, Content.PTX})
 class Modules(NamedTuple):
     """*times* modules of one file or member that hold the same; *entries* are one's, each once.
 
-    *kernels* are the names in all of them; None: not read, or not readable.
+    The kernels of an entry are those of all these modules.
     """
 
     path: str
     entries: tuple[Entry, ...]
     times: int
-    kernels: frozenset[str] | None = None
+
+    @property
+    def kernels(self) -> frozenset[str] | None:
+        """The names of all kernels in them; None: not read, or some image cannot be read."""
+        return self.kernels_in(self.entries)
+
+    def kernels_in(self, entries: Iterable[Entry]) -> frozenset[str] | None:
+        """Return the names of the kernels in some of its *entries*; None: not known.
+
+        Compilers put into PTX what they put into the machine code beside it.
+        """
+        images = [entry.kernels for entry in self.entries if entry.content is Content.SASS]
+        if None in images:
+            return None
+        names: frozenset[str] = frozenset()
+        for entry in entries:
+            beside = entry.content is not Content.SASS and images
+            for known in images if beside else [entry.kernels]:
+                if known is None:
+                    return None
+                names |= known
+        return names
 
     @property
     def toolkit(self) -> Version | None:
@@ -174,20 +191,27 @@ class _Kinds:
     def __init__(self) -> None:
         self._kinds: dict[object, tuple[str, tuple[Entry, ...]]] = {}
         self._counts: Counter[object] = Counter()
-        self._kernels: dict[object, frozenset[str] | None] = {}
+        self._kernels: dict[object, dict[Key, frozenset[str] | None]] = {}
 
     def add(self, alike: Alike, distinct: dict[Key, Entry]) -> None:
-        key = (alike.path, frozenset(distinct))
-        self._kinds.setdefault(key, (alike.path, tuple(distinct.values())))
-        self._counts[key] += alike.count
-        self._kernels[key] = _joined(self._kernels.get(key, frozenset()), alike.kernels)
+        kind = (alike.path, frozenset(distinct))
+        self._kinds.setdefault(kind, (alike.path, tuple(distinct.values())))
+        self._counts[kind] += alike.count
+        names = self._kernels.setdefault(kind, {})
+        for key, kernels in zip(alike.keys, alike.kernels, strict=True):
+            names[key] = _joined(names.get(key, frozenset()), kernels)
 
     def modules(self) -> tuple[Modules, ...]:
         return tuple(
             Modules(
-                path=path, entries=distinct, times=self._counts[key], kernels=self._kernels[key]
+                path=path,
+                entries=tuple(
+                    entry._replace(kernels=self._kernels[kind][same_for_a_driver(entry)])
+                    for entry in distinct
+                ),
+                times=self._counts[kind],
             )
-            for key, (path, distinct) in self._kinds.items()
+            for kind, (path, distinct) in self._kinds.items()
         )
 
 

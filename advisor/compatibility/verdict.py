@@ -93,6 +93,7 @@ class Judged(NamedTuple):
     modules: Modules
     outcome: Outcome
     reason: str | None
+    used: tuple[Entry, ...] = ()  # what of one such module the driver takes
 
 
 class Kernels(NamedTuple):
@@ -149,6 +150,15 @@ class Verdict(NamedTuple):
         return not self.blocked and len({judged.outcome for judged in self.modules}) > 1
 
     @property
+    def by_name(self) -> Kernels | None:
+        """The kernels, where modules or images differ in them; None: counting modules says it all."""
+        kernels = self.kernels
+        if kernels is None or not kernels.total or self.blocked:
+            return None
+        uneven = any(len(kernels.of(outcome)) not in (0, kernels.total) for outcome in Outcome)
+        return kernels if uneven or self.mixed else None
+
+    @property
     def total(self) -> int:
         """How many modules a driver could load."""
         return sum(judged.modules.times for judged in self.modules)
@@ -186,9 +196,13 @@ def _kernels(modules: Sequence[Judged]) -> Kernels | None:
     """Return the kernels by the best that becomes of any module with their name."""
     names: dict[Outcome, frozenset[str]] = dict.fromkeys(Outcome, frozenset())
     for judged in modules:
-        if judged.modules.kernels is None:
+        every = judged.modules.kernels
+        if every is None:
             return None
-        names[judged.outcome] |= judged.modules.kernels
+        used = judged.modules.kernels_in(judged.used) if judged.used else every
+        assert used is not None  # a part of what is known
+        names[judged.outcome] |= used
+        names[Outcome.FAILS] |= every - used  # an image may lack what its neighbours have
     runs, jit, fails = (names[outcome] for outcome in _BETTER)
     return Kernels(runs, jit - runs, fails - jit - runs)
 
@@ -210,7 +224,7 @@ def _judged(
         outcome, reason = (Outcome.FAILS, too_new) if too_new else (outcome, reason)
     if not chosen and made_from(modules, inputs) and relinks(inputs, gpu, driver):
         outcome, reason = Outcome.JIT, f"the driver links its parts again for {gpu}"
-    return Judged(modules=modules, outcome=outcome, reason=reason)
+    return Judged(modules, outcome, reason, tuple(entry_fit.entry for entry_fit in chosen))
 
 
 def _tell_toolkit(fits: Sequence[Fit]) -> bool:

@@ -154,7 +154,13 @@ def file_result(held: Held, gpu: Device, driver: Driver | None) -> dict[str, Any
 
 
 def _is_worth_building(survey: Survey, verdict: Verdict) -> bool:
-    """Return whether another build can help: kernels of every GPU's own are missing on all others."""
+    """Return whether another build can help.
+
+    Not where every module has code for this GPU that leaves kernels out, nor where every GPU lacks
+    kernels that others have.
+    """
+    if 0 < verdict.total == verdict.count(Outcome.RUNS):
+        return False
     compiled = verdict.kernels.jit if verdict.kernels else verdict.count(Outcome.JIT)
     return (
         bool(compiled) or verdict.outcome is not Outcome.RUNS or _better_elsewhere(survey, verdict)
@@ -325,9 +331,21 @@ def gpu_answer(held: Sequence[Held], options: Mapping[str, Any], choice: Choice)
 def _with_names(file: Held, gpus: Iterable[Capability], driver: Driver | None) -> Held:
     """Return *file* with the names of its kernels where they decide what one of *gpus* lacks."""
     verdicts = [judge(file.survey, gpu, driver) for gpu in gpus]
-    if any(verdict.mixed and not alternatives_of(verdict) for verdict in verdicts):
+    decides = any(verdict.mixed and not alternatives_of(verdict) for verdict in verdicts)
+    several = any(
+        sum(entry.content is Content.SASS for entry in modules.entries) > 1
+        for modules in file.survey.loadable
+    )
+    size = sum(holding.size for holding in file.survey.holdings)
+    runs = any(verdict.outcome is not Outcome.FAILS for verdict in verdicts)
+    if decides or (several and runs and size <= _MOST_UNPACKED):
         return with_kernel_names(file)
     return file
+
+
+# Stored bytes whose names are read in about a second even where all modules fare alike: an image may
+# lack kernels that its neighbours for other targets have.
+_MOST_UNPACKED = 1 << 26
 
 
 def _short(result: Mapping[str, Any]) -> list[str]:

@@ -110,15 +110,14 @@ def with_kernel_names(held: Held) -> Held:
 
 
 def _kernel_names(path: str, package: InstalledPackage | None) -> dict[Where, frozenset[str]]:
-    """Return the names of the kernels of one entry of each module, by where it is."""
+    """Return the names of the kernels of every image, and of PTX without one, by where it is."""
     chosen: list[Entry] = []
 
     def select(module: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        """Return the smallest image, or else PTX: compilers put the same kernels into all."""
-        images = [entry for entry in module if entry.content is Content.SASS] or list(module)
-        smallest = sorted(images, key=_unpacked_size)[:1]
-        chosen.extend(smallest)
-        return tuple(smallest)
+        """Return all images, or else PTX: an image may lack a kernel that its neighbours have."""
+        images = tuple(entry for entry in module if entry.content is Content.SASS) or module
+        chosen.extend(images)
+        return images
 
     progress = Progress()
     options = ReadOptions(select=select, progress=progress.unpacking)
@@ -148,10 +147,6 @@ Where = tuple[str, str | None, int | None]
 
 def _where(item: Entry | Kernel | Damage) -> Where:
     return item.place.path, item.place.member, item.place.offset
-
-
-def _unpacked_size(entry: Entry) -> int:
-    return entry.unpacked_size or entry.size
 
 
 def _package(name: str) -> InstalledPackage | None:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 TONES = {"runs": Tone.GOOD, "jit": Tone.POOR, "fails": Tone.BAD, "none": Tone.FAINT}
 _ELSEWHERE = "Code that a package compiles where it runs (Triton, NVRTC, Numba) is not in the file."
+_LEFT_OUT = (
+    "Every module has code for this GPU, which leaves out kernels: no build option adds them."
+)
 _BY_GENERATION = "No GPU finds machine code for all of it: such files hold kernels for one generation of GPUs alone."
 # A wheel with more members than this is listed by the JSON answer.
 _MOST_FILES = 40
@@ -50,7 +53,8 @@ def blocks(result: Mapping[str, Any], gpu: str) -> list[Block]:
     if result["fix"]:
         page += _repair(result)
     elif result["verdict"] == "runs" and not result["complete"] and result["kernels"]:
-        page.append(Line(_BY_GENERATION, Tone.FAINT))
+        elsewhere = any(answer["better_elsewhere"] for answer in result["answers"])
+        page.append(Line(_LEFT_OUT if elsewhere else _BY_GENERATION, Tone.FAINT))
     if (
         result["entries"]
         and (not result["complete"] or _packages(result["answers"]))

@@ -46,16 +46,17 @@ def _entry(word: str) -> bytes:
     return _ENTRY.pack(*head) + payload
 
 
-def fatbin_around(images: list[tuple[str, bytes]]) -> bytes:
-    """Return a fatbin with a region for each image, behind its target: ``90a``."""
-    regions = []
+def fatbin_around(images: list[tuple[str, bytes]], modules: int | None = None) -> bytes:
+    """Return a fatbin with a region for each image, behind its target: ``90a``; or all in one."""
+    bodies = []
     for target, image in images:
         flags = _SPECIFIC * target.endswith("a")
         number = int(target.rstrip("a"))
         head = (2, 0x0101, _ENTRY.size, len(image), 0, 0, 8, 1, number, 0, 0, flags, 0, 0)
-        body = _ENTRY.pack(*head) + image
-        regions.append(_REGION.pack(0xBA55ED50, 1, 16, len(body)) + body)
-    return b"".join(regions)
+        bodies.append(_ENTRY.pack(*head) + image)
+    if modules == 1:
+        bodies = [b"".join(bodies)]
+    return b"".join(_REGION.pack(0xBA55ED50, 1, 16, len(body)) + body for body in bodies)
 
 
 def fatbin_of(text: str) -> bytes:

@@ -701,6 +701,26 @@ def test_no_other_version_is_asked_for_where_every_gpu_lacks_kernels(cli, lib, t
     assert "look for a version" in cli("compat", str(nvidia), "--cc", "12.0").out
 
 
+def test_an_image_may_lack_what_its_neighbours_have(cli, tmp_path, images) -> None:
+    # One module, as nvcc writes it: the image for 8.0 has no "tile", that for 9.0 no "fill".
+    path = tmp_path / "lib.fatbin"
+    path.write_bytes(fatbin_around([("80", images["80"]), ("90", images["90"])], modules=1))
+    result = answer(cli, str(path), "--cc", "8.0")
+    assert (result["modules"]["runs"], result["modules"]["total"]) == (1, 1)
+    assert (result["complete"], result["fix"]) == (False, None)
+    assert result["kernels"] == {"total": 3, "runs": 2, "jit": 0, "fails": 1}
+    ran = cli("compat", str(path), "--cc", "9.0")
+    assert "in part: 2 of 3 kernels" in ran.out
+    assert "No GPU finds machine code for all of it" in ran.out
+    path.write_bytes(
+        fatbin_around([("80", images["80"]), ("90", images["90"])], modules=1)
+        + fatbin_around([("90", images["80"])])
+    )
+    assert answer(cli, str(path), "--cc", "9.0")["complete"] is True
+    path.write_bytes(fatbin_around([("80", images["90"]), ("90", images["90"])]))
+    assert answer(cli, str(path), "--cc", "8.0")["complete"] is True
+
+
 def test_names_that_cannot_be_read_leave_the_modules_to_count(cli, lib, images) -> None:
     path = Path(lib(("80", "80"), ("90", "80")))
     broken = path.read_bytes().replace(images["80"], bytes(len(images["80"])), 1)
