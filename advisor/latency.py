@@ -6,7 +6,8 @@ Programming Guide, "Multiprocessor Level", and Little's law: concurrency = laten
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
+from itertools import pairwise
+from math import ceil, log2
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 
 # Guide, "Global Memory": hundreds of cycles, 400 to 600 in its throughput chapter.
 GLOBAL_LATENCY_CYCLES = 500
+# A latency is that of an idle memory; the busier it is, the longer a load waits. Kernels on an H200,
+# 64 warps per SM, with 4, 8 and 16 bytes per thread under way (a copy by 4-byte words, two arrays by
+# 4-byte words, a copy by 16-byte words) reached 54, 69 and 88 % of its bandwidth (docs/memory.md).
+# Pairs: bytes in flight, as a multiple of what bandwidth x 500 cycles asks for, and that share.
+REACHED = ((0.89, 0.54), (1.78, 0.69), (3.56, 0.88))
+# From here on memory is well used: the share that ``bandwidth`` calls good.
+WELL_USED = 0.8
 # Guide, "Multiprocessor Level": typically 4 cycles on cc 7.x. Later capabilities have the same
 # four schedulers and no documented figure: whoever uses this one for them must say so.
 VOLTA_LATENCY_CYCLES = 4
@@ -47,6 +55,31 @@ class MemoryHiding:
     bytes_in_flight: float  # whole device
     bytes_per_sm: float
     warps_per_sm: int
+
+
+def reached_share(per_sm: float, needed: float) -> float:
+    """Return the share of the bandwidth that *per_sm* bytes in flight reach, as they do on an H200.
+
+    *needed* are the bytes per SM of ``hide_memory`` at GLOBAL_LATENCY_CYCLES. Between the measured
+    points by the logarithm, below them in proportion, above them the last.
+    """
+    multiple = per_sm / needed
+    first, share = REACHED[0]
+    if multiple <= first:
+        return share * multiple / first
+    for (below, low), (above, high) in pairwise(REACHED):
+        if multiple <= above:
+            return low + (high - low) * log2(multiple / below) / log2(above / below)
+    return REACHED[-1][1]
+
+
+def well_used_bytes(needed: float) -> float:
+    """Return the bytes in flight per SM with which an H200's memory would be well used.
+
+    *needed* as for ``reached_share``.
+    """
+    (below, low), (above, high) = REACHED[-2:]
+    return float(needed * below * (above / below) ** ((WELL_USED - low) / (high - low)))
 
 
 def issue_width(capability: Capability, limits: Limits) -> tuple[float, int]:

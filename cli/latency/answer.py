@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.latency import (
     GLOBAL_LATENCY_CYCLES,
     VOLTA_LATENCY_CYCLES,
+    WELL_USED,
     ArithmeticHiding,
     MemoryHiding,
     hide_arithmetic,
     hide_memory,
+    reached_share,
+    well_used_bytes,
 )
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import (
     show_bytes,
@@ -58,6 +62,7 @@ class LatencyCase:
     memory: MemoryHiding | None
     warps: int | None = None
     assumed: bool = False  # the arithmetic latency is that of cc 7.x
+    idle_latency: bool = False  # the memory latency is that of an idle memory, given by nobody
 
     @property
     def served(self) -> float | None:
@@ -77,6 +82,39 @@ class LatencyCase:
             return None
         return self.warps >= self.arithmetic.warps
 
+    @property
+    def resident(self) -> int:
+        """The warps per SM that were given, or the most there can be."""
+        return self.warps or self.device.limits.max_warps_per_sm
+
+    @property
+    def memory_share(self) -> float | None:
+        """The share of the bandwidth that those warps reach; None: a fact is not known.
+
+        By Little's law where the latency was given, else as kernels on an H200 did.
+        """
+        if self.memory is None:
+            return None
+        flying = float(self.resident * WARP_SIZE * self.bytes_per_thread)
+        if self.idle_latency:
+            return reached_share(flying, self.memory.bytes_per_sm)
+        return min(1.0, flying / self.memory.bytes_per_sm)
+
+    @property
+    def memory_hidden(self) -> bool | None:
+        """Whether those warps use memory well; None: a fact is not known."""
+        share = self.memory_share
+        return None if share is None else share >= (WELL_USED if self.idle_latency else 1)
+
+    @property
+    def bytes_needed(self) -> float | None:
+        """The bytes that each thread of those warps must keep in flight to use memory well."""
+        if self.memory is None:
+            return None
+        per_sm = self.memory.bytes_per_sm
+        wanted = well_used_bytes(per_sm) if self.idle_latency else per_sm
+        return wanted / (WARP_SIZE * self.resident)
+
 
 def examined(device: Device, options: Options) -> LatencyCase:
     """Return what the options ask of *device*; raises BadInput."""
@@ -95,6 +133,7 @@ def examined(device: Device, options: Options) -> LatencyCase:
         memory=_memory(device, options.memory_latency, word * loads),
         warps=None if warps is None else named("--warps", whole(1, most), warps),
         assumed=assumed,
+        idle_latency=options.memory_latency is None,
     )
 
 
@@ -142,7 +181,9 @@ def result(case: LatencyCase) -> dict[str, Any]:
         "bytes_in_flight": memory and memory.bytes_in_flight,
         "bytes_per_sm": memory and memory.bytes_per_sm,
         "memory_warps_needed": memory and memory.warps_per_sm,
-        "bytes_per_thread_needed": memory and memory.bytes_per_sm / (32 * (case.warps or most)),
+        "bytes_per_thread_needed": case.bytes_needed,
+        "memory_share": case.memory_share,
+        "memory_hidden": case.memory_hidden,
     }
 
 
@@ -159,7 +200,15 @@ def _verdict(case: LatencyCase) -> Line:
         return Line("Which latency is to be hidden is not known.", Tone.STRONG)
     needed = plural(case.arithmetic.warps, "warp")
     most = case.device.limits.max_warps_per_sm
-    return Line(f"{needed} per SM, of {most}, hide the latency of arithmetic.", Tone.STRONG)
+    said = f"{needed} per SM, of {most}, hide the latency of arithmetic"
+    wanted = case.bytes_needed
+    if wanted is not None:
+        said += f"; {_bytes(wanted)} in flight per thread of {case.resident} warps that of memory"
+    return Line(f"{said}.", Tone.STRONG)
+
+
+def _bytes(count: float) -> str:
+    return plural(math.ceil(count), "byte")
 
 
 def _arithmetic(case: LatencyCase) -> Iterator[Fact]:
@@ -191,7 +240,8 @@ def _memory_facts(case: LatencyCase) -> Iterator[Fact]:
     yield Fact(
         label="per SM",
         value=Cell(show_bytes(round(needed.bytes_per_sm))),
-        remark=f"{plural(needed.warps_per_sm, 'warp')} of 32 x {case.bytes_per_thread} bytes",
+        remark=f"{plural(needed.warps_per_sm, 'warp')} of 32 x {case.bytes_per_thread} bytes"
+        f"{' at the least' if case.idle_latency else ''}",
     )
 
 
@@ -201,10 +251,20 @@ def _remarks(case: LatencyCase) -> Iterator[str]:
     if case.hidden is not None:
         verdict = "hide" if case.hidden else "do not hide"
         yield f"{plural(case.warps or 0, 'resident warp')} {verdict} arithmetic latency."
-    memory, most = case.memory, case.device.limits.max_warps_per_sm
-    if memory and memory.warps_per_sm > (case.warps or most):
-        needed = memory.bytes_per_sm / (32 * (case.warps or most))
+    share, wanted = case.memory_share, case.bytes_needed
+    if share is None or wanted is None:
+        return
+    held = f"{plural(case.resident, 'warp')} with {plural(case.bytes_per_thread, 'byte')} per thread in flight"
+    how = "as kernels on an H200 did" if case.idle_latency else "by Little's law"
+    if case.memory_hidden:
+        yield f"{held} hide the latency of memory: {show_share(share)} of the bandwidth, {how}."
+        return
+    yield (
+        f"{held} do not hide the latency of memory: about {show_share(share)} of the bandwidth, {how}. "
+        f"Each thread needs about {_bytes(wanted)} (wider words, or several independent loads)."
+    )
+    if case.idle_latency:
         yield (
-            f"{plural(case.warps or most, 'warp')} supply too few bytes: each thread needs about "
-            f"{math.ceil(needed)} bytes in flight (wider words, or several independent loads)."
+            "The latency is that of an idle memory, 500 cycles: a busy one takes longer, so its bytes "
+            "in flight are the least that can do."
         )

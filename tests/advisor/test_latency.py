@@ -5,7 +5,15 @@ import pytest
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue.capabilities import limits_of
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.latency import hide_arithmetic, hide_memory, issue_width
+from gpuadvise.advisor.latency import (
+    REACHED,
+    WELL_USED,
+    hide_arithmetic,
+    hide_memory,
+    issue_width,
+    reached_share,
+    well_used_bytes,
+)
 
 
 def hide(cc: tuple[int, int], **options: float):
@@ -72,3 +80,12 @@ def test_littles_law() -> None:
 def test_memory_that_needs_nothing_is_refused() -> None:
     with pytest.raises(BadInput):
         hide_memory(0, 1, 1)
+
+
+def test_the_share_that_is_reached_follows_the_measured_points() -> None:
+    for multiple, share in REACHED:
+        assert reached_share(multiple * 1000, 1000) == pytest.approx(share)
+    shares = [reached_share(multiple, 1000) for multiple in range(1, 8000, 50)]
+    assert shares == sorted(shares)
+    assert max(shares) == REACHED[-1][1]
+    assert reached_share(well_used_bytes(1000), 1000) == pytest.approx(WELL_USED)
