@@ -61,6 +61,7 @@ class Limits:
     barrier_limit_applied: bool  # NVIDIA's header counts barriers from cc 9.0 on
     max_cluster_size_portable: int | None  # None: no clusters
     max_cluster_size_nonportable: int | None
+    max_blocks_per_sm_in_clusters: int | None = None  # of a launch with clusters; None: as of any
     partitioned_global_caching: bool
     virtual_resources_per_sm: int | None  # counted by NVIDIA's header from CUDA 13 on
     max_resident_grids: int | None

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.capability import Capability, parse_capability
+from gpuadvise.advisor.catalogue.capabilities import limits_of
 from gpuadvise.advisor.device import Device, Origin
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.gpu import Gpu, Identity, Machine
@@ -129,6 +130,8 @@ _UNDOCUMENTED = "no document that was found tells it"
 _PRODUCT_UNKNOWN = "it depends on the product, and only a capability was named"
 _NO_LIMIT = "this capability has none, or nobody documents it"
 _LIMIT_NAMES = tuple(field.name for field in fields(Limits))
+# Limits that older answers lack: those of the catalogue.
+_LATER = ("max_blocks_per_sm_in_clusters",)
 _APART = ("limits", "capability", "sources", "reasons", "peaks", "extrapolated", "origin")
 
 
@@ -174,8 +177,10 @@ def read_device(record: Any, where: str = "device") -> Device:
         raise BadInput(f"{where} is not an object.")
     back = {new: old for old, new in _RENAMED.items()}
     data = {back.get(name, name): value for name, value in record.items()}
-    data["limits"] = record
-    data["capability"] = plain(_capability(record, where))
+    capability = _capability(record, where)
+    later = {name: getattr(limits_of(capability)[0], name) for name in _LATER if name not in record}
+    data["limits"] = {**record, **later}
+    data["capability"] = plain(capability)
     for name in ("sources", "reasons"):
         if isinstance(record.get(name), dict):
             data[name] = _renamed(record[name], back)

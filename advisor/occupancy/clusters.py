@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.capability import Capability
-
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
 
@@ -15,9 +13,6 @@ if TYPE_CHECKING:
 # SMs that clusters ran on; the counts equal the driver's for 24,136 launches (docs/validation.md).
 # The four pairs belong to no group and take clusters of two at most.
 GROUPS = {"h200-sxm": (18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2)}
-# Blocks that an SM holds of a launch with clusters, whatever else it has room for. The same
-# launches, and those that counted their own blocks, say so of cc 9.0; of others nothing is known.
-MOST_BLOCKS = {Capability(9, 0): 8}
 
 
 class ClusterSource(StrEnum):
@@ -37,16 +32,16 @@ class Clusters:
     largest: int | None = None  # blocks of the largest cluster that can start; None: not asked
 
 
-def blocks_in_clusters(blocks_per_sm: int, capability: Capability) -> int:
-    """Return the blocks that an SM with room for *blocks_per_sm* holds of a launch with clusters."""
-    return min(blocks_per_sm, MOST_BLOCKS.get(capability, blocks_per_sm))
-
-
 def clusters_upper_bound(blocks_per_sm: int, size: int, device: Device) -> int | None:
     """Return the most clusters of *size* blocks that can be resident, however SMs are grouped."""
     if size == 1 or device.sm_count is None:
         return None
-    return device.sm_count * blocks_in_clusters(blocks_per_sm, device.capability) // size
+    return device.sm_count * _held(blocks_per_sm, device) // size
+
+
+def _held(blocks_per_sm: int, device: Device) -> int:
+    most = device.limits.max_blocks_per_sm_in_clusters
+    return blocks_per_sm if most is None else min(blocks_per_sm, most)
 
 
 def resident_clusters(blocks_per_sm: int, size: int, device: Device) -> Clusters | None:
@@ -61,6 +56,6 @@ def resident_clusters(blocks_per_sm: int, size: int, device: Device) -> Clusters
     groups = GROUPS.get(device.id or "", ())
     if sum(groups) != device.sm_count:
         return Clusters(count=most, source=ClusterSource.BOUND)
-    blocks = blocks_in_clusters(blocks_per_sm, device.capability)
+    blocks = _held(blocks_per_sm, device)
     count = sum(sms * blocks // size for sms in groups if sms >= size)
     return Clusters(count=count, source=ClusterSource.MEASURED)

@@ -27,7 +27,7 @@ def occupancy(limits: Limits, launch: Launch) -> Occupancy:
     by_shared, block_bytes, capacity = shared_limit(limits, launch)
     block_limits = (
         _warp_limit(limits, launch, warps, halved),
-        limits.max_blocks_per_sm,
+        most_blocks(limits, launch),
         by_registers,
         by_shared,
         _barrier_limit(limits, launch),
@@ -45,6 +45,14 @@ def occupancy(limits: Limits, launch: Launch) -> Occupancy:
         shared_memory_per_block=block_bytes,
         carveout_bytes=capacity,
     )
+
+
+def most_blocks(limits: Limits, launch: Launch) -> int:
+    """Return the slots for blocks of one SM, of which a launch with clusters may take fewer."""
+    in_clusters = limits.max_blocks_per_sm_in_clusters
+    if in_clusters is None or launch.cluster_dim == (1, 1, 1):
+        return limits.max_blocks_per_sm
+    return in_clusters
 
 
 def _register_limit(limits: Limits, launch: Launch, warps: int) -> tuple[int | None, bool]:

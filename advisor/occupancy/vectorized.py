@@ -16,6 +16,7 @@ from gpuadvise.advisor.occupancy import allocation
 from gpuadvise.advisor.occupancy.block_sizes import GUIDE_RANGE
 from gpuadvise.advisor.occupancy.checks import first_fault
 from gpuadvise.advisor.occupancy.launch import GlobalCaching
+from gpuadvise.advisor.occupancy.model import most_blocks
 from gpuadvise.advisor.occupancy.tiers import IMPOSSIBLE, ROOM, Tier, coded, room
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def block_limits(limits: Limits, launch: Launch, axes: Mapping[str, ArrayLike]) 
     by_warps, by_registers = _warps_and_registers(limits, launch, threads, count)
     return [
         by_warps,
-        np.asarray(limits.max_blocks_per_sm, dtype=np.uint8),
+        np.asarray(most_blocks(limits, launch), dtype=np.uint8),
         by_registers,
         _shared_limit(limits, launch, axis(launch, "static_shared", axes), dynamic),
         _barrier_limit(limits, axis(launch, "barriers", axes)),

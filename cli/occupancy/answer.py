@@ -130,13 +130,13 @@ def _carveout(carveout: Carveout) -> dict[str, Any]:
 
 
 def _clusters(case: OccupancyCase, clusters: Clusters) -> dict[str, Any]:
-    from gpuadvise.advisor.occupancy.clusters import blocks_in_clusters, clusters_upper_bound
+    from gpuadvise.advisor.occupancy.clusters import clusters_upper_bound
 
     blocks, size = case.occupancy.blocks_per_sm, case.occupancy.launch.cluster_size
     return {
         "count": clusters.count,
         "source": clusters.source,
-        "blocks_per_sm": blocks_in_clusters(blocks, case.device.capability),
+        "blocks_per_sm": blocks,
         "upper_bound": clusters_upper_bound(blocks, size, case.device),
         "largest": clusters.largest,
     }

@@ -197,6 +197,9 @@ class BatchSession:
         if self._has_clusters or size > 1:
             blocks = record["blocks_per_sm"]
             record["clusters_upper_bound"] = clusters_upper_bound(blocks, size, engine[1])
+            held = resident_clusters(blocks, size, engine[1])
+            record["clusters_count"] = held and held.count
+            record["clusters_source"] = held and str(held.source)
         if record["occupancy"] < self._threshold:
             self._below += 1
         return self._write(row.kept, record)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from gpuadvise.advisor.limits import SharedMode
 from gpuadvise.advisor.occupancy.answer import Resource
+from gpuadvise.advisor.occupancy.model import most_blocks
 from gpuadvise.advisor.occupancy.next_steps import Knob
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
@@ -158,13 +159,14 @@ def _cluster(case: OccupancyCase) -> Iterator[str]:
     clusters, occupancy = case.clusters, case.occupancy
     if clusters is None or not occupancy.launchable:
         return
-    from gpuadvise.advisor.occupancy.clusters import ClusterSource, blocks_in_clusters
+    from gpuadvise.advisor.occupancy.clusters import ClusterSource
 
-    most = blocks_in_clusters(occupancy.blocks_per_sm, case.device.capability)
-    if most < occupancy.blocks_per_sm:
+    limits = case.device.limits
+    most = limits.max_blocks_per_sm_in_clusters
+    if most is not None and occupancy.limiters == (Resource.BLOCKS,):
         yield (
-            f"Of a launch with clusters an SM holds {most} blocks at most, not "
-            f"{occupancy.blocks_per_sm} (measured on an H200): {most * occupancy.warps_per_block} warps."
+            f"Of a launch with clusters an SM holds {most} blocks at most (measured on an H200), "
+            f"not {limits.max_blocks_per_sm}."
         )
     resident = plural(clusters.count, "cluster")
     match clusters.source:
@@ -405,7 +407,7 @@ def capacities(occupancy: Occupancy) -> dict[Resource, int | None]:
     hardware = occupancy.hardware
     values = (
         hardware.max_warps_per_sm,
-        hardware.max_blocks_per_sm,
+        most_blocks(hardware, occupancy.launch),
         hardware.registers_per_sm,
         occupancy.carveout_bytes,
         hardware.barriers_per_sm,

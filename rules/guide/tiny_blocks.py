@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.limiter import block_starts
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
+from gpuadvise.advisor.occupancy.model import most_blocks
 from gpuadvise.advisor.prose import capitalized, plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -103,7 +104,7 @@ def _many(launch: Launch) -> bool:
 
 
 def _warps(launch: Launch, device: Device) -> int:
-    return device.limits.max_blocks_per_sm * -(-launch.threads // device.limits.warp_size)
+    return most_blocks(device.limits, launch) * -(-launch.threads // device.limits.warp_size)
 
 
 def _ceiling(launch: Launch, device: Device | None) -> str:
@@ -116,7 +117,7 @@ def _ceiling(launch: Launch, device: Device | None) -> str:
             "blocks cost no more than their starts."
         )
     return (
-        f" An SM of {device.name} holds at most {device.limits.max_blocks_per_sm} blocks, so "
+        f" An SM of {device.name} holds at most {most_blocks(device.limits, launch)} blocks, so "
         f"{warps} of {most} warps ({show_share(warps / most)}) is all they can occupy."
     )
 
@@ -141,7 +142,7 @@ def _gain(launch: Launch, device: Device | None) -> Gain | None:
     if warps >= most:
         return None
     if launch.threads < WARP_SIZE:  # the lanes that stay empty count as well
-        threads, room = device.limits.max_blocks_per_sm * launch.threads, most * WARP_SIZE
+        threads, room = most_blocks(device.limits, launch) * launch.threads, most * WARP_SIZE
         return Gain(
             kind=GainKind.RESIDENT_THREADS,
             upper_bound=room / threads,

@@ -10,10 +10,10 @@ import pytest
 
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue import by_capability, find
+from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.clusters import (
     Clusters,
     ClusterSource,
-    blocks_in_clusters,
     clusters_upper_bound,
     resident_clusters,
 )
@@ -50,9 +50,13 @@ def test_a_slice_is_not_the_chip_that_was_measured() -> None:
 
 
 def test_an_sm_holds_eight_blocks_of_clusters_where_that_was_measured() -> None:
-    assert blocks_in_clusters(32, Capability(9, 0)) == 8
-    assert blocks_in_clusters(3, Capability(9, 0)) == 3
-    assert blocks_in_clusters(32, Capability(10, 0)) == 32
+    small = Launch(threads=64, registers=28, cluster_dim=(4, 1, 1))
+    answer = occupancy(H200.limits, small)
+    assert (answer.blocks_per_sm, answer.occupancy) == (8, 0.25)
+    assert answer.limiters == (Resource.BLOCKS,)
+    assert occupancy(H200.limits, small.but(cluster_dim=(1, 1, 1))).occupancy == 1
+    assert occupancy(H200.limits, small.but(threads=512)).blocks_per_sm == 4
+    assert occupancy(find("b200").limits, small).blocks_per_sm == 32  # of others nothing is known
     assert clusters_upper_bound(32, 4, H100) == 264
 
 

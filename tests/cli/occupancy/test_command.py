@@ -271,3 +271,30 @@ def test_the_help_fits_a_screen_and_shows_examples(cli) -> None:
     assert len(lines) <= 60
     assert max(map(len, lines)) <= 100
     assert "  Examples:" in lines
+
+
+def test_a_launch_with_clusters_has_the_occupancy_that_its_blocks_leave(cli) -> None:
+    args = ("occupancy", "--regs", "28", "--block", "64", "--cluster", "4", "--gpu", "h200")
+    ran = cli(*args, "--fail-under", "50%")
+    assert ran.code == 1
+    assert "25 % occupancy: 8 blocks and 16 of 64 warps per SM." in ran.out
+    assert "8 blocks at most (measured on an H200), not 32" in ran.out
+    assert cli(*args, "--get", "occupancy", "--get", "clusters.blocks_per_sm").out == "0.25\n8\n"
+    assert "100 % occupancy" in cli(*args[:-4], "--gpu", "h200").out  # without clusters
+
+
+def test_a_batch_counts_the_clusters_that_its_waves_rest_on(cli, tmp_path) -> None:
+    path = tmp_path / "launches.csv"
+    path.write_text("regs,block,cluster,grid\n28,64,4,4096\n")
+    (row,) = map(
+        json.loads,
+        cli(
+            "occupancy", "--batch", str(path), "--gpu", "h200", "--format", "ndjson"
+        ).out.splitlines(),
+    )
+    assert (row["clusters_count"], row["clusters_source"], row["occupancy"]) == (
+        248,
+        "measured",
+        0.25,
+    )
+    assert row["waves"] == pytest.approx(4096 / (248 * 4))
