@@ -1,9 +1,11 @@
 """What repairs won, held against what we and Nsight Compute said of them before.
 
-`python benchmarks/gains.py [FOLDER...] [--rules] [--below]`: of each labelled launch whose repair was measured
-and won 1.15x or more, and of which a loud finding is of the labelled kind: our bound and our expectation,
-beside the estimates that Nsight Compute printed on the details page of the same launch. Folders as for
-`benchmarks/truth.py`, by default all of tests/truth. --rules counts by rule, --below names the bounds below
+`python benchmarks/gains.py [FOLDER...] [--rules] [--below] [--shipped] [--fit]`: of each labelled launch whose
+repair was measured and won 1.15x or more, and of which a loud finding is of the labelled kind: our bound and
+our expectation, beside the estimates that Nsight Compute printed on the details page of the same launch.
+Folders as for `benchmarks/truth.py`, by default all of tests/truth. The expectation of a launch is computed
+without the repairs of its own program, those of all other folders included; --shipped takes what
+`rules/expectation.py` holds, which --fit prints afresh. --rules counts by rule, --below names the bounds below
 the gain.
 """
 
@@ -12,13 +14,15 @@ from __future__ import annotations
 import argparse
 import csv
 import lzma
+import math
 import statistics
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from truth import RECORDED, judged, labels, launches
 
+from gpuadvise.rules.expectation import Expectation, GainExponents, expectation, exponents_of
 from gpuadvise.rules.model import Priority
 
 if TYPE_CHECKING:
@@ -31,6 +35,12 @@ if TYPE_CHECKING:
 WON = 1.15
 # An estimate of 100 % would be an infinite gain.
 _MOST = 0.999
+# 8 of 10 repairs win a gain between these.
+QUANTILES = (0.1, 0.5, 0.9)
+# What all repairs weigh together, in programs of the rule itself: with 5 to 20 the median is off by as much.
+OTHERS = 10.0
+# The exponent of a bound near 1 is any number: a bound of this at least.
+_LEAST_BOUND = 1.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +57,23 @@ class Estimate:
     finding: Finding | None
     nsight_global: float
     nsight_any: float
+    expected: Expectation | None = None
 
     @property
     def bound(self) -> float:
         """The most that our finding gives."""
         assert self.finding is not None
         return self.finding.bound
+
+    @property
+    def rule(self) -> str:
+        """The rule that found the fault; "" without a finding."""
+        return self.finding.rule.id if self.finding else ""
+
+    @property
+    def exponent(self) -> float:
+        """What power of the bound was won."""
+        return math.log(self.won) / math.log(max(self.bound, _LEAST_BOUND))
 
 
 def estimates(folder: Path, form: str = "raw.csv") -> Iterator[Estimate]:
@@ -106,6 +127,54 @@ def nsight_estimates(folder: Path) -> dict[tuple[str, int], tuple[float, float]]
     return largest
 
 
+def fitted(rule: str, repairs: Sequence[Estimate]) -> GainExponents:
+    """Return the exponents of *rule* by *repairs*: one program of it weighs 1, all repairs together `OTHERS`."""
+    own = [row for row in repairs if row.rule == rule]
+    versions = Counter(row.program for row in own)
+    pairs = [(row.exponent, OTHERS / len(repairs)) for row in repairs]
+    pairs += [(row.exponent, 1 / versions[row.program]) for row in own]
+    low, median, high = (weighted_quantile(pairs, share) for share in QUANTILES)
+    return GainExponents(
+        low=round(low, 2),
+        median=round(min(median, 1.0), 2),
+        high=round(min(high, 1.0), 2),
+        repairs=len(own),
+        programs=len({row.program for row in own}),
+    )
+
+
+def weighted_quantile(pairs: Iterable[tuple[float, float]], share: float) -> float:
+    """Return the value below which *share* of the weight of *pairs* (value, weight) lies, between neighbours in line."""
+    ordered = sorted(pairs)
+    total, below, last = sum(weight for _, weight in ordered), 0.0, (0.0, ordered[0][0])
+    for value, weight in ordered:
+        middle = (below + weight / 2) / total
+        if middle >= share:
+            part = (share - last[0]) / (middle - last[0]) if middle > last[0] else 1.0
+            return last[1] + part * (value - last[1])
+        below, last = below + weight, (middle, value)
+    return last[1]
+
+
+def with_expectations(rows: Sequence[Estimate], *, shipped: bool) -> list[Estimate]:
+    """Return *rows* with what is expected of each, by the repairs of other programs or as *shipped*."""
+    spoken = [row for row in rows if row.finding]
+    others: dict[tuple[str, str], GainExponents] = {}
+    result = []
+    for row in rows:
+        if row.finding is None:
+            result.append(row)
+            continue
+        if shipped:
+            result.append(replace(row, expected=expectation(exponents_of(row.rule), row.bound)))
+            continue
+        key = row.rule, row.program
+        if key not in others:
+            others[key] = fitted(row.rule, [each for each in spoken if each.program != row.program])
+        result.append(replace(row, expected=expectation(others[key], row.bound)))
+    return result
+
+
 def off(said: Iterable[float], won: Iterable[float]) -> list[float]:
     """Return by which factor each of *said* lies beside what was *won*."""
     return [max(s / w, w / s) for s, w in zip(said, won, strict=True)]
@@ -126,12 +195,30 @@ def line(name: str, rows: Sequence[Estimate]) -> str:
         below = sum(factor < gain for factor, gain in zip(factors, won, strict=True))
         cells.append(f"{statistics.median(off(factors, won)):.2f}" if spoken else "-")
         cells.append(f"{below}")
+    inside = sum(e.low <= row.won <= e.high for row in spoken if (e := row.expected))
+    cells[4:4] = _of_expectation(spoken, won, inside)
     return f"| {' | '.join(cells)} |"
+
+
+def _of_expectation(rows: Sequence[Estimate], won: Sequence[float], inside: int) -> list[str]:
+    likely = [row.expected.expected for row in rows if row.expected]
+    if not likely:
+        return ["-"] * 4
+    factors = sorted(off(likely, won))
+    below = sum(factor < gain for factor, gain in zip(likely, won, strict=True))
+    eighth = factors[min(len(factors) - 1, round(0.8 * len(factors)))]
+    return [
+        f"{statistics.median(factors):.2f}",
+        f"{eighth:.2f}",
+        f"{below}",
+        f"{inside / len(rows):.0%}",
+    ]
 
 
 _COLUMNS = (
     "set", "launches",
     "bound: off", "below the gain",
+    "expected: off", "8 of 10", "below", "in range",
     "Nsight global: off", "below",
     "Nsight any: off", "below",
 )  # fmt: skip
@@ -150,6 +237,19 @@ def table(rows: Sequence[Estimate], of: Callable[[Estimate], str]) -> Iterator[s
         yield line("all", rows)
 
 
+def table_of_exponents(rows: Sequence[Estimate]) -> Iterator[str]:
+    """Yield what `rules/expectation.py` is to hold, by all of *rows*."""
+    spoken = [row for row in rows if row.finding]
+    for rule in ["", *sorted({row.rule for row in spoken})]:
+        found = fitted(rule, spoken)
+        numbers = f"low={found.low:g}, median={found.median:g}, high={found.high:g}"
+        if not rule:
+            yield f"OTHER_RULES = GainExponents({numbers})"
+            continue
+        counts = f"repairs={found.repairs}, programs={found.programs}"
+        yield f'    "{rule}": GainExponents({numbers}, {counts}),'
+
+
 def main() -> None:
     """Print the table, medians of the factor by which each estimate is off."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -157,21 +257,29 @@ def main() -> None:
     parser.add_argument("--form", default="raw.csv", help="the page that we read")
     parser.add_argument("--rules", action="store_true", help="by rule as well")
     parser.add_argument("--below", action="store_true", help="name the bounds below the gain")
+    parser.add_argument(
+        "--shipped", action="store_true", help="expectations as the program gives them"
+    )
+    parser.add_argument("--fit", action="store_true", help="print the exponents")
     options = parser.parse_args()
-    blind = (path.parent for path in RECORDED.parent.glob("blind/*/labels.toml"))
-    folders = options.folder or [RECORDED, *sorted(blind)]
+    known = [RECORDED, *sorted(path.parent for path in RECORDED.parent.glob("blind/*/labels.toml"))]
+    wanted = [folder.resolve() for folder in options.folder] or known
+    folders = dict.fromkeys([*known, *wanted])
     rows = [row for folder in folders for row in estimates(folder, options.form)]
+    if options.fit:
+        print("\n".join(table_of_exponents(rows)))
+        return
+    rows = with_expectations(rows, shipped=options.shipped)
+    rows = [row for row in rows if row.folder in wanted]
     print("\n".join(table(rows, lambda row: row.folder.name)))
     spoken = [row for row in rows if row.finding]
     if options.rules:
         print()
-        print("\n".join(table(spoken, lambda row: row.finding.rule.id if row.finding else "")))
+        print("\n".join(table(spoken, lambda row: row.rule)))
     if options.below:
         for row in spoken:
-            if row.finding and row.bound < row.won:
-                print(
-                    f"{row.launch} {row.program} {row.finding.rule.id}: {row.bound:.2f} below {row.won}"
-                )
+            if row.bound < row.won:
+                print(f"{row.launch} {row.program} {row.rule}: {row.bound:.2f} below {row.won}")
 
 
 if __name__ == "__main__":

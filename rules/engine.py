@@ -290,10 +290,11 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
     if facts.observations or (facts.profile is not None and facts.profile.lines):
         passed = {line.rule for line in silent if line.outcome is PASSED}
         findings = measured_and_placed(findings, passed, facts.profile)
+    counted = _is_counted(facts)
     return Report(
         kernel=facts.kernel,
         device=facts.device,
-        lines=(*in_order(findings), *silent),
+        lines=(*in_order(findings, counted=counted), *silent),
         skipped=skipped,
         known=names,
         seconds=_seconds(facts),
@@ -304,7 +305,15 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
         uncounted=facts.profile is not None and facts.profile.is_without_counts,
         blind_to_sectors=_is_blind(facts.profile),
         missing_counters=missing_counters(facts.profile),
+        counted=counted,
     )
+
+
+def _is_counted(facts: Facts) -> bool:
+    """Return whether units of a profile, or bytes or operations in a time, bound what the kernel can win."""
+    if facts.profile is not None:
+        return facts.limiter is not None and not isinstance(facts.limiter, UnknownLimiter)
+    return facts.traffic is not None or bool(facts.work and facts.work.seconds)
 
 
 def _is_blind(profile: KernelProfile | None) -> bool:

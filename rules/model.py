@@ -133,11 +133,16 @@ class GainKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gain:
-    """The most a change can win: a factor of at least 1 on *kind*; bounds never add up."""
+    """The most a change can win: a factor of at least 1 on *kind*; bounds never add up.
+
+    Of a run: *of_kernel* is the bound of the kernel's own time, and *share* (0-1) what it takes of the run.
+    """
 
     kind: GainKind
     upper_bound: float
     how: str
+    of_kernel: float | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

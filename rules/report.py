@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.expectation import OF_A_KERNEL, OTHER_RULES, expected_gain, in_run
 from gpuadvise.rules.model import (
     Advice,
     Category,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.counters import CounterGroup
     from gpuadvise.advisor.facts.limiter import Limiter
+    from gpuadvise.rules.expectation import Expectation
     from gpuadvise.rules.model import Outcome, Rule, Undecided
 
 
@@ -118,6 +120,8 @@ class Finding:
     launches: int = 1  # of the kernel, in this shape
     shape: ProfiledShape | None = None
     worse_than: float | None = None  # the bound that a baseline had for it
+    counted: bool = False  # units, or bytes or operations in a time, bound its gain
+    share: float | None = None  # of the run, or of all that was profiled, that its launches take
 
     @property
     def message(self) -> str:
@@ -162,18 +166,45 @@ class Finding:
             return True
         return self.advice.gain is not None and self.advice.gain.kind == GainKind.RUN_TIME
 
-    def value(self, share: float) -> float:
-        """Return how many times faster the run may be, where the kernel takes *share* of it.
+    @property
+    def expectation(self) -> Expectation | None:
+        """What the advice is likely to win of what its gain is of; None where nothing tells."""
+        return expected_gain(self.rule.id, self.advice.gain, counted=self.counted)
 
-        Gains of other kinds than time count as what the guide's class of the rule promises.
+    @property
+    def bound_of_run(self) -> float | None:
+        """The most that it wins of the run, where that or the kernel's share is known."""
+        gain = self.advice.gain
+        if gain is None or gain.kind == GainKind.RUN_TIME:
+            return gain.upper_bound if gain else None
+        if self.share is None or gain.kind not in OF_A_KERNEL:
+            return None
+        return in_run(max(1.0, gain.upper_bound), self.share)
+
+    @property
+    def expectation_of_run(self) -> Expectation | None:
+        """What it is likely to win of the run, where the kernel's share is known."""
+        gain, likely = self.advice.gain, self.expectation
+        if gain is None or likely is None or gain.kind == GainKind.RUN_TIME:
+            return likely
+        return None if self.share is None else likely.of_run(self.share)
+
+    def value(self, share: float) -> float:
+        """Return how many times faster the run is likely to be, where the kernel takes *share* of it.
+
+        Gains of other kinds than time count as what the guide's class of the rule promises, and of times
+        of which no more is known, a power of the bound.
         """
         gain = self.advice.gain
         worth = _CLASS_WORTH[self.rule.priority]
         if gain is not None and gain.upper_bound > 1:
-            timely = gain.kind in _TIMES
-            worth = gain.upper_bound if timely else min(gain.upper_bound, worth)
-        part = 1.0 if self.whole_run else share
-        return 1 / max(1e-9, 1 - part * (1 - 1 / worth))
+            if expected := self.expectation:
+                worth = expected.expected
+            elif gain.kind in _TIMES:
+                worth = gain.upper_bound**OTHER_RULES.median
+            else:
+                worth = min(gain.upper_bound, worth)
+        return in_run(worth, 1.0 if self.whole_run else share)
 
     def rank(self, share: float = 1.0) -> tuple[bool, bool, bool, int, int, float]:
         """Return what findings are sorted by, the first to take first.
@@ -223,6 +254,7 @@ class Report:
         False  # its profile neither counts sectors nor has rules that judged them
     )
     missing_counters: tuple[CounterGroup, ...] = ()  # that its profile lacks
+    counted: bool = False  # its units, or bytes or operations in a time, bound what it can win
     shape: ProfiledShape | None = None
     measured_seconds: float | None = None  # of all its launches, where each was measured
 
@@ -243,7 +275,14 @@ class Report:
     def findings(self) -> tuple[Finding, ...]:
         """The advice, most urgent first."""
         return tuple(
-            Finding(rule=line.rule, advice=line.outcome, launches=self.launches, shape=self.shape)
+            Finding(
+                rule=line.rule,
+                advice=line.outcome,
+                launches=self.launches,
+                shape=self.shape,
+                counted=self.counted,
+                share=self.share,
+            )
             for line in self.lines
             if isinstance(line.outcome, Advice)
         )
@@ -264,15 +303,17 @@ class Report:
         )
 
 
-def in_order(advised: Iterable[RuleLine]) -> tuple[RuleLine, ...]:
+def in_order(advised: Iterable[RuleLine], *, counted: bool = False) -> tuple[RuleLine, ...]:
     """Return the lines of *advised*, each with advice, what to take first before the others."""
     lines = tuple(advised)
-    return tuple(sorted(lines, key=_rank)) if len(lines) > 1 else lines
+    if len(lines) < 2:
+        return lines
+    return tuple(sorted(lines, key=lambda line: _rank(line, counted=counted)))
 
 
-def _rank(line: RuleLine) -> tuple[bool, bool, bool, int, int, float]:
+def _rank(line: RuleLine, *, counted: bool) -> tuple[bool, bool, bool, int, int, float]:
     assert isinstance(line.outcome, Advice)
-    return Finding(rule=line.rule, advice=line.outcome).rank()
+    return Finding(rule=line.rule, advice=line.outcome, counted=counted).rank()
 
 
 _MEASURE_AGAIN = "and measure again before you turn to the low-priority ones."
@@ -308,7 +349,7 @@ def finding_object(finding: Finding) -> dict[str, object]:
         "message": finding.message,
         "action": advice.action,
         "evidence": [asdict(item) for item in advice.evidence],
-        "gain": asdict(advice.gain) if advice.gain else None,
+        "gain": gain_object(finding),
         "location": _location(finding),
         "citation": asdict(rule.citations[0]),
         "also": list(advice.also),
@@ -316,6 +357,34 @@ def finding_object(finding: Finding) -> dict[str, object]:
         "worse_than": finding.worse_than,
         "shape": shape_object(finding.shape),
     }
+
+
+def gain_object(finding: Finding) -> dict[str, object] | None:
+    """Return what *finding* can win as JSON values: the most, what is likely, and both of the run."""
+    gain = finding.advice.gain
+    if gain is None:
+        return None
+    likely, of_run = finding.expectation, finding.expectation_of_run
+    return {
+        "kind": gain.kind,
+        "upper_bound": gain.upper_bound,
+        "how": gain.how,
+        "of": _subject(gain.kind),
+        "expected": likely.expected if likely else None,
+        "low": likely.low if likely else None,
+        "high": likely.high if likely else None,
+        "upper_bound_of_run": finding.bound_of_run,
+        "expected_of_run": of_run.expected if of_run else None,
+        "low_of_run": of_run.low if of_run else None,
+        "high_of_run": of_run.high if of_run else None,
+    }
+
+
+def _subject(kind: GainKind) -> str:
+    """Return whose time a gain of *kind* shortens, else the kind itself."""
+    if kind in OF_A_KERNEL:
+        return "kernel"
+    return "run" if kind == GainKind.RUN_TIME else kind
 
 
 def _location(finding: Finding) -> dict[str, object] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.expectation import OF_A_KERNEL
 from gpuadvise.rules.model import PASSED, Advice, Gain, GainKind
 from gpuadvise.rules.thresholds import NOTICEABLE
 
@@ -54,5 +55,12 @@ def in_span(outcome: Outcome, share: float | None) -> Outcome:
     if saved < NOTICEABLE:
         return PASSED
     how = f"{outcome.gain.how}, for {show_share(share)} of the run"
-    gain = Gain(kind=GainKind.RUN_TIME, upper_bound=1 / (1 - saved), how=how)
+    timely = outcome.gain.kind in OF_A_KERNEL
+    gain = Gain(
+        kind=GainKind.RUN_TIME,
+        upper_bound=1 / (1 - saved),
+        how=how,
+        of_kernel=outcome.gain.upper_bound if timely else None,
+        share=share,
+    )
     return replace(outcome, evidence=evidence, gain=gain)

@@ -1,0 +1,157 @@
+"""What a repair is likely to win: the share of its bound that repairs of the same fault won.
+
+A bound is what no repair can exceed; most win less of it the larger it is. Over labelled launches whose
+repair was measured, the gain is a power of the bound, and the exponents of one rule lie near each other:
+their quantiles are the expectation and its range. `benchmarks/gains.py --fit` computes them and holds them,
+with each program left out in turn, against what its repairs won.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.rules.model import GainKind, Threshold
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from gpuadvise.rules.model import Gain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GainExponents:
+    """With gain = bound ** exponent: that of the median repair, and those between which 8 of 10 lie.
+
+    Of *repairs* of one rule in *programs*, each with the weight of one, and of all other rules with the
+    weight of ten together: a rule of which few were measured is taken to be like the others.
+    """
+
+    low: float
+    median: float
+    high: float
+    repairs: int = 0
+    programs: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """A likely gain as a factor: the median repair wins *expected*, 8 of 10 win *low* to *high*."""
+
+    expected: float
+    low: float
+    high: float
+
+    def of_run(self, share: float) -> Expectation:
+        """Return the gain of a run of which the kernel takes *share* (0-1), by Amdahl's law."""
+        return Expectation(
+            expected=in_run(self.expected, share),
+            low=in_run(self.low, share),
+            high=in_run(self.high, share),
+        )
+
+
+def in_run(gain: float, share: float) -> float:
+    """Return what *gain* on a part that takes *share* (0-1) of a run wins of the run: Amdahl's law."""
+    return 1 / (1 - share * (1 - 1 / gain))
+
+
+# Of repairs that won 1.15x or more, on an H100 and H200s: tests/truth, all sets.
+EXPONENTS: dict[str, GainExponents] = {
+    "atomic-contention": GainExponents(low=0.36, median=0.76, high=0.96, repairs=17, programs=17),
+    "bank-conflicts": GainExponents(low=0.5, median=0.77, high=1, repairs=15, programs=15),
+    "divergent-branches": GainExponents(low=0.52, median=0.82, high=0.92, repairs=7, programs=7),
+    "divergent-constant-reads": GainExponents(low=0.46, median=0.79, high=1, repairs=4, programs=4),
+    "implicit-double": GainExponents(low=0.39, median=0.67, high=0.91, repairs=6, programs=6),
+    "integer-division": GainExponents(low=0.34, median=0.79, high=1, repairs=7, programs=7),
+    "latency-bound": GainExponents(low=0.22, median=0.72, high=0.91, repairs=16, programs=16),
+    "launch-bound": GainExponents(low=0.42, median=0.79, high=0.95, repairs=8, programs=1),
+    "library-available": GainExponents(low=0.32, median=0.66, high=0.85, repairs=22, programs=17),
+    "load-imbalance": GainExponents(low=0.45, median=0.79, high=0.95, repairs=3, programs=3),
+    "low-occupancy": GainExponents(low=0.45, median=0.83, high=0.94, repairs=3, programs=3),
+    "narrow-loads": GainExponents(low=0.36, median=0.85, high=0.97, repairs=25, programs=23),
+    "partial-warp": GainExponents(low=0.44, median=0.78, high=0.94, repairs=2, programs=2),
+    "redundant-global-loads": GainExponents(
+        low=0.22, median=0.66, high=0.93, repairs=16, programs=15
+    ),
+    "register-spills": GainExponents(low=0.41, median=0.78, high=0.93, repairs=14, programs=14),
+    "tail-effect": GainExponents(low=0.5, median=0.82, high=0.98, repairs=5, programs=5),
+    "tiny-blocks": GainExponents(low=0.45, median=0.77, high=0.94, repairs=3, programs=3),
+    "uncoalesced-access": GainExponents(low=0.51, median=0.78, high=0.94, repairs=64, programs=62),
+    "underfilled-device": GainExponents(low=0.44, median=0.8, high=1, repairs=22, programs=22),
+    "unused-tensor-cores": GainExponents(low=0.25, median=0.78, high=0.95, repairs=10, programs=10),
+}
+# Of a rule none of whose repairs was measured.
+OTHER_RULES = GainExponents(low=0.39, median=0.78, high=0.95)
+# Gains of these are times of the kernel itself.
+OF_A_KERNEL = frozenset({GainKind.KERNEL_TIME, GainKind.KERNEL_THROUGHPUT, GainKind.GLOBAL_TRAFFIC})
+_SOURCE = "labelled launches with a measured repair, tests/truth"
+
+
+def exponents_of(rule: str) -> GainExponents:
+    """Return the exponents of *rule*, or those of all rules where none of its repairs was measured."""
+    return EXPONENTS.get(rule, OTHER_RULES)
+
+
+def expectation(exponents: GainExponents, bound: float) -> Expectation:
+    """Return what a repair wins of at most *bound*, a factor of 1 or more."""
+    return Expectation(
+        expected=bound**exponents.median,
+        low=bound**exponents.low,
+        high=bound**exponents.high,
+    )
+
+
+def expected_gain(rule: str, gain: Gain | None, *, counted: bool) -> Expectation | None:
+    """Return what is likely of *gain*, None where it is no time of a kernel, or nobody *counted* its work."""
+    if gain is None or gain.upper_bound < 1:
+        return None
+    if gain.of_kernel is not None and gain.share is not None:
+        if not counted:
+            return None
+        return expectation(exponents_of(rule), gain.of_kernel).of_run(gain.share)
+    if not counted or gain.kind not in OF_A_KERNEL:
+        return None
+    return expectation(exponents_of(rule), gain.upper_bound)
+
+
+def together(expected: Collection[tuple[Expectation, float]], roof: float) -> Expectation | None:
+    """Return what several findings of one kernel win together, each given with its bound; None below two.
+
+    Their gains multiply, as far as what the units still have to do after all of them (*roof*, a factor)
+    lets them; the best of them alone is the least.
+    """
+    if len(expected) < 2:
+        return None
+    product = Expectation(expected=1.0, low=1.0, high=1.0)
+    for each, _ in expected:
+        product = Expectation(
+            expected=product.expected * each.expected,
+            low=max(product.low, each.low),
+            high=product.high * each.high,
+        )
+    most = max(roof, *(bound for _, bound in expected))
+    likely = max(most**OTHER_RULES.median, *(each.expected for each, _ in expected))
+    middle = min(product.expected, likely)
+    return Expectation(
+        expected=middle, low=min(product.low, middle), high=max(middle, min(product.high, most))
+    )
+
+
+def exponent_rows(rule: str) -> tuple[Threshold, ...]:
+    """Return the numbers that decide what is expected of *rule*, as rows beside its thresholds."""
+    exponents = exponents_of(rule)
+    of = (
+        f"{exponents.repairs} repairs of {exponents.programs} programs among {_SOURCE}"
+        if exponents.repairs
+        else f"those of all rules, for none of this one was measured; {_SOURCE}"
+    )
+    names = (
+        ("expected gain", exponents.median),
+        ("least of 8 in 10", exponents.low),
+        ("most of 8 in 10", exponents.high),
+    )
+    return tuple(
+        Threshold(name=name, value=value, unit="power of the bound", source=of)
+        for name, value in names
+    )

@@ -1,0 +1,30 @@
+"""What repairs of the labelled launches won lies where their findings say."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def test_measured_repairs_lie_where_they_are_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import gains
+
+    folders = [gains.RECORDED, *(gains.RECORDED.parent / "blind").glob("*/")]
+    rows = [row for folder in folders for row in gains.estimates(folder)]
+    spoken = [row for row in gains.with_expectations(rows, shipped=False) if row.finding]
+    factors = sorted(gains.off((row.expected.expected for row in spoken), (r.won for r in spoken)))
+    inside = sum(row.expected.low <= row.won <= row.expected.high for row in spoken)
+    below = sum(row.bound < row.won for row in spoken)
+    assert len(spoken) > 250
+    assert factors[len(factors) // 2] < 1.3
+    assert 0.7 <= inside / len(spoken) <= 0.9
+    assert below / len(spoken) <= 0.055
+    for name in ("gains", "truth"):
+        sys.modules.pop(name, None)
