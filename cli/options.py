@@ -277,6 +277,7 @@ _RULES = {
     "ignore": Option("RULE", "Not this rule, topic, category or priority.", complete=completion.selections),
     "rules": Option("DIR", "Folder of your own rules."),
     "with_ncu_rules": Option("", "Show the profiler's own rules beside ours."),
+    "why": Option("", "Say how each gain was worked out."),
     "environment": Option("", "Look at CUDA_ variables of this shell."),
     "fix": Option("", "Write what is mechanical."),
     "diff": Option("", "Show what --fix would write."),

@@ -35,7 +35,7 @@ from gpuadvise.rules.report import priority_of
 from gpuadvise.rules.thresholds import MOST_SECTORS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -253,6 +253,19 @@ def _with_coalescing(advice: Advice, profile: KernelProfile, shares: Mapping[str
     return replace(advice, relief=relief)
 
 
+def roof_together(advices: Iterable[Advice], profile: KernelProfile) -> float:
+    """Return by which factor the busiest unit has less to do, with what all *advices* take off each unit."""
+    after = unit_shares(profile)
+    for advice in advices:
+        for unit, share in (advice.relief or {}).items():
+            if unit in after:
+                before = unit_shares(profile)[unit]
+                after[unit] *= min(1.0, share / before) if before else 1.0
+    busiest = max(after.values(), default=1.0)
+    return min(_MOST, 1 / busiest) if busiest else _MOST
+
+
+# Shares below this are noise of a counter.
 _NOISE = number(1e-4, "noise of a counter", "share", "our judgement", LaunchSet.SIXTH)
 
 

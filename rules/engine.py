@@ -23,6 +23,7 @@ from gpuadvise.rules.bottleneck import (
     bounded,
     bounded_by_start,
     bounded_by_times,
+    roof_together,
 )
 from gpuadvise.rules.model import (
     PASSED,
@@ -306,7 +307,14 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
         blind_to_sectors=_is_blind(facts.profile),
         missing_counters=missing_counters(facts.profile),
         counted=counted,
+        roof_together=_roof_together(findings, facts.profile),
     )
+
+
+def _roof_together(lines: Sequence[RuleLine], profile: KernelProfile | None) -> float:
+    """Return what the units of *profile* leave to all loud findings together, as a factor."""
+    loud = [line.outcome for line in lines if _loud(line) and isinstance(line.outcome, Advice)]
+    return roof_together(loud, profile) if profile is not None and len(loud) > 1 else 1.0
 
 
 def _is_counted(facts: Facts) -> bool:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.expectation import OF_A_KERNEL, OTHER_RULES, expected_gain, in_run
+from gpuadvise.rules.expectation import (
+    OF_A_KERNEL,
+    OTHER_RULES,
+    expected_gain,
+    in_run,
+    together,
+)
 from gpuadvise.rules.model import (
     Advice,
     Category,
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.counters import CounterGroup
     from gpuadvise.advisor.facts.limiter import Limiter
-    from gpuadvise.rules.expectation import Expectation
+    from gpuadvise.rules.expectation import Expectation, JointGain
     from gpuadvise.rules.model import Outcome, Rule, Undecided
 
 
@@ -255,6 +261,9 @@ class Report:
     )
     missing_counters: tuple[CounterGroup, ...] = ()  # that its profile lacks
     counted: bool = False  # its units, or bytes or operations in a time, bound what it can win
+    roof_together: float = (
+        1.0  # what the units still have to do after all that is advised, as a factor
+    )
     shape: ProfiledShape | None = None
     measured_seconds: float | None = None  # of all its launches, where each was measured
 
@@ -286,6 +295,18 @@ class Report:
             for line in self.lines
             if isinstance(line.outcome, Advice)
         )
+
+    @property
+    def together(self) -> JointGain | None:
+        """What the loud findings on the kernel's own time win together; None below two."""
+        each = [
+            (likely, finding.bound)
+            for finding in self.findings
+            if finding.priority is not Priority.LOW
+            and not finding.whole_run
+            and (likely := finding.expectation) is not None
+        ]
+        return together(each, self.roof_together)
 
     @property
     def not_evaluated(self) -> tuple[tuple[Rule, tuple[Missing, ...]], ...]:
@@ -377,6 +398,18 @@ def gain_object(finding: Finding) -> dict[str, object] | None:
         "expected_of_run": of_run.expected if of_run else None,
         "low_of_run": of_run.low if of_run else None,
         "high_of_run": of_run.high if of_run else None,
+    }
+
+
+def together_object(report: Report) -> dict[str, object] | None:
+    """Return what the findings of *report* win together, as JSON values."""
+    joint = report.together
+    if joint is None:
+        return None
+    return {
+        "findings": joint.findings,
+        **asdict(joint.expected),
+        "upper_bound": joint.upper_bound,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from dataclasses import dataclass
@@ -32,13 +33,15 @@ from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.bottleneck import limit_object, limit_sentence, unit_words
-from gpuadvise.rules.model import Priority
+from gpuadvise.rules.expectation import exponents_of
+from gpuadvise.rules.model import GainKind, Priority
 from gpuadvise.rules.report import (
     ProfiledShape,
     finding_object,
     not_evaluated_objects,
     order_note,
     shape_object,
+    together_object,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Damage
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
     from gpuadvise.cli.blocks import Block
+    from gpuadvise.rules.expectation import Expectation
     from gpuadvise.rules.model import Gain, Location, Rule
     from gpuadvise.rules.report import Finding, Report
 
@@ -64,6 +68,7 @@ class AdviceReports:
     beside: float = 0.0  # seconds of profiled kernels that were left out
     damage: Sequence[Damage] = ()
     everything: bool = False
+    why: bool = False  # how each gain was worked out
     with_profiler_rules: bool = False
     profiler_rules: tuple[tuple[str | None, ProfilerRule], ...] = ()
 
@@ -72,6 +77,12 @@ class AdviceReports:
         """Findings by priority."""
         priorities = [finding.priority for finding in self.findings if not finding.rule.process]
         return {str(priority): priorities.count(priority) for priority in Priority}
+
+    @property
+    def run(self) -> str:
+        """What shares of the time are of, in words."""
+        known = any(report.share is not None for report in self.reports)
+        return "the run" if known else "all that was profiled"
 
     @property
     def known(self) -> int:
@@ -221,6 +232,7 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
                 "limit": limit_object(report.limiter),
                 "missing_counters": list(report.missing_counters),
                 "shape": shape_object(report.shape),
+                "together": together_object(report),
             }
             for report, part in zip(
                 advised.reports, shares(advised.reports, advised.beside), strict=True
@@ -263,6 +275,11 @@ FINDING_COLUMNS = (
     "block",
     "category",
     "confidence",
+    "gain_expected",
+    "gain_low",
+    "gain_high",
+    "gain_expected_of_run",
+    "gain_of_run",
 )
 
 
@@ -281,6 +298,7 @@ def finding_row(finding: Finding) -> dict[str, Any]:
     """Return *finding* as one row of CSV or NDJSON."""
     advice, place = finding.advice, finding.advice.location
     shape = finding.shape or _NO_SHAPE
+    likely, of_run = finding.expectation, finding.expectation_of_run
     values = (
         place.kernel if place else None,
         finding.rule.id,
@@ -298,6 +316,11 @@ def finding_row(finding: Finding) -> dict[str, Any]:
         _size(shape.block),
         str(finding.category),
         str(finding.confidence),
+        likely.expected if likely else None,
+        likely.low if likely else None,
+        likely.high if likely else None,
+        of_run.expected if of_run else None,
+        finding.bound_of_run,
     )
     return dict(zip(FINDING_COLUMNS, values, strict=True))
 
@@ -320,7 +343,8 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
     for number, (finding, kernel) in enumerate(
         zip(shown, _kernels(advised, shown), strict=True), 1
     ):
-        yield from _finding(number, finding, kernel)
+        yield from _finding(number, finding, kernel, advised.run, why=advised.why)
+    yield from _together(advised, shown)
     notes = findings[len(advice) :]
     for finding in notes if advised.everything else notes[:1]:
         yield from _note(finding)
@@ -493,16 +517,91 @@ _UNCOUNTED = (
 )
 # More than any GPU has SMs, which a grid of one block can win: the units are all but idle, and say nothing.
 _BEYOND_USE = 250
+# What a gain of each kind is called where no more than its bound is known; of others, that times its name.
+_AT_MOST = {
+    GainKind.RUN_TIME: "the run up to {}x faster",
+    GainKind.KERNEL_TIME: "up to {}x faster",
+    GainKind.KERNEL_THROUGHPUT: "up to {}x faster",
+    GainKind.STEP_TIME: "this step up to {}x faster",
+    GainKind.COPY_TIME: "copies up to {}x faster",
+    GainKind.ARITHMETIC_TIME: "arithmetic up to {}x faster",
+    GainKind.SHARED_MEMORY_TIME: "accesses to shared memory up to {}x faster",
+    GainKind.CONSTANT_TIME: "constant reads up to {}x faster",
+    GainKind.GLOBAL_TRAFFIC: "up to {}x less global memory traffic",
+    GainKind.LINK_TRAFFIC: "up to {}x less traffic on the link",
+    GainKind.LOADS_AND_STORES: "up to {}x fewer load and store instructions",
+    GainKind.BLOCK_STARTS: "up to {}x fewer block starts",
+}
+_UNBOUNDED = "nothing that the profile counts bounds it"
 
 
-def bound_words(gain: Gain) -> str:
-    """Return what *gain* says of the most that can be won."""
+def gain_words(finding: Finding, run: str = "the run") -> str:
+    """Return what *finding* wins, as a sentence: what is likely where that is known, and the most.
+
+    *run* is what a known share of the time is of.
+    """
+    gain, likely, of_run = finding.advice.gain, finding.expectation, finding.expectation_of_run
+    assert gain is not None
+    if likely is None:
+        return f"{_at_most(gain, finding.bound_of_run, run)}."
+    if gain.kind == GainKind.RUN_TIME:
+        words = f"{expectation_words(likely)} for the run"
+    else:
+        words = f"{expectation_words(likely)} for this kernel"
+        words += f", {_factor(of_run.expected)} for {run}" if of_run else ""
+    return f"{words}; {_most(gain.upper_bound)}."
+
+
+def expectation_words(likely: Expectation) -> str:
+    """Return a likely gain with its range: ``about 3.1x (2.2x to 4x)``."""
+    return f"about {_factor(likely.expected)} ({_factor(likely.low)} to {_factor(likely.high, down=True)})"
+
+
+def _most(bound: float) -> str:
+    return _UNBOUNDED if bound > _BEYOND_USE else f"at most {show_number(bound)}x"
+
+
+def _at_most(gain: Gain, of_run: float | None, run: str) -> str:
     if gain.upper_bound > _BEYOND_USE:
-        return f"{gain.kind}, not bounded by what the profile counts ({gain.how})."
-    return f"at most {show_number(gain.upper_bound)}x {gain.kind} ({gain.how})."
+        return _UNBOUNDED
+    pattern = _AT_MOST.get(gain.kind, f"up to {{}}x the {gain.kind}")
+    words = pattern.format(show_number(gain.upper_bound))
+    if of_run is None or gain.kind == GainKind.RUN_TIME:
+        return words
+    return f"{words}, {run} up to {_factor(of_run)}"
 
 
-def _finding(number: int, finding: Finding, kernel: str | None) -> Iterator[Block]:
+def _factor(gain: float, *, down: bool = False) -> str:
+    """Return a likely factor with the two digits that it has; of near 1 the second decimal tells.
+
+    *down* rounds it off, so that what lies below a bound is not printed above it.
+    """
+    digits = 0 if gain >= 10 else 1 if gain >= 1.5 else 2
+    if gain >= 100:
+        digits = 1 - math.floor(math.log10(gain))
+    cut = math.floor(gain * 10**digits + 1e-9) / 10**digits if down else round(gain, digits)
+    return f"{cut:,.{max(0, digits)}f}x"
+
+
+def _why(finding: Finding) -> str:
+    """Return how the gain of *finding* was worked out, as a sentence."""
+    gain = finding.advice.gain
+    assert gain is not None
+    words = f"the most: {gain.how}"
+    if finding.expectation is not None:
+        numbers = exponents_of(finding.rule.id)
+        of = (
+            f"{plural(numbers.repairs, 'measured repair')} of this fault, and with less weight those of others"
+            if numbers.repairs
+            else "measured repairs of other faults, for none of this one was measured"
+        )
+        words += f"; likely: that to the power of {numbers.median:g}, by {of}"
+    return f"{words}."
+
+
+def _finding(
+    number: int, finding: Finding, kernel: str | None, run: str, *, why: bool
+) -> Iterator[Block]:
     rule, advice = finding.rule, finding.advice
     place = source_place(advice.location)
     if place and not (advice.gain or finding.launches > 1):
@@ -520,7 +619,9 @@ def _finding(number: int, finding: Finding, kernel: str | None) -> Iterator[Bloc
     yield Line(finding.message, indent=_INDENT)
     yield Line(f"Do: {advice.action}", indent=_INDENT)
     if advice.gain and advice.gain.upper_bound > 1:
-        yield Line(f"Gain: {bound_words(advice.gain)}", indent=_INDENT)
+        yield Line(f"Gain: {gain_words(finding, run)}", indent=_INDENT)
+        if why:
+            yield Line(f"Why: {_why(finding)}", indent=_INDENT)
     if finding.worse_than:
         yield Line(
             f"Worse than in the baseline: at most {show_number(finding.worse_than)}x there.",
@@ -541,6 +642,30 @@ def source_place(location: Location | None) -> str:
         return ""
     parts = (inert(location.file or ""), location.line, location.column)
     return ":".join(str(part) for part in parts if part)
+
+
+def _together(advised: AdviceReports, shown: Sequence[Finding]) -> Iterator[Block]:
+    """Yield what the findings of one kernel win together, for kernels of which several are *shown*."""
+    places = Counter(_place(finding) for finding in shown if finding.expectation is not None)
+    several = [
+        (report, joint)
+        for report in advised.reports
+        if (joint := report.together) is not None and places[report.kernel, report.shape] > 1
+    ]
+    if several:
+        yield Line("")
+    for report, joint in several:
+        count = plural(joint.findings, "finding")
+        name = f"{_cut(report.kernel)}{advised.difference(report.kernel, report.shape)}"
+        whose = f"{name}: its {count}" if len(advised.reports) > 1 else f"The {count}"
+        yield Line(
+            f"{whose} together: {expectation_words(joint.expected)}; {_most(joint.upper_bound)}."
+        )
+
+
+def _place(finding: Finding) -> tuple[str | None, ProfiledShape | None]:
+    place = finding.advice.location
+    return (place.kernel if place else None), finding.shape
 
 
 def _times(finding: Finding) -> str:

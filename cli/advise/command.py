@@ -79,6 +79,7 @@ def command(
     ncu: Annotated[Texts, pick("ncu", "Report of Nsight Compute.")] = None,
     filter: Annotated[Text, pick("filter")] = None,
     with_ncu_rules: Annotated[bool, pick("with_ncu_rules")] = False,
+    why: Annotated[bool, pick("why")] = False,
     environment: Annotated[bool, pick("environment")] = False,
     gpu: Gpu = None,
     cc: Cc = None,

@@ -219,6 +219,7 @@ def _whole(
         beside=beside,
         damage=tuple(evidence.damage),
         everything=bool(call.given.get("all_findings")),
+        why=bool(call.given.get("why")),
         with_profiler_rules=bool(call.given.get("with_ncu_rules")),
         profiler_rules=tuple(
             sorted(profiler, key=lambda text: -(text[1].estimated_speedup or 0.0))

@@ -258,11 +258,15 @@ def ranked(
     parts = shares([report for report, _ in reports], beside)
     # A kernel without a time beside others that have one counts as one of them, not as the run.
     usual = 1 / len(reports) if any(part is not None for part in parts) else 1.0
+    # Of one kernel alone what was profiled is no run.
+    of_several = len(reports) > 1 or beside > 0
     minor = _minor(reports)
     by_rank: list[tuple[Any, Finding]] = []
     for (report, findings), part in zip(reports, parts, strict=True):
         for finding in findings:
             judged = _lowered(finding, report) if finding.rule.id in minor else finding
+            if judged.share is None and part is not None and of_several:
+                judged = replace(judged, share=part)
             by_rank.append((judged.rank(usual if part is None else part), judged))
     yield from (finding for _, finding in sorted(by_rank, key=itemgetter(0)))
 

@@ -61,6 +61,7 @@ def _result(
     finding: Mapping[str, Any], index: int, source: str | None, seen: Counter[str]
 ) -> dict[str, Any]:
     location = _location(finding["location"] or {}, source)
+    gain = finding.get("gain")
     return {
         "ruleId": finding["rule"],
         "ruleIndex": index,
@@ -68,6 +69,7 @@ def _result(
         "message": {"text": _without_links(f"{finding['message']} {finding['action']}")},
         "locations": [location],
         "partialFingerprints": {_FINGERPRINT: _fingerprint(finding, location, seen)},
+        **({"properties": {"gain": gain}} if gain else {}),
     }
 
 

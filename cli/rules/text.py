@@ -10,8 +10,9 @@ from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Cell, Column, Drawing, Heading, Line, Table, Tone
 from gpuadvise.rules.deciding import numbers_of
+from gpuadvise.rules.expectation import exponents_object, exponents_sentence
 from gpuadvise.rules.explain import Explanation, Shown, needs_of
-from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.model import Family, Priority, Topic
 from gpuadvise.rules.report import finding_object
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def full(explanation: Explanation) -> dict[str, Any]:
             }
             for known in numbers_of(rule)
         ],
+        "expectation": exponents_object(rule.id) if _has_likely_gain(rule) else None,
         "citations": [
             {"document": c.document, "section": c.section, "url": c.url} for c in rule.citations
         ],
@@ -90,6 +92,11 @@ def full(explanation: Explanation) -> dict[str, Any]:
         },
         "code": _code(rule),
     }
+
+
+def _has_likely_gain(rule: Rule) -> bool:
+    """Return whether what *rule* wins can be a kernel's own time."""
+    return rule.family is not None and rule.family is not Family.COPIES
 
 
 class BeforeAfter(NamedTuple):
@@ -137,6 +144,8 @@ def rule_blocks(explanation: Explanation) -> Iterator[Block]:
     yield Line(f"Priority {rule.priority}, topic {rule.topic}, category {rule.category}{star}.")
     yield Line(f"Why: {rule.why}")
     yield Line(f"Fires when: {rule.when}")
+    if _has_likely_gain(rule):
+        yield Line(f"Likely gain: {exponents_sentence(rule.id)}.")
     yield Line(f"Evidence: {and_list(list(rule.kinds), 'or')}.")
     for fact, how in needs_of(rule, HOW):
         yield Line(f"{fact}: {how}", Tone.FAINT, indent=3)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import io
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpuadvise.advisor.backends import description_file
-from gpuadvise.cli.advise.answer import bound_words
-from gpuadvise.rules.guide import partial_warp
-from gpuadvise.rules.model import Gain
+from gpuadvise.cli.advise.answer import gain_words
+from gpuadvise.rules.guide import RULES, partial_warp
+from gpuadvise.rules.model import Advice, Gain, GainKind
+from gpuadvise.rules.report import Finding
+from gpuadvise.rules.select import rule_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -213,16 +217,50 @@ def test_words_for_the_rarer_cases(given, rule: str, words: str, cli, tmp_path: 
     assert found[rule]["action"].endswith(".")
 
 
+def won(kind: GainKind, bound: float, **more: Any) -> Finding:
+    gain = Gain(kind=kind, upper_bound=bound, how="132 SMs")
+    advice = Advice(message="Seen.", action="Do.", evidence=(), gain=gain)
+    return Finding(rule=rule_named(RULES, "bank-conflicts"), advice=advice, **more)
+
+
 @pytest.mark.parametrize(
-    ("bound", "words"),
+    ("kind", "bound", "more", "words"),
     [
-        (132, "at most 132x kernel time (132 SMs)."),
-        (964, "kernel time, not bounded by what the profile counts (132 SMs)."),
+        (GainKind.KERNEL_TIME, 63.9, {}, "up to 63.9x faster."),
+        (GainKind.KERNEL_TIME, 4, {"share": 0.5}, "up to 4x faster, the run up to 1.6x."),
+        (GainKind.KERNEL_TIME, 964, {}, "nothing that the profile counts bounds it."),
+        (GainKind.RUN_TIME, 1.5, {"share": 0.5}, "the run up to 1.5x faster."),
+        (GainKind.RESIDENT_WARPS, 2, {"share": 0.5}, "up to 2x the resident warps."),
+        (GainKind.COPY_TIME, 2, {"counted": True}, "copies up to 2x faster."),
+        (
+            GainKind.KERNEL_TIME,
+            4,
+            {"counted": True},
+            "about 2.9x (2.0x to 4.0x) for this kernel; at most 4x.",
+        ),
+        (
+            GainKind.KERNEL_THROUGHPUT,
+            4,
+            {"counted": True, "share": 0.5},
+            "about 2.9x (2.0x to 4.0x) for this kernel, 1.49x for the run; at most 4x.",
+        ),
+        (
+            GainKind.KERNEL_TIME,
+            1000,
+            {"counted": True},
+            "about 200x (32x to 1,000x) for this kernel; nothing that the profile counts bounds it.",
+        ),
     ],
 )
-def test_a_bound_beyond_any_repair_is_no_number(bound: float, words: str) -> None:
-    gain = Gain(kind="kernel time", upper_bound=bound, how="132 SMs")
-    assert bound_words(gain) == words
+def test_a_gain_in_words(kind: GainKind, bound: float, more: dict[str, Any], words: str) -> None:
+    assert gain_words(won(kind, bound, **more)) == words
+
+
+@given(st.sampled_from(GainKind), st.floats(1, 1e4), st.booleans())
+def test_a_gain_of_any_kind_has_words(kind: GainKind, bound: float, counted: bool) -> None:
+    words = gain_words(won(kind, bound, counted=counted))
+    assert words.endswith(".")
+    assert "{}" not in words
 
 
 def test_a_type_without_a_peak_is_no_evidence(cli, tmp_path: Path) -> None:

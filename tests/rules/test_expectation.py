@@ -14,8 +14,9 @@ from gpuadvise.rules.expectation import (
     Expectation,
     expectation,
     expected_gain,
-    exponent_rows,
+    exponents_object,
     exponents_of,
+    exponents_sentence,
     in_run,
     together,
 )
@@ -122,13 +123,14 @@ def test_several_findings_win_at_least_the_best_and_at_most_what_the_roofs_leave
         assert both is None
         return
     assert both is not None
-    assert is_ordered(both, max(roof, *(bound for _, bound in each)))
-    assert all(both.expected >= likely.expected * (1 - 1e-9) for likely, _ in each)
+    assert both.findings == len(each)
+    assert is_ordered(both.expected, both.upper_bound)
+    assert both.upper_bound <= max(roof, *(bound for _, bound in each))
+    assert all(both.expected.expected >= likely.expected * (1 - 1e-9) for likely, _ in each)
 
 
 def test_a_rule_says_which_numbers_decide() -> None:
-    [expected, low, high] = exponent_rows("bank-conflicts")
-    numbers = EXPONENTS["bank-conflicts"]
-    assert (expected.value, low.value, high.value) == (numbers.median, numbers.low, numbers.high)
-    assert "15 repairs of 15 programs" in expected.source
-    assert "none of this one was measured" in exponent_rows("debug-build")[0].source
+    numbers = exponents_object("bank-conflicts")
+    assert numbers["median"] == EXPONENTS["bank-conflicts"].median
+    assert "15 repairs of 15 programs" in exponents_sentence("bank-conflicts")
+    assert "none of this one was measured" in exponents_sentence("debug-build")
