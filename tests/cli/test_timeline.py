@@ -424,7 +424,9 @@ def test_advice_on_a_run(cli, trace: str) -> None:
     assert first["gain"]["kind"] == "run time"
     assert {item["source"] for item in first["evidence"]} >= {"timeline"}
     assert cli("advise", trace).out.startswith("1 run and 1 kernel: 1 high")
-    whole = cli("advise", trace, "--select", "pageable-transfers", "--format", "markdown").out
+    whole = cli(
+        "advise", trace, "--select", "pageable-transfers", "--format", "markdown", "--why"
+    ).out
     assert "span / (span - " in whole
 
 
