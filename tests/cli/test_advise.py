@@ -650,3 +650,56 @@ def test_what_rules_lack_is_said_once(cli) -> None:
     rules = [entry["rule"] for entry in json.loads(listed)["not_evaluated"]]
     assert rules
     assert all(rule in "".join(lacking) for rule in rules)
+
+
+def test_a_profile_says_what_is_likely_of_kernel_and_run(cli, valid) -> None:
+    args = ("advise", "--ncu", str(RECORDED / "hand_raw.csv"), "--total-time", "10ms")
+    answer = json.loads(cli(*args, "--format", "json").out)
+    valid(answer)
+    likely = [found["gain"] for found in answer["findings"] if found["gain"]["expected"]]
+    assert len(likely) > 5
+    for gain in likely:
+        assert gain["of"] == "kernel"
+        for of in ("", "_of_run"):
+            low, expected, high, most = (
+                gain[f"{name}{of}"] for name in ("low", "expected", "high", "upper_bound")
+            )
+            assert 1 <= low <= expected <= high <= most * (1 + 1e-9)
+        assert gain["upper_bound_of_run"] <= gain["upper_bound"]
+    rows = list(csv.DictReader(io.StringIO(cli(*args, "--format", "csv").out)))
+    assert sorted(float(row["gain_expected"]) for row in rows) == pytest.approx(
+        sorted(gain["expected"] for gain in likely)
+    )
+    sarif = json.loads(cli(*args, "--format", "sarif").out)["runs"][0]["results"]
+    assert [result["properties"]["gain"]["kind"] for result in sarif] == [
+        found["gain"]["kind"] for found in answer["findings"]
+    ]
+
+
+def test_findings_of_one_kernel_say_what_they_win_together(cli) -> None:
+    args = ("advise", "--ncu", str(RECORDED / "hand_raw.csv"), "--all")
+    kernels = json.loads(cli(*args, "--format", "json").out)["result"]["kernels"]
+    joint = {kernel["name"]: kernel["together"] for kernel in kernels if kernel["together"]}
+    assert joint
+    said = cli(*args).out
+    for name, gain in joint.items():
+        assert gain["low"] <= gain["expected"] <= gain["high"] <= gain["upper_bound"]
+        assert f"{name}: its {gain['findings']} findings together: about " in said
+    assert "for all that was profiled; at most " in said
+    assert " for the run; at most " in cli(*args, "--total-time", "10ms").out
+
+
+def test_one_kernel_alone_is_no_run(cli, tmp_path: Path) -> None:
+    lines = (RECORDED / "hand_raw.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    header = next(number for number, line in enumerate(lines) if line.startswith('"ID"'))
+    [alone] = [line for line in lines if '"reduction(' in line]
+    page = tmp_path / "alone.csv"
+    page.write_text("".join([*lines[header : header + 2], alone]), encoding="utf-8")
+    gains = [
+        f["gain"] for f in json.loads(cli("advise", str(page), "--format", "json").out)["findings"]
+    ]
+    assert [gain["expected"] > 1 for gain in gains] == [True] * 3
+    assert {gain["upper_bound_of_run"] for gain in gains} == {None}
+    said = cli("advise", str(page)).out
+    assert "for this kernel; at most " in said
+    assert "The 3 findings together: about " in said
