@@ -37,6 +37,25 @@ def threshold(option: str, word: str | None) -> Priority | None:
     return Priority(word)
 
 
+def fails_over(what: str, value: float | None, most: float | None) -> tuple[Exit, Sequence[str]]:
+    """Return the exit code of ``--fail-over`` and, where *value* of *what* fails, a note.
+
+    Raises BadInput as ``fails_under`` does.
+    """
+    if most is None:
+        return Exit.RAN, ()
+    if value is None:
+        raise BadInput(
+            "--fail-over has nothing to compare.", hint="Give what was measured: --time."
+        )
+    if value <= most:
+        return Exit.RAN, ()
+    from gpuadvise.advisor.quantity import show_share
+
+    sentence = f"{show_share(value)} {what} is above --fail-over {show_share(most)}."
+    return Exit.THRESHOLD, (sentence,)
+
+
 def fails_under(
     what: str,
     value: float | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import prod
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
@@ -48,6 +49,12 @@ _OPERATIONS = {
     "fp32": {"fadd": 1, "fmul": 1, "ffma": 2},
     "fp16": {"hadd": 2, "hmul": 2, "hfma": 4},
 }
+
+
+# Compilers set registers to constants with HFMA2, which the counters take for arithmetic: no more per
+# thread than this, beside no other arithmetic on 16 bits, is none (a transposition by ptxas 13.0).
+_MOVES_PER_THREAD = 8
+_HALF_TYPES = ("half", "fp16", "bf16", "bfloat16", "float16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,14 +334,31 @@ class KernelProfile:
 
     @property
     def float_operations(self) -> Mapping[str, float]:
-        """Operations outside of tensor cores by type: fp64, fp32, fp16; a fused one counts two."""
+        """Operations outside of tensor cores by type: fp64, fp32, fp16; a fused one counts two.
+
+        Without the instructions on 16 bits that only set registers.
+        """
+        executed = dict(self.float_instructions)
+        if self._moves_by_half_instructions:
+            executed["hfma"] = 0.0
         return {
-            number_type: sum(
-                count * self.float_instructions.get(name, 0.0) for name, count in counts.items()
-            )
+            number_type: sum(count * executed.get(name, 0.0) for name, count in counts.items())
             for number_type, counts in _OPERATIONS.items()
-            if any(name in self.float_instructions for name in counts)
+            if any(name in executed for name in counts)
         }
+
+    @property
+    def _moves_by_half_instructions(self) -> bool:
+        """Whether the fused instructions on 16 bits are few, alone, and in no kernel of such a type."""
+        executed = self.float_instructions
+        if self.grid is None or self.block is None or "hfma" not in executed:
+            return False
+        if executed.get("hadd") or executed.get("hmul"):
+            return False
+        if any(name in self.kernel.lower() for name in _HALF_TYPES):
+            return False
+        threads = prod(self.grid) * prod(self.block)
+        return executed["hfma"] <= _MOVES_PER_THREAD * threads
 
     @property
     def work(self) -> Work | None:

@@ -13,7 +13,7 @@ from gpuadvise.cli.bandwidth.request import device_peak, traffic, typed_peak
 from gpuadvise.cli.calibration import NONE, ChosenCalibration, chosen_calibration
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit, fails_under
+from gpuadvise.cli.exits import Exit, fails_over, fails_under
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, named, pick
 
@@ -47,6 +47,7 @@ def command(
     pcie: Annotated[Text, pick("pcie")] = None,
     calibration: Annotated[Text, pick("calibration")] = None,
     fail_under: Annotated[Text, pick("fail_under")] = None,
+    fail_over: Annotated[Text, pick("fail_over")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
@@ -55,7 +56,7 @@ def command(
     get: Get = None,
 ) -> Exit:
     """Print theoretical and effective bandwidth."""
-    least = options.read("fail_under", fail_under)
+    least, most = options.read("fail_under", fail_under), options.read("fail_over", fail_over)
     moved = traffic(read=read, write=write, time=time, matrix=matrix, dtype=dtype, copies=copies)
     link = options.read("pcie", pcie)
     typed = _typed(clock, bus, data_rate)
@@ -74,6 +75,7 @@ def command(
         links = _measured(calibration)
     case = BandwidthCase(device=chosen, peak=peak, traffic=moved, measured=links, slot=link)
     code, below = fails_under("of the theoretical bandwidth", case.ratio, least)
+    too_fast, above = fails_over("of the theoretical bandwidth", case.ratio, most)
     answer = Answer(
         command="bandwidth",
         device=device_block(case.device) if case.device else None,
@@ -81,8 +83,8 @@ def command(
         result=result(case),
         blocks=lambda: blocks(case),
         notes=(*notes, *(stored.notes if links else ())),
-        failed=below,
-        exit=code,
+        failed=[*below, *above],
+        exit=max(code, too_fast),
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))
 

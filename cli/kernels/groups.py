@@ -33,7 +33,7 @@ class KernelGroup:
 
     group: str
     kernels: int = 0
-    code_bytes: int = 0
+    code_bytes: int | None = 0  # None: of some kernel it is not known
     spilling: int = 0  # kernels
     spill_bytes: int = 0  # per thread, stored and loaded, of all of them
     most_registers: int | None = None
@@ -44,7 +44,9 @@ class KernelGroup:
         """Take one kernel in."""
         kernel = listed.kernel
         self.kernels += 1
-        self.code_bytes += kernel.code_bytes or 0
+        if self.code_bytes is not None:
+            known = kernel.code_bytes is not None
+            self.code_bytes = self.code_bytes + kernel.code_bytes if known else None
         self.spilling += listed.spilled > 0
         self.spill_bytes += listed.spilled
         if kernel.registers is not None:
@@ -78,7 +80,7 @@ def grouped(kernels: Iterable[ListedKernel], by: str, order: str | None) -> list
 
 
 _ORDERS: dict[str | None, Callable[[KernelGroup], Any]] = {
-    **dict.fromkeys((None, "matters", "code", "code_bytes"), lambda group: -group.code_bytes),
+    **dict.fromkeys((None, "matters", "code", "code_bytes"), lambda group: -(group.code_bytes or 0)),
     "spills": lambda group: -group.spill_bytes,
     "occupancy": lambda group: 2.0 if group.lowest_occupancy is None else group.lowest_occupancy,
     "registers": lambda group: -(group.most_registers or 0),
@@ -129,8 +131,9 @@ _COLUMNS = (
 def groups_page(groups: list[KernelGroup], listed: list[KernelGroup], by: str) -> list[Block]:
     """Return the *listed* groups as a table, and what all hold together."""
     kernels = sum(group.kernels for group in groups)
-    code = sum(group.code_bytes for group in groups)
-    head = f"{plural(kernels, 'kernel')} in {plural(len(groups), 'group')}, {show_bytes(code)} of code."
+    sizes = [group.code_bytes for group in groups]
+    code = "" if None in sizes else f", {show_bytes(sum(size or 0 for size in sizes))} of code"
+    head = f"{plural(kernels, 'kernel')} in {plural(len(groups), 'group')}{code}."
     blocks: list[Block] = [Line(head, Tone.STRONG)]
     if listed:
         columns = (*_COLUMNS, Column(by, below=True))
@@ -160,7 +163,7 @@ def _row(group: KernelGroup, name: str) -> tuple[Cell, ...]:
     lowest = group.lowest_occupancy
     return (
         Cell(f"{group.kernels:,}"),
-        Cell(show_bytes(group.code_bytes)),
+        Cell("-" if group.code_bytes is None else show_bytes(group.code_bytes)),
         Cell(f"{group.spilling:,}", Tone.POOR if group.spilling else Tone.PLAIN),
         Cell("-" if group.most_registers is None else f"{group.most_registers:,}"),
         Cell("-", Tone.FAINT)

@@ -203,7 +203,7 @@ def _verdict(case: LatencyCase) -> Line:
     said = f"{needed} per SM, of {most}, hide the latency of arithmetic"
     wanted = case.bytes_needed
     if wanted is not None:
-        said += f"; {_bytes(wanted)} in flight per thread of {case.resident} warps that of memory"
+        said += f"; {_bytes(wanted)} under way per thread of {case.resident} warps that of memory"
     return Line(f"{said}.", Tone.STRONG)
 
 
@@ -254,7 +254,7 @@ def _remarks(case: LatencyCase) -> Iterator[str]:
     share, wanted = case.memory_share, case.bytes_needed
     if share is None or wanted is None:
         return
-    held = f"{plural(case.resident, 'warp')} with {plural(case.bytes_per_thread, 'byte')} per thread in flight"
+    held = f"{plural(case.resident, 'warp')} with {plural(case.bytes_per_thread, 'byte')} per thread under way"
     how = "as kernels on an H200 did" if case.idle_latency else "by Little's law"
     if case.memory_hidden:
         yield f"{held} hide the latency of memory: {show_share(share)} of the bandwidth, {how}."
@@ -265,6 +265,6 @@ def _remarks(case: LatencyCase) -> Iterator[str]:
     )
     if case.idle_latency:
         yield (
-            "The latency is that of an idle memory, 500 cycles: a busy one takes longer, so its bytes "
-            "in flight are the least that can do."
+            "The latency is that of an idle memory, 500 cycles: a busy one takes longer, so the bytes "
+            "above are the least that can do."
         )

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from gpuadvise.cli.roofline.request import Placed
 
 _MOST_LISTED = 20
+# From here on a share is told in times, as ``bandwidth`` does.
+_TIMES = 10
 _IMPOSSIBLE = (
     "More than the roof: operations counted twice, bytes served by a cache, another unit than "
     "assumed, or a time without synchronisation."
@@ -105,11 +107,22 @@ def _verdict(kernels: Sequence[Placed]) -> str:
         counts = [f"{bounds.count(bound):,} {bound}-bound" for bound in Bound if bound in bounds]
         far = sum(kernel.roofline.far for kernel in kernels)
         below = f"; {far:,} below half of the roof" if far else ""
+        faster = sum(kernel.roofline.impossible for kernel in kernels)
+        if faster:
+            below += f"; {faster:,} above the roof, which is impossible"
         return f"{plural(len(kernels), 'kernel')}: {and_list(counts)}{below}."
     position, unit = kernels[0].roofline, kernels[0].unit.key
     peak = f"the {unit} peak"
     if position.bound is Bound.MEMORY:
         peak = f"{show_share(position.attainable / position.peak)} of {peak}"
+    if position.impossible and position.share is not None:
+        share = f"{show_share(position.share)} of"
+        if position.share > _TIMES:
+            share = f"{show_number(position.share)} times"
+        return (
+            f"Impossible: {share} the most that {unit} and this memory allow. The operations, the "
+            "bytes, the time or the GPU are not those."
+        )
     reached = "" if position.share is None else f" {show_share(position.share)} of that is reached."
     bound = str(position.bound).capitalize()
     return f"{bound}-bound: at most {show_flops(position.attainable)}, {peak}.{reached}"

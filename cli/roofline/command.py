@@ -13,7 +13,7 @@ from gpuadvise.cli.calibration import chosen_calibration
 from gpuadvise.cli.damage import damage_notes
 from gpuadvise.cli.devices import device_block, other_gpu_note
 from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit, fails_under
+from gpuadvise.cli.exits import Exit, fails_over, fails_under
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
 from gpuadvise.cli.roofline.answer import blocks, result, rows
@@ -57,6 +57,7 @@ def command(
         Text, pick("calibration", "Roofs that were reached: a saved `measure` (JSON), or none.")
     ] = None,
     fail_under: Annotated[Text, pick("fail_under")] = None,
+    fail_over: Annotated[Text, pick("fail_over")] = None,
     gpu: Gpu = None,
     cc: Cc = None,
     device: Live = None,
@@ -65,7 +66,7 @@ def command(
     get: Get = None,
 ) -> Exit:
     """Print intensity, ridge point, attainable rate and bound."""
-    least = read("fail_under", fail_under)
+    least, most = read("fail_under", fail_under), read("fail_over", fail_over)
     given = roofs(peak, bandwidth, tensor=tensor)
     notes: tuple[str, ...] = ()
     damaged = False
@@ -91,6 +92,8 @@ def command(
         _save_chart(plot, choice.device, kernels)
     shares = [kernel.roofline.share for kernel in kernels if kernel.roofline.share is not None]
     code, below = fails_under("of the roof", min(shares, default=None), least)
+    too_fast, above = fails_over("of the roof", max(shares, default=None), most)
+    code = max(code, too_fast)
     answer = Answer(
         command="roofline",
         device=device_block(choice.device),
@@ -99,7 +102,7 @@ def command(
         rows=rows(kernels),
         blocks=lambda: _blocks(choice.device, kernels, show=show),
         notes=(*choice.notes, *reached.notes, *notes),
-        failed=below,
+        failed=[*below, *above],
         exit=Exit.UNAVAILABLE if damaged and code is Exit.RAN else code,
     )
     return emit(answer, Output(format=format, fields=tuple(get or ())))

@@ -547,3 +547,12 @@ def test_pipes_of_the_shell_are_read_like_files() -> None:
         ran = subprocess.run(["bash", "-c", line], capture_output=True, timeout=120, check=False)
         assert ran.returncode == 0, ran.stderr
         assert b"spilling" in ran.stdout or b"8 unchanged" in ran.stdout
+
+
+def test_groups_of_a_build_log_have_no_size_rather_than_none_of_code(cli) -> None:
+    path = Path(__file__).parents[1] / "advisor" / "profiles" / "recorded" / "ptxas.log"
+    ran = cli("kernels", str(path), "--group-by", "prefix", "--json")
+    groups = json.loads(ran.out)["result"]["groups"]
+    assert {group["code_bytes"] for group in groups} == {None}
+    head = cli("kernels", str(path), "--group-by", "prefix").out.splitlines()[0]
+    assert "of code" not in head

@@ -89,7 +89,7 @@ def test_a_latency_that_was_given_is_littles_law_alone(cli) -> None:
 def test_memory_has_a_verdict_also_where_it_is_hidden_or_unknown(cli) -> None:
     assert "hide the latency of memory: 88 %" in cli("latency", "--gpu", "h200", "--word", "16").out
     asked = ("--warps", "16", "--word", "16", "--loads", "2")
-    assert "16 warps with 32 bytes per thread in flight do not" in (
+    assert "16 warps with 32 bytes per thread under way do not" in (
         cli("latency", "--gpu", "h200", *asked).out
     )
     assert cli("latency", "--cc", "9.0", "--get", "memory_hidden").out == "null\n"

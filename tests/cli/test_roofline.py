@@ -364,3 +364,31 @@ def test_a_gpu_from_before_a_type_has_no_units_for_it(
     assert (ran.code, ran.out) == (2, "")
     assert f"has no {number_type} units: they begin with compute capability {version}." in ran.err
     assert cli(*work, first).code == 0
+
+
+FASTER = ("roofline", "--gpu", "h100", "--flops", "1e12", "--bytes", "1e9", "--dtype", "fp16")
+
+
+def test_a_time_above_the_roof_is_impossible_in_the_first_sentence(cli) -> None:
+    ran = cli(*FASTER, "--time", "100us")
+    assert ran.code == 0
+    assert ran.out.startswith("Impossible: 10.1 times the most that fp16_tensor and this memory allow.")
+    assert cli(*FASTER, "--time", "900us").out.startswith("Impossible: 112.3 % of the most")
+    assert cli(*FASTER, "--time", "2ms").out.startswith("Compute-bound: at most")
+
+
+def test_a_gate_on_what_is_impossible(cli) -> None:
+    ran = cli(*FASTER, "--time", "100us", "--fail-over", "100%", "--get", "share")
+    assert ran.code == 1
+    assert "of the roof is above --fail-over 100 %" in ran.err
+    assert cli(*FASTER, "--time", "2ms", "--fail-over", "100%").code == 0
+    assert cli(*FASTER, "--fail-over", "100%").code == 2
+    copied = ("bandwidth", "--gpu", "h200", "--read", "1GiB", "--write", "1GiB", "--fail-over", "100%")
+    assert (cli(*copied, "--time", "1us").code, cli(*copied, "--time", "1ms").code) == (1, 0)
+
+
+def test_several_kernels_say_how_many_are_impossible(cli, tmp_path: Path) -> None:
+    path = tmp_path / "k.toml"
+    path.write_text(KERNELS.replace('time = "3ms"', 'time = "1us"'))
+    ran = cli("roofline", "--gpu", "h200", "--describe", str(path))
+    assert "; 1 above the roof, which is impossible." in ran.out.splitlines()[0]
