@@ -211,6 +211,10 @@ def _folded(lines: list[RuleLine], head: str) -> list[RuleLine]:
     return [line if member is foremost else member for member in lines if id(member) not in folded]
 
 
+# Bounded by a run without any copies, which the steps of another finding do not reach.
+_WITHOUT_COPIES = frozenset({"transfer-bound-run"})
+
+
 def _in_turn(head: Advice, followers: Sequence[RuleLine]) -> Advice:
     """Return *head* with the steps of *others* after its own: pinned copies first, then overlap."""
     actions, gains = {head.action: None}, [head.gain]
@@ -218,7 +222,8 @@ def _in_turn(head: Advice, followers: Sequence[RuleLine]) -> Advice:
         assert isinstance(line.outcome, Advice)
         if line.outcome.action not in actions:
             actions[f"Next ({line.rule.id}): {line.outcome.action}"] = None
-        gains.append(line.outcome.gain)
+        if line.rule.id not in _WITHOUT_COPIES:
+            gains.append(line.outcome.gain)
     whole = [gain for gain in gains if gain is not None and gain.kind == GainKind.RUN_TIME]
     gain = max(whole, key=lambda gain: gain.upper_bound, default=head.gain)
     return replace(head, action=" ".join(actions), gain=gain)

@@ -112,7 +112,8 @@ class LinkModel:
     directions of the link at once slow each other down by ``duplex_slowdown``, and each copy
     then takes ``duplex_latency`` more. The host issues operations one after another and spends
     ``copy_cost`` on each copy and ``launch_cost`` on each launch. ``engines`` is the driver's
-    asyncEngineCount.
+    asyncEngineCount, of which ``engines_source`` says where it comes from; ``source`` speaks of the
+    rates.
     """
 
     h2d_rate: float
@@ -127,6 +128,7 @@ class LinkModel:
     duplex_latency: float = 0.0
     engines: int = 2
     source: str = "you"
+    engines_source: str = "you"
 
     def to_json(self) -> dict[str, float | int | str]:
         """Return the fields as a JSON object, in base units; ``from_json`` reads it back."""
@@ -165,12 +167,30 @@ def default_link_model(device: Device | None) -> LinkModel:
     a machine nobody has measured.
     """
     rate, source = _rate(device)
-    engines = device.async_engines if device else None
-    return _unmeasured(rate, source, engines, bool(device and device.coherent_host_memory))
+    engines, engines_source = _engines(device)
+    coherent = bool(device and device.coherent_host_memory)
+    return _unmeasured(rate, source, engines, engines_source, coherent)
+
+
+def _engines(device: Device | None) -> tuple[int, str]:
+    """Return how many engines copy beside kernels, and where that comes from.
+
+    Best practices guide, "Asynchronous and Overlapping Transfers with Computation": from capability
+    1.1 on; both directions at once came with 2.x.
+    """
+    if device is None:
+        return _COMMON_ENGINES, "assumed"
+    if device.async_engines is not None:
+        return device.async_engines, device.sources.get("async_engines", str(device.origin))
+    if device.capability.major == 1:
+        return min(1, device.capability.minor), f"derived: compute capability {device.capability}"
+    return _COMMON_ENGINES, f"assumed: of compute capability {device.capability} nothing is known"
 
 
 @lru_cache(maxsize=64)  # the kernels of a file are for a few GPUs
-def _unmeasured(rate: float, source: str, engines: int | None, coherent: bool) -> LinkModel:
+def _unmeasured(
+    rate: float, source: str, engines: int, engines_source: str, coherent: bool
+) -> LinkModel:
     """Return the model of a link of *rate*; *coherent* memory needs no buffer for pageable copies."""
     return LinkModel(
         h2d_rate=rate,
@@ -183,8 +203,9 @@ def _unmeasured(rate: float, source: str, engines: int | None, coherent: bool) -
         launch_cost=LAUNCH_COST,
         duplex_slowdown=DUPLEX_SLOWDOWN,
         duplex_latency=DUPLEX_LATENCY,
-        engines=_COMMON_ENGINES if engines is None else engines,
+        engines=engines,
         source=source,
+        engines_source=engines_source,
     )
 
 
@@ -209,11 +230,18 @@ def link_model_from_json(data: Mapping[str, object]) -> LinkModel:
     missing = [name for name in _RATES if name not in data]
     if missing:
         raise BadInput(f"The calibration lacks {and_list(missing)}.")
-    numbers = {name: _number(name, data[name]) for name in data if name != "source"}
-    engines = int(numbers.pop("engines", _COMMON_ENGINES))
-    return LinkModel(**numbers, engines=engines, source=str(data.get("source", "calibration")))
+    numbers = {name: _number(name, data[name]) for name in data if name not in _TEXTS}
+    source = str(data.get("source", "calibration"))
+    known_engines = "engines" in numbers
+    return LinkModel(
+        **{name: value for name, value in numbers.items() if name != "engines"},
+        engines=int(numbers.get("engines", _COMMON_ENGINES)),
+        source=source,
+        engines_source=str(data.get("engines_source", source if known_engines else "assumed")),
+    )
 
 
+_TEXTS = ("source", "engines_source")
 _RATES = ("h2d_rate", "d2h_rate", "pageable_h2d_rate", "pageable_d2h_rate")
 # What no link has: beyond these a product of two would leave the range of floats.
 _RANGES = {

@@ -80,7 +80,9 @@ def grouped(kernels: Iterable[ListedKernel], by: str, order: str | None) -> list
 
 
 _ORDERS: dict[str | None, Callable[[KernelGroup], Any]] = {
-    **dict.fromkeys((None, "matters", "code", "code_bytes"), lambda group: -(group.code_bytes or 0)),
+    **dict.fromkeys(
+        (None, "matters", "code", "code_bytes"), lambda group: -(group.code_bytes or 0)
+    ),
     "spills": lambda group: -group.spill_bytes,
     "occupancy": lambda group: 2.0 if group.lowest_occupancy is None else group.lowest_occupancy,
     "registers": lambda group: -(group.most_registers or 0),

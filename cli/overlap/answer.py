@@ -293,6 +293,11 @@ def _obstacles(work: StagedWork, model: LinkModel) -> Iterator[str]:
         yield "This device has no engine that copies while kernels run (asyncEngineCount 0)."
     elif model.engines == 1 and work.copies_in and work.copies_out:
         yield "One engine copies both ways in turn (asyncEngineCount 1)."
+    if not work.pageable and model.engines_source.startswith("assumed"):
+        yield (
+            f"{plural(model.engines, 'copy engine')} {'is' if model.engines == 1 else 'are'} "
+            f"{model.engines_source}. --engines gives another count."
+        )
 
 
 def _gain(case: OverlapCase) -> Iterator[str]:

@@ -157,5 +157,5 @@ def _replaced(changes: Changes) -> dict[str, Any]:
     if changes.duplex is not None:
         given["duplex_slowdown"] = read("duplex", changes.duplex)
     if changes.engines is not None:
-        given["engines"] = read("engines", changes.engines)
+        given |= {"engines": read("engines", changes.engines), "engines_source": "you"}
     return given

@@ -52,13 +52,14 @@ def check(
         return PASSED
     rest = max(0.0, run_seconds - transfer_seconds)
     hidden = min(transfer_seconds, rest)
+    both_ways = bool(pipeline and pipeline.to_device_seconds and pipeline.to_host_seconds)
     return Advice(
         message=(
             f"Copies take {show_seconds(transfer_seconds)} of {show_seconds(run_seconds)}: "
             f"{show_share(min(1.0, share))} of the run."
         ),
         action=(
-            f"{_overlap(rest, hidden)} To win more, copy less: keep intermediate data on the "
+            f"{_overlap(rest, hidden, both_ways=both_ways)} To win more, copy less: keep intermediate data on the "
             "device, copy only what changed, use narrower types, and move a step to the device "
             "even if it runs badly there."
         ),
@@ -137,13 +138,13 @@ def _finer(staged: Overlap | None, run: float) -> str:
     )
 
 
-def _overlap(rest: float, hidden: float) -> str:
+def _overlap(rest: float, hidden: float, *, both_ways: bool) -> str:
     """Return what overlapping can win; without other work there is nothing to hide behind."""
     if not hidden:
         return "Nothing else runs that copies could hide behind, except copies the other way."
     return (
         f"Overlapping copies with the other {show_seconds(rest)} can hide at most "
-        f"{show_seconds(hidden)}."
+        f"{show_seconds(hidden)}{'; copies both ways at once hide each other as well' if both_ways else ''}."
     )
 
 

@@ -326,3 +326,29 @@ def test_the_documented_line_is_what_the_recorded_machine_says(cli) -> None:
     page = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text()
     for line in cli("doctor", "--from", BUSY).out.splitlines()[:2]:
         assert line in page
+
+
+def narrowed(tmp_path, **slot: int) -> str:
+    """Return a saved machine whose slot gives the GPU less than it can take."""
+    saved = json.loads(Path(BUSY).read_text())
+    (gpu,) = saved["result"]["devices"]
+    telemetry, topology = gpu["telemetry"], gpu["topology"]
+    for name, value in slot.items():
+        topology[f"pcie_slot_{name}"] = value
+        telemetry[f"pcie_{name}"] = telemetry[f"pcie_{name}_max"] = value
+    path = tmp_path / "slot.json"
+    path.write_text(json.dumps(saved))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("slot", "link"), [({"lanes": 8}, "PCIe 5 x8"), ({"generation": 4}, "PCIe 4 x16")]
+)
+def test_a_slot_that_halves_the_link_is_a_finding(
+    cli, tmp_path, slot: dict[str, int], link
+) -> None:
+    ran = cli("doctor", "--from", narrowed(tmp_path, **slot))
+    assert f"The slot holds the GPU to {link}" in ran.out
+    assert "50 % of the rate is missing" in ran.out
+    whole = cli("doctor", "--from", BUSY).out
+    assert "The slot holds" not in whole

@@ -233,3 +233,16 @@ def test_a_slower_slot(cli) -> None:
     assert model["pageable_d2h_rate"] == model["h2d_rate"]
     assert model["source"].startswith("you: PCIe 3 x8")
     assert cli(*args, "--pcie", "9").code == 2
+
+
+def test_engines_that_are_assumed_are_said_to_be(cli) -> None:
+    args = ("overlap", "--h2d", "1GiB", "--kernel", "40ms", "--d2h", "1GiB")
+    old = cli(*args, "--cc", "1.0")
+    assert old.out.startswith("Not worth it")
+    assert "no engine that copies while kernels run" in old.out
+    guessed = cli(*args, "--gpu", "rtx4070")
+    assert "2 copy engines are assumed: as other GPUs of the chip AD104" in guessed.out
+    known = cli(*args, "--gpu", "h200")
+    assert "copy engines are" not in known.out
+    got = cli(*args, "--gpu", "h200", "--engines", "1", "--get", "model.engines_source")
+    assert got.out == "you\n"

@@ -372,7 +372,9 @@ FASTER = ("roofline", "--gpu", "h100", "--flops", "1e12", "--bytes", "1e9", "--d
 def test_a_time_above_the_roof_is_impossible_in_the_first_sentence(cli) -> None:
     ran = cli(*FASTER, "--time", "100us")
     assert ran.code == 0
-    assert ran.out.startswith("Impossible: 10.1 times the most that fp16_tensor and this memory allow.")
+    assert ran.out.startswith(
+        "Impossible: 10.1 times the most that fp16_tensor and this memory allow."
+    )
     assert cli(*FASTER, "--time", "900us").out.startswith("Impossible: 112.3 % of the most")
     assert cli(*FASTER, "--time", "2ms").out.startswith("Compute-bound: at most")
 
@@ -383,7 +385,17 @@ def test_a_gate_on_what_is_impossible(cli) -> None:
     assert "of the roof is above --fail-over 100 %" in ran.err
     assert cli(*FASTER, "--time", "2ms", "--fail-over", "100%").code == 0
     assert cli(*FASTER, "--fail-over", "100%").code == 2
-    copied = ("bandwidth", "--gpu", "h200", "--read", "1GiB", "--write", "1GiB", "--fail-over", "100%")
+    copied = (
+        "bandwidth",
+        "--gpu",
+        "h200",
+        "--read",
+        "1GiB",
+        "--write",
+        "1GiB",
+        "--fail-over",
+        "100%",
+    )
     assert (cli(*copied, "--time", "1us").code, cli(*copied, "--time", "1ms").code) == (1, 0)
 
 

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from judged_profiles import KERNEL, bound, findings, priority
 
+from gpuadvise.advisor.catalogue import find
+from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests, WarpRequests
 from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound, limiter_of
+from gpuadvise.advisor.facts.timing import Pipeline
 from gpuadvise.rules.bottleneck import bounded_by_start, limit_sentence
+from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Advice, Gain
 
@@ -365,3 +370,20 @@ def test_sectors_that_are_used_by_half_win_no_more_than_the_other_half() -> None
         global_sectors=64.4e6,
     )
     assert findings(scattered)["uncoalesced-access"].bound > 3
+
+
+def test_the_bound_of_overlapped_copies_is_not_that_of_a_run_without_any() -> None:
+    facts = completed(
+        Facts(
+            device=find("h200"),
+            pipeline=Pipeline(
+                to_device_seconds=0.0193, kernel_seconds=0.001, to_host_seconds=0.0193
+            ),
+        )
+    )
+    (finding,) = run(RULES, facts).findings
+    assert finding.rule.id == "serial-transfers"
+    assert finding.advice.also == ("transfer-bound-run",)
+    assert finding.advice.gain is not None
+    assert finding.advice.gain.upper_bound < 2.1
+    assert "copies both ways at once hide each other" in finding.advice.action

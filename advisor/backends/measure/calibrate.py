@@ -96,6 +96,7 @@ def calibrated(session: Session, copies: Sequence[Copy]) -> LinkModel:
         duplex_slowdown=slowdown,
         duplex_latency=_duplex_latency(session, slowdown, rate),
         engines=properties.async_engines,
+        engines_source="driver",
         source=f"measured on {properties.name}",
     )
 

@@ -67,8 +67,9 @@ def test_json_reads_back(
 
 def test_only_rates_are_needed() -> None:
     model = link_model_from_json(RATES)
-    assert model == LinkModel(**RATES, source="calibration")
-    assert replace(model, source="you") == LinkModel(**RATES)
+    assert model == LinkModel(**RATES, source="calibration", engines_source="assumed")
+    assert replace(model, source="you", engines_source="you") == LinkModel(**RATES)
+    assert link_model_from_json({**RATES, "engines": 1}).engines_source == "calibration"
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from gpuadvise.advisor.capability import parse_capability
+from gpuadvise.advisor.catalogue import by_capability
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.transfers.links import LinkModel, default_link_model
+from gpuadvise.advisor.transfers.links import (
+    LinkModel,
+    default_link_model,
+    link_model_from_json,
+)
 from gpuadvise.advisor.transfers.overlap import (
     guide_estimate,
     overlap,
@@ -286,3 +292,13 @@ def test_what_is_no_stream_count(streams: int) -> None:
         stage(StagedWork(kernel_seconds=1.0, h2d_seconds=1.0), IDEAL, streams)
     with pytest.raises(BadInput):
         shares(streams)
+
+
+@pytest.mark.parametrize(
+    ("cc", "engines", "source"),
+    [("1.0", 0, "derived"), ("1.3", 1, "derived"), ("2.0", 2, "assumed"), ("9.0", 2, "assumed")],
+)
+def test_engines_of_a_capability_alone(cc: str, engines: int, source: str) -> None:
+    model = default_link_model(by_capability(parse_capability(cc)))
+    assert (model.engines, model.engines_source.partition(":")[0]) == (engines, source)
+    assert link_model_from_json(model.to_json()) == model
