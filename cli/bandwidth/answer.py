@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.json_records import plain
@@ -15,7 +15,8 @@ from gpuadvise.advisor.quantity import (
     show_seconds,
     show_share,
 )
-from gpuadvise.advisor.transfers.links import Link, host_link, nvlink
+from gpuadvise.advisor.transfers.copies import copy_seconds, latency_share
+from gpuadvise.advisor.transfers.links import Link, default_link_model, host_link, nvlink
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.transfers.links import LinkModel
-    from gpuadvise.cli.bandwidth.request import KernelTraffic, Peak
+    from gpuadvise.cli.bandwidth.request import KernelTraffic, Peak, TypedCopy
 
 
 # A launch and its first memory accesses take some microseconds; a kernel this short is mostly
@@ -78,6 +79,43 @@ def _usual(band: Band) -> Iterator[str]:
             pass
 
 
+# Of its time: a copy with more of it before the first byte moves is too small to show a rate.
+_MUCH_LATENCY = 0.2
+# Pageable copies differ from host to host: as slow as one within this factor.
+_AS_PAGEABLE = 1.5
+
+
+def _of_copy(copy: TypedCopy, model: LinkModel, band: Band) -> Iterator[str]:
+    """Yield why a copy is as fast as it is, the likeliest first."""
+    expected = copy_seconds(copy.bytes, model, copy.direction, pageable=copy.pageable)
+    kind = "pageable" if copy.pageable else "pinned"
+    yield (
+        f"A {kind} copy of {show_bytes(copy.bytes)} takes about {show_seconds(expected)} here"
+        f"{', as on the host of an H200' if copy.pageable else ''}."
+    )
+    if band is Band.IMPOSSIBLE:
+        yield "More than the link carries: a time without synchronisation, or another link."
+        return
+    if latency_share(copy.bytes, model, copy.direction) > _MUCH_LATENCY:
+        yield (
+            f"It is small: {show_seconds(model.copy_latency)} pass before the first byte moves. Join "
+            "small copies into one."
+        )
+    if band is Band.GOOD:
+        return
+    if copy.pageable:
+        yield "Pinned memory is copied at the rate of the link: cudaMallocHost, or pin_memory=True."
+        return
+    pageable = copy_seconds(copy.bytes, model, copy.direction, pageable=True)
+    if copy.seconds < _AS_PAGEABLE * pageable and pageable > expected:
+        yield (
+            f"Pageable memory takes {show_seconds(pageable)} or so: is it pinned (cudaMallocHost, "
+            "pin_memory=True)?"
+        )
+    yield "The link may run below its best: see gpuadvise device --telemetry, and doctor --load."
+    yield "Copies both ways at once, or of other GPUs behind the same switch, share a link."
+
+
 _TONES = {
     Band.IMPOSSIBLE: Tone.BAD,
     Band.BAD: Tone.BAD,
@@ -96,6 +134,7 @@ class BandwidthCase:
     traffic: KernelTraffic
     measured: LinkModel | None = None
     slot: Link | None = None  # where it is not the device's own
+    copy: TypedCopy | None = None  # what the traffic is, where it is no kernel's
 
     @property
     def ratio(self) -> float | None:
@@ -112,7 +151,28 @@ class BandwidthCase:
     @property
     def causes(self) -> list[str]:
         """Likely causes of the verdict."""
-        return causes(self.device, self.traffic, self.band) if self.band else []
+        if self.band is None:
+            return []
+        if self.copy is not None:
+            return list(_of_copy(self.copy, self.model, self.band))
+        return causes(self.device, self.traffic, self.band)
+
+    @property
+    def model(self) -> LinkModel:
+        """How copies of this machine behave: as measured, in the slot that was named, or by the link."""
+        if self.measured is not None:
+            return self.measured
+        model = default_link_model(self.device)
+        if self.slot is None:
+            return model
+        rate = self.slot.attainable
+        return replace(
+            model,
+            h2d_rate=rate,
+            d2h_rate=rate,
+            pageable_h2d_rate=min(model.pageable_h2d_rate, rate),
+            pageable_d2h_rate=min(model.pageable_d2h_rate, rate),
+        )
 
     @property
     def links(self) -> list[Link]:
@@ -127,7 +187,9 @@ def input_record(case: BandwidthCase) -> dict[str, Any]:
     """Return the ``input`` of the JSON document."""
     traffic = case.traffic
     return {
-        "read_bytes": traffic.read_bytes,
+        "h2d_bytes": traffic.read_bytes if case.copy and case.copy.direction == "h2d" else None,
+        "d2h_bytes": traffic.read_bytes if case.copy and case.copy.direction == "d2h" else None,
+        "read_bytes": None if case.copy else traffic.read_bytes,
         "write_bytes": traffic.write_bytes,
         "seconds": traffic.seconds,
     }
@@ -150,6 +212,14 @@ def result(case: BandwidthCase) -> dict[str, Any]:
         "causes": case.causes,
         "links": [plain(link) for link in case.links],
         "measured": case.measured and case.measured.to_json(),
+        "copy": case.copy
+        and {
+            "direction": str(case.copy.direction),
+            "pageable": case.copy.pageable,
+            "expected_seconds": copy_seconds(
+                case.copy.bytes, case.model, case.copy.direction, pageable=case.copy.pageable
+            ),
+        },
     }
 
 
@@ -172,9 +242,10 @@ def _verdict(case: BandwidthCase) -> Line:
     """Return the answer in a sentence: how good the bandwidth is, or what there is at most."""
     if case.ratio is None or case.band is None:
         return Line(f"At most {show_rate(case.peak.theoretical)}.", Tone.STRONG)
-    share = f"{show_share(case.ratio)} of the theoretical bandwidth"
+    what = "what the link carries" if case.copy else "the theoretical bandwidth"
+    share = f"{show_share(case.ratio)} of {what}"
     if case.ratio > _TIMES:
-        share = f"{show_number(case.ratio)} times the theoretical bandwidth"
+        share = f"{show_number(case.ratio)} times {what}"
     if case.band is Band.IMPOSSIBLE:
         return Line(
             f"Impossible: {share}. The bytes, the time or the GPU are not those.", Tone.STRONG
@@ -203,7 +274,7 @@ def _facts(case: BandwidthCase) -> Iterator[Fact]:
 
 def _notes(case: BandwidthCase) -> Iterator[str]:
     device = case.device
-    if device and device.ecc and is_gddr(device):
+    if device and device.ecc and is_gddr(device) and case.copy is None:
         yield "ECC over GDDR takes about 20 % of the bandwidth while it is on."
     if case.traffic.effective is not None:
         yield "GB/s are powers of 1000, GiB/s of 1024; both sides of the ratio are in bytes/s."

@@ -9,7 +9,14 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli import options
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.bandwidth.answer import BandwidthCase, blocks, input_record, result
-from gpuadvise.cli.bandwidth.request import device_peak, traffic, typed_peak
+from gpuadvise.cli.bandwidth.request import (
+    KernelTraffic,
+    device_peak,
+    link_peak,
+    traffic,
+    typed_copy,
+    typed_peak,
+)
 from gpuadvise.cli.calibration import NONE, ChosenCalibration, chosen_calibration
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import emit
@@ -28,6 +35,7 @@ EXAMPLES = """\
   gpuadvise bandwidth --gpu h200 --read 1GiB --write 1GiB --time 550us
   gpuadvise bandwidth --matrix 2048x2048 --copies 2 --time 12us --get ratio
   gpuadvise bandwidth --gpu rtx4090 --pcie 3x8
+  gpuadvise bandwidth --gpu h200 --h2d 1GiB --time 20ms     # is this copy normal?
   gpuadvise bandwidth --memory-clock 1.85GHz --bus 384"""
 
 
@@ -44,6 +52,9 @@ def command(
     clock: Annotated[Text, pick("memory_clock")] = None,
     bus: Annotated[Text, pick("bus")] = None,
     data_rate: Annotated[Text, pick("data_rate")] = None,
+    h2d: Annotated[Text, pick("h2d", "One copy to the device, judged by its --time: 1GiB.")] = None,
+    d2h: Annotated[Text, pick("d2h", "One copy to the host, judged by its --time: 1GiB.")] = None,
+    pageable: Annotated[bool, pick("pageable")] = False,
     pcie: Annotated[Text, pick("pcie")] = None,
     calibration: Annotated[Text, pick("calibration")] = None,
     fail_under: Annotated[Text, pick("fail_under")] = None,
@@ -57,14 +68,25 @@ def command(
 ) -> Exit:
     """Print theoretical and effective bandwidth."""
     least, most = options.read("fail_under", fail_under), options.read("fail_over", fail_over)
-    moved = traffic(read=read, write=write, time=time, matrix=matrix, dtype=dtype, copies=copies)
+    copy = typed_copy(h2d=h2d, d2h=d2h, time=time, pageable=pageable)
+    if copy is None:
+        moved = traffic(
+            read=read, write=write, time=time, matrix=matrix, dtype=dtype, copies=copies
+        )
+    elif (read, write, matrix, clock, bus, data_rate) == (None,) * 6:
+        moved = KernelTraffic(read_bytes=copy.bytes, seconds=copy.seconds)
+    else:
+        raise BadInput(
+            f"--{copy.direction} is about the link: leave out what is about device memory."
+        )
     link = options.read("pcie", pcie)
     typed = _typed(clock, bus, data_rate)
     notes: Sequence[str] = ()
     stored = ChosenCalibration()
     if typed is None:
         choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
-        chosen, peak, notes = choice.device, device_peak(choice.device), choice.notes
+        chosen, notes = choice.device, choice.notes
+        peak = link_peak(chosen, link) if copy else device_peak(chosen)
         stored = chosen_calibration(NONE if calibration else None, choice)
     elif (gpu, cc, device, snapshot) == (None, None, None, None):
         chosen, peak = None, typed
@@ -73,9 +95,12 @@ def command(
     links = stored.links
     if calibration is not None and calibration != NONE:
         links = _measured(calibration)
-    case = BandwidthCase(device=chosen, peak=peak, traffic=moved, measured=links, slot=link)
-    code, below = fails_under("of the theoretical bandwidth", case.ratio, least)
-    too_fast, above = fails_over("of the theoretical bandwidth", case.ratio, most)
+    case = BandwidthCase(
+        device=chosen, peak=peak, traffic=moved, measured=links, slot=link, copy=copy
+    )
+    what = "of the link" if copy else "of the theoretical bandwidth"
+    code, below = fails_under(what, case.ratio, least)
+    too_fast, above = fails_over(what, case.ratio, most)
     answer = Answer(
         command="bandwidth",
         device=device_block(case.device) if case.device else None,

@@ -18,10 +18,13 @@ from gpuadvise.advisor.quantity import (
     LARGEST_BYTES,
     show_hertz,
 )
+from gpuadvise.advisor.transfers.copies import Direction
+from gpuadvise.advisor.transfers.links import host_link
 from gpuadvise.cli import options
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.transfers.links import Link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,54 @@ def device_peak(device: Device) -> Peak:
 
 def _formula(hertz: float, bits: int, factor: int) -> str:
     return f"{show_hertz(hertz)} x {bits} bit / 8 x {factor}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedCopy:
+    """One copy between host and device, of pinned memory unless *pageable*."""
+
+    direction: Direction
+    bytes: int
+    seconds: float
+    pageable: bool
+
+
+def typed_copy(
+    *, h2d: str | None, d2h: str | None, time: str | None, pageable: bool
+) -> TypedCopy | None:
+    """Return the copy that the options describe, None without one; raises BadInput."""
+    if h2d is None and d2h is None:
+        if pageable:
+            raise BadInput("--pageable is about a copy.", hint="Give --h2d or --d2h, and --time.")
+        return None
+    if h2d is not None and d2h is not None:
+        raise BadInput("--h2d and --d2h: one copy at a time has a rate.", hint="Leave one out.")
+    direction, text = (Direction.H2D, h2d) if h2d is not None else (Direction.D2H, d2h)
+    size = options.read(str(direction), text).size
+    if not size:
+        raise BadInput(f"--{direction} takes a size here: 256MiB.", hint="--time is its time.")
+    seconds = options.read("time", time)
+    if seconds is None:
+        raise BadInput(f"--{direction} needs the time of the copy.", hint="Give it: --time 20ms.")
+    return TypedCopy(direction=direction, bytes=size, seconds=seconds, pageable=pageable)
+
+
+def link_peak(device: Device, slot: Link | None) -> Peak:
+    """Return what the link of *device* to its host can carry one way; raises BadInput without one."""
+    link = slot or host_link(device)
+    if link is None:
+        why = (
+            "shares its memory with the host"
+            if device.integrated
+            else "has no known link to a host"
+        )
+        raise BadInput(f"{device.name} {why}.", hint="Name the slot: --pcie 4x16.")
+    return Peak(
+        theoretical=link.theoretical,
+        source="you" if slot else f"derived: {link.name}",
+        formula=link.formula,
+        attainable=link.attainable,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

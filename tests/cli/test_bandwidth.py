@@ -115,3 +115,46 @@ def test_what_is_far_beyond_the_peak_is_told_in_times(cli) -> None:
     assert ran.out.startswith("Impossible: 4,904 times the theoretical bandwidth. The bytes, ")
     near = cli("bandwidth", "--gpu", "a100", "--read", "10GB", "--time", "1ms")
     assert near.out.startswith("Impossible: 490.4 % of the theoretical bandwidth. ")
+
+
+def copied(cli, *args: str) -> dict:
+    ran = cli("bandwidth", "--gpu", "h200", *args, "--json")
+    answer = json.loads(ran.out)
+    VALID(answer)
+    return answer["result"]
+
+
+@pytest.mark.parametrize(
+    ("args", "band", "said"),
+    [
+        (["--h2d", "1GiB", "--time", "20ms"], "good", "takes about 19.4 ms here"),
+        (["--d2h", "1GiB", "--time", "19.5ms"], "good", "takes about 19.4 ms here"),
+        (["--h2d", "1GiB", "--time", "120ms"], "bad", "is it pinned"),
+        (["--h2d", "1GiB", "--time", "40ms"], "poor", "may run below its best"),
+        (["--d2h", "1GiB", "--time", "60ms", "--pageable"], "bad", "Pinned memory is copied at"),
+        (["--h2d", "64KiB", "--time", "8us"], "bad", "3.8 us pass before the first byte"),
+        (["--h2d", "1GiB", "--time", "1ms"], "impossible", "More than the link carries"),
+        (["--h2d", "1GiB", "--time", "78ms", "--pcie", "4x8"], "good", "about 77.5 ms"),
+    ],
+)
+def test_a_copy_is_judged_by_its_link(cli, args: list[str], band: str, said: str) -> None:
+    result = copied(cli, *args)
+    assert result["band"] == band
+    assert said in " ".join(result["causes"])
+    assert result["copy"]["direction"] == args[0].removeprefix("--")
+    assert cli("bandwidth", "--gpu", "h200", *args).out.lower().startswith(band)
+
+
+def test_a_copy_by_its_gates_and_mistakes(cli) -> None:
+    slow = ("bandwidth", "--gpu", "h200", "--h2d", "1GiB", "--time", "120ms")
+    ran = cli(*slow, "--fail-under", "50%")
+    assert (ran.code, "of the link is below" in ran.err) == (1, True)
+    assert cli(*slow, "--read", "1GiB").code == 2
+    assert cli(*slow, "--d2h", "1GiB").code == 2
+    assert cli("bandwidth", "--gpu", "h200", "--h2d", "1GiB").code == 2
+    assert cli("bandwidth", "--gpu", "h200", "--h2d", "3ms", "--time", "3ms").code == 2
+    assert cli("bandwidth", "--gpu", "h200", "--pageable").code == 2
+    assert "shares its memory" in (
+        cli("bandwidth", "--gpu", "jetson agx orin 64", "--h2d", "1GiB", "--time", "1s").err
+    )
+    assert "no known link" in cli("bandwidth", "--cc", "9.0", "--h2d", "1GiB", "--time", "1s").err
