@@ -44,9 +44,10 @@ class KernelGroup:
         """Take one kernel in."""
         kernel = listed.kernel
         self.kernels += 1
-        if self.code_bytes is not None:
-            known = kernel.code_bytes is not None
-            self.code_bytes = self.code_bytes + kernel.code_bytes if known else None
+        if self.code_bytes is None or kernel.code_bytes is None:
+            self.code_bytes = None
+        else:
+            self.code_bytes += kernel.code_bytes
         self.spilling += listed.spilled > 0
         self.spill_bytes += listed.spilled
         if kernel.registers is not None:

@@ -101,7 +101,7 @@ def _held_back(telemetry: Telemetry, topology: Topology) -> Advice | None:
             measured("link of the GPU", taken.name),
         ),
         gain=Gain(
-            kind="copy rate",
+            kind=GainKind.COPY_RATE,
             upper_bound=taken.theoretical / given.theoretical,
             how="rate of the GPU's own link / rate in this slot",
         ),
