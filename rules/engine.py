@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.rules.model import Conflict, Missing, Outcome, Rule, Verdict
 
 
@@ -313,6 +314,7 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
         missing_counters=missing_counters(facts.profile),
         counted=counted,
         roof_together=_roof_together(findings, facts.profile),
+        idle_share=_idle_share(facts.timeline),
     )
 
 
@@ -327,6 +329,12 @@ def _is_counted(facts: Facts) -> bool:
     if facts.profile is not None:
         return facts.limiter is not None and not isinstance(facts.limiter, UnknownLimiter)
     return facts.traffic is not None or bool(facts.work and facts.work.seconds)
+
+
+def _idle_share(run: TracedRun | None) -> float | None:
+    if run is None or not run.span_seconds:
+        return None
+    return max(0.0, 1 - run.busy_seconds / run.span_seconds)
 
 
 def _is_blind(profile: KernelProfile | None) -> bool:

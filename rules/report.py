@@ -266,6 +266,7 @@ class Report:
     )
     shape: ProfiledShape | None = None
     measured_seconds: float | None = None  # of all its launches, where each was measured
+    idle_share: float | None = None  # of a recorded run, in which its GPU does nothing
 
     @property
     def total_seconds(self) -> float | None:

@@ -8,7 +8,7 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.backends.user_files import is_kept, opened
+from gpuadvise.advisor.backends.user_files import is_kept, opened, unreadable
 from gpuadvise.advisor.compression.packed_file import first_bytes
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.profiles.ncu_csv import is_header
@@ -28,7 +28,7 @@ class EvidenceKind(StrEnum):
 
 
 _SNIFFED = 1 << 16
-_DESCRIBED = (".toml", ".json", ".ndjson", ".jsonl")
+_DESCRIBED = (".toml", ".json", ".ndjson", ".jsonl", ".ipynb")
 _CODE_TEXT = r"ptxas info|^\s{0,8}Resource usage:|^\s*\.version\s+\d"
 # What a description or a trace in JSON begins with; a program's own output before a page may begin with a bracket.
 _JSON = rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*(?:\{|\]|$)|\{\s*(?:\"|\}|$)|$)"
@@ -53,7 +53,11 @@ def reports_in(folder: str, say: Callable[[list[str]], None]) -> list[str]:
     if not os.path.isdir(folder):  # os.walk would break on a name that holds a zero byte
         return reports
     others = 0
-    for here, folders, files in os.walk(folder):
+
+    def say_unread(error: OSError) -> None:
+        say([unreadable(error, quoted_path(str(error.filename))).message])
+
+    for here, folders, files in os.walk(folder, onerror=say_unread):
         folders.sort()
         paths = sorted(os.path.join(here, name) for name in files)
         found = [path for path in paths if _is_report(path)]

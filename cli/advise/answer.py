@@ -11,21 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import OF_MACHINE
 from gpuadvise.advisor.facts.counters import CounterGroup
-from gpuadvise.advisor.facts.limiter import (
-    DID_NOT_RUN,
-    NEAR_PEAK,
-    AtRoof,
-    Imbalance,
-    IssueBound,
-    LastWave,
-    LatencyBound,
-    TooLittleWork,
-    UnknownLimiter,
-)
-from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.cli import not_judged
+from gpuadvise.cli.advise.coverage import coverage_of, lacking_blocks, nothing_found
 from gpuadvise.cli.advise.judge import count_at_or_above, met_note, shares
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone
@@ -38,7 +27,6 @@ from gpuadvise.rules.model import GainKind, Priority
 from gpuadvise.rules.report import (
     ProfiledShape,
     finding_object,
-    not_evaluated_objects,
     order_note,
     shape_object,
     together_object,
@@ -49,6 +37,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.model import Damage
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
+    from gpuadvise.cli.advise.coverage import Coverage
     from gpuadvise.cli.blocks import Block
     from gpuadvise.rules.expectation import Expectation
     from gpuadvise.rules.model import Gain, Location, Rule
@@ -71,6 +60,7 @@ class AdviceReports:
     why: bool = False  # how each gain was worked out
     with_profiler_rules: bool = False
     profiler_rules: tuple[tuple[str | None, ProfilerRule], ...] = ()
+    hot: tuple[str, ...] = ()  # kernels worth a profile, those that take most time first
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -108,15 +98,9 @@ class AdviceReports:
         return list(dict.fromkeys(broken))
 
     @cached_property
-    def not_evaluated(self) -> list[dict[str, object]]:
-        """Rules that lacked evidence for every kernel, with how to supply it."""
-        if not self.reports:
-            return []
-        common = {rule.id for rule, _ in self.reports[0].not_evaluated}
-        for report in self.reports[1:]:
-            common &= {rule.id for rule, _ in report.not_evaluated}
-        entries = not_evaluated_objects(self.reports[0])
-        return [entry for entry in entries if entry["rule"] in common]
+    def coverage(self) -> Coverage:
+        """What the rules could judge of any kernel, and what they lacked."""
+        return coverage_of(self.reports)
 
 
 def answer(
@@ -141,7 +125,7 @@ def answer(
         rows=[finding_row(finding) for finding in advised.findings],
         columns=FINDING_COLUMNS,
         findings=findings,
-        not_evaluated=advised.not_evaluated,
+        not_evaluated=list(advised.coverage.lacking),
         blocks=lambda: tuple(blocks(advised)),
         notes=[*notes, *_counters_note(advised.reports)],
         documents={
@@ -381,75 +365,41 @@ def _cut(name: str | None) -> str:
 def _headline(advised: AdviceReports) -> str:
     counts = [f"{count} {word}" for word, count in advised.counts.items() if count]
     verdict = and_list(counts) if counts else _nothing(advised)
-    runs = sum("timeline" in report.known for report in advised.reports)
     if len(advised.reports) == 1:
         report = advised.reports[0]
         if report.device and report.known <= OF_MACHINE:
             return f"The machine with {device_line(report.device)}: {verdict}"
+        if _is_of_file(report):
+            return f"{_file_of(report) or 'This file'}: {verdict}"
         on = f" on {device_line(report.device)}" if report.device else ""
-        subject = "This run" if runs else report.kernel or "This kernel"
+        subject = "This run" if _is_run(report) else report.kernel or "This kernel"
         return f"{subject}{on}: {verdict}"
-    subjects = [plural(runs, "run")] if runs else []
-    if len(advised.reports) > runs:
-        subjects.append(plural(len(advised.reports) - runs, "kernel"))
-    return f"{and_list(subjects)}: {verdict}"
+    runs = sum(map(_is_run, advised.reports))
+    files = sum(map(_is_of_file, advised.reports))
+    kernels = len(advised.reports) - runs - files
+    nouns = ((runs, "run"), (kernels, "kernel"), (files, "file"))
+    return f"{and_list([plural(count, noun) for count, noun in nouns if count])}: {verdict}"
+
+
+def _is_run(report: Report) -> bool:
+    return "timeline" in report.known
+
+
+def _is_of_file(report: Report) -> bool:
+    """Return whether *report* is about what a source shows of no kernel: a script, or a host's part."""
+    return report.kernel is None and "observations" in report.known and "launch" not in report.known
+
+
+def _file_of(report: Report) -> str:
+    """Return the source that the findings of *report* lie in; nothing where it has none."""
+    places = (finding.advice.location for finding in report.findings)
+    return next((inert(place.file) for place in places if place and place.file), "")
 
 
 def _nothing(advised: AdviceReports) -> str:
     if advised.known:
         return f"nothing new, {plural(advised.known, 'finding')} in the baseline"
-    if any(map(_has_room, advised.reports)):
-        return f"no single change found; {_checked(advised)}"
-    if any(_did_not_run(report) for report in advised.reports):
-        return f"nothing to judge; {_checked(advised)}"
-    if any(_is_unexplained(report) for report in advised.reports):
-        return f"no change found, and the limit is not known; {_checked(advised)}"
-    if any(map(_lacks_counters, advised.reports)):
-        return f"no change found, but counters are missing; {_checked(advised)}"
-    if any(map(_is_without_accesses, advised.reports)):
-        unknown = "whether its accesses are coalesced is not in the profile"
-        return f"no change found, but {unknown}; {_checked(advised)}"
-    return f"nothing to change; {_checked(advised)}"
-
-
-def _has_room(report: Report) -> bool:
-    """Return whether a kernel waits, or its busiest unit could be busier."""
-    limiter = report.limiter
-    if isinstance(limiter, IssueBound | AtRoof):
-        return limiter.few_warps is not None or limiter.share < NEAR_PEAK
-    return isinstance(limiter, LatencyBound | TooLittleWork | LastWave | Imbalance)
-
-
-# What carries sectors: whether all of them are needed, only counts of requests tell.
-_CARRIES_SECTORS = (Unit.DRAM, Unit.L2, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY)
-
-
-def _is_without_accesses(report: Report) -> bool:
-    """Return whether a profiled kernel is limited by what moves data, of which nobody counted what is needed."""
-    limiter = report.limiter
-    return (
-        isinstance(limiter, AtRoof) and limiter.unit in _CARRIES_SECTORS and report.blind_to_sectors
-    )
-
-
-def _is_unexplained(report: Report) -> bool:
-    """Return whether a kernel was measured, and yet its limit is not known."""
-    return isinstance(report.limiter, UnknownLimiter) and not report.known.isdisjoint(_MEASURED)
-
-
-# What somebody measured of a kernel.
-_MEASURED = frozenset({"profile", "work", "traffic"})
-
-
-def _did_not_run(report: Report) -> bool:
-    return isinstance(report.limiter, UnknownLimiter) and report.limiter.wanted == DID_NOT_RUN
-
-
-def _checked(advised: AdviceReports) -> str:
-    """Return how many rules were checked, and how many lacked data."""
-    lacking = min((len(report.not_evaluated) for report in advised.reports), default=0)
-    checked = plural(len(advised.rules) - lacking, "rule")
-    return f"{checked} checked, {lacking} lacked data" if lacking else f"{checked} checked"
+    return nothing_found(advised.reports, advised.coverage)
 
 
 def _kernels(advised: AdviceReports, findings: Sequence[Finding]) -> list[str | None]:
@@ -691,29 +641,9 @@ def _footer(advised: AdviceReports, hidden: Sequence[Finding]) -> Iterator[Block
         yield Line(f"The rule {rule} broke: {error}", Tone.BAD)
     if any(report.uncounted for report in advised.reports):
         yield Line(_UNCOUNTED, Tone.FAINT)
-    yield from _lacking(advised)
-
-
-def _lacking(advised: AdviceReports) -> Iterator[Block]:
-    lacking = advised.not_evaluated
-    if not lacking:
-        return
-    if not advised.everything:
-        yield Line(
-            f"Not evaluated: {plural(len(lacking), 'rule')} that {'lacks' if len(lacking) == 1 else 'lack'} data; "
-            "--all lists them with what each needs.",
-            Tone.FAINT,
-        )
-        return
-    yield Heading("Not evaluated")
-    unlocked: dict[str, list[str]] = {}
-    for entry in lacking:
-        unlocked.setdefault(str(entry["how"]), []).append(str(entry["rule"]))
-    for how, rules in sorted(unlocked.items(), key=lambda item: -len(item[1])):
-        yield Line(how)
-        yield Line(f"For {and_list(rules)}.", Tone.FAINT, _INDENT)
-    yield Line("")
-    yield Line("`gpuadvise rules ID` shows a description with which a rule works.", Tone.FAINT)
+    yield from lacking_blocks(
+        advised.reports, advised.coverage, advised.hot, everything=advised.everything
+    )
 
 
 def _profiler(advised: AdviceReports) -> Iterator[Block]:

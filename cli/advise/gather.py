@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 _CUDA = "CUDA_"
 _LOADER_FACTS = ("driver", "environment")  # they decide how the driver loads device code
 CUDA_SOURCES = (".cu", ".cuh")
-SOURCES = (*CUDA_SOURCES, ".py")
+SCRIPTS = (".py", ".ipynb")
+SOURCES = (*CUDA_SOURCES, *SCRIPTS)
 # Names that a hint has room for.
 _MOST_NAMES = 3
 # Options about the work of one kernel.
@@ -136,7 +137,7 @@ class GatheredEvidence:
             return ()
         from gpuadvise.cli.timeline.request import timelines_in
 
-        named = self.gpu or self.cc or self.device or self.snapshot
+        named = self._names_a_gpu
         cases = tuple(timelines_in(paths, self.chosen.device if named else None))
         self.traced.update(case.file for case in cases)
         self.notes.extend(dict.fromkeys(note for case in cases for note in case.timeline.notes))
@@ -145,6 +146,12 @@ class GatheredEvidence:
                 "A timeline names no GPU, so occupancy is not known: give --gpu NAME."
             )
         return cases
+
+    def hot_kernels(self) -> tuple[str, ...]:
+        """Return the kernels of recorded runs, those that take most time first."""
+        kernels = (kernel for case in self._timelines for kernel in case.timeline.kernels)
+        longest = sorted(kernels, key=lambda kernel: -kernel.total_ns)
+        return tuple(dict.fromkeys(kernel.shape.name for kernel in longest))
 
     @cached_property
     def _traced_shares(self) -> dict[str, float]:
@@ -215,8 +222,10 @@ class GatheredEvidence:
     def _in_file(self, path: str, profiled: Device | None = None) -> Iterator[Described | BadLine]:
         """Yield what the description or the source file *path* says, on the *profiled* GPU if it names none."""
         if path.endswith(SOURCES):
+            # No rule asks for the GPU of a script: of none that was not named anything is said.
+            script = path.endswith(SCRIPTS) and not self._names_a_gpu
             try:
-                yield source_facts(path, profiled or self.chosen.device)
+                yield source_facts(path, None if script else profiled or self.chosen.device)
             except TooCostly as error:
                 self._leave_out(path, error.message)
             return
@@ -395,7 +404,7 @@ class GatheredEvidence:
         from gpuadvise.advisor.evidence.join import with_described
         from gpuadvise.cli.kernels.advice import kernel_facts
 
-        named = any((self.gpu, self.cc, self.device, self.snapshot))
+        named = self._names_a_gpu
         device = self.chosen.device if named else None
         if not self._launches_code:
             facts = kernel_facts(kernel, device)
@@ -403,6 +412,10 @@ class GatheredEvidence:
             facts = with_described(facts, from_flags(self.flags, None).facts)
         if facts is not None:
             yield facts
+
+    @property
+    def _names_a_gpu(self) -> bool:
+        return any((self.gpu, self.cc, self.device, self.snapshot))
 
     @property
     def _launches_code(self) -> bool:
@@ -439,7 +452,7 @@ class GatheredEvidence:
 
     def _device_named(self, name: str | None) -> Device:
         """Return the device that the options name, else the profiled one, else the default."""
-        if name is None or self.gpu or self.cc or self.device or self.snapshot:
+        if name is None or self._names_a_gpu:
             return self.chosen.device
         from gpuadvise.advisor.catalogue.lookup import find
 
@@ -491,7 +504,7 @@ def _state(choice: Choice) -> dict[str, Any]:
     return {**gpu_facts(choice.gpu, choice.machine), "devices": devices}
 
 
-def source_facts(path: str, device: Device) -> Described:
+def source_facts(path: str, device: Device | None) -> Described:
     """Return what the source file *path* shows."""
     from gpuadvise.advisor.source.observations import observations_of
 

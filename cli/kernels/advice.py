@@ -44,6 +44,7 @@ class KernelAdvice:
 
     findings: list[Finding]
     not_evaluated: list[dict[str, Any]]
+    judged: int = 0  # rules that gave a verdict on some kernel
 
     def objects(self) -> list[dict[str, Any]]:
         """Return the findings as JSON values."""
@@ -54,9 +55,16 @@ class KernelAdvice:
         groups: dict[tuple[str, ...], list[Finding]] = {}
         for finding in self.findings:
             groups.setdefault(_alike(finding), []).append(finding)
-        yield Heading("Advice" if groups else "Nothing to change: no rule found anything.")
+        yield Heading("Advice" if groups else self._nothing)
         for group in groups.values():
             yield from _group(group)
+
+    @property
+    def _nothing(self) -> str:
+        if not self.judged:
+            return "Nothing was judged: no kernel here says what rules need, such as its registers."
+        lacking = f", {len(self.not_evaluated)} lacked evidence" if self.not_evaluated else ""
+        return f"No fault found; {plural(self.judged, 'rule')} judged{lacking}."
 
 
 _NUMBER = re.compile(r"\d[\d,.]*")
@@ -82,7 +90,7 @@ def advised(kernels: Iterable[ListedKernel], device: Device | None) -> KernelAdv
             evaluated |= {line.rule.id for line in report.lines} - missing.keys()
     findings.sort(key=lambda finding: finding.rank())
     left = [row for name, row in skipped.items() if name not in evaluated]
-    return KernelAdvice(findings=findings, not_evaluated=left)
+    return KernelAdvice(findings=findings, not_evaluated=left, judged=len(evaluated))
 
 
 def _report(listed: ListedKernel, device: Device | None) -> Report | None:

@@ -48,7 +48,7 @@ def answer(
         rows=[_row(diagnostic) for diagnostic in seen],
         columns=COLUMNS,
         findings=findings,
-        blocks=lambda: tuple(_blocks(read, seen)),
+        blocks=lambda: tuple(_blocks(read, seen, whole=not left)),
         notes=(*notes, *said(left)),
         documents={
             "sarif": lambda: sarif.render(_every_rule(), findings, None),
@@ -181,12 +181,17 @@ def _excerpt(lines: Sequence[str], where: SourceRange, columns: int) -> str:
     return f"{number} | {inert(shown)}\n{' ' * len(number)} | {under}"
 
 
-def _blocks(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> Iterator[Block]:
+def _blocks(
+    read: Sequence[SourceFile], seen: Sequence[Diagnostic], *, whole: bool
+) -> Iterator[Block]:
+    """Yield the text; not the *whole* of what was named could be read, as notes say."""
     for source in read:
         lines = source.lines() if source.linted.diagnostics else []
         for diagnostic in source.linted.diagnostics:
             where, rule = diagnostic.where, rule_of(diagnostic.rule)
             place = f"{inert(diagnostic.file)}:{where.line}:{where.column}"
+            if cell := source.cells.get(where.line):
+                place += f" (code cell {cell[0]}, line {cell[1]})"
             yield Line(f"{place}: {str(rule.priority).upper()} {rule.id}", _TONES[rule.priority])
             yield Drawing(partial(_excerpt, lines, where))
             yield Line(inert(diagnostic.message), indent=4)
@@ -207,5 +212,26 @@ def _blocks(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> Iterator[
     if hip:
         yield Line(f"{plural(hip, 'file')} of HIP not checked: lint knows CUDA.", Tone.FAINT)
     counts = [(p, sum(rule_of(d.rule).priority is p for d in seen)) for p in Priority]
-    words = and_list([f"{count} {p}" for p, count in counts if count]) or "nothing to change"
-    yield Line(f"{plural(len(read), 'file')}: {words}.", Tone.STRONG)
+    words = and_list([f"{count} {p}" for p, count in counts if count])
+    if not read:
+        reason = "was found" if whole else "could be read"
+        yield Line(f"No source file {reason}, so nothing was judged.", Tone.STRONG)
+        return
+    unjudged = sum(map(_is_unjudged, read))
+    if unjudged == len(read):
+        words = "nothing was judged"
+    elif unjudged:
+        words = f"{words or _CLEAN}; {plural(unjudged, 'file')} not judged"
+    elif not whole:
+        words = f"{words or _CLEAN}; a part could not be read"
+    yield Line(f"{plural(len(read), 'file')}: {words or _CLEAN}.", Tone.STRONG)
+
+
+_CLEAN = "no fault that the source alone proves"
+
+
+def _is_unjudged(source: SourceFile) -> bool:
+    """Return whether nothing of *source* was judged: another vendor's, or wholly unknown syntax."""
+    linted = source.linted
+    whole = any(r.start == 0 and r.end >= len(source.data.rstrip()) for r in linted.unparsed)
+    return linted.hip or (whole and not linted.diagnostics)

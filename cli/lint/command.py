@@ -46,7 +46,8 @@ _MOST_ROUNDS = 8
 
 def command(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help=".cu, .cuh, .py, a folder; -: stdin.")
+        list[str],
+        typer.Argument(metavar="FILE...", help=".cu, .cuh, .py, .ipynb, a folder; -: stdin."),
     ],
     select: Annotated[Text, pick("select", "Only these rules, separated by commas.")] = None,
     ignore: Annotated[Text, pick("ignore", "Not these rules, separated by commas.")] = None,
@@ -89,6 +90,12 @@ def command(
                 f"{given} is not for {'--diff' if diff else '--fix'}, which takes --format text alone.",
                 hint="Run lint again without it for the faults that are left.",
             )
+        notes += [
+            f"{quoted_path(source.path)}: a notebook is not mended, only judged."
+            for source in read
+            if source.cells
+        ]
+        read = [source for source in read if not source.cells]
         return _mend(read, rules, limit, write=fix and not diff, left=left, notes=notes)
     inputs = {"files": files, "select": chosen, "ignore": left_out, "fail_on": fail_on}
     return emit(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,13 +15,15 @@ from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
 from gpuadvise.advisor.prose import and_list, quoted_path
 from gpuadvise.advisor.source.language import is_python, syntax_fault
 from gpuadvise.advisor.source.lint import LintedFile, lint_cuda
+from gpuadvise.advisor.source.notebook import SUFFIX as NOTEBOOK
+from gpuadvise.advisor.source.notebook import read_notebook
 from gpuadvise.advisor.source.observations import SUFFIXES
 from gpuadvise.advisor.source.python.lint import lint_python
 from gpuadvise.advisor.source.text import LARGEST, source_text
 from gpuadvise.cli.not_judged import NotJudged
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from gpuadvise.advisor.source.language import SyntaxFault
 
@@ -38,6 +41,7 @@ class SourceFile:
     linted: LintedFile
     python: bool
     lacking: Unavailable | None = None  # what would have to be installed to read it
+    cells: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # of a notebook's lines
 
     def lines(self) -> list[str]:
         """Return the lines of the file as lint counts them, without a byte order mark."""
@@ -70,15 +74,14 @@ def sources(
         elif Path(name).is_dir():
             for path in _below(name, exclude, left, notes):
                 try:
-                    yield _parsed(path, _read(path), select, left, python=_is_python(path))
+                    yield _named_source(path, select, left)
                 except BadInput as error:
                     left.append(_left_out(path, error.message))
         else:
             _refuse_other_kinds(name)
-            data = _read(name)
-            source = _parsed(name, data, select, left, python=_is_python(name))
+            source = _named_source(name, select, left)
             # lint_python leaves a file that names no library of GPUs unparsed: it has no faults.
-            yield _checked_python(source, data, left) if source.python else source
+            yield _checked_python(source, source.data, left) if source.python else source
 
 
 def _is_python(path: str) -> bool:
@@ -87,7 +90,7 @@ def _is_python(path: str) -> bool:
 
 # Named files of other kinds would be read as CUDA, in which nothing stands that is wrong.
 _OTHER_KINDS = (
-    ".csv", ".html", ".ipynb", ".json", ".log", ".md", ".ptx", ".rst", ".sass", ".toml", ".txt",
+    ".csv", ".html", ".json", ".log", ".md", ".ptx", ".rst", ".sass", ".toml", ".txt",
     ".xml", ".yaml", ".yml",
 )  # fmt: skip
 
@@ -96,9 +99,7 @@ def _refuse_other_kinds(name: str) -> None:
     if name.lower().endswith(_OTHER_KINDS):
         raise BadInput(
             f"{quoted_path(name)} is no source file that lint reads.",
-            hint="jupyter nbconvert --to script makes Python of a notebook."
-            if name.lower().endswith(".ipynb")
-            else f"lint reads {and_list(SUFFIXES)}; - reads a source from standard input.",
+            hint=f"lint reads {and_list(SUFFIXES)}; - reads a source from standard input.",
         )
 
 
@@ -151,6 +152,31 @@ def linted_source(path: str, data: bytes, select: Collection[str], *, python: bo
     """Return what *data*, the content of *path*, shows of the rules *select*."""
     lint = lint_python if python else lint_cuda
     return SourceFile(path=path, data=data, linted=lint(data, path, select=select), python=python)
+
+
+# C++ that launches kernels and calls the runtime; what is no source by its name is told by content.
+_CPP = (".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hxx", ".hh", ".inl", ".inc", ".hip")
+_OF_CUDA = re.compile(
+    rb"__global__|__device__|<<<|\bcuda[A-Z]\w+|^[ \t]*#[ \t]*include\b", re.MULTILINE
+)
+
+
+def _named_source(path: str, select: Collection[str], left: list[NotJudged]) -> SourceFile:
+    """Return what the file *path* shows; raises BadInput for one that is no source."""
+    data, name = _read(path), path.lower()
+    if name.endswith(NOTEBOOK):
+        notebook = read_notebook(data, path)
+        source = _parsed(path, notebook.code, select, left, python=True)
+        return replace(source, cells=notebook.cells)
+    python = _is_python(path)
+    if not name.endswith((*SUFFIXES, *_CPP)):
+        python = is_python(data)
+        if not python and not _OF_CUDA.search(data):
+            raise BadInput(
+                f"{quoted_path(path)}: nothing in it is CUDA or Python, so nothing was judged.",
+                hint=f"lint reads {and_list(SUFFIXES)}, and C++ that calls CUDA.",
+            )
+    return _parsed(path, data, select, left, python=python)
 
 
 def _parsed(

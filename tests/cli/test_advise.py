@@ -642,7 +642,7 @@ def test_a_stall_alone_is_no_limit_and_what_is_missing_is_said(cli, tmp_path: Pa
 
 def test_what_rules_lack_is_said_once(cli) -> None:
     ran = cli("advise", "--regs", "32", "--block", "256", "--gpu", "h200", "--all")
-    lacking = ran.out.partition("Not evaluated\n")[2].splitlines()
+    lacking = ran.out.partition("Not judged\n")[2].splitlines()
     said = [line for line in lacking if line and not line.startswith(" ")]
     assert len(said) == len(set(said)) < 60
     assert "Give a recorded run: `gpuadvise advise trace.json.gz`" in "".join(said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING
@@ -316,3 +317,95 @@ def test_cuda_on_standard_input_is_not_taken_for_python(
     piped(monkeypatch, (text + KERNEL).encode())
     document = json.loads(cli("lint", "-", "--format", "json").out)
     assert len(document["findings"]) == 2
+
+
+NOTEBOOK = json.dumps(
+    {
+        "cells": [
+            {
+                "cell_type": "code",
+                "source": [
+                    "import torch\n",
+                    "%time 1\n",
+                    "for x in torch.utils.data.DataLoader(d, num_workers=2):\n",
+                    "    x = x.cuda()",
+                ],
+            }
+        ]
+    },
+    indent=1,
+)
+
+
+def test_a_notebook_is_judged_at_the_lines_of_its_file(cli, tmp_path: Path) -> None:
+    path = tmp_path / "n.ipynb"
+    path.write_text(NOTEBOOK)
+    document = json.loads(cli("lint", str(path), "--json").out)
+    lines = {each["rule"]: each["location"]["line"] for each in document["findings"]}
+    assert "DataLoader" in NOTEBOOK.splitlines()[lines["unpinned-loaders"] - 1]
+    assert "(code cell 1, line 3): MEDIUM unpinned-loaders" in cli("lint", str(path)).out
+    assert cli("lint", str(path), "--fail-on", "medium").code == 1
+    assert json.loads(cli("lint", str(tmp_path), "--json").out)["result"]["files"] == 1
+
+
+def test_a_notebook_is_not_mended(cli, tmp_path: Path) -> None:
+    path = tmp_path / "n.ipynb"
+    path.write_text(NOTEBOOK)
+    ran = cli("lint", str(path), "--fix")
+    assert "a notebook is not mended" in ran.err
+    assert path.read_text() == NOTEBOOK
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "README.md", "build.log", "data"])
+def test_what_is_no_source_is_refused_and_opens_no_gate(name: str, cli, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text("Words about nothing; none of them a program.\n")
+    for gate in ((), ("--fail-on", "high")):
+        ran = cli("lint", str(path), *gate)
+        assert ran.code == 2
+        assert "nothing in it is CUDA or Python, so nothing was judged." in ran.err
+
+
+def test_sources_of_other_names_are_told_by_content(cli, tmp_path: Path) -> None:
+    for name, content in {
+        "kernel.cuda": "__global__ void k(float *x) { x[0] = pow(x[0], 2.0f); }\n",
+        "train": "import torch\nfor x in torch.utils.data.DataLoader(d, num_workers=2):\n  x.cuda()\n",
+        "host.cpp": "int main() { return 0; }\n",
+    }.items():
+        path = tmp_path / name
+        path.write_text(content)
+        ran = cli("lint", str(path))
+        assert ran.code == 0
+        assert ran.out.splitlines()[-1].startswith("1 file: ")
+
+
+def test_an_empty_folder_is_not_well(cli, tmp_path: Path) -> None:
+    assert cli("lint", str(tmp_path)).out == "No source file was found, so nothing was judged.\n"
+
+
+def test_a_file_of_which_nothing_was_judged_is_not_well(cli, tmp_path: Path) -> None:
+    (tmp_path / "hip.cu").write_text('#include "hip/hip_runtime.h"\n__global__ void k() {}\n')
+    alone = cli("lint", str(tmp_path))
+    assert alone.out.splitlines()[-1] == "1 file: nothing was judged."
+    (tmp_path / "a.cu").write_text("__global__ void k() {}\n")
+    both = cli("lint", str(tmp_path)).out.splitlines()[-1]
+    assert both == "2 files: no fault that the source alone proves; 1 file not judged."
+
+
+def test_a_folder_that_cannot_be_opened_is_said(
+    cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.cu").write_text("__global__ void k() {}\n")
+    (tmp_path / "closed").mkdir()
+    scandir = os.scandir
+
+    def guarded(path: str):
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    ran = cli("lint", str(tmp_path))
+    assert 'closed" cannot be read' in ran.err
+    assert ran.out.splitlines()[-1].endswith("a part could not be read.")
+    assert cli("lint", str(tmp_path), "--fail-on", "high").code == 3

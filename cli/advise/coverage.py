@@ -1,0 +1,184 @@
+"""What the rules could judge and what they could not, in one vocabulary for all answers.
+
+A rule *judged* where it gave a verdict on some subject of the answer; any other *lacked evidence*.
+Nothing is said to be right that no rule could see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.library_kernels import base_name
+from gpuadvise.advisor.facts.limiter import (
+    DID_NOT_RUN,
+    NEAR_PEAK,
+    AtRoof,
+    Imbalance,
+    IssueBound,
+    LastWave,
+    LatencyBound,
+    TooLittleWork,
+    UnknownLimiter,
+)
+from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.quantity import show_share
+from gpuadvise.cli.blocks import Heading, Line, Tone
+from gpuadvise.rules.report import lacks, not_evaluated_objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpuadvise.cli.blocks import Block
+    from gpuadvise.rules.report import Report
+
+_INDENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many rules gave a verdict, and the others with how to supply what each lacked."""
+
+    judged: int
+    lacking: tuple[dict[str, object], ...]
+
+    @property
+    def words(self) -> str:
+        """What stands behind a verdict: ``9 rules judged, 105 lacked evidence``."""
+        judged = f"{plural(self.judged, 'rule')} judged"
+        return f"{judged}, {len(self.lacking)} lacked evidence" if self.lacking else judged
+
+
+def coverage_of(reports: Sequence[Report]) -> Coverage:
+    """Return what the rules could judge on any of *reports*: of a run's kernels few are asked."""
+    judged = {line.rule.id for report in reports for line in report.lines}
+    lacking: dict[str, dict[str, object]] = {}
+    for report in reports:
+        if all(rule.id in judged or rule.id in lacking for rule, _ in report.not_evaluated):
+            continue
+        for entry in not_evaluated_objects(report):
+            if entry["rule"] not in judged:
+                lacking.setdefault(str(entry["rule"]), entry)
+    return Coverage(len(judged), tuple(lacking.values()))
+
+
+# Of a run: with more idle time than this, what the GPU waits for is the first question.
+_MOSTLY_IDLE = 0.5
+# What somebody measured of a kernel.
+_MEASURED = frozenset({"profile", "work", "traffic"})
+
+
+def nothing_found(reports: Sequence[Report], coverage: Coverage) -> str:
+    """Return what an answer without a finding says: only where the limit was seen, that all is well."""
+    idle = max((report.idle_share or 0.0 for report in reports), default=0.0)
+    if idle > _MOSTLY_IDLE:
+        unknown = f"no change found, but the GPU is idle for {show_share(idle)} of the time"
+        return f"{unknown}; {coverage.words}"
+    if not coverage.judged:
+        return f"nothing was judged: {plural(len(coverage.lacking), 'rule')} lacked evidence"
+    if any(map(_has_room, reports)):
+        return f"no single change found; {coverage.words}"
+    if any(map(_did_not_run, reports)):
+        return f"nothing to judge; {coverage.words}"
+    if any(map(_is_unexplained, reports)):
+        return f"no change found, and the limit is not known; {coverage.words}"
+    if any(report.missing_counters for report in reports):
+        return f"no change found, but counters are missing; {coverage.words}"
+    if any(map(_is_without_accesses, reports)):
+        unknown = "whether its accesses are coalesced is not in the profile"
+        return f"no change found, but {unknown}; {coverage.words}"
+    if all(map(_is_at_its_limit, reports)):
+        return f"nothing to change; {coverage.words}"
+    return f"no fault found; {coverage.words}"
+
+
+def _is_at_its_limit(report: Report) -> bool:
+    """Return whether the kernel was measured, and what limits it is known."""
+    limiter = report.limiter
+    return isinstance(limiter, IssueBound | AtRoof) and not report.known.isdisjoint(_MEASURED)
+
+
+def _has_room(report: Report) -> bool:
+    """Return whether a kernel waits, or its busiest unit could be busier."""
+    limiter = report.limiter
+    if isinstance(limiter, IssueBound | AtRoof):
+        return limiter.few_warps is not None or limiter.share < NEAR_PEAK
+    return isinstance(limiter, LatencyBound | TooLittleWork | LastWave | Imbalance)
+
+
+# What carries sectors: whether all of them are needed, only counts of requests tell.
+_CARRIES_SECTORS = (Unit.DRAM, Unit.L2, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY)
+
+
+def _is_without_accesses(report: Report) -> bool:
+    """Return whether a profiled kernel is limited by what moves data, of which nobody counted what is needed."""
+    limiter = report.limiter
+    return (
+        isinstance(limiter, AtRoof) and limiter.unit in _CARRIES_SECTORS and report.blind_to_sectors
+    )
+
+
+def _is_unexplained(report: Report) -> bool:
+    """Return whether a kernel was measured, and yet its limit is not known."""
+    return isinstance(report.limiter, UnknownLimiter) and not report.known.isdisjoint(_MEASURED)
+
+
+def _did_not_run(report: Report) -> bool:
+    return isinstance(report.limiter, UnknownLimiter) and report.limiter.wanted == DID_NOT_RUN
+
+
+# Kernels that a command has room for: a profile of the longest ones tells most.
+_MOST_PROFILED = 3
+# What the report of a launch makes known; a test compares this with a recorded one.
+FROM_A_PROFILE = frozenset({
+    "active_threads", "device", "fp64_ratio", "grid", "kernel", "launch", "launched", "launches",
+    "limiter", "link", "memory_bandwidth", "occupancy", "persisting_l2", "profile", "registers",
+    "sector_efficiency", "sm_count", "spill_requests", "stalls",
+})  # fmt: skip
+
+
+def wanted_profile(reports: Sequence[Report], coverage: Coverage, hot: Sequence[str]) -> str:
+    """Return how many more rules a profile of the *hot* kernels lets judge, and its command; "" for none.
+
+    *hot* are in the order of their times, the longest first.
+    """
+    if any("profile" in report.known for report in reports):
+        return ""
+    known = FROM_A_PROFILE.union(*(report.known for report in reports))
+    wanted = {str(entry["rule"]) for entry in coverage.lacking}
+    rules = {rule for report in reports for rule, _ in report.not_evaluated if rule.id in wanted}
+    count = sum(not lacks(rule, known) for rule in rules)
+    names = list(dict.fromkeys(base_name(kernel) for kernel in hot))[:_MOST_PROFILED]
+    plain = [name for name in names if name.isidentifier()]
+    chosen = f" -k regex:'^({'|'.join(plain)})$'" if plain else ""
+    command = f"ncu --set full{chosen} -o report ./app"
+    return f"A profile lets {count} of them judge: {command}" if count else ""
+
+
+def lacking_blocks(
+    reports: Sequence[Report], coverage: Coverage, hot: Sequence[str], *, everything: bool
+) -> Iterator[Block]:
+    """Yield which rules lacked evidence, and the command that lets most of them judge.
+
+    *hot* are the kernels to profile, the longest first. *everything* lists all rules.
+    """
+    lacking = coverage.lacking
+    if not lacking:
+        return
+    if not everything:
+        # Without a finding the headline has the numbers.
+        counted = f"{coverage.words}: " if any(report.findings for report in reports) else ""
+        yield Line(f"{counted}--all lists what each rule needs.", Tone.FAINT)
+        if command := wanted_profile(reports, coverage, hot):
+            yield Line(command, Tone.FAINT)
+        return
+    unlocked: dict[str, list[str]] = {}
+    for entry in lacking:
+        unlocked.setdefault(str(entry["how"]), []).append(str(entry["rule"]))
+    yield Heading("Not judged")
+    for how, rules in sorted(unlocked.items(), key=lambda item: -len(item[1])):
+        yield Line(how)
+        yield Line(f"For {and_list(rules)}.", Tone.FAINT, _INDENT)
+    yield Line("")
+    yield Line("`gpuadvise rules ID` shows a description with which a rule works.", Tone.FAINT)
