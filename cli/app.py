@@ -77,6 +77,12 @@ QUESTIONS = {
 }
 COMMANDS = tuple(row for rows in QUESTIONS.values() for row in rows)
 
+
+def names_command(word: str) -> bool:
+    """Return whether *word* names a command, or is an option: a file of that name has no say."""
+    return (word.startswith("-") and word != "-") or any(row.name == word for row in COMMANDS)
+
+
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -235,12 +241,15 @@ class CommandTable(_TextCommand, TyperGroup):
 def _unknown(name: str) -> BadInput:
     from difflib import get_close_matches
 
+    from gpuadvise.cli.default_command import neither
     from gpuadvise.cli.explain.glossary import term_named
 
     if term_named(name[:SHOWN]):
         return BadInput(f"{quoted(name)} is not a command.", hint=f"gpuadvise explain {name}.")
     if name.lower() == "version":
         return BadInput(f"{quoted(name)} is not a command.", hint="gpuadvise --version.")
+    if (missing := neither(name)) is not None:
+        return missing
     near = get_close_matches(name[:SHOWN], [entry.name for entry in COMMANDS])
     hint = f"Did you mean {and_list(near, 'or')}?" if near else "gpuadvise --help lists them."
     return BadInput(f"{quoted(name)} is not a command.", hint=hint)
@@ -332,10 +341,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
     context_settings=SETTINGS,
-    epilog="\b\nExamples:\n"
+    epilog="\b\nA file needs no command, and none at hand is needed to try:\n"
+    "  gpuadvise trace.json               what the run waits for, what to change first\n"
+    "  gpuadvise report.ncu-rep scan.cu   what limits each kernel, and in which line\n"
+    "  gpuadvise train.py                 faults that a source or notebook shows\n"
+    "  gpuadvise dist/app.whl             whether it runs, on which GPUs\n"
+    "  gpuadvise box.xml                  a machine that nvidia-smi -q -x saved\n"
     "  gpuadvise occupancy --regs 32 --block 256 --gpu h100\n"
-    "  gpuadvise compat dist/*.whl --gpu rtx4090\n"
-    "  gpuadvise advise --regs 72 --block 100 --grid 96 --gpu h200\n"
+    "  gpuadvise demo                     answers from recordings that it has with it\n"
     "Exit codes: 0 ran, 1 threshold, 2 bad input, 3 not there.",
 )
 

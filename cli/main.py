@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.prose import SHOWN
-from gpuadvise.cli.emit import ClosedPipe, complain, stream
+from gpuadvise.cli.emit import ClosedPipe, complain, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.head_start import start_drivers
 from gpuadvise.cli.streams import prepare
@@ -89,24 +89,45 @@ def _run(args: list[str]) -> int:
             return Exit.RAN
     import typer
 
-    from gpuadvise.cli.app import app
+    from gpuadvise.cli.app import app, names_command
     from gpuadvise.cli.typer_private import ClickException, NoArgsIsHelpError, listen_to_shells
 
-    if f"_{PROGRAM.upper()}_COMPLETE" in os.environ:
+    completing = f"_{PROGRAM.upper()}_COMPLETE" in os.environ
+    if completing:
         from gpuadvise.cli.completion import without_equals
 
         listen_to_shells()
         if "COMP_CWORD" in os.environ:  # bash
             without_equals(os.environ)
+    closing = None
+    if args and not completing and not names_command(args[0]):
+        from gpuadvise.cli.default_command import default_command
+
+        if (meant := default_command(args)) is not None:
+            note(*meant.notes)
+            args, closing = meant.args, f"Same as: {meant.words}"
     try:
         code = typer.main.get_command(app).main(args, prog_name=PROGRAM, standalone_mode=False)
+        if closing:
+            _close(closing, args)
     except NoArgsIsHelpError as error:
-        stream([error.format_message() + "\n"])
+        from gpuadvise.cli.default_command import offer
+
+        stream([error.format_message() + "\n", *(f"{line}\n" for line in [offer()] if line)])
         return Exit.RAN
     except ClickException as error:
         complain(*_refused(error, args))
         return Exit.BAD_INPUT
     return int(code or Exit.RAN)
+
+
+def _close(sentence: str, args: list[str]) -> None:
+    """Say *sentence* last: on stdout behind a text, beside any other answer."""
+    options = [arg.partition("=")[0] for arg in args]
+    if {"--format", "-f", "--get", "--json", "--report", "--csv"}.isdisjoint(options):
+        stream([f"\n{sentence}\n"])
+    else:
+        note(sentence)
 
 
 def _refused(error: ClickException, args: list[str]) -> tuple[str, str]:

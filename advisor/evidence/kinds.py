@@ -12,6 +12,7 @@ from gpuadvise.advisor.backends.user_files import is_kept, opened, unreadable
 from gpuadvise.advisor.compression.packed_file import first_bytes
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.profiles.ncu_csv import is_header
+from gpuadvise.advisor.profiles.ncu_text import is_text_page
 from gpuadvise.advisor.prose import plural, quoted_path
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def evidence_kind(path: str) -> EvidenceKind:
 
     with opened(path) as file:
         head = b"" if path.endswith(_REPORTS) else first_bytes(file, _SNIFFED, quoted_path(path))
+    refuse_foreign(path, head)
     if path.endswith(_REPORTS):
         return EvidenceKind.PROFILE
     match file_type_of(head):
@@ -109,8 +111,129 @@ def evidence_kind(path: str) -> EvidenceKind:
 def _kind_of_text(head: bytes) -> EvidenceKind:
     utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     text = head.decode("utf-16" if utf16 else "utf-8-sig", errors="replace")
-    if any(map(is_header, text.splitlines())):
+    if any(map(is_header, text.splitlines())) or is_text_page(text):
         return EvidenceKind.PROFILE
     if re.search(_CODE_TEXT, text, flags=re.MULTILINE):
         return EvidenceKind.CODE
     return EvidenceKind.DESCRIPTION
+
+
+class FileContent(StrEnum):
+    """What a file is, finer than by what is said of a kernel: which command it is for."""
+
+    TRACE = "trace"
+    REPORT = "report"
+    BUILD_LOG = "build log"
+    DESCRIPTION = "description"
+    CUDA = "cuda"
+    PYTHON = "python"
+    LIBRARY = "library"  # host file, archive or wheel
+    IMAGE = "image"  # cubin, fatbin or PTX
+    MACHINE = "machine"
+    FOLDER = "folder"
+
+
+_CUDA_NAMES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp")
+_SMI = rb"<nvidia_smi_log"
+_SNAPSHOT = rb'"schema"\s*:\s*"gpuadvise\.device/'
+_PTX = r"^\s*\.version\s+\d"
+
+
+def content_of(path: str) -> FileContent:
+    """Return what the file or folder *path* is (``-``: stdin).
+
+    Raises BadInput for what cannot be opened, and for what no command is for, with a hint where
+    another program can turn it into evidence.
+    """
+    from gpuadvise.advisor.timelines.read import is_timeline
+
+    if path == "-":
+        return FileContent.TRACE if is_timeline(path) else FileContent.DESCRIPTION
+    if os.path.isdir(path):
+        return FileContent.FOLDER
+    with opened(path):  # what cannot be opened is nothing at all
+        if is_timeline(path):
+            return FileContent.TRACE
+    if path.endswith(_REPORTS):
+        return FileContent.REPORT
+    with opened(path) as file:
+        head = first_bytes(file, _SNIFFED, quoted_path(path))
+    if path.endswith((".py", ".ipynb")):
+        return FileContent.PYTHON
+    if path.endswith(_CUDA_NAMES):
+        return FileContent.CUDA
+    if _SMI in head or (head.lstrip()[:1] == b"{" and re.search(_SNAPSHOT, head)):
+        return FileContent.MACHINE
+    if path.endswith(_DESCRIBED):
+        return FileContent.DESCRIPTION
+    refuse_foreign(path, head)
+    return _by_head(path, head)
+
+
+def _by_head(path: str, head: bytes) -> FileContent:
+    from gpuadvise.advisor.binaries.file_type import FileType, file_type_of
+
+    match file_type_of(head):
+        case FileType.REPORT:
+            return FileContent.REPORT
+        case FileType.CUBIN | FileType.FATBIN:
+            return FileContent.IMAGE
+        case FileType.HOST | FileType.ARCHIVE | FileType.ZIP | FileType.TAR:
+            return FileContent.LIBRARY
+        case FileType.TEXT:
+            return _by_text(path, head)
+        case _:
+            raise _unknown(path)
+
+
+def _by_text(path: str, head: bytes) -> FileContent:
+    kind = _kind_of_text(head)
+    if kind is EvidenceKind.PROFILE:
+        return FileContent.REPORT
+    if kind is EvidenceKind.CODE:
+        text = head.decode("utf-8", "replace")
+        ptx = re.search(_PTX, text, flags=re.MULTILINE)
+        return FileContent.IMAGE if ptx else FileContent.BUILD_LOG
+    if re.search(rb"__global__|<<<", head):
+        return FileContent.CUDA
+    from gpuadvise.advisor.source.language import is_python
+
+    if is_python(head):
+        return FileContent.PYTHON
+    raise _unknown(path)
+
+
+def _unknown(path: str) -> BadInput:
+    return BadInput(
+        f"{quoted_path(path)}: nothing tells what this file is.",
+        hint="Reports, traces, sources, libraries, build logs and saved machines are told by content.",
+    )
+
+
+# What people have in hand and no command reads, and how it becomes evidence.
+_NSYS_REPORT = (".nsys-rep", ".qdrep")
+_NSYS_STATS = rb'^"?Time \(%\)"?,"?Total Time \(ns\)"?'
+_SMI_PAGE = rb"==============NVSMI LOG|\+-+\+\s*\|\s*NVIDIA-SMI "
+
+
+def refuse_foreign(path: str, head: bytes) -> None:
+    """Raise BadInput, with what to export, where the file *path* that begins with *head* is another tool's."""
+    name = quoted_path(path)
+    if path.endswith(_NSYS_REPORT):
+        raise BadInput(
+            f"{name} is a report of Nsight Systems, which only its own tools read.",
+            hint="Export it: nsys export --type sqlite --output report.sqlite FILE",
+        )
+    if re.search(_NSYS_STATS, head, flags=re.MULTILINE):
+        raise BadInput(
+            f"{name} is a table of nsys stats: sums, without the order of what ran.",
+            hint="Export the report itself: nsys export --type sqlite --output report.sqlite FILE",
+        )
+    if re.search(_SMI_PAGE, head):
+        raise BadInput(
+            f"{name} is a page of nvidia-smi for people.", hint="Save: nvidia-smi -q -x > box.xml"
+        )
+    if _SMI in head:
+        raise BadInput(
+            f"{name} describes a machine, and no kernel.", hint=f"gpuadvise doctor --from {name}."
+        )

@@ -25,6 +25,7 @@ _SNIFFED = 16
 # Reports of the library's kernels pack up to 133 to 1, launches of one kernel over and over better. What
 # comes through a pipe may be as large.
 BOUNDS = Bounds(freely=256 << 20, times=1_000, most=8 << 30)
+_PAGE_SNIFFED = 1 << 16
 
 
 def read_profiles(
@@ -61,8 +62,13 @@ def _page(file: BinaryIO, name: str, damage: list[Damage]) -> Iterator[tuple[Ker
     from gpuadvise.advisor.profiles.metrics import page_profile
     from gpuadvise.advisor.profiles.ncu_csv import read_launches
     from gpuadvise.advisor.profiles.ncu_kernels import LONGEST_LINE
+    from gpuadvise.advisor.profiles.ncu_text import details_of, is_text_page
 
-    lines = (text for text, _ in read_pieces(file, LONGEST_LINE))
+    lines: Iterator[str] = (text for text, _ in read_pieces(file, LONGEST_LINE))
+    head = file.read(_PAGE_SNIFFED).decode("utf-8", "replace")
+    file.seek(0)
+    if is_text_page(head):
+        lines = details_of(lines)
     for record in read_launches(
         lines, name, lambda message: damage.append(Damage(place=Place(name), message=message))
     ):

@@ -87,7 +87,7 @@ def blocks(cases: Sequence[TimelineCase], *, top: int, show: bool) -> list[Block
         screen.append(_gpus(cases[:_MOST_GPUS]))
         screen += _hidden(len(cases) - _MOST_GPUS, "timeline", "--format json has all")
         screen.append(Line(""))
-    screen += [Line(_verdict(case), Tone.STRONG), Line(_title(line))]
+    screen += [Line(verdict(case), Tone.STRONG), Line(_title(line))]
     screen.append(LabelledFacts(tuple(_facts(case))))
     if show:
         screen += [Heading("Lanes"), lanes.drawn(line), Line(lanes.KEY, Tone.FAINT)]
@@ -117,7 +117,7 @@ def _hidden(count: int, noun: str, how: str) -> list[Block]:
     return [Line(f"{plural(count, f'more {noun}', many)}: {how}.", Tone.FAINT)] if count > 0 else []
 
 
-def _verdict(case: TimelineCase) -> str:
+def verdict(case: TimelineCase) -> str:
     """Return where most of the span went, and the change that could win most."""
     line = case.timeline
     parts = {"kernels": line.kernel_ns, "copies": line.copy_ns, "idle": line.idle_ns}

@@ -1,0 +1,232 @@
+"""``gpuadvise FILE...`` without a command: the command that such files are for, told by content.
+
+The command line is written out as somebody would have typed it, and runs as if typed. What the
+program then says last is that command line.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.evidence.kinds import FileContent, content_of
+from gpuadvise.advisor.prose import and_list, plural, quoted, quoted_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# What each content is called, and the command that it is for.
+_COMMANDS = {
+    FileContent.TRACE: "advise",
+    FileContent.REPORT: "advise",
+    FileContent.BUILD_LOG: "advise",
+    FileContent.DESCRIPTION: "advise",
+    FileContent.CUDA: "lint",
+    FileContent.PYTHON: "lint",
+    FileContent.LIBRARY: "compat",
+    FileContent.IMAGE: "kernels",
+    FileContent.MACHINE: "doctor",
+}
+_NOUNS = {
+    FileContent.TRACE: "trace",
+    FileContent.REPORT: "report",
+    FileContent.BUILD_LOG: "build log",
+    FileContent.DESCRIPTION: "description",
+    FileContent.CUDA: "CUDA source",
+    FileContent.PYTHON: "Python source",
+    FileContent.LIBRARY: "library",
+    FileContent.IMAGE: "device image",
+    FileContent.MACHINE: "dump of a machine",
+}
+_PLURALS = {FileContent.LIBRARY: "libraries", FileContent.MACHINE: "dumps of machines"}
+# In a folder the first of these that it holds is what it is about.
+_FIRST = (
+    FileContent.REPORT,
+    FileContent.TRACE,
+    FileContent.MACHINE,
+    FileContent.LIBRARY,
+    FileContent.IMAGE,
+    FileContent.BUILD_LOG,
+    FileContent.CUDA,
+    FileContent.PYTHON,
+)
+# What `advise` joins: a report with its sources, code and logs.
+_JOINED = frozenset(
+    (
+        FileContent.REPORT,
+        FileContent.TRACE,
+        FileContent.BUILD_LOG,
+        FileContent.DESCRIPTION,
+        FileContent.CUDA,
+        FileContent.PYTHON,
+        FileContent.IMAGE,
+        FileContent.LIBRARY,
+    )
+)
+# Commands that take such a folder whole; of others its files are named, up to so many.
+_TAKE_FOLDERS = {
+    FileContent.REPORT: "advise",
+    FileContent.TRACE: "timeline",
+    FileContent.LIBRARY: "compat",
+    FileContent.IMAGE: "kernels",
+    FileContent.CUDA: "lint",
+    FileContent.PYTHON: "lint",
+}
+_MOST_FILES, _DEEPEST = 2_000, 4
+_HIDDEN = (".", "__pycache__", "node_modules", "venv", "build")
+
+
+class DefaultCommand(NamedTuple):
+    """The arguments that files stand for, and what to say of a folder among them."""
+
+    args: list[str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The command line as somebody would type it."""
+        return shlex.join(["gpuadvise", *self.args])
+
+
+def default_command(args: Sequence[str]) -> DefaultCommand | None:
+    """Return what *args* stand for where they begin with a file or an installed package; else None.
+
+    Raises BadInput for files that no one command is for.
+    """
+    count = next((n for n, arg in enumerate(args) if arg.startswith("-") and arg != "-"), len(args))
+    names, options = list(args[:count]), list(args[count:])
+    if not names:
+        return None
+    if not (names[0] == "-" or os.path.lexists(names[0])):
+        return DefaultCommand(["compat", *args]) if _is_package(names[0]) else None
+    if len(names) == 1 and os.path.isdir(names[0]):
+        return _of_folder(names[0], options)
+    contents = {name: content_of(name) for name in names}
+    kinds = set(contents.values())
+    if FileContent.FOLDER in kinds:
+        folder = next(name for name in names if contents[name] is FileContent.FOLDER)
+        raise BadInput(
+            f"{quoted_path(folder)} is a folder beside other files.",
+            hint="Name the folder alone, or a command: gpuadvise advise takes reports and sources.",
+        )
+    commands = {_COMMANDS[kind] for kind in kinds}
+    if commands == {"doctor"}:
+        if len(names) > 1:
+            raise BadInput(
+                f"These are dumps of {len(names)} machines.",
+                hint="gpuadvise doctor --from FILE judges one at a time.",
+            )
+        return DefaultCommand(["doctor", "--from", *names, *options])
+    if len(commands) > 1 and kinds <= _JOINED:
+        commands = {"advise"}
+    if len(commands) > 1:
+        held = and_list(
+            [f"{quoted_path(name)} is for {_COMMANDS[contents[name]]}" for name in names]
+        )
+        raise BadInput(f"No one command is for all of these: {held}.", hint="Name the command.")
+    return DefaultCommand([*commands, *names, *options])
+
+
+def _of_folder(folder: str, options: Sequence[str]) -> DefaultCommand:
+    """Return the command for what *folder* holds, and say what that is."""
+    files = evidence_below(folder)
+    counts = Counter(files.values())
+    kind = next((kind for kind in _FIRST if counts[kind]), None)
+    if kind is None:
+        raise BadInput(
+            f"{quoted_path(folder)} holds nothing that a command is for.",
+            hint="Reports, traces, sources, libraries, build logs or saved machines are told by content.",
+        )
+    said = f"{quoted_path(folder)} holds {held_words(counts)}"
+    if kind is FileContent.REPORT and (counts[FileContent.CUDA] or counts[FileContent.BUILD_LOG]):
+        beside = (FileContent.REPORT, FileContent.CUDA, FileContent.BUILD_LOG)
+        names = [path for path, content in files.items() if content in beside]
+        return DefaultCommand(["advise", *names, *options], (f"{said}: judged together.",))
+    if command := _TAKE_FOLDERS.get(kind):
+        args = [command, folder, *options]
+    else:
+        names = [path for path, content in files.items() if content is kind]
+        if kind is FileContent.MACHINE and len(names) > 1:
+            raise BadInput(f"{said}.", hint="gpuadvise doctor --from FILE judges one at a time.")
+        args = ["doctor", "--from", *names] if kind is FileContent.MACHINE else ["advise", *names]
+        args += options
+    left = len(counts.keys() - {kind})
+    return DefaultCommand(args, (f"{said}: {_nouns(kind, 2)} are judged.",) if left else ())
+
+
+def evidence_below(folder: str) -> dict[str, FileContent]:
+    """Return the files below *folder* that a command is for, in order; hidden ones are left out."""
+    contents: dict[str, FileContent] = {}
+    left = _MOST_FILES
+    for here, folders, names in os.walk(folder):
+        depth = os.path.relpath(here, folder).count(os.sep) + 1
+        folders[:] = sorted(f for f in folders if not f.startswith(_HIDDEN) and depth < _DEEPEST)
+        for name in sorted(names):
+            path = os.path.normpath(os.path.join(here, name))
+            if left and not name.startswith(".") and os.path.isfile(path):
+                left -= 1
+                try:
+                    contents[path] = content_of(path)
+                except BadInput:
+                    continue
+    return contents
+
+
+def held_words(counts: Counter[FileContent]) -> str:
+    """Return how many files of each content there are: ``2 reports and 1 CUDA source``."""
+    return and_list(
+        [f"{counts[kind]} {_nouns(kind, counts[kind])}" for kind in _NOUNS if counts[kind]]
+    )
+
+
+def _nouns(kind: FileContent, count: int) -> str:
+    noun = _NOUNS[kind]
+    return plural(count, noun, _PLURALS.get(kind, f"{noun}s")).partition(" ")[2]
+
+
+def offer(folder: str = ".") -> str | None:
+    """Return what the program would do with the evidence right in *folder*; None: there is none."""
+    names = [entry.path for entry in _entries(folder)]
+    counts: Counter[FileContent] = Counter()
+    for name in names[:_MOST_OFFERED]:
+        try:
+            counts[content_of(name)] += 1
+        except BadInput:
+            continue
+    kind = next((kind for kind in _FIRST if counts[kind]), None)
+    if kind is None:
+        return None
+    return f"Here are {held_words(counts)}: gpuadvise . judges them."
+
+
+_MOST_OFFERED = 200
+
+
+def _entries(folder: str) -> Iterable[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            files = [entry for entry in entries if entry.is_file() and entry.name[:1] != "."]
+    except OSError:
+        return ()
+    return sorted(files, key=lambda entry: entry.name)
+
+
+def _is_package(name: str) -> bool:
+    """Return whether *name* is an installed package with device code in it."""
+    from gpuadvise.advisor.backends.installed_package import installed_package
+
+    package = installed_package(name)
+    return package is not None and bool(package.files)
+
+
+def neither(name: str) -> BadInput | None:
+    """Return the error of a *name* that looks like a file, which is not there; None for a word."""
+    if "." not in name and "/" not in name and os.sep not in name:
+        return None
+    return BadInput(
+        f"{quoted(name)} is no command, and there is no such file.",
+        hint="gpuadvise FILE tells what a file is; gpuadvise --help lists the commands.",
+    )
