@@ -70,6 +70,7 @@ QUESTIONS = {
     "What do the words mean, how do I use this?": (
         CommandRow("explain", "A word of the field in a few sentences."),
         CommandRow("rules", "The rules: list, or explain one with live examples."),
+        CommandRow("demo", "Answers from recordings that it has with it, and their commands."),
         CommandRow("help", "The help of a command.", "help"),
         CommandRow("schema", "The JSON Schema of a command's output.", "schema"),
         CommandRow("completion", "The completion script of a shell.", "completion"),
@@ -340,15 +341,12 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
+    subcommand_metavar="COMMAND [ARGS]... | FILE...",
     context_settings=SETTINGS,
-    epilog="\b\nA file needs no command, and none at hand is needed to try:\n"
-    "  gpuadvise trace.json               what the run waits for, what to change first\n"
-    "  gpuadvise report.ncu-rep scan.cu   what limits each kernel, and in which line\n"
-    "  gpuadvise train.py                 faults that a source or notebook shows\n"
-    "  gpuadvise dist/app.whl             whether it runs, on which GPUs\n"
-    "  gpuadvise box.xml                  a machine that nvidia-smi -q -x saved\n"
-    "  gpuadvise occupancy --regs 32 --block 256 --gpu h100\n"
-    "  gpuadvise demo                     answers from recordings that it has with it\n"
+    epilog="\b\nExamples: a file needs no command, and demo no file\n"
+    "  gpuadvise trace.json    gpuadvise report.ncu-rep a.cu\n"
+    "  gpuadvise train.py      gpuadvise dist/app.whl\n"
+    "  gpuadvise box.xml       gpuadvise demo\n"
     "Exit codes: 0 ran, 1 threshold, 2 bad input, 3 not there.",
 )
 
@@ -365,4 +363,4 @@ def gpuadvise(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Tell what limits a CUDA kernel or transfer, what to change first, and what it can win."""
+    """Tell what limits a CUDA kernel or transfer, and what to change first."""

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.evidence.kinds import FileContent, content_of
-from gpuadvise.advisor.prose import and_list, plural, quoted, quoted_path
+from gpuadvise.advisor.prose import and_list, quoted, quoted_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 # What each content is called, and the command that it is for.
 _COMMANDS = {
@@ -184,34 +184,34 @@ def held_words(counts: Counter[FileContent]) -> str:
 
 def _nouns(kind: FileContent, count: int) -> str:
     noun = _NOUNS[kind]
-    return plural(count, noun, _PLURALS.get(kind, f"{noun}s")).partition(" ")[2]
+    return noun if count == 1 else _PLURALS.get(kind, f"{noun}s")
 
 
 def offer(folder: str = ".") -> str | None:
     """Return what the program would do with the evidence right in *folder*; None: there is none."""
-    names = [entry.path for entry in _entries(folder)]
     counts: Counter[FileContent] = Counter()
-    for name in names[:_MOST_OFFERED]:
+    for entry in _entries(folder):
         try:
-            counts[content_of(name)] += 1
+            counts[content_of(entry.path)] += 1
         except BadInput:
             continue
     kind = next((kind for kind in _FIRST if counts[kind]), None)
     if kind is None:
         return None
-    return f"Here are {held_words(counts)}: gpuadvise . judges them."
+    command = _TAKE_FOLDERS.get(kind, _COMMANDS[kind])
+    return f"Here are {held_words(counts)}: gpuadvise . judges {_nouns(kind, 2)} with {command}."
 
 
 _MOST_OFFERED = 200
 
 
-def _entries(folder: str) -> Iterable[os.DirEntry[str]]:
+def _entries(folder: str) -> Sequence[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             files = [entry for entry in entries if entry.is_file() and entry.name[:1] != "."]
     except OSError:
         return ()
-    return sorted(files, key=lambda entry: entry.name)
+    return sorted(files, key=lambda entry: entry.name)[:_MOST_OFFERED]
 
 
 def _is_package(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.kernel_profile import LineCount
+from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.prose import and_list, inert, quoted
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.model import Advice, Evidence, Family, Location, Priority
@@ -14,7 +14,8 @@ from gpuadvise.rules.report import RuleLine, priority_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from gpuadvise.advisor.facts.kernel_profile import CountedLine, KernelProfile
+    from gpuadvise.advisor.facts.counted_lines import CountedLine
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.rules.model import Rule
 
 # Other lines, and different repairs, that a message has room for.

@@ -62,6 +62,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "explain": ("wave", {"tomllib"}),
     "completion": ("bash", set()),
     "help": ("occupancy", set()),
+    "demo": ("trace", set()),
 }
 
 

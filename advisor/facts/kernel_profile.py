@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gpuadvise.advisor.capability import Capability
+    from gpuadvise.advisor.facts.counted_lines import CountedLine, LineCount
     from gpuadvise.advisor.memory.number_types import NumberType
 
 # Issuing, and being ready while another warp issues: no wait.
@@ -113,24 +113,6 @@ class BlockLimits:
     shared_memory: int | None = None
     warps: int | None = None
     barriers: int | None = None
-
-
-class LineCount(StrEnum):
-    """What the source counters of a report are shares of."""
-
-    WAITS = "waits"
-    SECTORS = "sectors"  # of global accesses, beyond those that are needed
-    PASSES = "passes"  # of shared memory, likewise
-    LOCAL = "local"  # sectors of local memory
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountedLine:
-    """A line of the source and its share of a kernel's count."""
-
-    file: str
-    line: int
-    share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,10 @@ _CONTINUED = r"[ \t]{8,}(\S.*)"
 _MOST_WORDS = 1 << 14
 # Words of each rule's text, in ncu 2023 to 2025.
 _RULES = (
-    ("SOLBottleneck", "more heavily utilized than|utilizing greater than|low compute throughput"),
+    (
+        "SOLBottleneck",
+        "more heavily utilized than|utilizing greater than|low compute throughput|kernel grid is too small",
+    ),
     ("SOLFPRoofline", "ratio of peak float"),
     ("HighPipeUtilization", "highest-utilized pipeline|compute pipelines are under-utilized"),
     ("MemoryL2Compression", "L2 Compression unit"),
@@ -108,7 +111,7 @@ def _rule(place: tuple[str, ...], said: list[str]) -> str:
     text = " ".join(words)
     speedup = re.match(_SPEEDUP, text)
     text = text[speedup.end() :] if speedup else text
-    name = next((name for name, own in _RULES if re.search(own, text)), "")
+    name = next((name for name, own in _RULES if re.search(own, text)), place[-1])
     estimate = ("local" if speedup[1] else "global", speedup[2]) if speedup else ("", "")
     return _row((*place, "", "", "", name, kind, text, *estimate))
 

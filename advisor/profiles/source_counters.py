@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.kernel_profile import CountedLine, LineCount
+from gpuadvise.advisor.facts.counted_lines import CountedLine, LineCount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

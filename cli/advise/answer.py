@@ -33,7 +33,7 @@ from gpuadvise.rules.report import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.binaries.model import Damage
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
@@ -60,6 +60,7 @@ class AdviceReports:
     why: bool = False  # how each gain was worked out
     with_profiler_rules: bool = False
     profiler_rules: tuple[tuple[str | None, ProfilerRule], ...] = ()
+    run_verdicts: Callable[[], Sequence[str]] = list
     hot: tuple[str, ...] = ()  # kernels worth a profile, those that take most time first
 
     @cached_property
@@ -321,6 +322,8 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
     """Yield the text: a headline, the findings from the top, and what could not be judged."""
     findings = advised.findings
     yield Line(_headline(advised), Tone.STRONG)
+    verdicts = advised.run_verdicts()
+    yield from map(Line, verdicts if advised.everything else verdicts[:TOP])
     yield from _limits(advised)
     advice = tuple(finding for finding in findings if not finding.rule.process)
     shown = advice if advised.everything else advice[:TOP]

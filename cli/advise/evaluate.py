@@ -221,6 +221,7 @@ def _whole(
         everything=bool(call.given.get("all_findings")),
         why=bool(call.given.get("why")),
         with_profiler_rules=bool(call.given.get("with_ncu_rules")),
+        run_verdicts=evidence.run_verdicts,
         hot=evidence.hot_kernels() or tuple(each.kernel for each in reports if each.kernel),
         profiler_rules=tuple(
             sorted(profiler, key=lambda text: -(text[1].estimated_speedup or 0.0))

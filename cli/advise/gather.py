@@ -147,6 +147,20 @@ class GatheredEvidence:
             )
         return cases
 
+    def run_verdicts(self) -> list[str]:
+        """Return where the time of each recorded run went, and what could win most, in a line."""
+        if not self._timelines:
+            return []
+        from gpuadvise.cli.timeline.request import run_names
+        from gpuadvise.cli.timeline.text import verdict
+
+        names = run_names(self._timelines)
+        several = len(self._timelines) > 1
+        return [
+            f"{name}: {verdict(case)}" if several else verdict(case)
+            for case, name in zip(self._timelines, names, strict=True)
+        ]
+
     def hot_kernels(self) -> tuple[str, ...]:
         """Return the kernels of recorded runs, those that take most time first."""
         kernels = (kernel for case in self._timelines for kernel in case.timeline.kernels)
@@ -344,8 +358,8 @@ class GatheredEvidence:
 
     def _compiled(self, codes: list[str]) -> Iterable[Kernel]:
         """Return the kernels of the files *codes*, those that several of them hold once."""
-        if len(codes) == 1:
-            return self._kernels_in(codes[0])
+        if len(codes) < 2:
+            return chain.from_iterable(map(self._kernels_in, codes))
         from gpuadvise.advisor.evidence.join import one_of_each
 
         return one_of_each(map(self._kernels_in, codes))

@@ -9,13 +9,9 @@ import pytest
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.code import Observation
+from gpuadvise.advisor.facts.counted_lines import CountedLine, LineCount
 from gpuadvise.advisor.facts.derive import completed
-from gpuadvise.advisor.facts.kernel_profile import (
-    CountedLine,
-    KernelProfile,
-    LineCount,
-    SharedRequests,
-)
+from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority

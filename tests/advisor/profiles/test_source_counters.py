@@ -5,14 +5,18 @@ from __future__ import annotations
 import io
 import lzma
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from report_file import ReportFile
 
 from gpuadvise.advisor.binaries.cubin.line_table import LineTable, SourceLine, line_tables
-from gpuadvise.advisor.facts.kernel_profile import CountedLine, KernelProfile, LineCount
+from gpuadvise.advisor.facts.counted_lines import CountedLine, LineCount
 from gpuadvise.advisor.profiles.ncu_report import ReportedCode, read_ncu_report
 from gpuadvise.advisor.profiles.ncu_report_kernels import report_kernels
 from gpuadvise.advisor.profiles.source_counters import counted_lines
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
 RECORDED = Path(__file__).parents[2] / "truth" / "recorded"
 BASE = 0x7F00_0000_0100

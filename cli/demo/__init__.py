@@ -1,0 +1,1 @@
+"""Answers from recordings that the program has with it."""
