@@ -306,6 +306,7 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
         known=names,
         seconds=_seconds(facts),
         limiter=facts.limiter,
+        offload=facts.offload,
         launches=facts.launches or 1,
         run_seconds=facts.run_seconds,
         undecided=tuple(undecided),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.application import Offload
     from gpuadvise.advisor.facts.counters import CounterGroup
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.rules.expectation import Expectation, JointGain
@@ -251,6 +252,7 @@ class Report:
     known: frozenset[str]  # the facts there were
     seconds: float | None = None  # of one launch, as profiled or given
     limiter: Limiter | None = None
+    offload: Offload | None = None
     launches: int = 1  # that this report stands for
     run_seconds: float | None = None  # of the whole run
     # Rules that had their facts but not the values in them that decide, with those values.

@@ -45,6 +45,24 @@ class Offload:
     elements: int | None = None
     bytes: int | None = None
 
+    @property
+    def device_seconds(self) -> float:
+        """What the GPU takes with its copies, one after the other."""
+        return self.kernel_seconds + self.transfer_seconds
+
+    @property
+    def factor(self) -> float | None:
+        """How many times as long the host takes; above 1 the GPU pays. None for no time at all."""
+        return self.host_seconds / self.device_seconds if self.device_seconds else None
+
+    @property
+    def break_even_bytes(self) -> int | None:
+        """How much can be copied before host and GPU take the same time; None: not known, or nothing."""
+        saved = self.host_seconds - self.kernel_seconds
+        if self.bytes is None or not self.transfer_seconds or saved <= 0:
+            return None
+        return int(self.bytes * saved / self.transfer_seconds)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:

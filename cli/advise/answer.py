@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.bag import OF_MACHINE
 from gpuadvise.advisor.facts.counters import CounterGroup
 from gpuadvise.advisor.prose import and_list, inert, plural
-from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.advisor.quantity import show_bytes, show_number, show_seconds, show_share
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.advise.coverage import coverage_of, lacking_blocks, nothing_found
 from gpuadvise.cli.advise.judge import count_at_or_above, met_note, shares
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.binaries.model import Damage
+    from gpuadvise.advisor.facts.application import Offload
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
     from gpuadvise.cli.advise.coverage import Coverage
     from gpuadvise.cli.blocks import Block
@@ -216,6 +217,7 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
                 "share": part,
                 "limit": limit_object(report.limiter),
                 "missing_counters": list(report.missing_counters),
+                "offload": _offload_object(report.offload),
                 "shape": shape_object(report.shape),
                 "together": together_object(report),
             }
@@ -229,6 +231,27 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
         "not_judged": not_judged.records(not_judged.of_damage(advised.damage)),
         **({"profiler_rules": _profiler_rules(advised)} if advised.with_profiler_rules else {}),
     }
+
+
+def _offload_object(offload: Offload | None) -> dict[str, Any] | None:
+    """Return whether the GPU pays for its copies, against the host."""
+    return offload and {
+        "host_seconds": offload.host_seconds,
+        "device_seconds": offload.device_seconds,
+        "factor": offload.factor,
+        "break_even_bytes": offload.break_even_bytes,
+    }
+
+
+def _offload_line(offload: Offload) -> str:
+    """Return the same in a sentence."""
+    device, host = show_seconds(offload.device_seconds), show_seconds(offload.host_seconds)
+    both = f"{device} with its copies, {host} on the host"
+    if offload.factor is None or offload.factor <= 1:
+        return f"Offload: the host is not slower: {both}."
+    most = offload.break_even_bytes
+    until = f", up to {show_bytes(most)} to copy" if most is not None else ""
+    return f"Offload: the GPU pays, {offload.factor:.3g}x: {both}{until}."
 
 
 def _profiler_rules(advised: AdviceReports) -> list[dict[str, Any]]:
@@ -324,6 +347,7 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
     yield Line(_headline(advised), Tone.STRONG)
     verdicts = advised.run_verdicts()
     yield from map(Line, verdicts if advised.everything else verdicts[:TOP])
+    yield from (Line(_offload_line(report.offload)) for report in advised.reports if report.offload)
     yield from _limits(advised)
     advice = tuple(finding for finding in findings if not finding.rule.process)
     shown = advice if advised.everything else advice[:TOP]

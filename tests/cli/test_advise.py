@@ -703,3 +703,17 @@ def test_one_kernel_alone_is_no_run(cli, tmp_path: Path) -> None:
     said = cli("advise", str(page)).out
     assert "for this kernel; at most " in said
     assert "The 3 findings together: about " in said
+
+
+def test_whether_the_gpu_pays_is_said_either_way(cli) -> None:
+    args = ("advise", "--kernel-time", "1ms", "--h2d", "16MiB", "--d2h", "16MiB", "--gpu", "h200")
+    pays = cli(*args, "--host-time", "10ms")
+    assert (
+        "Offload: the GPU pays, 6.2x: 1.61 ms with its copies, 10 ms on the host, up to" in pays.out
+    )
+    (kernel,) = json.loads(cli(*args, "--host-time", "10ms", "--json").out)["result"]["kernels"]
+    assert kernel["offload"]["factor"] == pytest.approx(10 / 1.613, rel=0.02)
+    assert kernel["offload"]["break_even_bytes"] > 32 << 20
+    loses = cli(*args, "--host-time", "1ms").out
+    assert "Offload: the host is not slower: 1.61 ms with its copies, 1 ms on the host." in loses
+    assert "Offload" not in cli(*args).out
