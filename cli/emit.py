@@ -56,6 +56,38 @@ def complain(message: str, hint: str | None = None, *, log: str | None = None) -
         _say("hint", hint)
 
 
+def asks_for_json(args: Sequence[str]) -> bool:
+    """Return whether the command line *args* wants its answer, and so its error, as JSON."""
+    pairs = zip(args, [*args[1:], ""], strict=True)
+    formats = {("--format", "json"), ("-f", "json")}
+    return "--json" in args or "--format=json" in args or not formats.isdisjoint(pairs)
+
+
+# "--kernel: "5" is not a time." names the option; what a hint offers stands behind "Did you mean".
+_OPTION = r"(?:No such option: )?(--[a-z0-9-]+)"
+_NEAREST = r"Did you mean (.+?)\?|Possible options: (.+?)\)"
+
+
+def complain_as_json(message: str, hint: str | None, code: int) -> None:
+    """Say what is wrong on stderr as one line of JSON, for who asked for JSON."""
+    import json
+    import re
+
+    option = re.match(_OPTION, message)
+    nearest = re.search(_NEAREST, f"{hint or ''} {message}")
+    error = {
+        "code": code,
+        "message": inert(message),
+        "hint": hint and inert(hint),
+        "option": option and option[1],
+        "nearest": re.split(r", | or ", inert(nearest[1] or nearest[2])) if nearest else [],
+    }
+    try:
+        print(json.dumps({"error": error}, ensure_ascii=False), file=sys.stderr)
+    except OSError:
+        abandon(sys.stderr)
+
+
 def stream(lines: Iterable[str]) -> None:
     """Print *lines* (each with its line end) as they come; raises ClosedPipe or Unavailable."""
     for line in lines:

@@ -2,20 +2,62 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+import json
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.emit import stream
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Format
+from gpuadvise.cli.options import pick
 
 if TYPE_CHECKING:
     from typer.core import TyperCommand, TyperGroup
 
 EXAMPLES = """\
   gpuadvise help occupancy
-  gpuadvise help"""
+  gpuadvise help
+  gpuadvise help --json      # every command, option, type and default, for programs"""
+
+
+def _record(command: TyperCommand) -> dict[str, Any]:
+    """Return a command's help as JSON values."""
+    arguments, options = [], []
+    for parameter in command.params:
+        record = {
+            "metavar": parameter.metavar,
+            "help": getattr(parameter, "help", None),
+            "required": parameter.required,
+            "repeats": bool(parameter.multiple) or parameter.nargs == -1,
+            "default": parameter.default if isinstance(parameter.default, _PLAIN) else None,
+        }
+        if parameter.param_type_name == "argument":
+            arguments.append({"name": parameter.name, **record})
+        else:
+            switch = bool(getattr(parameter, "is_flag", False))
+            topic = getattr(parameter, "rich_help_panel", None)
+            options.append(
+                {"names": list(parameter.opts), "switch": switch, "topic": topic, **record}
+            )
+    return {
+        "name": command.name,
+        "help": command.help,
+        "arguments": arguments,
+        "options": options,
+        "examples": _examples(command.epilog or ""),
+    }
+
+
+_PLAIN = (str, int, float, bool)
+
+
+def _examples(epilog: str) -> list[str]:
+    lines = (line.strip() for line in epilog.splitlines())
+    return [line for line in lines if line.startswith("gpuadvise ") or " | gpuadvise " in line]
 
 
 def command(
@@ -26,10 +68,22 @@ def command(
             metavar="[COMMAND]", help="A command.", autocompletion=completion.command_names
         ),
     ] = None,
+    format: Annotated[str, pick("format", "text or json.")] = Format.TEXT,
 ) -> Exit:
     """Print the help of COMMAND, or the list of commands."""
     root = ctx.find_root()
     group = cast("TyperGroup", root.command)
+    if format not in (Format.TEXT, Format.JSON):
+        raise BadInput(
+            f"--format {quoted(format)} is not a format of help.", hint="Use text or json."
+        )
+    if format == Format.JSON:
+        from gpuadvise.cli.app import COMMANDS
+
+        names = [row.name for row in COMMANDS] if name is None else [name]
+        commands = [cast("TyperCommand", group.get_command(root, each)) for each in names]
+        stream([json.dumps({"commands": [_record(each) for each in commands]}, indent=2), "\n"])
+        return Exit.RAN
     if name is None:
         stream([group.get_help(root) + "\n"])
         return Exit.RAN

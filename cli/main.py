@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.prose import SHOWN
-from gpuadvise.cli.emit import ClosedPipe, complain, note, stream
+from gpuadvise.cli.emit import ClosedPipe, asks_for_json, complain, complain_as_json, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.head_start import start_drivers
 from gpuadvise.cli.streams import prepare
@@ -52,7 +52,10 @@ def main(args: list[str] | None = None) -> int:
     try:
         return _run(args)
     except GpuAdviseError as error:
-        complain(error.message, error.hint, log=error.log)
+        if asks_for_json(args):
+            complain_as_json(error.message, error.hint, error.exit_code)
+        else:
+            complain(error.message, error.hint, log=error.log)
         return error.exit_code if _annotated(args, error) else Exit.UNAVAILABLE
     except ClosedPipe:
         return Exit.CLOSED_PIPE
@@ -116,7 +119,11 @@ def _run(args: list[str]) -> int:
         stream([error.format_message() + "\n", *(f"{line}\n" for line in [offer()] if line)])
         return Exit.RAN
     except ClickException as error:
-        complain(*_refused(error, args))
+        message, hint = _refused(error, args)
+        if asks_for_json(args):
+            complain_as_json(message, hint, Exit.BAD_INPUT)
+        else:
+            complain(message, hint)
         return Exit.BAD_INPUT
     return int(code or Exit.RAN)
 

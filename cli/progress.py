@@ -40,16 +40,16 @@ class Progress:
         if self._is_due():
             self._say(f"reading: {count:,}")
 
-    def reading_bytes(self, size: int) -> None:
-        """Say that *size* bytes of a file have been read."""
+    def reading_bytes(self, size: int, whole: int | None = None) -> None:
+        """Say that *size* bytes of a file have been read, of the *whole* where that is known."""
         if self._is_due():
-            self._say(f"reading: {show_bytes(size)}")
+            self._say(f"reading: {_part(size, whole)}")
 
-    def unpacking(self, name: str, size: int) -> None:
-        """Say that *size* bytes of a file called *name* have been unpacked."""
+    def unpacking(self, name: str, size: int, whole: int | None = None) -> None:
+        """Say that *size* bytes of a file called *name* have been unpacked, of *whole* if known."""
         if self._is_due():
             shown_name = inert(name.rpartition("/")[2][:_LONGEST])[:_LONGEST]
-            self._say(f"unpacking {shown_name}: {show_bytes(size)}")
+            self._say(f"unpacking {shown_name}: {_part(size, whole)}")
 
     def end(self) -> None:
         """Clear the line."""
@@ -63,6 +63,12 @@ class Progress:
     def _say(self, text: str) -> None:
         print(f"{_CLEAR}{text}", end="", file=sys.stderr, flush=True)
         self._due, self._written = time.monotonic() + _PERIOD, True
+
+
+def _part(size: int, whole: int | None) -> str:
+    if not whole or size > whole:
+        return show_bytes(size)
+    return f"{show_bytes(size)} of {show_bytes(whole)}, {100 * size // whole} %"
 
 
 def shown(items: Iterable[T], progress: Progress | None = None) -> Iterator[T]:

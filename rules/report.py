@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.bag import HOW
+from gpuadvise.advisor.facts.library_kernels import base_name
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.expectation import (
@@ -359,10 +360,26 @@ def order_note(findings: Iterable[Finding]) -> str | None:
     return f"Settle the {plural(urgent, 'high-priority finding')} first, {_MEASURE_AGAIN}"
 
 
+def finding_id(rule: str, file: str | None, kernel: str | None) -> str:
+    """Return what a finding is known by from one answer to the next, whatever its line and numbers.
+
+    Two findings of one rule about one kernel, at other places of its source, share it.
+    """
+    from zlib import crc32  # hashlib would load OpenSSL
+
+    name = base_name(kernel) if kernel else ""
+    last = (file or "").replace("\\", "/").rpartition("/")[2]
+    key = f"{last}\0{name}".encode(errors="replace")
+    return f"{rule}-{crc32(key):08x}"
+
+
 def finding_object(finding: Finding) -> dict[str, object]:
     """Return *finding* with the fields, in the order, of every ``findings`` list."""
     rule, advice = finding.rule, finding.advice
+    place = advice.location
+    file, kernel = (place.file, place.kernel) if place else (None, None)
     return {
+        "id": finding_id(rule.id, file, kernel),
         "rule": rule.id,
         "topic": str(rule.topic),
         "category": str(finding.category),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.dynamic_section import DynamicSection
     from gpuadvise.advisor.binaries.model import Entry
 
-    Progress = Callable[[str, int], None]
+    Progress = Callable[[str, int, int], None]
 
 _READABLE = (Content.SASS, Content.PTX)
 
@@ -27,7 +27,7 @@ class ReadOptions(NamedTuple):
     *tables*: may yield the kernels of many images as one ``KernelTable``, behind their entries.
     *processes*: how many may read the images of one large file, named by its path.
     *instructions*: count them, and those in double precision.
-    *progress*: called with the name of a wheel's member and its bytes so far.
+    *progress*: called with the name of a wheel's member, its bytes so far, and all of them.
     *select*: picks, among the images and PTX programs of one module, those whose kernels to read;
     by default all images, or the PTX where there are none.
     """

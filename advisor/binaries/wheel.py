@@ -81,7 +81,7 @@ def read_members(file: BinaryIO, progress: Progress | None = None) -> Iterator[U
             try:
                 for size in _copied(archive, info, unpacked):
                     if progress:
-                        progress(info.filename, size)
+                        progress(info.filename, size, info.file_size)
             except _BROKEN as error:
                 why = "it is encrypted" if info.flag_bits & _ENCRYPTED else error
                 yield Damaged(f"{info.filename} cannot be unpacked: {why}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -351,10 +352,12 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
     yield from _limits(advised)
     advice = tuple(finding for finding in findings if not finding.rule.process)
     shown = advice if advised.everything else advice[:TOP]
-    for number, (finding, kernel) in enumerate(
-        zip(shown, _kernels(advised, shown), strict=True), 1
-    ):
-        yield from _finding(number, finding, kernel, advised.run, why=advised.why)
+    names = dict(zip(map(id, shown), _kernels(advised, shown), strict=True))
+    for number, group in enumerate(_alike(shown, apart=advised.everything), 1):
+        yield from _finding(number, group[0], names[id(group[0])], advised.run, why=advised.why)
+        if len(group) > 1:
+            same = list(dict.fromkeys(_other(each, names[id(each)]) for each in group[1:]))
+            yield Line(f"The same for {and_list(same)}.", indent=_INDENT)
     yield from _together(advised, shown)
     notes = findings[len(advice) :]
     for finding in notes if advised.everything else notes[:1]:
@@ -364,34 +367,64 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
         yield from _profiler(advised)
 
 
+_NUMBER = re.compile(r"\d[\d,.]*")
+
+
+def _alike(findings: Sequence[Finding], *, apart: bool) -> list[list[Finding]]:
+    """Return *findings* in groups that ask for the same but for numbers; each alone where *apart*.
+
+    A place in a source has lines and repairs of its own.
+    """
+    groups: dict[object, list[Finding]] = {}
+    for finding in findings:
+        place = finding.advice.location
+        own = apart or finding.worse_than or (place is not None and place.line is not None)
+        action = _NUMBER.sub("#", finding.advice.action)
+        key = id(finding) if own else (finding.rule.id, finding.priority, action)
+        groups.setdefault(key, []).append(finding)
+    return list(groups.values())
+
+
+def _other(finding: Finding, kernel: str | None) -> str:
+    """Return the kernel of a finding that is told with another one, and what it can win."""
+    gain = finding.advice.gain
+    if gain is None or not 1 < gain.upper_bound <= _BEYOND_USE:
+        return kernel or "this kernel"
+    return f"{kernel or 'this kernel'} (at most {show_number(gain.upper_bound)}x)"
+
+
 def _limits(advised: AdviceReports) -> Iterator[Block]:
     """Yield what limits each kernel, those that take the most time first."""
     parts = shares(advised.reports, advised.beside)
-    labels = _labels(advised, [_cut(report.kernel) for report in advised.reports])
+    names = [report.kernel or "kernel" for report in advised.reports]
+    labels = _labels(
+        advised, names if advised.everything else kernel_names.shortened(names, _SHORT)
+    )
     limited = sorted(
         zip(advised.reports, parts, labels, strict=True),
         key=lambda entry: -(entry[1] or 0.0),
     )
     limited = [entry for entry in limited if entry[0].limiter is not None]
     kept = limited if advised.everything else limited[:TOP]
-    lines = []
+    whose: dict[str, list[str]] = {}
     for report, part, label in kept:
         many = len(advised.reports) > 1
         times = f" x {report.launches:,} launches" if report.launches > 1 else ""
         share = f", {show_share(part)} of the time" if part is not None and many else ""
-        name = f"{label}{times}{share}: " if many else ""
-        lines.append(f"Limit: {name}{limit_sentence(report.limiter)}")
-    yield from map(Line, dict.fromkeys(lines))  # several GPUs run the same kernels
-
-
-def _cut(name: str | None) -> str:
-    text = name or "kernel"
-    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
+        whose.setdefault(limit_sentence(report.limiter), [])
+        if many:
+            whose[limit_sentence(report.limiter)].append(f"{label}{times}{share}")
+    for sentence, labels in whose.items():  # several GPUs run the same kernels
+        names = list(dict.fromkeys(labels))
+        yield Line(f"Limit: {'; '.join(names)}: {sentence}" if names else f"Limit: {sentence}")
 
 
 def _headline(advised: AdviceReports) -> str:
     counts = [f"{count} {word}" for word, count in advised.counts.items() if count]
     verdict = and_list(counts) if counts else _nothing(advised)
+    ranks = [each.priority.rank for each in advised.findings if not each.rule.process]
+    if ranks != sorted(ranks):
+        verdict = f"{verdict}, ordered by what they can win"
     if len(advised.reports) == 1:
         report = advised.reports[0]
         if report.device and report.known <= OF_MACHINE:
@@ -434,7 +467,8 @@ def _kernels(advised: AdviceReports, findings: Sequence[Finding]) -> list[str | 
     if len(advised.reports) == 1:
         return [None] * len(findings)
     places = [finding.advice.location for finding in findings]
-    names = kernel_names.shown([place.kernel or "" if place else "" for place in places])
+    whole = [place.kernel or "" if place else "" for place in places]
+    names = whole if advised.everything else kernel_names.shortened(whole, _SHORT)
     return [
         f"{name}{advised.difference(place.kernel if place else None, finding.shape)}" or None
         for name, place, finding in zip(names, places, findings, strict=True)

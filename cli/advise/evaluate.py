@@ -66,6 +66,11 @@ class Call:
         """Return every value of an option that may repeat."""
         return tuple(self.given.get(name) or ())
 
+    def _words(self, name: str) -> tuple[str, ...]:
+        """Return every value of an option that may repeat, or hold several with commas between."""
+        words = (word.strip() for value in self.many(name) for word in value.split(","))
+        return tuple(filter(None, words))
+
     @property
     def shown(self) -> dict[str, Any]:
         """What the answer repeats as its input."""
@@ -112,8 +117,8 @@ class Call:
 
     def _rules(self, rules: tuple[Rule, ...], settings: Settings) -> tuple[Rule, ...]:
         """Return the rules that options and settings leave; --select stands instead of theirs."""
-        select, place = self.many("select"), f"{settings.file}: "
-        chosen = selected(rules, select, self.many("ignore"))
+        select, place = self._words("select"), f"{settings.file}: "
+        chosen = selected(rules, select, self._words("ignore"))
         theirs = selected(rules, () if select else settings.select, settings.ignore, place=place)
         left = among(chosen, theirs)
         if not left:
