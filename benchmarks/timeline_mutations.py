@@ -206,7 +206,7 @@ def case(number: int) -> tuple[bytes, list[str]]:
     commands = (
         ["timeline", "FILE"],
         ["timeline", "FILE", "--json"],
-        ["timeline", "FILE", "--show", "--top", "0"],
+        ["timeline", "FILE", "--show", "--limit", "0"],
         ["timeline", "FILE", "--format", rng.choice(("csv", "ndjson", "markdown", "github"))],
         ["advise", "FILE"],
         ["advise", "FILE", "--json", "--all"],

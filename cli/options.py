@@ -247,7 +247,6 @@ _FILES = {
         "Count kernels by file, arch or prefix of the name.",
         v.one_word("file", "arch", "prefix"),
     ),
-    "top": Option("N", "Kernels to list; 0: all.", v.whole(0, 10**6)),
     "limit": Option("N", "Most kernels to show; 0: all.", v.whole(0, 10**9)),
     "jobs": Option(
         "N", "Processes that read one large file; 1 unless given.", v.whole(1, 64)

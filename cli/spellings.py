@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 # (command, older name) -> name: what was written before keeps its meaning, with a note.
-RENAMED = {("compat", "--matrix"): "--all-gpus"}
+RENAMED = {("compat", "--matrix"): "--all-gpus", ("timeline", "--top"): "--limit"}
 # Unit and largest value of bare numbers that were written before every share and time had one.
 _UNITS = {"--carveout": ("%", 100), "--watch": ("s", 86_400)}
 
@@ -95,9 +95,10 @@ def current(command: str, arguments: list[str]) -> tuple[list[str], list[str]]:
     words, notes = list(arguments[:end]), list[str]()
     for place, word in enumerate(words):
         following = words[place + 1] if place + 1 < len(words) else None
-        if (command, word) in RENAMED:
-            words[place] = RENAMED[command, word]
-            notes.append(f"{word} is now called {words[place]}.")
+        name, joined, value = word.partition("=")
+        if (command, name) in RENAMED:
+            words[place] = RENAMED[command, name] + joined + value
+            notes.append(f"{name} is now called {RENAMED[command, name]}.")
         elif word == "--plot" and (following is None or following.startswith("-")):
             words[place] = "--show"
             notes.append("--plot without a FILE draws in the terminal: write --show.")

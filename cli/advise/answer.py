@@ -63,6 +63,7 @@ class AdviceReports:
     with_profiler_rules: bool = False
     profiler_rules: tuple[tuple[str | None, ProfilerRule], ...] = ()
     run_verdicts: Callable[[], Sequence[str]] = list
+    limit: int | None = None  # findings to show; 0: all; None: as many as the format usually has
     hot: tuple[str, ...] = ()  # kernels worth a profile, those that take most time first
 
     @cached_property
@@ -70,6 +71,10 @@ class AdviceReports:
         """Findings by priority."""
         priorities = [finding.priority for finding in self.findings if not finding.rule.process]
         return {str(priority): priorities.count(priority) for priority in Priority}
+
+    def most(self, usual: int | None) -> int | None:
+        """Return how many findings to show where the format has *usual*ly so many; None: all."""
+        return usual if self.limit is None else self.limit or None
 
     @property
     def run(self) -> str:
@@ -117,7 +122,7 @@ def answer(
     """Return the answer of ``advise``; *source* is the file that described the kernels."""
     from gpuadvise.cli.render import github, sarif
 
-    findings = [finding_object(finding) for finding in advised.findings]
+    findings = [finding_object(finding) for finding in advised.findings[: advised.most(None)]]
     told_apart = _told_apart(advised, findings)
     devices = {report.device.name: report.device for report in advised.reports if report.device}
     return Answer(
@@ -125,7 +130,7 @@ def answer(
         device=device_block(next(iter(devices.values()))) if len(devices) == 1 else None,
         input=inputs,
         result=_result(advised),
-        rows=[finding_row(finding) for finding in advised.findings],
+        rows=[finding_row(finding) for finding in advised.findings[: advised.most(None)]],
         columns=FINDING_COLUMNS,
         findings=findings,
         not_evaluated=list(advised.coverage.lacking),
@@ -180,7 +185,7 @@ def _told_apart(
 ) -> Sequence[dict[str, Any]]:
     """Return *findings* with what tells kernels of one name apart before the message: a list shows no shapes."""
     told = []
-    for finding, entry in zip(advised.findings, findings, strict=True):
+    for finding, entry in zip(advised.findings, findings, strict=False):  # a --limit cuts
         place = entry["location"]
         label = advised.difference(place["kernel"], finding.shape).strip() if place else ""
         told.append({**entry, "message": f"{label} {entry['message']}"} if label else entry)
@@ -351,7 +356,7 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
     yield from (Line(_offload_line(report.offload)) for report in advised.reports if report.offload)
     yield from _limits(advised)
     advice = tuple(finding for finding in findings if not finding.rule.process)
-    shown = advice if advised.everything else advice[:TOP]
+    shown = advice if advised.everything else advice[: advised.most(TOP)]
     names = dict(zip(map(id, shown), _kernels(advised, shown), strict=True))
     for number, group in enumerate(_alike(shown, apart=advised.everything), 1):
         yield from _finding(number, group[0], names[id(group[0])], advised.run, why=advised.why)

@@ -92,6 +92,9 @@ def command(
         Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
     ] = None,
     baseline: Annotated[Text, pick("baseline")] = None,
+    limit: Annotated[
+        Text, pick("limit", "Most findings to show; 0: all. Text shows 5, data all unless given.")
+    ] = None,
     all_findings: Annotated[
         bool, pick("all", "Every finding, and what was not evaluated.")
     ] = False,

@@ -138,7 +138,8 @@ def advise(call: Call, output: Output) -> Exit:
     _refuse_unheard(call, output)
     judge, evidence = call.judge(settings), call.evidence()
     with kept_pipes(_pipes(call)):
-        if output.format in (Format.NDJSON, Format.CSV) and not output.fields and evidence.streams:
+        rows = output.format in (Format.NDJSON, Format.CSV) and not output.fields
+        if rows and call.given.get("limit") is None and evidence.streams:
             from gpuadvise.cli.advise.stream import streamed
 
             return streamed(evidence, judge, limit, output.format)
@@ -227,6 +228,7 @@ def _whole(
         why=bool(call.given.get("why")),
         with_profiler_rules=bool(call.given.get("with_ncu_rules")),
         run_verdicts=evidence.run_verdicts,
+        limit=read("limit", call.given.get("limit")),
         hot=evidence.hot_kernels() or tuple(each.kernel for each in reports if each.kernel),
         profiler_rules=tuple(
             sorted(profiler, key=lambda text: -(text[1].estimated_speedup or 0.0))

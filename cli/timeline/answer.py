@@ -33,7 +33,8 @@ def answer(request: TimelineRequest, timelines: Sequence[TimelineCase]) -> Answe
     cases = sorted(timelines, key=lambda case: -case.timeline.span_ns)
     first = cases[0]
     device = first.timeline.device
-    kernels = [kernel_record(kernel, first.timeline) for kernel in first.timeline.kernels]
+    kept = request.limit or None
+    kernels = [kernel_record(kernel, first.timeline) for kernel in first.timeline.kernels[:kept]]
     idlest = min(cases, key=_busy)
     code, failed = fails_under(
         f"of {_called(idlest)}'s span busy",
@@ -49,12 +50,14 @@ def answer(request: TimelineRequest, timelines: Sequence[TimelineCase]) -> Answe
         device=device_block(device) if device else None,
         input={"files": list(request.files), **request.device},
         result={
-            **timeline_record(first),
-            "others": [timeline_record(case) for case in cases[1:]],
+            **timeline_record(first, kept),
+            "others": [timeline_record(case, kept) for case in cases[1:]],
         },
         rows=kernels,
         columns=KERNEL_COLUMNS,
-        blocks=lambda: text.blocks(cases, top=request.top, show=request.show),
+        blocks=lambda: text.blocks(
+            cases, top=_TEXT_LISTS if request.limit is None else request.limit, show=request.show
+        ),
         notes=_notes(cases),
         failed=failed,
         exit=code,
@@ -89,8 +92,15 @@ def _unknown(lines: Sequence[Timeline]) -> str:
     return "occupancy and the rate of the link are"
 
 
-def timeline_record(case: TimelineCase) -> dict[str, Any]:
-    """Return a timeline as JSON values: seconds, bytes, bytes per second, shares of 0 to 1."""
+# Kernels that a person is shown unless --limit says how many.
+_TEXT_LISTS = 10
+
+
+def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, Any]:
+    """Return a timeline as JSON values: seconds, bytes, bytes per second, shares of 0 to 1.
+
+    *limit*: so many kernels, those that take most time; None: all.
+    """
     line = case.timeline
     return {
         "file": case.place,
@@ -106,7 +116,7 @@ def timeline_record(case: TimelineCase) -> dict[str, Any]:
         "memset_seconds": line.memset_ns / _NS,
         "idle_seconds": line.idle_seconds,
         "idle": [_idle(total) for total in line.idle],
-        "kernels": [kernel_record(kernel, line) for kernel in line.kernels],
+        "kernels": [kernel_record(kernel, line) for kernel in line.kernels[:limit]],
         "copies": [_copies(copies, case) for copies in line.copies],
         "overlap": _overlap(case),
         "gaps": [_gap(gap) for gap in line.gaps],

@@ -21,7 +21,7 @@ from gpuadvise.cli.timeline.request import (
 
 EXAMPLES = """\
   gpuadvise timeline trace.json.gz
-  gpuadvise timeline report.sqlite --show --top 20
+  gpuadvise timeline report.sqlite --show --limit 20
   gpuadvise timeline traces/ --json      # a folder with a file for each rank
   gpuadvise timeline trace.json --get what_if.0.speedup
   gpuadvise timeline trace.json --plot timeline.svg"""
@@ -35,7 +35,9 @@ def command(
             help="Trace of PyTorch or JAX, SQLite export of Nsight Systems, or a folder; -: stdin.",
         ),
     ],
-    top: Annotated[str, pick("top")] = "10",
+    limit: Annotated[
+        Text, pick("limit", "Most kernels to list; 0: all. Text lists 10, data all unless given.")
+    ] = None,
     show: Annotated[
         bool, pick("show", "Draw when kernels and copies ran and the host waited.")
     ] = False,
@@ -52,7 +54,7 @@ def command(
     request = TimelineRequest(
         files=parse_files(files),
         device={"gpu": gpu, "cc": cc, "device": device, "from": snapshot},
-        top=read("top", top),
+        limit=read("limit", limit),
         show=show,
         least_busy=read("fail_under", fail_under),
     )

@@ -40,7 +40,7 @@ class TimelineRequest:
 
     files: tuple[str, ...]
     device: Mapping[str, str | None]  # --gpu, --cc, --device, --from as given
-    top: int  # kernels that the text lists; 0: all
+    limit: int | None  # kernels to list; 0: all; None: as many as the format usually has
     show: bool
     least_busy: float | None = None  # share of the span, 0 to 1
 

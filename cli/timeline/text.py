@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import (
     show_bytes,
-    show_number,
     show_rate,
     show_seconds,
     show_share,
@@ -27,7 +28,8 @@ from gpuadvise.cli.blocks import (
     Tone,
 )
 from gpuadvise.cli.devices import device_line
-from gpuadvise.cli.render.kernel_names import shown
+from gpuadvise.cli.emit import terminal_columns
+from gpuadvise.cli.render.kernel_names import shortened
 from gpuadvise.cli.timeline import lanes
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ def blocks(cases: Sequence[TimelineCase], *, top: int, show: bool) -> list[Block
     if line.kernels:
         listed = line.kernels[: top or None]
         screen += [Heading("Kernels by time"), _kernels(listed, line)]
-        screen += _hidden(len(line.kernels) - len(listed), "kernel", "--top 0 lists all")
+        screen += _hidden(len(line.kernels) - len(listed), "kernel", "--limit 0 lists all")
     if line.copies:
         listed_copies = line.copies[:_MOST_COPIES]
         screen += [Heading("Copies"), _copies(listed_copies, case)]
@@ -228,19 +230,24 @@ _KERNEL_COLUMNS = (
     Column("share", right=True),
     Column("time", right=True),
     Column("calls", right=True),
-    Column("median", right=True),
     Column("occupancy", right=True),
     Column("limited by"),
-    Column("grid", right=True),
-    Column("block", right=True),
-    Column("waves", right=True),
     Column("kernel", below=True),
 )
+# Columns of a terminal that the others take, the least that a name gets, and its room in a pipe.
+_BESIDE_NAMES, _LEAST_NAME, _PIPED_NAME = 62, 18, 60
 _LIMITERS = {"shared_memory": "shared memory"}
 
 
 def _kernels(kernels: Sequence[TracedKernel], line: Timeline) -> Table:
-    names = shown([kernel.shape.name for kernel in kernels])
+    columns = terminal_columns(sys.stdout)
+    room = max(_LEAST_NAME, columns - _BESIDE_NAMES) if columns else _PIPED_NAME
+    names = shortened([kernel.shape.name for kernel in kernels], room)
+    several = {name for name, count in Counter(names).items() if count > 1}
+    names = [
+        f"{name} ({_dims(kernel.shape.grid)})" if name in several and kernel.shape.grid else name
+        for kernel, name in zip(kernels, names, strict=True)
+    ]
     return Table(
         _KERNEL_COLUMNS, tuple(_kernel(*row, line) for row in zip(kernels, names, strict=True))
     )
@@ -253,12 +260,8 @@ def _kernel(kernel: TracedKernel, name: str, line: Timeline) -> tuple[Cell, ...]
         Cell(_share(kernel.total_ns, line)),
         Cell(show_seconds(kernel.seconds)),
         Cell(f"{kernel.calls:,}"),
-        Cell(show_seconds(kernel.median_seconds)),
         _occupancy(resident.occupancy) if resident else _reported(shape, line),
         Cell(", ".join(_LIMITERS.get(name, name) for name in limiters)),
-        Cell(_dims(shape.grid)),
-        Cell(_dims(shape.block)),
-        Cell(show_number(kernel.waves.waves) if kernel.waves else "-"),
         Cell(name),
     )
 
@@ -274,11 +277,10 @@ def _reported(shape: KernelShape, line: Timeline) -> Cell:
     return Cell(show_share(shape.reported_occupancy), Tone.FAINT)
 
 
-def _dims(dims: tuple[int, int, int] | None) -> str:
-    if dims is None:
-        return "-"
-    x, y, z = dims
-    return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else str(x)
+def _dims(dims: tuple[int, int, int]) -> str:
+    """Return a grid that tells kernels of one name apart: ``96x2``."""
+    kept = max((axis for axis, length in enumerate(dims, 1) if length != 1), default=1)
+    return "x".join(map(str, dims[:kept]))
 
 
 _COPY_COLUMNS = (
@@ -336,5 +338,5 @@ def _changes(changes: Sequence[WhatIf]) -> Table:
 
 
 def _how(change: WhatIf) -> str:
-    subject = f": {shown([change.subject])[0]}" if change.subject else ""
+    subject = f": {shortened([change.subject], _PIPED_NAME)[0]}" if change.subject else ""
     return f"{change.how}, {show_seconds(change.saved_ns / 1e9)}{subject}"

@@ -198,7 +198,7 @@ def test_what_is_no_timeline(cli, tmp_path: Path, text: str, said: str) -> None:
 
 def test_two_standard_inputs_and_bad_numbers(cli, trace: str) -> None:
     assert cli("timeline", "-", "-").code == 2
-    assert "--top" in cli("timeline", trace, "--top", "x").err
+    assert "--limit" in cli("timeline", trace, "--limit", "x").err
 
 
 def test_a_pipe_is_read(trace: str) -> None:
