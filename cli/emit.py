@@ -59,8 +59,9 @@ def complain(message: str, hint: str | None = None, *, log: str | None = None) -
 def asks_for_json(args: Sequence[str]) -> bool:
     """Return whether the command line *args* wants its answer, and so its error, as JSON."""
     pairs = zip(args, [*args[1:], ""], strict=True)
-    formats = {("--format", "json"), ("-f", "json")}
-    return "--json" in args or "--format=json" in args or not formats.isdisjoint(pairs)
+    formats = {value for name, value in pairs if name in ("--format", "-f")}
+    formats.update(arg.partition("=")[2] for arg in args if arg.startswith("--format="))
+    return formats == {"json"} or ("--json" in args and not formats)
 
 
 # "--kernel: "5" is not a time." names the option; what a hint offers stands behind "Did you mean".

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 _PATIENCE = 1.0  # seconds without a word
 _PERIOD = 0.25
-_LONGEST = 60  # of a name
+_LONGEST = 42  # of a name: with its bytes it fits a line of 80
 _CLEAR = "\r\x1b[K"
 
 

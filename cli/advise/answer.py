@@ -378,12 +378,13 @@ _NUMBER = re.compile(r"\d[\d,.]*")
 def _alike(findings: Sequence[Finding], *, apart: bool) -> list[list[Finding]]:
     """Return *findings* in groups that ask for the same but for numbers; each alone where *apart*.
 
-    A place in a source has lines and repairs of its own.
+    A place in a source has lines and repairs of its own, and a run is a program of its own.
     """
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         place = finding.advice.location
-        own = apart or finding.worse_than or (place is not None and place.line is not None)
+        placed = place is not None and place.line is not None
+        own = apart or placed or finding.worse_than or finding.whole_run
         action = _NUMBER.sub("#", finding.advice.action)
         key = id(finding) if own else (finding.rule.id, finding.priority, action)
         groups.setdefault(key, []).append(finding)

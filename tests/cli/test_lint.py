@@ -356,7 +356,7 @@ def test_a_notebook_is_not_mended(cli, tmp_path: Path) -> None:
     assert path.read_text() == NOTEBOOK
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "README.md", "build.log", "data"])
+@pytest.mark.parametrize("name", ["notes", "data.bin"])
 def test_what_is_no_source_is_refused_and_opens_no_gate(name: str, cli, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text("Words about nothing; none of them a program.\n")

@@ -19,7 +19,7 @@ PTX = """\
 .address_size 64
 .visible .entry fill(.param .u64 a) { ret; }
 """
-UNPACKED = r"unpacking \x1bnew.ptx: 89 B"
+UNPACKED = r"unpacking \x1bnew.ptx: 89 B of 89 B, 100 %"
 LISTED = [UNPACKED, "reading: 1", ""]
 READ = [UNPACKED, "reading: 1", "reading: 2", ""]
 

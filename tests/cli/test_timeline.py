@@ -263,14 +263,16 @@ def test_of_no_known_gpu_there_is_no_link(cli, tmp_path: Path) -> None:
     assert "pageable-transfers" not in cli("advise", str(path)).out
 
 
-def test_kernel_names_are_whole_in_a_pipe(cli, tmp_path: Path) -> None:
+def test_kernel_names_are_short_in_a_list_and_whole_in_data(cli, tmp_path: Path) -> None:
     name = f"void cutlass::Kernel2<{'x' * 100}, {'y' * 100}>(Params)"
     path = tmp_path / "trace.json"
     path.write_text(traces.kineto([traces.kernel(0, 10, name)]))
     for format in ("text", "markdown"):
         out = cli("timeline", str(path), "--format", format).out
-        assert "\u2026" not in out
-        assert "y" * 100 in out
+        assert "void cutlass::Kernel2" in out
+        assert "y" * 100 not in out
+    for format in ("json", "csv", "ndjson"):
+        assert "y" * 100 in cli("timeline", str(path), "--format", format).out
 
 
 def test_pageable_copies_are_predicted_as_pinned(cli, trace: str) -> None:
