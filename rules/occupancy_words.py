@@ -295,6 +295,17 @@ def wider(occupancy: Occupancy, wanted: int | None = None) -> Wider | None:
     return None
 
 
+def unknown_block(occupancy: Occupancy) -> str:
+    """Return why no number is given for a launch whose block nobody stated."""
+    hardware = occupancy.hardware
+    largest = hardware.max_threads_per_block
+    most = register_budget(hardware, largest, 1) or 0
+    return (
+        f"how many depends on the threads per block, which nobody gave: a block of {largest:,} starts with "
+        f"{most} registers at the most, and bounds for fewer threads make such a launch fail (give --block)"
+    )
+
+
 def step_up(step: Wider, occupancy: Occupancy, bounds: LaunchBounds | None) -> str:
     """Return how to make *step*; -maxrregcount does nothing to a kernel with launch bounds."""
     how = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from gpuadvise.rules.model import (
     Failed,
     GainKind,
     Kind,
+    Location,
     Missing,
     Priority,
 )
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.application import Offload
+    from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.counters import CounterGroup
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.rules.expectation import Expectation, JointGain
@@ -326,6 +328,49 @@ class Report:
             for line in self.lines
             if isinstance(line.outcome, Failed)
         )
+
+
+def of_file(report: Report, facts: Facts) -> Report:
+    """Return *report* with the file whose code it judged: as the place, and as the source of numbers.
+
+    Reports on what was profiled, described or typed stay as they are.
+    """
+    file = facts.compiled.file if facts.compiled and facts.profile is None else None
+    if file is None:
+        return report
+    lines = tuple(
+        replace(line, outcome=_read_from(file, line.outcome, facts))
+        if isinstance(line.outcome, Advice)
+        else line
+        for line in report.lines
+    )
+    return replace(report, lines=lines)
+
+
+def _read_from(file: str, advice: Advice, facts: Facts) -> Advice:
+    """Return *advice* with *file* for what was read from it, and for where it is."""
+    evidence = tuple(
+        replace(item, source=_source(item.label, file, facts)) if item.source == "you" else item
+        for item in advice.evidence
+    )
+    place = advice.location or Location(kernel=facts.kernel)
+    return replace(
+        advice, evidence=evidence, location=place if place.file else replace(place, file=file)
+    )
+
+
+# What the launch decides, and no code: typed, in the code's launch bounds, or assumed.
+_OF_THE_LAUNCH = ("threads per block", "block", "grid", "dynamic shared")
+
+
+def _source(label: str, file: str, facts: Facts) -> str:
+    """Return where the number behind *label* comes from."""
+    launch, bounds = facts.launch, facts.launch_bounds
+    if launch is None or not any(word in label for word in _OF_THE_LAUNCH):
+        return file
+    if launch.assumed_threads:
+        return "assumed"
+    return file if bounds and bounds.threads == launch.threads else "you"
 
 
 def in_order(advised: Iterable[RuleLine], *, counted: bool = False) -> tuple[RuleLine, ...]:

@@ -25,7 +25,7 @@ class Compiled:
     """Bytes per thread that a kernel keeps in local memory, and its double-precision use.
 
     *spills_exact* is False where the spill figures are upper bounds; *debug* is True for device code
-    that nvcc -G left as it was written.
+    that nvcc -G left as it was written. *file* is what it was read from, a member behind ``!``.
     """
 
     spill_store_bytes: int | None = None
@@ -35,6 +35,7 @@ class Compiled:
     fp64_instructions: int | None = None
     instructions: int | None = None
     debug: bool | None = None
+    file: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,6 +57,7 @@ class Launch:
     cluster_dim: tuple[int, int, int] = (1, 1, 1)  # in blocks
     nonportable_cluster: bool = False  # attribute NonPortableClusterSizeAllowed
     max_threads: int | None = None  # T of __launch_bounds__(T, B)
+    assumed_threads: bool = False  # nobody said how many: a usual block stands for the launch's
 
     def __post_init__(self) -> None:
         """Refuse what no launch can have."""

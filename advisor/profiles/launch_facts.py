@@ -70,4 +70,5 @@ def compiled_of(code: Kernel) -> Compiled:
         fp64_instructions=code.fp64_instructions,
         spills_exact=code.spills_are is Exactness.EXACT,
         debug=code.debug,
+        file=f"{code.place.path}!{code.place.member}" if code.place.member else code.place.path,
     )

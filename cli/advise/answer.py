@@ -122,8 +122,14 @@ def answer(
     """Return the answer of ``advise``; *source* is the file that described the kernels."""
     from gpuadvise.cli.render import github, sarif
 
-    findings = [finding_object(finding) for finding in advised.findings[: advised.most(None)]]
-    told_apart = _told_apart(advised, findings)
+    shown = advised.findings[: advised.most(None)]
+    findings = [finding_object(finding) for finding in shown]
+    # Advice on how to work is about no place: a code review has no line for it.
+    told_apart = [
+        entry
+        for finding, entry in zip(shown, _told_apart(advised, findings), strict=True)
+        if not finding.rule.process
+    ]
     devices = {report.device.name: report.device for report in advised.reports if report.device}
     return Answer(
         command="advise",
@@ -241,7 +247,9 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
 
 def _offload_object(offload: Offload | None) -> dict[str, Any] | None:
     """Return whether the GPU pays for its copies, against the host."""
-    return offload and {
+    if offload is None:
+        return None
+    return {
         "host_seconds": offload.host_seconds,
         "device_seconds": offload.device_seconds,
         "factor": offload.factor,
@@ -671,10 +679,12 @@ def _together(advised: AdviceReports, shown: Sequence[Finding]) -> Iterator[Bloc
     ]
     if several:
         yield Line("")
-    for report, joint in several:
+    whole = [report.kernel or "kernel" for report, _ in several]
+    names = whole if advised.everything else kernel_names.shortened(whole, _SHORT)
+    for (report, joint), name in zip(several, names, strict=True):
         count = plural(joint.findings, "finding")
-        name = f"{_cut(report.kernel)}{advised.difference(report.kernel, report.shape)}"
-        whose = f"{name}: its {count}" if len(advised.reports) > 1 else f"The {count}"
+        label = f"{inert(name)}{advised.difference(report.kernel, report.shape)}"
+        whose = f"{label}: its {count}" if len(advised.reports) > 1 else f"The {count}"
         yield Line(
             f"{whose} together: {expectation_words(joint.expected)}; {_most(joint.upper_bound)}."
         )

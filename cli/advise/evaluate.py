@@ -33,13 +33,13 @@ from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.backends.settings_file import Settings
     from gpuadvise.cli.exits import Exit
     from gpuadvise.cli.formats import Output
     from gpuadvise.rules.model import Priority, Rule
-    from gpuadvise.rules.report import Report
+    from gpuadvise.rules.report import Finding, Report
 
 
 _OUTPUT = ("format", "get")
@@ -190,6 +190,17 @@ def _check_run(reports: Sequence[Report], notes: list[str]) -> None:
             )
 
 
+def _notes_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return *findings* with advice on how to work once: it is the same for every kernel."""
+    said: set[str] = set()
+    kept = []
+    for finding in findings:
+        if not (finding.rule.process and finding.rule.id in said):
+            kept.append(finding)
+        said.add(finding.rule.id)
+    return tuple(kept)
+
+
 def _whole(
     call: Call, evidence: GatheredEvidence, judge: Judge, limit: Priority | None, output: Output
 ) -> Exit:
@@ -219,7 +230,7 @@ def _whole(
     advised = AdviceReports(
         rules=judge.rules,
         reports=reports,
-        findings=tuple(
+        findings=_notes_once(
             ranked([(report, judge.new_findings(report)) for report in reports], beside)
         ),
         beside=beside,

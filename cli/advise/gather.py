@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.kernel_occupancy import Residency
-    from gpuadvise.advisor.binaries.model import Damage, Item, Kernel
+    from gpuadvise.advisor.binaries.model import Damage, Entry, Item, Kernel
     from gpuadvise.advisor.binaries.options import ReadOptions
     from gpuadvise.advisor.description.reader import DeviceFinder
     from gpuadvise.advisor.device import Device
@@ -137,7 +137,7 @@ class GatheredEvidence:
             return ()
         from gpuadvise.cli.timeline.request import timelines_in
 
-        named = self._names_a_gpu
+        named = self._names_gpu
         cases = tuple(timelines_in(paths, self.chosen.device if named else None))
         self.traced.update(case.file for case in cases)
         self.notes.extend(dict.fromkeys(note for case in cases for note in case.timeline.notes))
@@ -237,7 +237,7 @@ class GatheredEvidence:
         """Yield what the description or the source file *path* says, on the *profiled* GPU if it names none."""
         if path.endswith(SOURCES):
             # No rule asks for the GPU of a script: of none that was not named anything is said.
-            script = path.endswith(SCRIPTS) and not self._names_a_gpu
+            script = path.endswith(SCRIPTS) and not self._names_gpu
             try:
                 yield source_facts(path, None if script else profiled or self.chosen.device)
             except TooCostly as error:
@@ -366,11 +366,11 @@ class GatheredEvidence:
 
     def _kernels_in(self, path: str) -> Iterator[Kernel]:
         """Yield the kernels of the file *path*; one without any is said."""
-        damaged, empty = len(self.damage), True
+        damaged, said, empty = len(self.damage), len(self.notes), True
         for kernel in self._kernels_of(path):
             empty = False
             yield kernel
-        if empty and len(self.damage) == damaged:
+        if empty and len(self.damage) == damaged and len(self.notes) == said:
             self.add_notes([f"{quoted_path(path)} holds no kernel: it says nothing here."])
 
     def _source_evidence(self, sources: list[str]) -> SourceEvidence:
@@ -403,23 +403,47 @@ class GatheredEvidence:
 
     def _kernels_of(self, path: str) -> Iterator[Kernel]:
         """Yield the kernels of a binary or a build log."""
-        from gpuadvise.advisor.binaries.model import Damage, Kernel
+        from gpuadvise.advisor.binaries.model import Content, Damage, Kernel, Source
         from gpuadvise.advisor.binaries.options import ReadOptions
+        from gpuadvise.advisor.compatibility.targets import sass_fits
+        from gpuadvise.advisor.compatibility.verdict import loaded
 
-        options = ReadOptions(instructions=True)
-        for item in _items_of(path, options):
+        gpu = self.chosen.device.capability if self._names_gpu else None
+        passed: set[str] = set()
+
+        def select(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+            """Return what the GPU that was named would load; without one, all images."""
+            if gpu is None:
+                return tuple(e for e in entries if e.content is Content.SASS) or entries
+            chosen = loaded(entries, gpu)
+            if not chosen:
+                passed.update(e.capability.target for e in entries if e.capability)
+            return chosen
+
+        any_kernel = False
+        for item in _items_of(path, ReadOptions(instructions=True, select=select)):
             if isinstance(item, Damage):
                 self.damage.append(item)
             elif isinstance(item, Kernel) and item.entry:
+                target = item.capability
+                in_container = item.source in (Source.CUBIN, Source.PTX)
+                if gpu and target and not in_container and not sass_fits(target, gpu):
+                    passed.add(target.target)  # a log names a target for each kernel
+                    continue
+                any_kernel = True
                 yield item
+        if passed and not any_kernel:
+            self.add_notes([
+                f"{quoted_path(path)}: {self.chosen.device.name} would load none of its code, which is for "
+                f"{and_list(sorted(passed))}; gpuadvise compat says why."
+            ])  # fmt: skip
 
     def _described_code(self, kernel: Kernel) -> Iterator[Facts]:
         """Yield *kernel* for the GPU named or its own target, where one is known."""
         from gpuadvise.advisor.evidence.join import with_described
         from gpuadvise.cli.kernels.advice import kernel_facts
 
-        named = self._names_a_gpu
-        device = self.chosen.device if named else None
+        device = self.chosen.device if self._names_gpu else None
         if not self._launches_code:
             facts = kernel_facts(kernel, device)
         elif (facts := kernel_facts(kernel, device, self._launched(kernel, device))) is not None:
@@ -428,7 +452,8 @@ class GatheredEvidence:
             yield facts
 
     @property
-    def _names_a_gpu(self) -> bool:
+    def _names_gpu(self) -> bool:
+        """Whether the options name a GPU, or ask for the one here."""
         return any((self.gpu, self.cc, self.device, self.snapshot))
 
     @property
@@ -466,7 +491,7 @@ class GatheredEvidence:
 
     def _device_named(self, name: str | None) -> Device:
         """Return the device that the options name, else the profiled one, else the default."""
-        if name is None or self._names_a_gpu:
+        if name is None or self._names_gpu:
             return self.chosen.device
         from gpuadvise.advisor.catalogue.lookup import find
 

@@ -15,7 +15,7 @@ from gpuadvise.rules.bottleneck import NOTABLE
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Advice, Evidence, Priority
-from gpuadvise.rules.report import ProfiledShape
+from gpuadvise.rules.report import ProfiledShape, of_file
 from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Judge:
         report = run(rules, kernel.facts)
         profile = kernel.facts.profile
         if profile is None:
-            return report
+            return of_file(report, kernel.facts)
         shape = ProfiledShape(
             file=kernel.file, grid=profile.grid, block=profile.block, ids=kernel.launch_ids
         )

@@ -18,10 +18,10 @@ from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Kind
-from gpuadvise.rules.report import finding_object, not_evaluated_objects
+from gpuadvise.rules.report import finding_object, not_evaluated_objects, of_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gpuadvise.advisor.binaries.kernel_occupancy import Residency
     from gpuadvise.advisor.binaries.model import Kernel
@@ -49,6 +49,27 @@ class KernelAdvice:
     def objects(self) -> list[dict[str, Any]]:
         """Return the findings as JSON values."""
         return [finding_object(finding) for finding in self.findings]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the findings as rows of CSV or NDJSON."""
+        from gpuadvise.cli.advise.answer import finding_row
+
+        return [finding_row(finding) for finding in self.findings]
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the header of those rows."""
+        from gpuadvise.cli.advise.answer import FINDING_COLUMNS
+
+        return FINDING_COLUMNS
+
+    def documents(self) -> dict[str, Callable[[], str]]:
+        """Return the findings as annotations and as SARIF, each with its file."""
+        from gpuadvise.cli.render import github, sarif
+
+        return {
+            "github": lambda: github.render(self.objects(), None),
+            "sarif": lambda: sarif.render(_KERNEL_RULES, self.objects(), None),
+        }
 
     def blocks(self) -> Iterator[Block]:
         """Yield what the rules say once for all kernels of which they say the same but for numbers."""
@@ -96,7 +117,7 @@ def advised(kernels: Iterable[ListedKernel], device: Device | None) -> KernelAdv
 def _report(listed: ListedKernel, device: Device | None) -> Report | None:
     kernel, residency = listed
     facts = kernel_facts(kernel, device, residency)
-    return None if facts is None else run(_KERNEL_RULES, facts)
+    return None if facts is None else of_file(run(_KERNEL_RULES, facts), facts)
 
 
 def kernel_facts(
@@ -111,7 +132,7 @@ def kernel_facts(
         return None
     launch = resident.occupancy.launch
     if resident.block_from is BlockFrom.BEST:
-        launch = _usual_block(target.limits, resident.occupancy)
+        launch = _usual_block(target.limits, resident.occupancy).but(assumed_threads=True)
     if kernel.triton and resident.occupancy.needs_optin:  # Triton sets it before it launches
         launch = replace(launch, max_dynamic_shared=launch.dynamic_shared)
     facts = Facts(kernel=_name(kernel), device=target, launch=launch)

@@ -311,7 +311,8 @@ _STREAMED = (Format.CSV, Format.NDJSON)
 def run(request: KernelsRequest) -> Exit:
     """Answer *request*; raises BadInput or Unavailable."""
     choice = request.choice()
-    streaming = request.output.format in _STREAMED and not request.output.fields
+    rows = request.output.format in _STREAMED and not request.advise
+    streaming = rows and not request.output.fields
     gatherer = Gatherer(
         request,
         choice.device.capability if choice else None,
@@ -396,7 +397,12 @@ def _answer(
         findings=listing.advised.objects() if listing.advised else (),
         not_evaluated=listing.advised.not_evaluated if listing.advised else (),
         notes=(*(choice.notes if choice else ()), *notes(request, choice, gatherer), *gate.notes()),
-        documents={Format.JSON: lambda: _json(answer, name, listing)},
+        rows=listing.advised.rows() if listing.advised else None,
+        columns=listing.advised.columns() if listing.advised else (),
+        documents={
+            Format.JSON: lambda: _json(answer, name, listing),
+            **(listing.advised.documents() if listing.advised else {}),
+        },
         failed=failed,
         exit=_exit(gatherer, failed),
     )
@@ -413,11 +419,11 @@ def _refuse_rows(request: KernelsRequest) -> None:
     """Raise BadInput when rows or groups are asked of what has none."""
     if request.group_by and (request.entries_only or request.advise or request.driver_check):
         raise BadInput("--group-by counts kernels: it has no --list, --advise or --driver-check.")
-    for option, given in (("--advise", request.advise), ("--driver-check", request.driver_check)):
-        if given and request.output.format in _STREAMED:
-            raise BadInput(
-                f"{option} has no {request.output.format} form.", hint="Use text, json or markdown."
-            )
+    if request.driver_check and request.output.format in _STREAMED:
+        raise BadInput(
+            f"--driver-check has no {request.output.format} form.",
+            hint="Use text, json or markdown.",
+        )
 
 
 def _echo(request: KernelsRequest) -> dict[str, Any]:

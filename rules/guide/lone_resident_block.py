@@ -55,7 +55,7 @@ def check(
 ) -> Verdict:
     """Advise when few blocks are resident and no unit is known to be busy."""
     blocks = occupancy.blocks_per_sm
-    if not 0 < blocks <= FEW or barriers_used is False:
+    if not 0 < blocks <= FEW or barriers_used is False or occupancy.launch.assumed_threads:
         return PASSED
     if not warps_may_help(limiter, profile, traffic, device, work):
         return PASSED

@@ -35,12 +35,15 @@ from gpuadvise.rules.occupancy_words import (
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.code import LaunchBounds
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.next_steps import NextStep
 
 
 def check(
@@ -72,7 +75,7 @@ def check(
             f"{limiter_words(occupancy)}."
         ),
         action=_tile(occupancy)
-        + step_list(steps, occupancy, launch_bounds)
+        + _change(steps, occupancy, launch_bounds)
         + costs_independence(occupancy, independent_instructions),
         evidence=(
             derived("theoretical occupancy", occupancy.occupancy, "share"),
@@ -82,6 +85,16 @@ def check(
         gain=warps_gain(occupancy, best_step(likely(steps) or steps), grid, sm_count),
         priority=residency_priority(occupancy, steps, ran=bool(profile or traffic or work)),
     )
+
+
+def _change(steps: Sequence[NextStep], occupancy: Occupancy, bounds: LaunchBounds | None) -> str:
+    """Return the steps; of a block that nobody gave, what would tell them."""
+    if occupancy.launch.assumed_threads:
+        return (
+            f"No block was given: that of {plural(occupancy.launch.threads, 'thread')} is assumed, and no "
+            "block holds more warps. Give --block for the steps from yours."
+        )
+    return step_list(steps, occupancy, bounds)
 
 
 def _tile(occupancy: Occupancy) -> str:

@@ -19,6 +19,7 @@ from gpuadvise.rules.model import (
     Rule,
     Topic,
     Verdict,
+    undecided,
 )
 from gpuadvise.rules.occupancy_words import (
     also_needed,
@@ -61,6 +62,8 @@ def check(
         return PASSED
     if Resource.REGISTERS not in occupancy.limiters:
         return PASSED
+    if occupancy.launch.assumed_threads:
+        return undecided("launch.threads")  # the step to take is that of a block
     step = next((s for s in steps_of(occupancy) if s.knob is Knob.REGISTERS), None)
     if step is None or not warps_may_help(limiter, profile, traffic, device, work):
         return PASSED

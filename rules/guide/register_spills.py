@@ -27,7 +27,7 @@ from gpuadvise.rules.model import (
     Verdict,
     undecided,
 )
-from gpuadvise.rules.occupancy_words import step_up, wider
+from gpuadvise.rules.occupancy_words import step_up, unknown_block, wider
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
@@ -163,6 +163,8 @@ def _remedy(bounds: LaunchBounds | None, occupancy: Occupancy | None, spill: int
     now = occupancy.launch.registers if occupancy else None
     if occupancy is None or most is None or not now:
         return f"Allow more registers ({_allowed(bounds)}), or shorten the life of values"
+    if occupancy.launch.assumed_threads:
+        return f"Allow more registers, {unknown_block(occupancy)}, or shorten the life of values"
     # A value that is stored once and loaded once takes 8 bytes here and 1 register there.
     wanted = min(now + -(-spill // 8), most)
     step = wider(occupancy, wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
-from gpuadvise.rules.evidence import given
+from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
@@ -35,17 +35,19 @@ def check(
     exceeded = launch_bounds is not None and launch.threads > launch_bounds.threads
     if exceeded or (launched is not None and not launched.launchable):
         return PASSED  # there is nothing to profile before the launch succeeds
+    known = f"the launch ({plural(launch.threads, 'thread')} per block)"
+    if launch.assumed_threads:
+        known = "the code"
     return Advice(
         message=(
-            f"Of this kernel only the launch ({plural(launch.threads, 'thread')} per block) is "
-            "known: no profile and no times were given, so the other advice is unverified."
+            f"Of this kernel only {known} is known: no profile and no times were given, so the other advice is unverified."
         ),
         action=(
             "Run a realistic workload under `nsys profile --stats=true ./app` to find the kernels "
             f"that take the most time, then `{COMMAND}`, and pass report.ncu-rep. Or give "
             "--read, --write and --time."
         ),
-        evidence=(given("profiles and times", 0),),
+        evidence=(derived("profiles and times", 0),),
     )
 
 

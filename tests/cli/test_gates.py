@@ -130,6 +130,12 @@ GATES: dict[str, tuple[tuple[str, int], ...]] = {
         ("bandwidth --gpu h200 --fail-under 50%", 2),
         ("bandwidth --gpu h200 --read 4GB --time soon --fail-under 50%", 2),
     ),
+    "bandwidth --fail-over": (
+        ("bandwidth --gpu h200 --read 4GB --time 1ms --fail-over 100%", 0),
+        ("bandwidth --gpu h200 --read 4GB --time 1us --fail-over 100%", 1),
+        ("bandwidth --gpu h200 --fail-over 100%", 2),
+        ("bandwidth --gpu h200 --read 4GB --time soon --fail-over 100%", 2),
+    ),
     "access --fail-under": (
         ("access --gpu h200 --fail-under 50%", 0),
         ("access --gpu h200 --stride 32 --fail-under 50%", 1),
@@ -166,6 +172,12 @@ GATES: dict[str, tuple[tuple[str, int], ...]] = {
         ("roofline --gpu h200 --flops 1G --bytes 4GB --time 1s --fail-under 50%", 1),
         ("roofline --gpu h200 --flops 1G --bytes 4GB --fail-under 50%", 2),
         ("roofline --gpu h200 --ncu {broken} --fail-under 50%", 2),
+    ),
+    "roofline --fail-over": (
+        ("roofline --gpu h200 --flops 1G --bytes 4GB --time 1ms --fail-over 100%", 0),
+        ("roofline --gpu h200 --flops 1G --bytes 4GB --time 1us --fail-over 100%", 1),
+        ("roofline --gpu h200 --flops 1G --bytes 4GB --fail-over 100%", 2),
+        ("roofline --gpu h200 --ncu {broken} --fail-over 100%", 2),
     ),
 }
 

@@ -467,10 +467,61 @@ def test_advice_on_a_kernel_that_needs_none(cli, inside: Path) -> None:
     assert "Nothing to change: no rule found anything." in ran.out
 
 
-def test_advice_has_no_rows(cli, inside: Path) -> None:
-    ran = cli("kernels", "two.fatbin", "--advise", "--format", "csv")
-    assert (ran.code, ran.out) == (2, "")
-    assert "--advise has no csv form" in ran.err
+def test_the_same_advice_in_every_format(cli) -> None:
+    log = str(Path(__file__).parents[1] / "advisor" / "profiles" / "recorded" / "ptxas.log")
+    call = ("kernels", log, "--gpu", "h200", "--advise")
+    findings = json.loads(cli(*call, "--json").out)["findings"]
+    wanted = [(finding["rule"], finding["location"]["kernel"]) for finding in findings]
+    assert wanted
+    assert {finding["location"]["file"] for finding in findings} == {log}
+    rows = list(csv.DictReader(io.StringIO(cli(*call, "--format", "csv").out)))
+    assert [(row["rule"], row["kernel"], row["file"]) for row in rows] == [
+        (*w, log) for w in wanted
+    ]
+    lines = [json.loads(line) for line in cli(*call, "--format", "ndjson").out.splitlines()]
+    assert [(line["rule"], line["kernel"], line["file"]) for line in lines] == [
+        (*w, log) for w in wanted
+    ]
+    run = json.loads(cli(*call, "--format", "sarif").out)["runs"][0]
+    assert [result["ruleId"] for result in run["results"]] == [rule for rule, _ in wanted]
+    annotations = cli(*call, "--format", "github").out.splitlines()
+    assert len(annotations) == len(wanted)
+    assert all(f"file={log}," in line for line in annotations)
+    header = cli(
+        "kernels", log, "--gpu", "h200", "--advise", "--filter", "strided", "--format", "csv"
+    )
+    assert header.out.startswith("kernel,rule,topic")
+
+
+def test_no_bounds_for_a_block_that_nobody_gave(cli) -> None:
+    log = str(Path(__file__).parents[1] / "advisor" / "profiles" / "recorded" / "ptxas.log")
+    for command in (("kernels", log, "--advise"), ("advise", log, "--all")):
+        out = cli(*command, "--gpu", "h200").out
+        assert "__launch_bounds__(" not in out
+        assert "-maxrregcount=" not in out
+        assert "a block of 1,024 starts with 64 registers at the most" in out
+    given = cli("kernels", log, "--gpu", "h200", "--advise", "--block", "256").out
+    assert "__launch_bounds__(256," in given
+
+
+def test_advice_on_a_binary_is_about_the_code_that_the_gpu_loads(cli, inside: Path) -> None:
+    call = ("advise", "two.fatbin", "--gpu", "h200", "--json")
+    kernels = json.loads(cli(*call).out)["result"]["kernels"]
+    assert sorted(kernel["name"] for kernel in kernels) == [
+        "scale(float*, int)",
+        "void fill<int>(int*)",
+    ]
+    every = json.loads(cli("advise", "two.fatbin", "--json").out)["result"]["kernels"]
+    assert len(every) > len(kernels)
+    none = cli("advise", "two.fatbin", "--gpu", "v100")
+    assert none.code == 2
+    ran = cli("advise", "two.fatbin", "--gpu", "h200", "--format", "github")
+    assert "unprofiled-workload" not in ran.out
+    document = json.loads(cli(*call).out)
+    assert [f["rule"] for f in document["findings"]].count("unprofiled-workload") == 1
+    assert {item["source"] for f in document["findings"] for item in f["evidence"]} <= {
+        "derived", "two.fatbin", "compiler", "assumed"
+    }  # fmt: skip
 
 
 def test_advice_on_a_library_is_said_once_in_the_same_words(cli, library: str) -> None:
