@@ -88,7 +88,7 @@ def test_a_stream_of_pieces(piece: int) -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="Python has no such module before 3.14")
-@given(st.binary(max_size=300), st.data())
+@given(st.binary(min_size=1, max_size=300), st.data())
 def test_both_modules_agree_on_damaged_frames(data: bytes, draw: st.DataObject) -> None:
     frame = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(data))
     at = draw.draw(st.integers(0, len(frame) - 1))
@@ -97,9 +97,10 @@ def test_both_modules_agree_on_damaged_frames(data: bytes, draw: st.DataObject) 
     answers = []
     for module in (zstd._Package(zstandard), zstd._Standard(import_module("compression.zstd"))):
         try:
-            answers.append(module.decompress(payload, len(data)))
+            sized = module.frame_size(payload) in (None, len(data))
+            answers.append(module.decompress(payload, len(data)) if sized else None)
         except (module.error, zstd.BrokenFrame):
-            answers.append(b"broken")
+            answers.append(None)
     assert answers[0] == answers[1]
 
 
