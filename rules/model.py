@@ -326,6 +326,7 @@ class Rule:
     process: bool = False  # about how to work, not about the program: a note
     confidence: Confidence | None = None  # of its findings; None: by what they rest on
     recommendation: bool = False  # one of the guide's eighteen prioritised recommendations
+    formerly: str | None = None  # the rule that said this before: its id picks this one as well
     folds_into: str | None = (
         None  # the next more telling rule on the same fact, whose evidence it becomes
     )

@@ -27,7 +27,7 @@ def selected(
 ) -> tuple[Rule, ...]:
     """Return the *rules* that a name in *select* picks (all, if empty) and none in *ignore*.
 
-    A name is a rule's id, a topic, a category or a priority. Raises BadInput for any other; *place* is what
+    A name is a rule's id or its former one, a topic, a category or a priority. Raises BadInput for any other; *place* is what
     stands before ``select`` and ``ignore`` where they were written.
     """
     wanted, unwanted = tuple(select), _picked(rules, ignore, f"{place}ignore")
@@ -46,7 +46,11 @@ def _picked(rules: Sequence[Rule], names: Iterable[str], where: str) -> frozense
 
 
 def _named(rules: Sequence[Rule], name: str, where: str) -> list[Rule]:
-    picked = [rule for rule in rules if name in (rule.id, rule.topic, rule.category, rule.priority)]
+    picked = [
+        rule
+        for rule in rules
+        if name in (rule.id, rule.formerly, rule.topic, rule.category, rule.priority)
+    ]
     if picked or name in _GROUPS:
         return picked
     raise BadInput(
@@ -68,6 +72,9 @@ def rule_named(rules: Sequence[Rule], name: str) -> Rule:
     for rule in rules:
         if rule.id == name:
             return rule
+    now = [rule for rule in rules if rule.formerly == name]
+    if len(now) == 1:
+        return now[0]
     near = difflib.get_close_matches(name[:60], [rule.id for rule in rules], n=3, cutoff=0.65)
     hint = (
         f"Did you mean {and_list(near, 'or')}?"

@@ -41,6 +41,11 @@ def idle_gain(run: TracedRun, saved: float, how: str) -> Gain:
     )
 
 
+def half_of_the_rest(run: TracedRun, seconds: float) -> float:
+    """Return what half the bytes save at most of the busy time beside *seconds*."""
+    return max(0.0, run.busy_seconds - seconds) / 2
+
+
 def in_span(outcome: Outcome, share: float | None) -> Outcome:
     """Return *outcome* about a kernel that takes *share* of a traced span, as a gain of the span.
 

@@ -56,7 +56,13 @@ def new_among(
     those in the baseline's very words are the old ones.
     """
     counts = Counter(map(_key, findings))
-    seen = {key: known.get(key) or _unnamed(key, known, of_run=of_run) for key in counts}
+    former = {finding.rule.id: finding.rule.formerly for finding in findings}
+    seen = {
+        key: known.get(key)
+        or known.get((former[key[0]] or "", *key[1:]))
+        or _unnamed(key, known, of_run=of_run)
+        for key in counts
+    }
     surplus = {key: count - seen[key].count for key, count in counts.items()}
     new = []
     for finding in findings:

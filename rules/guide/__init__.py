@@ -79,6 +79,8 @@ _MODULES = (
     "slow_math",
     "general_math_functions",
     "unused_tensor_cores",
+    "fp64_products",
+    "layout_conversions",
     "scarce_fp64",
     "odd_gemm_shape",
     "default_precision_flags",

@@ -31,8 +31,8 @@ from gpuadvise.rules.model import (
     undecided,
 )
 from gpuadvise.rules.sources import cited, guide, programming_guide
-from gpuadvise.rules.thresholds import CLEARLY_FASTER, NO_TENSOR
-from gpuadvise.rules.traced import span_gain
+from gpuadvise.rules.thresholds import CLEARLY_FASTER, CUBLAS_REACHES, NO_TENSOR, OF_PRODUCTS
+from gpuadvise.rules.traced import half_of_the_rest, span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -93,14 +93,6 @@ _TILE = number(
 )
 
 
-NOTICEABLE = number(0.1, "FP32 or FP64 products", "share", "our judgement", LaunchSet.RECORDED)
-_REACHED = number(
-    0.75,
-    "FP32 peak that cuBLAS reaches",
-    "share",
-    "measured on an H200 with 4096 x 4096 matrices: 0.77",
-    LaunchSet.RECORDED,
-)
 _IN_TENSOR_CORES = "Let cuBLAS or CUTLASS make the product, or use nvcuda::wmma (tiles of 16 x 16 x 16) in the kernel."
 _TF32_CALLS = (
     "Where such precision is enough, ask for TF32 where the product is called: "
@@ -120,9 +112,7 @@ def check(
 ) -> Verdict:
     """Advise when products of matrices leave the tensor cores idle."""
     if timeline is not None:
-        single = _recorded(timeline, device)
-        double, converted = _in_double(timeline, device), _converted(timeline)
-        return next((said for said in (double, single) if isinstance(said, Advice)), converted)
+        return _recorded(timeline, device)
     if profile is None:
         return PASSED
     return _of_work(device, profile, work, roofline) or _profiled(device, profile)
@@ -236,7 +226,7 @@ def _in_tf32(device: Device, profile: KernelProfile, share: float) -> Verdict:
     faster = factor[0] if factor else FASTER / 2
     if device.capability.major < FIRST_TF32 or (factor and faster < CLEARLY_FASTER):
         return PASSED
-    reached = min(profile.fp32_of_peak or _REACHED, 1.0)
+    reached = min(profile.fp32_of_peak or CUBLAS_REACHES, 1.0)
     most = faster / max(reached, 1e-3)
     short = (profile.seconds or SHORT) < SHORT
     return Advice(
@@ -312,7 +302,7 @@ def _narrow(profile: KernelProfile) -> bool:
 def _recorded(timeline: TracedRun, device: Device) -> Verdict:
     seconds = timeline.single_precision_seconds
     factor = _factor(device)
-    if timeline.share(seconds) < NOTICEABLE:
+    if timeline.share(seconds) < OF_PRODUCTS:
         return PASSED
     if factor is None:  # parts without TF32 have other peaks
         return PASSED if device.peaks else undecided("device.peaks")
@@ -336,79 +326,10 @@ def _recorded(timeline: TracedRun, device: Device) -> Verdict:
         ),
         gain=span_gain(
             timeline,
-            seconds * (1 - _REACHED / max(tf32, bf16)) + _narrower(timeline, seconds),
+            seconds * (1 - CUBLAS_REACHES / max(tf32, bf16)) + half_of_the_rest(timeline, seconds),
             "the kernels' time beyond what the fastest of these peaks would take, and half of the "
             "other busy time: 16-bit numbers have half the bytes",
         ),
-    )
-
-
-def _narrower(timeline: TracedRun, seconds: float) -> float:
-    """Return what half the bytes save at most of the busy time beside *seconds*."""
-    return max(0.0, timeline.busy_seconds - seconds) / 2
-
-
-def _converted(timeline: TracedRun) -> Verdict:
-    """Return what convolutions cost whose data must be turned around for the tensor cores."""
-    seconds = timeline.layout_seconds
-    if timeline.share(seconds) < NOTICEABLE:
-        return PASSED
-    return Advice(
-        message=(
-            f"Conversions between NCHW and NHWC around convolutions take {show_seconds(seconds)}, "
-            f"{show_share(timeline.share(seconds))} of the span: the tensor cores want channels "
-            "last, and the data lie channels first."
-        ),
-        action=(
-            "Keep model and data in that layout: model.to(memory_format=torch.channels_last) and "
-            "x.to(memory_format=torch.channels_last). With torch.autocast('cuda', torch.bfloat16) "
-            "activations have half the bytes, too."
-        ),
-        evidence=(
-            traced("time of conversions", seconds, "s"),
-            traced("span", timeline.span_seconds, "s"),
-        ),
-        gain=span_gain(
-            timeline,
-            seconds + _narrower(timeline, seconds),
-            "the conversions' time, and half of the other busy time: 16-bit numbers have half the "
-            "bytes",
-        ),
-        priority=Priority.MEDIUM,
-    )
-
-
-def _in_double(timeline: TracedRun, device: Device) -> Verdict:
-    """Return what products of FP64 matrices, often made by accident, cost."""
-    seconds, peaks = timeline.double_precision_seconds, device.peaks
-    if timeline.share(seconds) < NOTICEABLE:
-        return PASSED
-    now = max(peaks.get("fp64", 0.0), peaks.get("fp64_tensor", 0.0))
-    tf32 = peaks.get("tf32_tensor")
-    if not now or not tf32:
-        return PASSED if peaks else undecided("device.peaks")
-    return Advice(
-        message=(
-            f"Matrix kernels in FP64 take {show_seconds(seconds)}, {show_share(timeline.share(seconds))} "
-            f"of the span; {device.name} computes {show_number(tf32 / now)} times as fast in TF32. "
-            "Arrays of NumPy are FP64 unless they are told otherwise."
-        ),
-        action=(
-            "Where single precision is enough, convert data and model: torch.from_numpy(x).float(), "
-            "model.float(), np.float32 where arrays are made; then "
-            "torch.set_float32_matmul_precision('high'), or torch.autocast('cuda', torch.bfloat16)."
-        ),
-        evidence=(
-            traced("time of FP64 matrix kernels", seconds, "s"),
-            traced("span", timeline.span_seconds, "s"),
-        ),
-        gain=span_gain(
-            timeline,
-            seconds * (1 - _REACHED * now / tf32) + _narrower(timeline, seconds),
-            "the kernels' time beyond what the peak in TF32 would take, and half of the other busy "
-            "time: 32-bit numbers have half the bytes",
-        ),
-        priority=Priority.MEDIUM,
     )
 
 
@@ -437,7 +358,7 @@ RULE = Rule(
     why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
     when=(
         "A profile shows at least 20 % fused multiply-adds and hardly another floating-point instruction, operands in "
-        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless they are 80 % of the instructions and issue slots 65 % busy, or a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32, or (medium) in FP64, or conversions of layout for convolutions, take 10 % of a recorded run. "
+        "shared memory, and the tensor pipe at 3 % or less; low where the numbers have 32 bits, unless they are 80 % of the instructions and issue slots 65 % busy, or a library's kernel takes 20 us or more that could compute in TF32; or matrix kernels in FP32 take 10 % of a recorded run. "
         "Or a description says that 16-bit operations, at or above the ridge point, leave the tensor pipe idle (medium)."
     ),
     citations=(
@@ -449,6 +370,7 @@ RULE = Rule(
             "https://docs.nvidia.com/cuda/cublas/index.html#tensor-core-usage",
         ),
     ),
+    silenced_by=("fp64-products",),
     check=check,
     either=("profile", "timeline"),
     examples=Examples(

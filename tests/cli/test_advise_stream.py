@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gpuadvise.advisor.backends import description_file, worker_processes
+from gpuadvise.advisor.description.devices import from_catalogue
+from gpuadvise.advisor.description.reader import described
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.cli.advise import stream
 from gpuadvise.cli.advise.gather import GatheredEvidence
-from gpuadvise.cli.advise.judge import BaselineFinding, Judge
+from gpuadvise.cli.advise.judge import BaselineFinding, Judge, new_among
+from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 
 if TYPE_CHECKING:
@@ -381,3 +384,15 @@ def test_no_process_outlives_the_first(streaming: subprocess.Popen[bytes]) -> No
     streaming.kill()
     _, said = streaming.communicate(timeout=60)  # the others hold its output open
     assert said == b""
+
+
+def test_a_baseline_knows_a_finding_by_the_former_id_of_its_rule() -> None:
+    kernel = {
+        "gpu": "h100-sxm",
+        "timeline": {"span": "97ms", "busy": "97ms", "double_precision": "87ms"},
+    }
+    findings = run(RULES, described(kernel, from_catalogue).facts).findings
+    [double] = [finding for finding in findings if finding.rule.id == "fp64-products"]
+    saved = BaselineFinding(count=1, messages={"other words"}, bound=double.bound)
+    assert new_among([double], {("unused-tensor-cores", None, None): saved}) == ()
+    assert new_among([double], {("odd-gemm-shape", None, None): saved}) == (double,)

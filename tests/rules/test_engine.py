@@ -410,6 +410,16 @@ def test_an_unknown_selection_is_refused(name: str, hint: str) -> None:
     assert len(caught.value.message) < 200
 
 
+def test_a_former_id_picks_what_came_of_the_rule() -> None:
+    whole, part = rule("whole", PASSED), rule("part", PASSED, formerly="whole")
+    other = rule("other", PASSED, formerly="gone")
+    assert selected([whole, part, other], ["whole"]) == (whole, part)
+    assert selected([whole, part, other], [], ["whole"]) == (other,)
+    assert selected([whole, part, other], ["part"]) == (part,)
+    assert rule_named([whole, part, other], "whole") is whole
+    assert rule_named([whole, part, other], "gone") is other
+
+
 def test_a_rule_is_found_by_its_id() -> None:
     rules = [rule("low-occupancy", PASSED)]
     assert rule_named(rules, "low-occupancy") is rules[0]

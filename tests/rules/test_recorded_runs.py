@@ -49,7 +49,7 @@ LOUD = {
         "triton_one_warp": {"tiny-blocks"},
     },
     "torch_h100": {
-        "gemm_fp64": {"unused-tensor-cores"},
+        "gemm_fp64": {"fp64-products"},
         "pointwise_eager": {"memory-bound"},
     },
     "nsys": {

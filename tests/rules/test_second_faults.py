@@ -521,12 +521,12 @@ def test_names_of_double_precision_and_of_unaligned_rows(
     [
         (
             TracedRun(span_seconds=0.1, busy_seconds=0.1, double_precision_seconds=0.0101),
-            TENSOR,
+            "fp64-products",
             "medium",
         ),
-        (TracedRun(span_seconds=0.1, double_precision_seconds=0.0099), TENSOR, None),
-        (TracedRun(span_seconds=0.1, layout_seconds=0.0101), TENSOR, "medium"),
-        (TracedRun(span_seconds=0.1, layout_seconds=0.0099), TENSOR, None),
+        (TracedRun(span_seconds=0.1, double_precision_seconds=0.0099), "fp64-products", None),
+        (TracedRun(span_seconds=0.1, layout_seconds=0.0101), "layout-conversions", "medium"),
+        (TracedRun(span_seconds=0.1, layout_seconds=0.0099), "layout-conversions", None),
         (TracedRun(span_seconds=0.1, unaligned_seconds=0.0051), "odd-gemm-shape", "medium"),
         (TracedRun(span_seconds=0.1, unaligned_seconds=0.0049), "odd-gemm-shape", None),
         (TracedRun(span_seconds=0.1, elementwise_seconds=0.0501), "memory-bound", "medium"),

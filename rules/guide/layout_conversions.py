@@ -1,0 +1,84 @@
+"""Convolutions whose data are turned around for the tensor cores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Family,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import cited
+from gpuadvise.rules.thresholds import OF_PRODUCTS
+from gpuadvise.rules.traced import half_of_the_rest, span_gain
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timeline import TracedRun
+
+
+def check(timeline: TracedRun) -> Verdict:
+    """Advise where convolutions turn their data around for the tensor cores."""
+    seconds = timeline.layout_seconds
+    if timeline.share(seconds) < OF_PRODUCTS:
+        return PASSED
+    return Advice(
+        message=(
+            f"Conversions between NCHW and NHWC around convolutions take {show_seconds(seconds)}, "
+            f"{show_share(timeline.share(seconds))} of the span: the tensor cores want channels "
+            "last, and the data lie channels first."
+        ),
+        action=(
+            "Keep model and data in that layout: model.to(memory_format=torch.channels_last) and "
+            "x.to(memory_format=torch.channels_last). With torch.autocast('cuda', torch.bfloat16) "
+            "activations have half the bytes, too."
+        ),
+        evidence=(
+            traced("time of conversions", seconds, "s"),
+            traced("span", timeline.span_seconds, "s"),
+        ),
+        gain=span_gain(
+            timeline,
+            seconds + half_of_the_rest(timeline, seconds),
+            "the conversions' time, and half of the other busy time: 16-bit numbers have half the "
+            "bytes",
+        ),
+    )
+
+
+RULE = Rule(
+    id="layout-conversions",
+    formerly="unused-tensor-cores",
+    title="Keep channels last around convolutions",
+    topic=Topic.INSTRUCTIONS,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.TIMING,),
+    family=Family.PRODUCTS,
+    why="Tensor cores take channels last, so that data in another layout are moved twice for each convolution.",
+    when="Conversions between NCHW and NHWC take 10 % of a recorded run.",
+    citations=(
+        cited(
+            "PyTorch documentation",
+            "Channels Last Memory Format",
+            "https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html",
+        ),
+    ),
+    silenced_by=("unused-tensor-cores", "fp64-products"),
+    check=check,
+    examples=Examples(
+        fires={"timeline": {"span": "100ms", "busy": "90ms", "layout": "20ms"}},
+        quiet={"timeline": {"span": "100ms", "busy": "90ms", "layout": "1ms"}},
+        edges=(
+            {"timeline": {"span": "100ms", "busy": "90ms", "layout": "10.1ms"}},
+            {"timeline": {"span": "100ms", "busy": "90ms", "layout": "9.9ms"}},
+        ),
+    ),
+)
