@@ -294,9 +294,9 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
                 _passed(rule) if weighed is PASSED else RuleLine(rule=rule, outcome=weighed)
             )
     findings = reconciled(advised)
-    if facts.observations or (facts.profile is not None and facts.profile.lines):
+    if _has_lines(facts):
         passed = {line.rule for line in silent if line.outcome is PASSED}
-        findings = measured_and_placed(findings, passed, facts.profile)
+        findings = measured_and_placed(findings, passed, facts)
     counted = _is_counted(facts)
     return Report(
         kernel=facts.kernel,
@@ -330,6 +330,13 @@ def _is_counted(facts: Facts) -> bool:
     if facts.profile is not None:
         return facts.limiter is not None and not isinstance(facts.limiter, UnknownLimiter)
     return facts.traffic is not None or bool(facts.work and facts.work.seconds)
+
+
+def _has_lines(facts: Facts) -> bool:
+    """Return whether anything tells lines of the source."""
+    counted = facts.profile is not None and facts.profile.lines
+    defined = facts.compiled is not None and facts.compiled.defined_at
+    return bool(facts.observations or counted or defined)
 
 
 def _idle_share(run: TracedRun | None) -> float | None:

@@ -14,8 +14,8 @@ from gpuadvise.rules.report import RuleLine, priority_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.counted_lines import CountedLine
-    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.rules.model import Rule
 
 # Other lines, and different repairs, that a message has room for.
@@ -23,14 +23,16 @@ _MOST_OTHERS, _MOST_REPAIRS = 3, 2
 
 
 def measured_and_placed(
-    lines: Sequence[RuleLine], passed: Collection[Rule], profile: KernelProfile | None
+    lines: Sequence[RuleLine], passed: Collection[Rule], facts: Facts
 ) -> list[RuleLine]:
     """Return *lines* with each fault that was measured and seen in the source as one.
 
     The measured advice keeps its number, gain and priority, and gets the line and the repair of
     the source. What a source shows and a rule that looked at the profile *passed* is a low finding.
-    Where the *profile* counts by line, measured advice names the line that takes most.
+    Where the profile counts by line, measured advice names the line that takes most; other advice
+    about code with line information is at the kernel's first line.
     """
+    profile = facts.profile
     if profile is not None and profile.lines:
         lines = [_at_counted_line(line, profile.lines) for line in lines]
     seen: dict[Rule, list[RuleLine]] = {}
@@ -39,7 +41,7 @@ def measured_and_placed(
         kind = seen if _is_of_source(line) else measured
         kind.setdefault(line.rule, []).append(line)
     if not seen:
-        return list(lines)
+        return [_at_definition(line, facts) for line in lines]
     joined: list[RuleLine] = []
     for line in lines:
         rule = line.rule
@@ -50,7 +52,17 @@ def measured_and_placed(
             joined.append(_disproved(line))
         else:
             joined.append(line)
-    return joined
+    return [_at_definition(line, facts) for line in joined]
+
+
+def _at_definition(line: RuleLine, facts: Facts) -> RuleLine:
+    """Return advice about a kernel at the first line of its code, where it has no better place."""
+    advice = line.outcome
+    at = facts.compiled.defined_at if facts.compiled else None
+    if not isinstance(advice, Advice) or at is None or _has_place(line) or facts.kernel is None:
+        return line
+    where = Location(file=at[0], line=at[1], kernel=facts.kernel)
+    return RuleLine(rule=line.rule, outcome=advice.at(where))
 
 
 def _has_place(line: RuleLine) -> bool:

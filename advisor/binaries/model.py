@@ -120,6 +120,7 @@ class Kernel(NamedTuple):
     toolkit: str | None = None  # that made the image, such as "12.8"
     debug: bool | None = None
     triton: TritonOptions | None = None
+    defined_at: tuple[str, int] | None = None  # file and first line, of -lineinfo; on request only
 
     @property
     def max_threads(self) -> int | None:

@@ -36,6 +36,7 @@ class Compiled:
     instructions: int | None = None
     debug: bool | None = None
     file: str | None = None
+    defined_at: tuple[str, int] | None = None  # file and line, of code with line information
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

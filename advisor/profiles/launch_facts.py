@@ -71,4 +71,5 @@ def compiled_of(code: Kernel) -> Compiled:
         spills_exact=code.spills_are is Exactness.EXACT,
         debug=code.debug,
         file=f"{code.place.path}!{code.place.member}" if code.place.member else code.place.path,
+        defined_at=code.defined_at,
     )

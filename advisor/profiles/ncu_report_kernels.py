@@ -76,8 +76,11 @@ class _Modules:
         if launch.code not in self._kernels:
             content = self._code.pop(launch.code, b"")
             self._bytes -= len(content)
-            self._kernels[launch.code] = self._read(content) if content else {}
-            self._lines[launch.code] = line_tables(content) if has_lines(content) else {}
+            kernels = self._read(content) if content else {}
+            tables = line_tables(content) if has_lines(content) else {}
+            for name in kernels.keys() & tables.keys():
+                kernels[name] = kernels[name]._replace(defined_at=tables[name].first)
+            self._kernels[launch.code], self._lines[launch.code] = kernels, tables
         return self._kernels[launch.code].get(launch.mangled)
 
     def lines(self, launch: ReportedLaunch) -> LineTable | None:

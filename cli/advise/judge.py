@@ -59,6 +59,7 @@ def new_among(
     former = {finding.rule.id: finding.rule.formerly for finding in findings}
     seen = {
         key: known.get(key)
+        or known.get((*key[:2], None))
         or known.get((former[key[0]] or "", *key[1:]))
         or _unnamed(key, known, of_run=of_run)
         for key in counts
@@ -188,9 +189,12 @@ def said_once(reports: Sequence[Report]) -> list[Report]:
 
 def _place(line: RuleLine) -> tuple[str, Location] | None:
     """Return what tells a place in a source from others: the rule, file, line and column."""
-    where = line.outcome.location if isinstance(line.outcome, Advice) else None
-    if where is None or where.line is None:
+    advice = line.outcome
+    where = advice.location if isinstance(advice, Advice) else None
+    if not isinstance(advice, Advice) or where is None or where.line is None:
         return None
+    if not any(item.label == "source" for item in advice.evidence):
+        return None  # no reader of sources saw it: it is where the kernel begins
     return line.rule.id, replace(where, kernel=None)
 
 

@@ -18,6 +18,8 @@ from gpuadvise.advisor.binaries.span import Damaged, FileSpan
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gpuadvise.advisor.binaries.span import Span
+
 _SECTION = ".debug_line"
 _STRINGS: tuple[str, ...] = (".debug_line_str", ".debug_str")
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -84,14 +86,18 @@ def line_tables(image: bytes) -> dict[str, LineTable]:
 
     None for one without line information, and for one whose table is damaged.
     """
+    return line_tables_in(FileSpan(BytesIO(image), len(image)))
+
+
+def line_tables_in(span: Span) -> dict[str, LineTable]:
+    """Return what `line_tables` does of the cubin that *span* holds."""
     try:
-        return _tables(image)
+        return _tables(span)
     except (Damaged, struct.error, IndexError, ValueError):
         return {}
 
 
-def _tables(image: bytes) -> dict[str, LineTable]:
-    span = FileSpan(BytesIO(image), len(image))
+def _tables(span: Span) -> dict[str, LineTable]:
     header = elf.read_header(span)
     sections = elf.read_sections(span, header)
     texts = elf.read_names(span, header, sections)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.binaries.cubin.identity import CubinIdentity
+    from gpuadvise.advisor.binaries.cubin.line_table import LineTable
     from gpuadvise.advisor.binaries.model import Item
     from gpuadvise.advisor.binaries.options import ReadOptions
     from gpuadvise.advisor.binaries.span import Span
@@ -81,7 +82,7 @@ def read_cubin(
     """Yield the kernels and device functions of a cubin, and what of it is damaged.
 
     *target* and *debug* are what its container says, which knows more than the image.
-    *instructions* asks to count them.
+    *instructions* asks to count them, and where each function begins in its source.
     """
     try:
         layout = read_layout(span)
@@ -98,9 +99,16 @@ def read_cubin(
         toolkit=identity.release,
         debug=debug or identity.debug,
     )
+    tables: dict[str, LineTable] = {}
+    if instructions:
+        from gpuadvise.advisor.binaries.cubin.line_table import line_tables_in
+
+        tables = line_tables_in(span)
     for function in layout.functions:
         try:
             kernel = _kernel(make, layout, function)
+            if kernel.name in tables:
+                kernel = kernel._replace(defined_at=tables[kernel.name].first)
             yield counted(kernel, layout, function) if instructions else kernel
             if function.repeated:
                 raise Damaged("Two sections describe the same function; the first was used.")
