@@ -84,7 +84,7 @@ def complain_as_json(message: str, hint: str | None, code: int) -> None:
         "nearest": re.split(r", | or ", inert(nearest[1] or nearest[2])) if nearest else [],
     }
     try:
-        print(json.dumps({"error": error}, ensure_ascii=False), file=sys.stderr)
+        print(json.dumps({"error": error}), file=sys.stderr)
     except OSError:
         abandon(sys.stderr)
 

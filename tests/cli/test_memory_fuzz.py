@@ -87,5 +87,5 @@ def test_every_answer_is_valid_or_one_sentence(name: str, data: st.DataObject) -
         VALID[name](json.loads(out.getvalue()))
     else:
         assert code == 2
-        assert err.getvalue().startswith("error: ")
+        assert set(json.loads(err.getvalue())) == {"error"}
         assert out.getvalue() == ""

@@ -29,7 +29,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.relations import RelationError, related
-from gpuadvise.rules.report import finding_object, not_evaluated_objects, order_note
+from gpuadvise.rules.report import finding_id, finding_object, not_evaluated_objects, order_note
 from gpuadvise.rules.select import rule_named, selected
 from gpuadvise.rules.sources import guide
 
@@ -252,6 +252,7 @@ def test_the_json_form_is_the_contract() -> None:
     placed = rule("a", advice(2, location=Location(kernel="blur")))
     [finding] = run([placed], KNOWN).findings
     assert finding_object(finding) == {
+        "id": finding_id("a", None, "blur"),
         "rule": "a",
         "topic": "memory",
         "category": "performance",
