@@ -53,6 +53,8 @@ class Coverage:
 def coverage_of(reports: Sequence[Report]) -> Coverage:
     """Return what the rules could judge on any of *reports*: of a run's kernels few are asked."""
     judged = {line.rule.id for report in reports for line in report.lines}
+    for report in reports:  # those that say the same are told in one
+        judged.update(*(finding.advice.also for finding in report.findings))
     lacking: dict[str, dict[str, object]] = {}
     for report in reports:
         if all(rule.id in judged or rule.id in lacking for rule, _ in report.not_evaluated):

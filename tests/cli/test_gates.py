@@ -301,7 +301,9 @@ def test_a_gate(cli, files: dict[str, Path], case: Case, form: str) -> None:
     assert ran.code == case.code
     assert "Traceback" not in ran.err
     if ran.code == 2:
-        assert ran.err.startswith("error: ")
+        as_json = form == "json" and not batch
+        error = next(line for line in ran.err.splitlines() if not line.startswith("note: "))
+        assert error.startswith('{"error": ' if as_json else "error: ")
     if ran.code == 1:
         assert ran.err.startswith("note: ") or "\nnote: " in ran.err
     if form == "github":
