@@ -78,6 +78,22 @@ class TritonOptions(NamedTuple):
     maxnreg: int | None = None  # None: the compiler chose the registers
 
 
+class InstructionMix(NamedTuple):
+    """How many instructions of a kernel ask for what, as they stand in the code: loops count once.
+
+    Loads and stores of global memory are pairs of bytes per thread and count. Divisions are those by
+    a value that is not constant, of floats, doubles and integers.
+    """
+
+    global_loads: tuple[tuple[int, int], ...]
+    global_stores: tuple[tuple[int, int], ...]
+    local_loads: int
+    local_stores: int
+    atomics: int  # reductions included
+    barriers: int
+    divisions: int
+
+
 class Kernel(NamedTuple):
     """Resources of one kernel or device function; ``None`` means the file does not say.
 
@@ -121,6 +137,7 @@ class Kernel(NamedTuple):
     debug: bool | None = None
     triton: TritonOptions | None = None
     defined_at: tuple[str, int] | None = None  # file and first line, of -lineinfo; on request only
+    mix: InstructionMix | None = None  # counted on request only
 
     @property
     def max_threads(self) -> int | None:

@@ -37,6 +37,9 @@ class Compiled:
     debug: bool | None = None
     file: str | None = None
     defined_at: tuple[str, int] | None = None  # file and line, of code with line information
+    local_instructions: int | None = (
+        None  # loads and stores of local memory, as they stand in the code
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,6 +70,7 @@ def compiled_of(code: Kernel) -> Compiled:
         fp64_instructions=code.fp64_instructions,
         spills_exact=code.spills_are is Exactness.EXACT,
         debug=code.debug,
+        local_instructions=code.mix and code.mix.local_loads + code.mix.local_stores,
         file=f"{code.place.path}!{code.place.member}" if code.place.member else code.place.path,
         defined_at=code.defined_at,
     )

@@ -76,6 +76,12 @@ class KernelAdvice:
         groups: dict[tuple[str, ...], list[Finding]] = {}
         for finding in self.findings:
             groups.setdefault(_alike(finding), []).append(finding)
+        if not self.judged:
+            yield Heading(
+                "Nothing could be judged: the registers of PTX are decided when it is compiled, and code for "
+                "another GPU is not loaded. Give the machine code, or the log of -Xptxas -v."
+            )
+            return
         yield Heading("Advice" if groups else self._nothing)
         for group in groups.values():
             yield from _group(group)

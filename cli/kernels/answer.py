@@ -6,7 +6,7 @@ from collections import deque
 from itertools import islice, tee
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpuadvise.advisor.binaries.model import Kernel, TritonOptions
+from gpuadvise.advisor.binaries.model import InstructionMix, Kernel, TritonOptions
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli import not_judged
@@ -61,6 +61,13 @@ def _banks(banks: tuple[tuple[int, int], ...] | None) -> tuple[dict[str, int] | 
     return (None if banks is None else {str(bank): size for bank, size in banks},)
 
 
+def _mix(mix: InstructionMix | None) -> tuple[Any, ...]:
+    if mix is None:
+        return (None,) * len(InstructionMix._fields)
+    loads, stores, *counts = mix
+    return (*_banks(loads), *_banks(stores), *counts)
+
+
 def _version(version: tuple[int, int] | None) -> tuple[str | None]:
     return ("{}.{}".format(*version) if version else None,)
 
@@ -94,6 +101,11 @@ _RESIDENCY = (
     "reason",
 )
 
+# ``barriers`` are those that a block holds, not the instructions that wait at them.
+_MIX = tuple(
+    "barrier_instructions" if name == "barriers" else name for name in InstructionMix._fields
+)
+
 # Of what cli/kernels/order.py calls Found; bytes per thread or block, occupancy 0 to 1.
 KERNEL = RowEncoder(
     RowFields("kernel.name", ("name", "demangled"), _names),
@@ -108,6 +120,7 @@ KERNEL = RowEncoder(
     *same("kernel.", "barriers", "param_bytes"),
     RowFields("kernel.constant_banks", ("constant_banks",), _banks),
     *same("kernel.", "code_bytes", "instructions", "fp64_instructions"),
+    RowFields("kernel.mix", _MIX, _mix),
     *same("kernel.", "linked", "debug", "toolkit"),
     RowFields("residency", _RESIDENCY, _resident),
     RowFields("kernel.source", ("source",), _word),

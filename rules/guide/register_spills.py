@@ -119,7 +119,7 @@ def check(
         local = _local(profile, counted, occupancy, launch_bounds)
         return _measured(local, profile, counted)
     if stack_bytes and spill_bytes is not None:
-        return _frame(stack_bytes, _arrays(local_arrays))
+        return _frame(stack_bytes, _arrays(local_arrays), compiled)
     if stack_bytes:
         return _unknown(stack_bytes, _arrays(local_arrays))
     if stack_bytes is None and spill_requests is None:
@@ -302,17 +302,25 @@ def _arrays(names: tuple[str, ...] | None) -> str:
     return f" The source declares {and_list(names)}." if names else ""
 
 
-def _frame(stack: int, arrays: str) -> Advice:
+def _frame(stack: int, arrays: str, compiled: Compiled | None) -> Advice:
+    count = compiled.local_instructions if compiled else None
+    seen = "" if count is None else f" Its own code loads and stores local memory {count:,} times."
+    counted = Evidence(
+        label="local loads and stores in the code", value=count or 0, unit="", source="compiler"
+    )
     return Advice(
         message=(
             f"A stack frame of {plural(stack, 'byte')} per thread without 1 byte of spills: most "
-            f"often an array indexed by a variable, which registers cannot hold.{arrays}"
+            f"often an array indexed by a variable, which registers cannot hold.{arrays}{seen}"
         ),
         action=(
             "Unroll the loops over the array so that every index is a constant, or move it to "
             "shared memory. Math functions in double precision also use some 40 bytes."
         ),
-        evidence=(Evidence(label="stack frame", value=stack, unit="bytes", source="compiler"),),
+        evidence=(
+            Evidence(label="stack frame", value=stack, unit="bytes", source="compiler"),
+            *(() if count is None else (counted,)),
+        ),
         priority=Priority.LOW if stack <= SMALL_FRAME else None,
     )
 

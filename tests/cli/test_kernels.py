@@ -607,3 +607,22 @@ def test_groups_of_a_build_log_have_no_size_rather_than_none_of_code(cli) -> Non
     assert {group["code_bytes"] for group in groups} == {None}
     head = cli("kernels", str(path), "--group-by", "prefix").out.splitlines()[0]
     assert "of code" not in head
+
+
+def test_what_instructions_ask_for_is_in_the_answer(cli, inside: Path) -> None:
+    ran = cli("kernels", "two.fatbin", "--gpu", "h200", "--advise", "--json")
+    kernels = {row["demangled"]: row for row in json.loads(ran.out)["result"]["kernels"]}
+    fill = kernels["void fill<int>(int*)"]
+    assert (fill["global_loads"], fill["global_stores"]) == ({}, {"4": 1})
+    assert (fill["local_loads"], fill["atomics"], fill["divisions"]) == (0, 0, 0)
+    plain = cli("kernels", "two.fatbin", "--gpu", "h200", "--json")
+    assert {row["global_loads"] for row in json.loads(plain.out)["result"]["kernels"]} == {None}
+
+
+def test_ptx_alone_is_not_called_fine(cli) -> None:
+    path = (
+        Path(__file__).parents[1] / "advisor" / "binaries" / "data" / "nvrtc-12.9-compute_90a.ptx"
+    )
+    out = cli("kernels", str(path), "--advise", "--gpu", "h200").out
+    assert "Nothing could be judged: the registers of PTX" in out
+    assert "Nothing to change" not in out

@@ -153,10 +153,14 @@ def count(code: bytes, sm: int) -> tuple[int, int] | None:
 
 def counted(kernel: Kernel, layout: Layout, function: Function) -> Kernel:
     """Return *kernel* with its instructions counted, where they can be."""
-    counts = count(elf.read_section(layout.span, function.text), layout.identity.sm)
+    from gpuadvise.advisor.binaries.cubin.instruction_mix import instruction_mix
+
+    code = elf.read_section(layout.span, function.text)
+    counts = count(code, layout.identity.sm)
     if counts is None:
         return kernel
-    return kernel._replace(instructions=counts[0], fp64_instructions=counts[1])
+    mix = instruction_mix(code, layout.identity.sm)
+    return kernel._replace(instructions=counts[0], fp64_instructions=counts[1], mix=mix)
 
 
 def spills_of(layout: Layout, function: Function, facts: NvInfo, frame: int | None) -> Spills:
