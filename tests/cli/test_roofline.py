@@ -401,6 +401,7 @@ def test_a_gate_on_what_is_impossible(cli) -> None:
 
 def test_several_kernels_say_how_many_are_impossible(cli, tmp_path: Path) -> None:
     path = tmp_path / "k.toml"
-    path.write_text(KERNELS.replace('time = "3ms"', 'time = "1us"'))
+    described = KERNELS.replace('time = "3ms"', 'time = "1us"')
+    path.write_text(described.rpartition("[[kernel]]")[0])
     ran = cli("roofline", "--gpu", "h200", "--describe", str(path))
     assert "; 1 above the roof, which is impossible." in ran.out.splitlines()[0]
