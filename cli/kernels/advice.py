@@ -67,9 +67,14 @@ class KernelAdvice:
         from gpuadvise.cli.render import github, sarif
 
         return {
-            "github": lambda: github.render(self.objects(), None),
-            "sarif": lambda: sarif.render(_KERNEL_RULES, self.objects(), None),
+            "github": lambda: github.render(self.about_code(), None),
+            "sarif": lambda: sarif.render(_KERNEL_RULES, self.about_code(), None),
         }
+
+    def about_code(self) -> list[dict[str, Any]]:
+        """Return the findings as JSON values, without advice on how to work."""
+        kept = [finding for finding in self.findings if not finding.rule.process]
+        return [finding_object(finding) for finding in kept]
 
     def blocks(self) -> Iterator[Block]:
         """Yield what the rules say once for all kernels of which they say the same but for numbers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -165,3 +166,26 @@ def test_slower_is_about_runs(cli, tmp_path: Path) -> None:
     (tmp_path / "b.log").write_text(LOG)
     ran = cli("diff", str(tmp_path / "b.log"), str(tmp_path / "b.log"), "--slower", "5%")
     assert (ran.code, "--slower is about recorded runs" in ran.err) == (2, True)
+
+
+def test_advice_on_binaries_is_annotated_and_advice_on_work_is_not(project: Path, cli) -> None:
+    ran = cli("kernels", "b.log", "--gpu", "h200", "--advise", "--format", "github")
+    lines = ran.out.splitlines()
+    assert any(re.match("::(error|warning|notice) file=b.log,", line) for line in lines), lines
+    advised = cli("advise", "--regs", "40", "--block", "100", "--gpu", "h200", "--format", "github")
+    assert "unprofiled-workload" not in ran.out
+    assert "partial-warp" in advised.out
+    kernels = '[[kernel]]\nname = "{}"\ngpu = "h200"\nregs = 40\nblock = 100\n'
+    (project / "k.toml").write_text("".join(kernels.format(name) for name in "abc"))
+    many = cli("advise", "k.toml", "--format", "github").out
+    assert (many.count("partial-warp"), many.count("unprofiled-workload")) == (3, 0)
+
+
+def test_several_rules_may_stand_in_one_option(cli) -> None:
+    asked = ("advise", "--regs", "72", "--block", "100", "--gpu", "h200", "--format", "json")
+    both = cli(*asked, "--ignore", "high,medium").out
+    assert (
+        json.loads(both)["findings"]
+        == json.loads(cli(*asked, "--ignore", "high", "--ignore", "medium").out)["findings"]
+    )
+    assert {f["priority"] for f in json.loads(both)["findings"]} <= {"low"}
