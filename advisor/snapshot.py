@@ -47,6 +47,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "max_warps_per_sm": (1, 512),
     "max_threads_per_sm": (1, 1 << 14),
     "max_blocks_per_sm": (1, 512),
+    "max_blocks_per_sm_in_clusters": (1, 512),
     "registers_per_sm": (1024, 1 << 20),
     "registers_per_block": (1024, 1 << 20),
     "max_registers_per_thread": (1, 2048),
@@ -78,6 +79,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "constant_memory": (1, 1 << 26),
     "constant_cache_per_sm": (1, 1 << 26),
 }
+_ANY = (0, 2**63 - 1)
 _MOST_CONFIGS = 64
 # The first is never larger than the second.
 _ORDERED = (
@@ -96,7 +98,7 @@ def refuse_impossible(device: Device, where: str) -> None:
     limits = device.limits
     peaks = (("peaks", rate) for rate in device.peaks.values())
     for name, value in (*_numbers(device), *_numbers(limits), *peaks):
-        least, most = RANGES[name]
+        least, most = RANGES.get(name, _ANY)
         if not least <= value <= most:
             raise BadInput(
                 f"{where}.{name}: {value:,} is not a number from {least:,.0f} to {most:,.0f}."

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gpuadvise.advisor.catalogue import find
+from gpuadvise.advisor.device import Device
 from gpuadvise.advisor.gpu import Gpu, Identity, Machine
+from gpuadvise.advisor.limits import Limits
 from gpuadvise.advisor.snapshot import RANGES, machine_record
 
 if TYPE_CHECKING:
@@ -38,6 +42,12 @@ def of_its_kind(name: str, number: float) -> object:
     if isinstance(old, list):
         return [number] * len(old)
     return {"fp32": number} if isinstance(old, dict) else number
+
+
+def test_every_number_of_a_device_has_a_range() -> None:
+    whole = (*fields(Device), *fields(Limits))
+    numbers = {field.name for field in whole if re.search(r"\b(int|float)\b", str(field.type))}
+    assert numbers == RANGES.keys()
 
 
 LISTED = sorted(name for name in RANGES if BOX["result"]["devices"][0][name] != [])
