@@ -132,11 +132,12 @@ class PackedStream:
         freely, times, most = self._bounds
         if self._size > max(freely, times * self._packed_size):
             raise BadInput(
-                f"{self.name} unpacks to more than {times:,} times its size: no profiler writes that."
+                f"{self.name}: it unpacks to more than {times:,} times its size, as no profiler writes."
             )
         if self._size > most:
             raise BadInput(
-                f"{self.name} unpacks to more than {most >> 30} GiB.", hint="Unpack it yourself."
+                f"{self.name}: it unpacks to more than {most >> 30} GiB.",
+                hint="Unpack it yourself.",
             )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from gpuadvise.advisor.backends import nvidia_smi, settings_file, user_files
 from gpuadvise.advisor.binaries import folder, wheel
 from gpuadvise.advisor.description import files
+from gpuadvise.advisor.profiles import ncu_file
 from gpuadvise.advisor.source import preprocessor, text, tree
 from gpuadvise.advisor.timelines import activities, read
 from gpuadvise.cli import saved_answer
@@ -38,7 +39,10 @@ ROWS = {
     "archive member": (
         wheel._MAX_MEMBER // GIB, wheel._MAX_RATIO, wheel._MAX_TOTAL // GIB,
     ),
-    "trace, packed": (read._LARGEST // GIB, read._MOST_INFLATED),
+    "trace, packed": (read._BOUNDS.most // GIB, read._BOUNDS.times),
+    "report or page of Nsight Compute, packed": (
+        ncu_file.BOUNDS.most // GIB, ncu_file.BOUNDS.times,
+    ),
     "trace": (activities.MOST_ACTIVITIES,),
 }  # fmt: skip
 
