@@ -209,7 +209,8 @@ def build(space: SearchSpace, values: Mapping[str, int]) -> Compiled | None:
         for item in read_stream(BytesIO(image.cubin), "space.cubin")
         if isinstance(item, Kernel)
     ]
-    kernel = next(item for item in kernels if item.entry and space.entry in item.name)
+    mangled = f"{len(space.entry)}{space.entry}"  # not another one whose name begins so
+    kernel = next(item for item in kernels if item.entry and mangled in item.name)
     launch = Launch(
         threads=threads(values),
         registers=kernel.registers,
