@@ -404,7 +404,9 @@ def _other(finding: Finding, kernel: str | None) -> str:
     gain = finding.advice.gain
     if gain is None or not 1 < gain.upper_bound <= _BEYOND_USE:
         return kernel or "this kernel"
-    return f"{kernel or 'this kernel'} (at most {show_number(gain.upper_bound)}x)"
+    likely = finding.expectation
+    about = f"about {_factor(likely.expected)}, " if likely else ""
+    return f"{kernel or 'this kernel'} ({about}at most {show_number(gain.upper_bound)}x)"
 
 
 def _limits(advised: AdviceReports) -> Iterator[Block]:
