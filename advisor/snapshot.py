@@ -70,7 +70,6 @@ RANGES: dict[str, tuple[float, float]] = {
     "barriers_per_sm": (1, 1 << 14),
     "max_cluster_size_portable": (1, 1024),
     "max_cluster_size_nonportable": (1, 1024),
-    "max_blocks_per_sm_in_clusters": (1, 512),
     "virtual_resources_per_sm": (1, 1 << 20),
     "max_resident_grids": (1, 1 << 16),
     "unified_l1_shared": (1, 1 << 26),
