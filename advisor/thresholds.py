@@ -31,11 +31,9 @@ class Row:
     launches: LaunchSet | None
 
 
-class _Real(float):
-    row: Row
-
-    def __reduce__(self) -> tuple[type[float], tuple[float]]:
-        return float, (float(self),)  # a copy, as in an answer, is a plain number
+# A plain float that is one object of its own: comparing with a subclass takes a third longer, and rules
+# compare all the time. Whole numbers, which Python shares, are of a class of ours.
+_ROWS: dict[int, tuple[float, Row]] = {}
 
 
 class _Whole(int):
@@ -57,11 +55,19 @@ def number(
     value: float, name: str, unit: str, source: str, launches: LaunchSet | None = None
 ) -> float:
     """Return *value*, which decides in *unit*, with the row that says so."""
-    known = _Whole(value) if isinstance(value, int) else _Real(value)
-    known.row = Row(name=name, value=value, unit=unit, source=source, launches=launches)
-    return known
+    entry = Row(name=name, value=value, unit=unit, source=source, launches=launches)
+    if isinstance(value, int):
+        whole = _Whole(value)
+        whole.row = entry
+        return whole
+    own = value + 0.0
+    _ROWS[id(own)] = own, entry  # kept, so that no other number gets its identity
+    return own
 
 
 def row(value: object) -> Row | None:
     """Return what stands beside *value*; None for a number that decides nothing."""
-    return value.row if isinstance(value, _Real | _Whole) else None
+    if isinstance(value, _Whole):
+        return value.row
+    known = _ROWS.get(id(value))
+    return known[1] if known else None
