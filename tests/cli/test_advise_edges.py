@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from gpuadvise.advisor.backends import description_file
 from gpuadvise.cli.advise.answer import gain_words
+from gpuadvise.rules.expectation import EXPONENTS, GainExponents
 from gpuadvise.rules.guide import RULES, partial_warp
 from gpuadvise.rules.model import Advice, Gain, GainKind
 from gpuadvise.rules.report import Finding
@@ -252,7 +253,15 @@ def won(kind: GainKind, bound: float, **more: Any) -> Finding:
         ),
     ],
 )
-def test_a_gain_in_words(kind: GainKind, bound: float, more: dict[str, Any], words: str) -> None:
+def test_a_gain_in_words(
+    kind: GainKind,
+    bound: float,
+    more: dict[str, Any],
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    numbers = GainExponents(low=0.5, median=0.77, high=1)
+    monkeypatch.setitem(EXPONENTS, "bank-conflicts", numbers)
     assert gain_words(won(kind, bound, **more)) == words
 
 

@@ -132,5 +132,6 @@ def test_several_findings_win_at_least_the_best_and_at_most_what_the_roofs_leave
 def test_a_rule_says_which_numbers_decide() -> None:
     numbers = exponents_object("bank-conflicts")
     assert numbers["median"] == EXPONENTS["bank-conflicts"].median
-    assert "15 repairs of 15 programs" in exponents_sentence("bank-conflicts")
+    repairs, programs = numbers["repairs"], numbers["programs"]
+    assert f"{repairs} repairs of {programs} programs" in exponents_sentence("bank-conflicts")
     assert "none of this one was measured" in exponents_sentence("debug-build")
