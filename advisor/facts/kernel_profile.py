@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.memory.number_types import NumberType
 
 # Issuing, and being ready while another warp issues: no wait.
-_NO_WAIT = (Stall.SELECTED, Stall.NOT_SELECTED)
+_NO_WAIT = frozenset((Stall.SELECTED, Stall.NOT_SELECTED))
 _PURE = number(
     0.1, "additions and products per multiply-add of a product", "", "bodies and options have more"
 )

@@ -165,6 +165,12 @@ IMPOSSIBLE = number(
 )
 
 
+# Made once: every launch asks for them, and a member of an enum is looked up each time.
+_HALVES_OF_FMA = (Unit.FMA_HEAVY, Unit.FMA_LITE)
+_NO_NAMED_PIPE = (Unit.ISSUE, Unit.COMPUTE)
+_ROOFS: dict[str, float] = {Unit.TENSOR: TENSOR_AT_ROOF, Unit.L2: L2_AT_ROOF}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TooLittleWork:
     """A grid of *blocks* on *sm_count* multiprocessors; *share* of what fits at once, 0 to 1."""
@@ -294,7 +300,7 @@ def unit_shares(profile: KernelProfile) -> dict[str, float]:
     }
     shares: dict[str, float] = {unit: share for unit, share in memory.items() if share is not None}
     for pipe, share in profile.pipes.items():
-        unit = Unit.FMA if pipe in (Unit.FMA_HEAVY, Unit.FMA_LITE) else pipe
+        unit = Unit.FMA if pipe in _HALVES_OF_FMA else pipe
         shares[unit] = max(share, shares.get(unit, 0.0))
     # What no named unit explains: a page may have the maximum over several units only.
     for unit, maximum in (
@@ -512,15 +518,14 @@ def _short_of_warps(profile: KernelProfile, unit: str, share: float) -> float | 
 
 
 def _roof(unit: str) -> float:
-    roofs: dict[str, float] = {Unit.TENSOR: TENSOR_AT_ROOF, Unit.L2: L2_AT_ROOF}
-    return roofs.get(unit, AT_ROOF)
+    return _ROOFS.get(unit, AT_ROOF)
 
 
 def _highest(shares: Mapping[str, float]) -> tuple[str, float]:
     """Return the unit nearest to what counts as its roof; a named pipe before issuing for it."""
     return max(
         shares.items(),
-        key=lambda unit: (unit[1] / _roof(unit[0]), unit[0] not in (Unit.ISSUE, Unit.COMPUTE)),
+        key=lambda unit: (unit[1] / _roof(unit[0]), unit[0] not in _NO_NAMED_PIPE),
     )
 
 
