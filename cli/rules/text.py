@@ -34,12 +34,12 @@ def summary(rule: Rule) -> dict[str, Any]:
         "rule": rule.id,
         "priority": str(rule.priority),
         "topic": str(rule.topic),
-        "category": str(rule.category),
         "title": rule.title,
         "recommendation": rule.recommendation,
         "evidence": [str(kind) for kind in rule.kinds],
         "needs": list(rule.needs),
         "either": list(rule.either),
+        "category": str(rule.category),
     }
 
 
