@@ -13,7 +13,6 @@ from gpuadvise.cli.blocks import Drawing, Line, Tone
 from gpuadvise.cli.exits import Exit
 from gpuadvise.rules.guide import rule_of
 from gpuadvise.rules.model import Confidence, Priority, Rule
-from gpuadvise.rules.report import finding_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -106,6 +105,8 @@ def _every_rule() -> tuple[Rule, ...]:
 
 
 def _finding(seen: Diagnostic) -> dict[str, Any]:
+    from gpuadvise.rules.report import finding_id
+
     rule, where = rule_of(seen.rule), seen.where
     return {
         "id": finding_id(rule.id, seen.file, seen.kernel),
