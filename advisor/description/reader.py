@@ -47,7 +47,7 @@ _ALSO = {"static_smem": "smem"}  # as the kernels command calls it
 KEYS = (*_PLAIN, *_DEVICE, *_OTHERS, *LAUNCH, *_TABLES, *_SELECTION)
 _KNOWN = frozenset(KEYS)
 # Keys that say nothing which could be judged.
-NO_FACTS = frozenset(("name", *_SELECTION))
+NO_FACTS = frozenset(_SELECTION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import struct
 import subprocess
 import sys
@@ -43,28 +42,25 @@ SOURCES = {
 }  # fmt: skip
 
 
+# A process begins with the peak of the one it was forked from, so a small one starts the program.
+STARTER = """
+import json, resource, subprocess, sys
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, done.stderr]))
+"""
+
+
 def measured(*args: str) -> tuple[int, float, int, str]:
     """Run the program; return its exit code, seconds of processor, peak bytes, and stderr."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gpuadvise", *args],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=_bounded,
-    )
-    err = process.stderr.read()
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stderr.close()
-    scale = 1 if sys.platform == "darwin" else 1024
-    return process.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss * scale, err
-
-
-def _bounded() -> None:
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+    done = subprocess.run(
+        [sys.executable, "-c", STARTER, sys.executable, "-m", "gpuadvise", *args],
+        stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    code, seconds, memory, err = json.loads(done.stdout)
+    return code, seconds, memory, err
 
 
 def hold_to_limits(*args: str) -> tuple[int, str]:

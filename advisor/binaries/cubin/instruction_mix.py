@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.binaries.cubin.sass import WIDE_SM, WIDTHS, overlaid, table
+from gpuadvise.advisor.binaries import elf
+from gpuadvise.advisor.binaries.cubin.sass import WIDE_SM, WIDTHS, count, overlaid, table
 from gpuadvise.advisor.binaries.model import InstructionMix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from gpuadvise.advisor.binaries.cubin.function_sections import Function, Layout
+    from gpuadvise.advisor.binaries.model import Kernel
 
 # What counts as one thing: the operations, the low 8 of their 9 bits. The ninth is set in all of them.
 _LOADS, _STORES, _LOCAL_LOADS, _LOCAL_STORES, _ATOMICS, _BARRIERS, _WIDE_LOADS, _WIDE_STORES = (
@@ -104,3 +108,13 @@ def _by_width(kinds: bytes, operation: int) -> dict[int, int]:
 
 def _pairs(counts: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(counts.items()))
+
+
+def counted(kernel: Kernel, layout: Layout, function: Function) -> Kernel:
+    """Return *kernel* with its instructions counted, where they can be."""
+    code = elf.read_section(layout.span, function.text)
+    counts = count(code, layout.identity.sm)
+    if counts is None:
+        return kernel
+    mix = instruction_mix(code, layout.identity.sm)
+    return kernel._replace(instructions=counts[0], fp64_instructions=counts[1], mix=mix)

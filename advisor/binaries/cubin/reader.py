@@ -9,7 +9,7 @@ from gpuadvise.advisor.binaries import elf
 from gpuadvise.advisor.binaries.cubin import nv_info
 from gpuadvise.advisor.binaries.cubin.function_sections import Function, Layout, read_layout
 from gpuadvise.advisor.binaries.cubin.nv_info import NvInfo
-from gpuadvise.advisor.binaries.cubin.sass import counted, spills_of
+from gpuadvise.advisor.binaries.cubin.sass import spills_of
 from gpuadvise.advisor.binaries.model import (
     Content,
     Damage,
@@ -101,6 +101,7 @@ def read_cubin(
     )
     tables: dict[str, LineTable] = {}
     if instructions:
+        from gpuadvise.advisor.binaries.cubin.instruction_mix import counted
         from gpuadvise.advisor.binaries.cubin.line_table import line_tables_in
 
         tables = line_tables_in(span)

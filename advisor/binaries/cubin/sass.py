@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.cubin.function_sections import Function, Layout
     from gpuadvise.advisor.binaries.cubin.identity import CubinIdentity
     from gpuadvise.advisor.binaries.cubin.nv_info import NvInfo
-    from gpuadvise.advisor.binaries.model import Kernel
 
     Spills = tuple[int | None, int | None, Exactness | None]
 
@@ -149,18 +148,6 @@ def count(code: bytes, sm: int) -> tuple[int, int] | None:
         return None
     kinds = overlaid([code[0::16].translate(_LOW), code[1::16].translate(_HIGH)])
     return len(kinds) - kinds.count(_NOTHING), kinds.count(_DOUBLE)
-
-
-def counted(kernel: Kernel, layout: Layout, function: Function) -> Kernel:
-    """Return *kernel* with its instructions counted, where they can be."""
-    from gpuadvise.advisor.binaries.cubin.instruction_mix import instruction_mix
-
-    code = elf.read_section(layout.span, function.text)
-    counts = count(code, layout.identity.sm)
-    if counts is None:
-        return kernel
-    mix = instruction_mix(code, layout.identity.sm)
-    return kernel._replace(instructions=counts[0], fp64_instructions=counts[1], mix=mix)
 
 
 def spills_of(layout: Layout, function: Function, facts: NvInfo, frame: int | None) -> Spills:
