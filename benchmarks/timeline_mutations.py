@@ -236,7 +236,8 @@ def outcome(number: int, folder: Path) -> str:
     if "--json" in words and out.getvalue():
         json.loads(out.getvalue(), parse_constant=_no_constant)
     gated = "--fail-on-regression" in words  # of a file that is read in part: 3, and a note
-    sentences = ("error: ", "note: ") if gated and code == 3 else ("error: ",)
+    asked = '{"error": ' if "--json" in words else "error: "
+    sentences = (asked, "note: ") if gated and code == 3 else (asked,)
     if code >= 2 and not err.getvalue().startswith(sentences):
         raise AssertionError(f"exit code {code} without a sentence: {err.getvalue()[:200]!r}")
     if "\x1b[31m" in out.getvalue() + err.getvalue():

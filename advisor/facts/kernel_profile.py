@@ -52,8 +52,10 @@ _OPERATIONS = {
 
 
 # Compilers set registers to constants with HFMA2, which the counters take for arithmetic: no more per
-# thread than this, beside no other arithmetic on 16 bits, is none (a transposition by ptxas 13.0).
-_MOVES_PER_THREAD = 8
+# thread than this, beside no other arithmetic on 16 bits, is none.
+_MOVES_PER_THREAD = number(
+    8, "HFMA2 per thread that only set registers", "", "a transposition by ptxas 13.0"
+)
 _HALF_TYPES = ("half", "fp16", "bf16", "bfloat16", "float16")
 
 

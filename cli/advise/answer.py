@@ -403,10 +403,10 @@ def _other(finding: Finding, kernel: str | None) -> str:
     """Return the kernel of a finding that is told with another one, and what it can win."""
     gain = finding.advice.gain
     if gain is None or not 1 < gain.upper_bound <= _BEYOND_USE:
-        return kernel or "this kernel"
+        return kernel or "another kernel"
     likely = finding.expectation
     about = f"about {_factor(likely.expected)}, " if likely else ""
-    return f"{kernel or 'this kernel'} ({about}at most {show_number(gain.upper_bound)}x)"
+    return f"{kernel or 'another kernel'} ({about}at most {show_number(gain.upper_bound)}x)"
 
 
 def _limits(advised: AdviceReports) -> Iterator[Block]:

@@ -12,8 +12,10 @@ from gpuadvise.cli.render.plain import drawing_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Of the last two: the colon of an address, and what would begin a list or underline a heading.
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#!&~]|:(?=//)|(?<=\bwww)\.|^[-+=](?=[\s=+-]|$))")
+# The last is the colon of an address: only those of NVIDIA's documents, which our sources are, become links.
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#!&~]|:(?=//(?!docs\.nvidia\.com/))|(?<=\bwww)\.)")
+# What would begin a list, underline a heading or draw a line.
+_AT_LINE_START = re.compile(r"^([-+=])(?=\s|[-+=]*$)")
 _MENTION = re.compile(r"@(?=\w)|\\#(?=\d)|\bGH-(?=\d)")
 
 
@@ -34,7 +36,7 @@ def escaped(text: str) -> str:
 def _block(block: Block) -> str:
     match block:
         case Line():
-            text = escaped(block.text)
+            text = _AT_LINE_START.sub(r"\\\1", escaped(block.text))
             strong = f"**{text}**" if block.tone is Tone.STRONG and text else text
             return " " * block.indent + strong  # what belongs to a numbered item stays in it
         case Heading():

@@ -111,14 +111,17 @@ def test_lines_without_any_kernel(form: str, cli, tmp_path: Path) -> None:
     assert "k.ndjson: no kernel is described.\n" in ran.err
 
 
-def test_a_long_name_stands_below_the_title(cli, tmp_path: Path) -> None:
+def test_a_long_name_is_cut_before_the_title_and_whole_with_all(cli, tmp_path: Path) -> None:
     name = "void reduce<" + "float, " * 20 + "4>"
     (tmp_path / "k.toml").write_text(
         f'defaults = {{ gpu = "h200", block = 33 }}\nkernel = [{{ name = "{name}" }}, {{ }}]\n'
     )
     ran = cli("advise", "k.toml", "--select", "partial-warp")
-    assert "\n1. MEDIUM  Make the block a multiple of 32 threads  [partial-warp]\n" in ran.out
-    assert f"\n   in {name}\n" in ran.out
+    title = "Make the block a multiple of 32 threads  [partial-warp]"
+    assert f"\n1. MEDIUM  void reduce<…>: {title}\n" in ran.out
+    assert "   The same for another kernel" in ran.out
+    whole = cli("advise", "k.toml", "--select", "partial-warp", "--all").out
+    assert name in whole
 
 
 def test_a_launch_that_failed_under_the_profiler_is_not_judged(cli, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_source_binary_and_launch_are_one_list(source: Path, cli) -> None:
     assert "0.1 in line 4" in rules["scarce-fp64"]["message"]
     assert "Give those literals an f" in rules["scarce-fp64"]["action"]
     assert "unchecked-errors" in rules
-    assert any("192 threads" in f["message"] for f in found)
+    assert "1 block for the 128 SMs" in rules["underfilled-device"]["message"]
 
 
 def test_only_loops_that_stay_rolled_are_findings(source: Path, cli) -> None:

@@ -102,7 +102,7 @@ def test_output_is_complete_or_the_exit_code_says_so(
     cut = shell(f"trap '' XFSZ; ulimit -f {limit}; gpuadvise {args} > {out}", **env)
     assert out.stat().st_size < len(whole.encode())
     assert cut.returncode == 3
-    assert cut.stderr.startswith("error: The answer cannot be written: ")
+    assert "The answer cannot be written: " in cut.stderr.splitlines()[0]
 
 
 @pytest.mark.parametrize("env", BUFFERING)

@@ -454,7 +454,7 @@ def test_two_kernel_reports_are_compared(cli, tmp_path: Path, trace: str) -> Non
     answer = json.loads(ran.out)
     VALID["diff"](answer)
     (kernel,) = answer["result"]["kernels"]
-    assert (ran.code, kernel["status"]) == (1, "worse")
+    assert (ran.code, kernel["status"]) == (1, "slower")
     assert (kernel["old"]["registers"], kernel["new"]["registers"]) == (32, 72)
     assert (kernel["old"]["occupancy"], kernel["new"]["occupancy"]) == (1.0, 0.375)
     assert (kernel["new"]["calls"], kernel["new"]["seconds"]) == (2, pytest.approx(10e-3))

@@ -18,7 +18,7 @@ VERDICTS = [
     ("bandwidth", "At most 3.35 TB/s."),
     ("bandwidth --read 1GB --write 1GB --time 800us", "Fair: 74.6 % of the theoretical bandwidth."),
     ("bandwidth --read 9GB --write 1GB --time 800us", "Impossible: 372.9 % of"),
-    ("latency", "16 warps per SM, of 64, hide the latency of arithmetic."),
+    ("latency", "16 warps per SM, of 64, hide the latency of arithmetic; 9 bytes under way"),
     ("overlap --h2d 3ms --kernel 5ms", "Worth it, 1.55x: "),
     ("overlap --h2d 3us --kernel 5ms", "Not worth it: "),
 ]

@@ -71,7 +71,7 @@ def test_what_every_question_needs(call) -> None:
         ("--sweep", "regs", "--all-cc"),
         ("--batch", "-", "--sweep", "regs"),
         ("--batch", "-", "--get", "occupancy"),
-        ("--batch", "-", "--format", "json"),
+        ("--batch", "-", "--format", "markdown"),
         ("--all-cc", "--show"),
         ("--sweep", "regs", "--show", "--format", "csv"),
         ("--sweep", "regs", "--fail-under", "50%"),
