@@ -199,7 +199,7 @@ def offer(folder: str = ".") -> str | None:
     if kind is None:
         return None
     command = _TAKE_FOLDERS.get(kind, _COMMANDS[kind])
-    return f"Here are {held_words(counts)}: gpuadvise . judges {_nouns(kind, 2)} with {command}."
+    return f"This folder holds {held_words(counts)}: gpuadvise . judges {_nouns(kind, 2)} with {command}."
 
 
 _MOST_OFFERED = 200
