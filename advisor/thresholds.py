@@ -18,6 +18,7 @@ class LaunchSet(StrEnum):
     FOURTH = "recorded launches and blind sets 2 to 4"
     FIFTH = "recorded launches and blind sets 2 to 5"
     SIXTH = "recorded launches and blind sets 2 to 6"
+    SEVENTH = "recorded launches and blind sets 2 to 7"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

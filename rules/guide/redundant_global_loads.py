@@ -107,6 +107,28 @@ _WHOLE = number(
     "our judgement: with fewer, coalescing comes first",
     LaunchSet.FOURTH,
 )
+# Gathers: what L1 has of a sector used in part is often its other words, which a tile does not save.
+_STRUCTURES = number(
+    20.0,
+    "bytes used of a sector that L1 hardly has",
+    "bytes",
+    "measured: 18 of gathers of 16 bytes by a list of indices, 25 to 30 of stencils and passes over rows",
+    LaunchSet.SEVENTH,
+)
+_GATHERED = number(
+    8.0,
+    "bytes used of a sector of which L2 has the rest",
+    "bytes",
+    "measured: 4.0 to 4.3 of random jumps, chains and rows of a sparse product; 10.7 of state that each step reads",
+    LaunchSet.SEVENTH,
+)
+_PARTS_READ = number(
+    10.0,
+    "bytes asked of the caches, by sectors used in part",
+    "bytes per byte read from device memory",
+    "measured: 4.5 of neighbour lists, 16 to 1000 of products and filters along the wrong axis",
+    LaunchSet.SEVENTH,
+)
 # Passes over the same rows also fill issue slots.
 REQUESTS = number(
     0.033,
@@ -216,7 +238,7 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
     if hit is None:
         return undecided("profile.l1_hit_rate")
     reads = _reads_at_roof(profile, limiter)
-    if reads is not None and reads >= READS and _by_loads(profile):
+    if reads is not None and reads >= READS and _by_loads(profile, reads):
         return _requested_again(profile, reads, share)
     if _from_l2(profile, hit, limiter):
         return _read_again(profile)
@@ -224,7 +246,8 @@ def _profiled(profile: KernelProfile, limiter: Limiter | None) -> Verdict:
         return _through_fragments(profile, passes)
     if _fetched_again(profile, limiter):
         return _through_textures(profile)
-    if reads is not None:
+    # Of copies straight to shared memory no used bytes are counted, which are 0 reads.
+    if reads is not None or (_counted_reads(profile) or READS) < READS:
         return PASSED
     if hit < FOUND or not isinstance(limiter, AtRoof | LatencyBound):
         return PASSED
@@ -331,6 +354,7 @@ def _from_l2(profile: KernelProfile, hit: float, limiter: Limiter | None) -> boo
         and not (limiter.unit != Unit.L2 and _busy_with_conflicts(profile, limiter.share))
         and hit < FOUND
         and not profile.spill_requests
+        and not 0 < (profile.global_loads.used_bytes or 0.0) < _GATHERED
         and (profile.l2_hit_rate or 0.0) >= FOUND_IN_L2
         and (profile.l2_busy or 0.0) >= L2_BUSY
         and profile.dram_busy is not None
@@ -379,6 +403,12 @@ def _reads_at_roof(profile: KernelProfile, limiter: Limiter | None) -> float | N
     loads, needed = profile.global_loads, profile.global_sectors_ideal
     if loads.requests is None and needed and profile.dram_bytes:
         return needed * SECTOR / profile.dram_bytes
+    return _counted_reads(profile)
+
+
+def _counted_reads(profile: KernelProfile) -> float | None:
+    """Return the bytes that loads use for each that device memory reads, where a page counts both; else None."""
+    loads = profile.global_loads
     if loads.sectors is None or loads.used_bytes is None or not profile.dram_read:
         return None
     return loads.sectors * loads.used_bytes / profile.dram_read
@@ -416,11 +446,15 @@ def _issues_loads(profile: KernelProfile) -> bool:
     )
 
 
-def _by_loads(profile: KernelProfile) -> bool:
-    """Return whether what loads ask of the caches is neither a tile's, nor left of sectors used in part."""
+def _by_loads(profile: KernelProfile, reads: float) -> bool:
+    """Return whether what loads ask of the caches is neither a tile's, nor left of sectors used in part.
+
+    What L1 has of such sectors may be their other words: there the bytes must be read more often.
+    """
     held = (profile.l1_load_hit_rate or profile.l1_hit_rate or 0.0) >= FOUND
-    whole = (profile.global_loads.used_bytes or 0.0) >= _WHOLE
-    return (held or whole) and not _staged(profile) and not _local(profile)
+    used = profile.global_loads.used_bytes or 0.0
+    again = used >= (_WHOLE if held else _STRUCTURES) or (held and reads >= _PARTS_READ)
+    return again and not _staged(profile) and not _local(profile)
 
 
 def _local(profile: KernelProfile) -> bool:
