@@ -503,6 +503,8 @@ def _short_of_loads(profile: KernelProfile, unit: str, share: float) -> float | 
     )
     if not streams and (unit != Unit.DRAM or share >= NEARLY_BUSY):
         return None
+    if (profile.l2_busy or 0.0) >= L2_AT_BEST:
+        return None  # what streams to device memory is at its best there already
     wait = profile.top_stall
     on_chip = max((profile.issue_busy or 0.0, profile.sm_busy or 0.0, profile.l1_busy or 0.0))
     for_loads = wait is not None and wait[0] == Stall.LONG_SCOREBOARD and wait[1] >= FOR_LOADS
