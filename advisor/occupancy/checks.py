@@ -110,7 +110,7 @@ def _cluster(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
         yield LaunchFault(
             cause=Cause.CLUSTER,
             subject=f"{size:,} blocks per cluster",
-            limit=f"{_cluster_rule(most, portable)}, {_over(size, most)} too many",
+            limit=_cluster_rule(size, most, portable),
             failure=RuntimeFailure.INVALID_CLUSTER_SIZE,
             requested=size,
             allowed=most,
@@ -127,12 +127,11 @@ def _cluster(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:
             )
 
 
-def _cluster_rule(most: int, portable: int) -> str:
+def _cluster_rule(size: int, most: int, portable: int) -> str:
     if most == 1:
         return "this compute capability has no clusters"
-    if most == portable:
-        return f"a portable cluster can have {most}"
-    return f"a non-portable cluster can have {most}"
+    kind = "portable" if most == portable else "non-portable"
+    return f"a {kind} cluster can have {most}, {_over(size, most)} too many"
 
 
 def _shared_memory(limits: Limits, launch: Launch) -> Iterator[LaunchFault]:

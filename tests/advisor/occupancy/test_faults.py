@@ -168,7 +168,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], Cause, RuntimeFailure, str, list[str
         {"cluster_dim": (2, 1, 1)},
         Cause.CLUSTER,
         CLUSTER,
-        "2 blocks per cluster: this compute capability has no clusters, 1 too many.",
+        "2 blocks per cluster: this compute capability has no clusters.",
         ["Launch without clusters."],
     ),
     (
