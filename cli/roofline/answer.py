@@ -95,7 +95,7 @@ def blocks(device: Device, kernels: Sequence[Placed]) -> list[Block]:
         page.append(Line("Below half of its roof: latency, occupancy or too little work limits."))
     if kernel.roofline.impossible:
         page.append(Line(_IMPOSSIBLE, Tone.BAD))
-    if kernel.moves:
+    if kernel.moves and not kernel.roofline.impossible:
         page += [Heading("What would move it"), _moves(kernel)]
     return [*page, Heading("Ridge points"), _ridges(device, kernel.roofline.bandwidth)]
 
