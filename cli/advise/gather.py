@@ -148,16 +148,16 @@ class GatheredEvidence:
         return cases
 
     def run_verdicts(self) -> list[str]:
-        """Return where the time of each recorded run went, and what could win most, in a line."""
+        """Return where the time of each recorded run went, in a line: the findings say what wins it back."""
         if not self._timelines:
             return []
         from gpuadvise.cli.timeline.request import run_names
-        from gpuadvise.cli.timeline.text import verdict
+        from gpuadvise.cli.timeline.text import time_spent
 
         names = run_names(self._timelines)
         several = len(self._timelines) > 1
         return [
-            f"{name}: {verdict(case)}" if several else verdict(case)
+            f"{name}: {time_spent(case)}" if several else time_spent(case)
             for case, name in zip(self._timelines, names, strict=True)
         ]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import (
     show_bytes,
+    show_number,
     show_rate,
     show_seconds,
     show_share,
@@ -121,15 +122,23 @@ def _hidden(count: int, noun: str, how: str) -> list[Block]:
 
 def verdict(case: TimelineCase) -> str:
     """Return where most of the span went, and the change that could win most."""
+    if not case.changes or case.changes[0].speedup is None:
+        return time_spent(case)
+    best, speedup = case.changes[0], case.changes[0].speedup
+    condition = " if it took no time" if best.change == Change.FASTEN_KERNEL else ""
+    return (
+        f"{time_spent(case)} What could win most: {_CHANGES[best.change]}, "
+        f"at most {show_number(speedup)}x{condition}."
+    )
+
+
+def time_spent(case: TimelineCase) -> str:
+    """Return where most of the span went, as a sentence."""
     line = case.timeline
     parts = {"kernels": line.kernel_ns, "copies": line.copy_ns, "idle": line.idle_ns}
     most = max(parts, key=parts.__getitem__)
     verb = "the GPU is idle" if most == "idle" else f"are {most}"
-    verdict = f"{_share(parts[most], line)} of {show_seconds(line.span_seconds)} {verb}."
-    if not case.changes or case.changes[0].speedup is None:
-        return verdict
-    best = case.changes[0]
-    return f"{verdict} What could win most: {_CHANGES[best.change]}, at most {best.speedup:.2f}x."
+    return f"{_share(parts[most], line)} of {show_seconds(line.span_seconds)} {verb}."
 
 
 def _title(line: Timeline) -> str:
@@ -325,7 +334,7 @@ def _memory(copies: TracedCopies) -> str:
 def _changes(changes: Sequence[WhatIf]) -> Table:
     rows = [
         (
-            Cell("no bound" if change.speedup is None else f"{change.speedup:.2f}x"),
+            Cell("no bound" if change.speedup is None else f"{show_number(change.speedup)}x"),
             Cell(_CHANGES[change.change]),
             Cell(_how(change)),
         )

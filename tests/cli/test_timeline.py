@@ -246,6 +246,19 @@ def test_a_staged_run_has_nothing_more_to_win(cli, tmp_path: Path) -> None:
     assert "copy while kernels run" not in cli("timeline", str(path)).out
 
 
+def test_what_a_kernel_can_win_is_said_on_a_condition_and_by_timeline_alone(
+    cli, tmp_path: Path
+) -> None:
+    path = tmp_path / "kernels.json"
+    path.write_text(traces.kineto([traces.kernel(i * 1000, 999.5) for i in range(40)]))
+    spent = "100 % of 40 ms are kernels."
+    won = f"{spent} What could win most: a faster kernel, at most 2,051x if it took no time."
+    assert cli("timeline", str(path)).out.startswith(f"{won}\n")
+    advised = cli("advise", str(path)).out
+    assert f"\n{spent}\n" in advised
+    assert "What could win most" not in advised
+
+
 def test_a_bare_array_of_events_is_a_timeline(cli, tmp_path: Path) -> None:
     path = tmp_path / "events.json"
     path.write_text(json.dumps(pinned(EVENTS)))
