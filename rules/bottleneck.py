@@ -746,7 +746,7 @@ def limit_sentence(limiter: Limiter | None) -> str:
         case AtRoof(for_loads=float(waiting)):
             return (
                 f"Device memory is {show_share(limiter.share)} busy, of about {show_share(BY_LOADS)} that loads "
-                f"reach, and {show_share(waiting)} of a warp's time goes to loads: fewer bytes help, and so far "
+                f"reach, and {show_share(waiting)} of a warp's time goes to loads: fewer bytes help, and so do "
                 "more loads under way."
             )
         case AtRoof(few_warps=float(warps)):
