@@ -46,6 +46,13 @@ def half_of_the_rest(run: TracedRun, seconds: float) -> float:
     return max(0.0, run.busy_seconds - seconds) / 2
 
 
+def with_half_the_bytes(run: TracedRun, seconds: float, bits: int) -> str:
+    """Return why numbers of *bits* may win more than *seconds*; nothing where that is little of the rest."""
+    if half_of_the_rest(run, seconds) < NOTICEABLE * (run.span_seconds - seconds):
+        return ""
+    return f", and numbers of {bits} bits may halve the time of the other kernels and copies"
+
+
 def in_span(outcome: Outcome, share: float | None) -> Outcome:
     """Return *outcome* about a kernel that takes *share* of a traced span, as a gain of the span.
 

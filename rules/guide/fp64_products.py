@@ -20,7 +20,7 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import CUBLAS_REACHES, OF_PRODUCTS
-from gpuadvise.rules.traced import half_of_the_rest, span_gain
+from gpuadvise.rules.traced import half_of_the_rest, span_gain, with_half_the_bytes
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -39,8 +39,8 @@ def check(timeline: TracedRun, device: Device) -> Verdict:
     return Advice(
         message=(
             f"Matrix kernels in FP64 take {show_seconds(seconds)}, {show_share(timeline.share(seconds))} "
-            f"of the span; {device.name} computes {show_number(tf32 / now)} times as fast in TF32. "
-            "Arrays of NumPy are FP64 unless they are told otherwise."
+            f"of the span; {device.name} computes {show_number(tf32 / now)} times as fast in TF32"
+            f"{with_half_the_bytes(timeline, seconds, 32)}."
         ),
         action=(
             "Where single precision is enough, convert data and model: torch.from_numpy(x).float(), "

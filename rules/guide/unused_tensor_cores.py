@@ -32,7 +32,7 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.sources import cited, guide, programming_guide
 from gpuadvise.rules.thresholds import CLEARLY_FASTER, CUBLAS_REACHES, NO_TENSOR, OF_PRODUCTS
-from gpuadvise.rules.traced import half_of_the_rest, span_gain
+from gpuadvise.rules.traced import half_of_the_rest, span_gain, with_half_the_bytes
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -311,8 +311,8 @@ def _recorded(timeline: TracedRun, device: Device) -> Verdict:
         message=(
             f"Matrix kernels in FP32, outside of the tensor cores, take {show_seconds(seconds)}, "
             f"{show_share(timeline.share(seconds))} of the span; {device.name} computes "
-            f"{show_number(tf32)} times as fast in TF32 and {show_number(bf16)} times in BF16."
-            f"{_shapes(timeline)}"
+            f"{show_number(tf32)} times as fast in TF32 and {show_number(bf16)} times in BF16"
+            f"{with_half_the_bytes(timeline, seconds, 16)}.{_shapes(timeline)}"
         ),
         action=(
             "Where 10 bits of mantissa are enough: torch.set_float32_matmul_precision('high') and "

@@ -161,6 +161,20 @@ def test_each_fault_gets_its_rule_and_no_other(lines: dict[tuple[str, str], Time
         assert quiet == QUIET.get((kind, case), set()), (kind, case)
 
 
+def test_what_numbers_of_half_the_bytes_win_elsewhere_is_said_where_it_counts(
+    lines: dict[tuple[str, str], Timeline],
+) -> None:
+    halves = "of 16 bits may halve the time of the other kernels and copies"
+    said = {
+        name: finding.advice.message
+        for (_, name), line in lines.items()
+        for finding in findings(line)
+        if finding.rule.id == "unused-tensor-cores"
+    }
+    assert halves in said["serial"]  # 35 % of the span are products, the rest are copies
+    assert halves not in said["gemm_fp32"]  # nothing else
+
+
 def test_no_repair_gets_the_rule_of_its_fault() -> None:
     for kind, loud in LOUD.items():
         for fault, repair in recordings.TWINS.items():
