@@ -153,8 +153,14 @@ def _of_folder(folder: str, options: Sequence[str]) -> DefaultCommand:
             raise BadInput(f"{said}.", hint="gpuadvise doctor --from FILE judges one at a time.")
         args = ["doctor", "--from", *names] if kind is FileContent.MACHINE else ["advise", *names]
         args += options
-    left = len(counts.keys() - {kind})
-    return DefaultCommand(args, (f"{said}: {_nouns(kind, 2)} are judged.",) if left else ())
+    judged = [
+        other
+        for other in counts
+        if other is kind or (command and _TAKE_FOLDERS.get(other) == command)
+    ]
+    left = len(counts.keys() - set(judged))
+    nouns = and_list([_nouns(other, 2) for other in _NOUNS if other in judged])
+    return DefaultCommand(args, (f"{said}: {nouns} are judged.",) if left else ())
 
 
 def evidence_below(folder: str) -> dict[str, FileContent]:

@@ -103,6 +103,14 @@ def test_a_folder_is_judged_by_what_it_holds(folder: Path, cli) -> None:
     assert ran.out.endswith("\nSame as: gpuadvise timeline .\n")
 
 
+def test_a_folder_of_sources_is_judged_whole(folder: Path, cli) -> None:
+    kept(folder, "k.cu")
+    (folder / "train.py").write_text("import torch\n")
+    ran = cli(".")
+    assert "2 files: " in ran.out
+    assert "are judged" not in ran.err  # nothing is left
+
+
 def test_a_report_in_a_folder_is_joined_with_its_sources(folder: Path, cli) -> None:
     kept(folder, "report.csv", "k.cu", "build.log")
     ran = cli(".")
