@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.settings_file import read_settings
-from gpuadvise.advisor.backends.user_files import is_kept, kept_pipes
+from gpuadvise.advisor.backends.user_files import kept_pipes
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, quoted_path
@@ -245,7 +245,7 @@ def _whole(
             sorted(profiler, key=lambda text: -(text[1].estimated_speedup or 0.0))
         ),
     )
-    files = (*evidence.files, *evidence.profiles)
-    source = next((file for file in files if not (file == "-" or is_kept(file))), None)
     notes = (*evidence.notes, *damage_notes(evidence.damage))
-    return emit(answer(advised, call.shown, limit, notes, source=source), output)
+    return emit(
+        answer(advised, call.shown, limit, notes, source=evidence.file_without_places), output
+    )

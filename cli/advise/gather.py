@@ -276,6 +276,21 @@ class GatheredEvidence:
         rest = [path for path, kind in kinds.items() if kind is EvidenceKind.DESCRIPTION]
         return [*self.profiles, *profiles], codes, rest
 
+    @property
+    def file_without_places(self) -> str | None:
+        """The file of findings that name none; None where several could be.
+
+        Kernels of reports know their file, and findings in sources their lines.
+        """
+        files = [
+            path for path in (*self.files, *self.profiles) if not (path == "-" or is_kept(path))
+        ]
+        if len(files) == 1:
+            return files[0]
+        profiles, _, _ = self.sorted_files
+        left = [path for path in files if path not in profiles and not path.endswith(SOURCES)]
+        return left[0] if len(left) == 1 else None
+
     def _is_empty(self, path: str) -> bool:
         """Return whether *path* is an empty file, as an interrupted profiler leaves it, and keep it as damaged."""
         from gpuadvise.advisor.binaries.model import Damage, Place

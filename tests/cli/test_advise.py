@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import traces
 from jsonschema import Draft202012Validator
 from sarif_pydantic import Sarif
 
@@ -119,6 +120,38 @@ def test_sarif_names_the_kernel_the_file_and_the_rule(kernels: str, cli) -> None
     [place] = first["locations"]
     assert place["physicalLocation"]["artifactLocation"]["uri"] == "kernel.toml"
     assert place["logicalLocations"][0]["fullyQualifiedName"] == "blur"
+
+
+def test_findings_lie_in_their_own_file_or_in_none(cli, tmp_path: Path) -> None:
+    run = tmp_path / "run.json"
+    run.write_text(
+        traces.kineto([traces.copy(0, 10_000, 50 << 20, "Memcpy HtoD (Pageable -> Device)")])
+    )
+    other = tmp_path / "other.json"
+    other.write_text(run.read_text())
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import torch\nfor x in torch.utils.data.DataLoader(d, num_workers=2):\n  x.cuda()\n"
+    )
+    report = Path(__file__).parents[1] / "advisor" / "profiles" / "recorded" / "hand_raw.csv"
+
+    def files_of_runs(*beside: Path) -> set[str | None]:
+        ran = cli("advise", *map(str, beside), str(run), "--format", "sarif")
+        found = json.loads(ran.out)["runs"][0]["results"]
+        places = [
+            each.get("locations", [{}])[0]
+            for each in found
+            if each["ruleId"] == "pageable-transfers"
+        ]
+        return {
+            place.get("physicalLocation", {}).get("artifactLocation", {}).get("uri")
+            for place in places
+        }
+
+    assert files_of_runs() == {str(run)}
+    assert files_of_runs(report) == {str(run)}
+    assert files_of_runs(script) == {str(run)}
+    assert files_of_runs(other) == {None}
 
 
 def test_sarif_keeps_the_fingerprint_of_a_finding_that_moves(cli, tmp_path: Path) -> None:
