@@ -68,7 +68,7 @@ def sources(
     for name in files:
         if name == "-":
             data = sys.stdin.buffer.read(LARGEST + 1)
-            python = is_python(data)
+            python = _is_python_content("standard input", data)
             source = _parsed(STDIN, data, select, left, python=python)
             yield _checked_python(source, data, left) if source.python else source
         elif Path(name).is_dir():
@@ -170,13 +170,19 @@ def _named_source(path: str, select: Collection[str], left: list[NotJudged]) -> 
         return replace(source, cells=notebook.cells)
     python = _is_python(path)
     if not name.endswith((*SUFFIXES, *_CPP)):
-        python = is_python(data)
-        if not python and not _OF_CUDA.search(data):
-            raise BadInput(
-                f"{quoted_path(path)}: nothing in it is CUDA or Python, so nothing was judged.",
-                hint=f"lint reads {and_list(SUFFIXES)}, and C++ that calls CUDA.",
-            )
+        python = _is_python_content(path, data)
     return _parsed(path, data, select, left, python=python)
+
+
+def _is_python_content(name: str, data: bytes) -> bool:
+    """Return whether *data*, whose name does not tell, is Python; raises BadInput for no source."""
+    python = is_python(data)
+    if not python and not _OF_CUDA.search(data):
+        raise BadInput(
+            f"{quoted_path(name)}: nothing in it is CUDA or Python, so nothing was judged.",
+            hint=f"lint reads {and_list(SUFFIXES)}, and C++ that calls CUDA.",
+        )
+    return python
 
 
 def _parsed(

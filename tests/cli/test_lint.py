@@ -174,6 +174,17 @@ def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(data)))
 
 
+@pytest.mark.parametrize("data", [b"", b"404: not found\n"])
+def test_standard_input_without_a_source_is_refused(
+    data: bytes, monkeypatch: pytest.MonkeyPatch, cli
+) -> None:
+    """As of a pipe whose writer failed: a gate must not pass over it."""
+    piped(monkeypatch, data)
+    ran = cli("lint", "-", "--fail-on", "high")
+    assert (ran.code, ran.out) == (2, "")
+    assert '"standard input": nothing in it is CUDA or Python' in ran.err
+
+
 @pytest.mark.parametrize("rules", ["implicit-double", "divergent-barriers"])
 def test_fixes_of_standard_input_are_printed_whole(
     rules: str, monkeypatch: pytest.MonkeyPatch, cli
