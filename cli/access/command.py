@@ -66,6 +66,8 @@ def command(
 ) -> Exit:
     """Print sectors, lines and efficiency of one warp's access."""
     least = read("fail_under", fail_under)
+    if least is not None and sweep:
+        raise BadInput("--fail-under judges one access, not a --sweep.")
     words = Words(
         word=word, stride=stride, offset=offset, threads=threads, mask=mask, align=align,
         row_threads=row_threads, pitch=pitch, indices=indices,

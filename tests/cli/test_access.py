@@ -174,6 +174,7 @@ def test_a_threshold(cli) -> None:
         (["--path", "l3"], "--path"),
         (["--path", "l1"], "has no l1 path"),
         (["--sweep", "word"], "--sweep"),
+        (["--sweep", "stride", "--fail-under", "50%"], "judges one access, not a --sweep"),
         (["--offset", "9999999999999999999"], "--offset"),
         (["--stride", "1099511627776", "--word", "16"], "address space"),
     ],
