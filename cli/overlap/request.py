@@ -75,9 +75,9 @@ def work(*, h2d: str | None, kernel: str | None, d2h: str | None, pageable: bool
 
 
 def timeline_of_copies(path: str, typed: Mapping[str, object]) -> tuple[Timeline, list[str]]:
-    """Return the timeline of *path* whose GPU copied longest, and a note where there are several.
+    """Return the timeline of *path* whose GPU copied longest, with notes.
 
-    Raises BadInput for a file that is no timeline, and where *typed* options say the same things.
+    They say what of the file could not be read, and which of several timelines this is. Raises BadInput for a file that is no timeline, and where *typed* options say the same things.
     """
     given = [option for option, value in typed.items() if value is not None]
     if given:
@@ -96,10 +96,11 @@ def timeline_of_copies(path: str, typed: Mapping[str, object]) -> tuple[Timeline
 
     lines = named("--from-timeline", lambda _: timelines(), path)
     longest = max(lines, key=lambda line: line.copy_ns)
-    if len(lines) == 1:
-        return longest, []
-    note = f"Of {len(lines)} timelines this is {line_name(longest)}, whose copies took longest."
-    return longest, [note]
+    notes = list(longest.notes) if longest.skipped else []
+    if len(lines) > 1:
+        name = line_name(longest)
+        notes.append(f"Of {len(lines)} timelines this is {name}, whose copies took longest.")
+    return longest, notes
 
 
 def staged_as_traced(timeline: Timeline, link: LinkModel) -> TracedStaging:

@@ -228,6 +228,18 @@ def test_staging_is_predicted_from_a_timeline(cli, tmp_path: Path) -> None:
     assert "overlapped     0 %" in text
 
 
+def test_a_cut_recording_does_not_pass_the_gate_of_overlap(cli, tmp_path: Path) -> None:
+    path = tmp_path / "cut.json"
+    whole = traces.kineto(pinned(EVENTS))
+    path.write_text(whole[: whole.rindex('"ph"')])
+    ran = cli("overlap", "--from-timeline", str(path), "--fail-under", "1%")
+    assert ran.code == 3
+    assert "note: The file ends early" in ran.err
+    assert cli("overlap", "--from-timeline", str(path), "--fail-under", "100%").code == 1
+    ran = cli("overlap", "--from-timeline", str(path))
+    assert (ran.code, "note: The file ends early" in ran.err) == (0, True)
+
+
 def test_a_staged_run_has_nothing_more_to_win(cli, tmp_path: Path) -> None:
     path = tmp_path / "staged.json"
     pinned_copy, late = "Memcpy HtoD (Pinned -> Device)", 1000
