@@ -559,7 +559,6 @@ _AT_MOST = {
     GainKind.LOADS_AND_STORES: "up to {}x fewer load and store instructions",
     GainKind.BLOCK_STARTS: "up to {}x fewer block starts",
 }
-_UNBOUNDED = "nothing that the profile counts bounds it"
 
 
 def gain_words(finding: Finding, run: str = "the run") -> str:
@@ -576,7 +575,7 @@ def gain_words(finding: Finding, run: str = "the run") -> str:
     else:
         words = f"{expectation_words(likely)} for this kernel"
         words += f", {_factor(of_run.expected)} for {run}" if of_run else ""
-    return f"{words}; {_most(gain.upper_bound)}."
+    return f"{words}; {_most(gain.upper_bound, gain.kind)}."
 
 
 def expectation_words(likely: Expectation) -> str:
@@ -584,13 +583,18 @@ def expectation_words(likely: Expectation) -> str:
     return f"about {_factor(likely.expected)} ({_factor(likely.low)} to {_factor(likely.high, down=True)})"
 
 
-def _most(bound: float) -> str:
-    return _UNBOUNDED if bound > _BEYOND_USE else f"at most {show_number(bound)}x"
+def _most(bound: float, kind: GainKind = GainKind.KERNEL_TIME) -> str:
+    return _unbounded(kind) if bound > _BEYOND_USE else f"at most {show_number(bound)}x"
+
+
+def _unbounded(kind: GainKind) -> str:
+    evidence = "recording" if kind == GainKind.RUN_TIME else "profile"
+    return f"nothing that the {evidence} counts bounds it"
 
 
 def _at_most(gain: Gain, of_run: float | None, run: str) -> str:
     if gain.upper_bound > _BEYOND_USE:
-        return _UNBOUNDED
+        return _unbounded(gain.kind)
     pattern = _AT_MOST.get(gain.kind, f"up to {{}}x the {gain.kind}")
     words = pattern.format(show_number(gain.upper_bound))
     if of_run is None or gain.kind == GainKind.RUN_TIME:

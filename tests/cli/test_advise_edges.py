@@ -233,6 +233,7 @@ def won(kind: GainKind, bound: float, **more: Any) -> Finding:
         (GainKind.KERNEL_TIME, 63.9, {}, "up to 63.9x faster."),
         (GainKind.KERNEL_TIME, 4, {"share": 0.5}, "up to 4x faster, the run up to 1.6x."),
         (GainKind.KERNEL_TIME, 964, {}, "nothing that the profile counts bounds it."),
+        (GainKind.RUN_TIME, 964, {}, "nothing that the recording counts bounds it."),
         (GainKind.RUN_TIME, 1.5, {"share": 0.5}, "the run up to 1.5x faster."),
         (GainKind.RESIDENT_WARPS, 2, {"share": 0.5}, "up to 2x the resident warps."),
         (GainKind.COPY_TIME, 2, {"counted": True}, "copies up to 2x faster."),
