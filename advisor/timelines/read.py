@@ -67,14 +67,15 @@ def _likely_files(folder: Path) -> list[Path]:
         return []
 
 
-def _file_is_timeline(path: Path) -> bool:
+def _file_is_timeline(path: Path, *, unreadable: bool = False) -> bool:
+    """Return whether *path* begins as a timeline does, and *unreadable* where it cannot be read."""
     if not (is_kept(str(path)) or path.is_file()):
         return False
     try:
         with opened(str(path)) as file:
             return looks_like_timeline(file.read(_SNIFFED))
     except BadInput:
-        return False
+        return unreadable
 
 
 def _waiting(stream: IO[bytes]) -> bytes:
@@ -116,7 +117,9 @@ def _read_folder(folder: Path, progress: Callable[[int], None] | None) -> Iterat
         files = [
             file
             for file in sorted(folder.iterdir())
-            if file.name.endswith(_SUFFIXES) and not file.is_symlink() and _file_is_timeline(file)
+            if file.name.endswith(_SUFFIXES)
+            and not file.is_symlink()
+            and _file_is_timeline(file, unreadable=True)  # reading it says why it is left out
         ]
     except OSError as error:
         raise BadInput(f"{quoted_path(str(folder))} cannot be read: {error.strerror}.") from None

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 class AdviceReports:
     """Everything that one call found; *findings* are new ones, ranked over all kernels.
 
-    *damage* is what of the files could not be read or judged.
+    *damage* is what of the files could not be read or judged; *unread*, what of recorded runs.
     """
 
     rules: tuple[Rule, ...]
@@ -58,6 +58,7 @@ class AdviceReports:
     findings: tuple[Finding, ...]
     beside: float = 0.0  # seconds of profiled kernels that were left out
     damage: Sequence[Damage] = ()
+    unread: Sequence[Damage] = ()
     everything: bool = False
     why: bool = False  # how each gain was worked out
     with_profiler_rules: bool = False
@@ -151,8 +152,7 @@ def answer(
             advised.failures,
             advised.findings,
             limit,
-            damaged=bool(advised.damage)
-            or (limit is not None and any(map(_lacks_counters, advised.reports))),
+            damaged=bool(advised.damage) or (limit is not None and _lacks_evidence(advised)),
         ),
     )
 
@@ -164,6 +164,11 @@ _COUNTED = {
     CounterGroup.INSTRUCTIONS: "executed instructions",
     CounterGroup.TIME: "time and clocks",
 }
+
+
+def _lacks_evidence(advised: AdviceReports) -> bool:
+    """Return whether a finding may be missing for what files should hold and do not."""
+    return bool(advised.unread) or any(map(_lacks_counters, advised.reports))
 
 
 def _lacks_counters(report: Report) -> bool:
@@ -240,7 +245,7 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
         **advised.counts,
         "note": order_note(advised.findings),
         "failures": [{"rule": rule, "error": error} for rule, error in advised.failures],
-        "not_judged": not_judged.records(not_judged.of_damage(advised.damage)),
+        "not_judged": not_judged.records(not_judged.of_damage((*advised.damage, *advised.unread))),
         **({"profiler_rules": _profiler_rules(advised)} if advised.with_profiler_rules else {}),
     }
 

@@ -235,6 +235,7 @@ def _whole(
         ),
         beside=beside,
         damage=tuple(evidence.damage),
+        unread=tuple(evidence.unread),
         everything=bool(call.given.get("all_findings")),
         why=bool(call.given.get("why")),
         with_profiler_rules=bool(call.given.get("with_ncu_rules")),

@@ -71,6 +71,7 @@ class GatheredEvidence:
     notes: list[str] = field(default_factory=list)  # what the choice of device has to say
     traced: set[str] = field(default_factory=set)  # files that are timelines
     damage: list[Damage] = field(default_factory=list)  # what of the files could not be read
+    unread: list[Damage] = field(default_factory=list)  # what of recordings: only gates mind
     passed_over: list[str] = field(default_factory=list)  # names in which it is not found
     passed_seconds: list[float] = field(default_factory=list)  # of all their launches
 
@@ -140,12 +141,20 @@ class GatheredEvidence:
         named = self._names_gpu
         cases = tuple(timelines_in(paths, self.chosen.device if named else None))
         self.traced.update(case.file for case in cases)
-        self.notes.extend(dict.fromkeys(note for case in cases for note in case.timeline.notes))
+        self._keep_unread(cases)
         if any(case.timeline.device is None for case in cases):
             self.notes.append(
                 "A timeline names no GPU, so occupancy is not known: give --gpu NAME."
             )
         return cases
+
+    def _keep_unread(self, cases: Iterable[TimelineCase]) -> None:
+        """Keep, and note, what of the recordings could not be read."""
+        for file, note in dict.fromkeys((c.file, note) for c in cases for note in c.timeline.notes):
+            from gpuadvise.advisor.binaries.model import Damage, Place
+
+            self.unread.append(Damage(place=Place(path=inert(file)), message=note))
+            self.add_notes([note])
 
     def run_verdicts(self) -> list[str]:
         """Return where the time of each recorded run went, in a line: the findings say what wins it back."""

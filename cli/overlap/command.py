@@ -130,8 +130,8 @@ def command(
         read("fail_under", fail_under),
         "Give what is to overlap: --h2d, --kernel, --d2h.",
     )
-    if fail_under is not None and timeline is not None and timeline.skipped and code is Exit.RAN:
-        code = Exit.UNAVAILABLE  # what was left out of the file may be copies
+    if fail_under is not None and timeline is not None and timeline.notes and code is Exit.RAN:
+        code = Exit.UNAVAILABLE  # what was left out of the recording may be copies
     answer = Answer(
         command="overlap",
         device=device_block(case.device),

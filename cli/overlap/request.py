@@ -96,7 +96,7 @@ def timeline_of_copies(path: str, typed: Mapping[str, object]) -> tuple[Timeline
 
     lines = named("--from-timeline", lambda _: timelines(), path)
     longest = max(lines, key=lambda line: line.copy_ns)
-    notes = list(longest.notes) if longest.skipped else []
+    notes = list(dict.fromkeys(note for line in lines for note in line.notes))
     if len(lines) > 1:
         name = line_name(longest)
         notes.append(f"Of {len(lines)} timelines this is {name}, whose copies took longest.")

@@ -42,9 +42,9 @@ def answer(request: TimelineRequest, timelines: Sequence[TimelineCase]) -> Answe
         request.least_busy,
         "The recording has no time in which a GPU worked.",
     )
-    cut = any(case.timeline.skipped for case in cases)
-    if request.least_busy is not None and cut and code is Exit.RAN:
-        code = Exit.UNAVAILABLE  # what was left out of a file may be idle
+    in_part = any(case.timeline.notes for case in cases)
+    if request.least_busy is not None and in_part and code is Exit.RAN:
+        code = Exit.UNAVAILABLE  # what was left out of a file or folder may be idle
     return Answer(
         command="timeline",
         device=device_block(device) if device else None,

@@ -237,3 +237,22 @@ def test_nothing_unjudged_ends_0() -> None:
     for line, codes in TABLE.items():
         for state, code in zip(STATES, codes, strict=True):
             assert (code == 0) == (state == "fine"), (line, state)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "timeline {} --fail-under 1%",
+        "overlap --fail-under 1% --from-timeline {}",
+        "advise {} --fail-on high --ignore transfers",
+        "diff {} {} --fail-on-regression",
+    ],
+)
+def test_a_trace_that_may_not_be_opened_is_not_passed_over(line: str, room: Path, cli) -> None:
+    run = (RECORDED / "pinned.trace.json").read_bytes()
+    written(room / "runs" / "0.json", run)
+    closed(written(room / "runs" / "1.json", run))
+    with unprivileged():
+        ran = cli(*line.format(room / "runs", room / "runs").split())
+    assert ran.code == 3, ran.err
+    assert '1.json" cannot be read: this user may not.' in ran.err

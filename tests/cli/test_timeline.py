@@ -240,6 +240,37 @@ def test_a_cut_recording_does_not_pass_the_gate_of_overlap(cli, tmp_path: Path) 
     assert (ran.code, "note: The file ends early" in ran.err) == (0, True)
 
 
+def test_a_cut_recording_does_not_pass_the_gate_of_advise(cli, tmp_path: Path) -> None:
+    path = tmp_path / "cut.json"
+    whole = traces.kineto(pinned(EVENTS))
+    path.write_text(whole[: whole.rindex('"ph"')])
+    words = ("--fail-on", "high", "--ignore", "transfers,idle-gaps")
+    ran = cli("advise", str(path), *words, "--json")
+    left = json.loads(ran.out)["result"]["not_judged"]
+    assert ran.code == 3
+    assert cli("advise", str(path)).code == 0
+    assert left[0] == {
+        "path": str(path),
+        "reason": "The file ends early: what it holds up to there was read.",
+    }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("timeline", "--fail-under", "1%"), ("overlap", "--fail-under", "1%", "--from-timeline")],
+)
+def test_a_folder_with_a_trace_that_cannot_be_read_passes_no_gate(
+    words: tuple[str, ...], cli, tmp_path: Path
+) -> None:
+    whole = traces.kineto(pinned(EVENTS))
+    (tmp_path / "a.json").write_text(whole)
+    assert cli(*words, str(tmp_path)).code == 0
+    (tmp_path / "b.json").write_text('{"traceEvents": [')
+    ran = cli(*words, str(tmp_path))
+    assert ran.code == 3
+    assert 'note: Left out of the folder: "b.json"' in ran.err
+
+
 def test_a_staged_run_has_nothing_more_to_win(cli, tmp_path: Path) -> None:
     path = tmp_path / "staged.json"
     pinned_copy, late = "Memcpy HtoD (Pinned -> Device)", 1000
