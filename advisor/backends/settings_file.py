@@ -45,11 +45,18 @@ def limits_are_set(folder: Path) -> bool:
     """Return whether a file of settings in *folder* may hold limits; nothing is parsed."""
     for name, marks in (("gpuadvise.toml", ()), ("pyproject.toml", (_MARK,))):
         path = folder / name
+        if not marks and _leads_nowhere(path):
+            return True
         if path.is_file():
             content = read_small(str(path), largest=_LARGEST, name=quoted(name))
             if all(mark in content for mark in (*marks, b"limits")):
                 return True
     return False
+
+
+def _leads_nowhere(path: Path) -> bool:
+    """Return whether *path* is a broken link: the gates behind it must not go without a word."""
+    return path.is_symlink() and not path.exists()
 
 
 def read_settings(folder: Path) -> Settings:
@@ -59,6 +66,8 @@ def read_settings(folder: Path) -> Settings:
     hold some: a gate that stands in one must not go for the other's sake.
     """
     own, project = folder / "gpuadvise.toml", folder / "pyproject.toml"
+    if _leads_nowhere(own):
+        raise BadInput(f"{quoted(own.name)} is a link to a file that is not there.")
     if own.is_file():
         if project.is_file() and _MARK in read_small(str(project), largest=_LARGEST):
             raise BadInput(

@@ -256,3 +256,17 @@ def test_a_trace_that_may_not_be_opened_is_not_passed_over(line: str, room: Path
         ran = cli(*line.format(room / "runs", room / "runs").split())
     assert ran.code == 3, ran.err
     assert '1.json" cannot be read: this user may not.' in ran.err
+
+
+@pytest.mark.parametrize("words", [("kernels", "fine.log"), ("lint", "k.cu")])
+def test_settings_behind_a_broken_link_are_not_passed_over(
+    words: tuple[str, str], room: Path, cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(room)
+    written(room / "fine.log", LOG.format(spills=0, registers=32))
+    written(room / "k.cu", FINE)
+    assert cli(*words).code == 0
+    (room / "gpuadvise.toml").symlink_to("elsewhere.toml")
+    ran = cli(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert '"gpuadvise.toml" is a link to a file that is not there.' in ran.err
