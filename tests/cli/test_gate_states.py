@@ -250,10 +250,12 @@ def test_nothing_unjudged_ends_0() -> None:
 )
 def test_a_trace_that_may_not_be_opened_is_not_passed_over(line: str, room: Path, cli) -> None:
     run = (RECORDED / "pinned.trace.json").read_bytes()
+    words = line.format(room / "runs", room / "runs").split()
     written(room / "runs" / "0.json", run)
+    assert cli(*words).code == 0  # and what it imports is there for the other user
     closed(written(room / "runs" / "1.json", run))
     with unprivileged():
-        ran = cli(*line.format(room / "runs", room / "runs").split())
+        ran = cli(*words)
     assert ran.code == 3, ran.err
     assert '1.json" cannot be read: this user may not.' in ran.err
 
