@@ -54,6 +54,14 @@ MULTIPLYING = number(
     "measured: 0.5 to 0.8 beside divisions, 0.1 where votes count bits",
     LaunchSet.FOURTH,
 )
+# The quotient is a product of integers, of which the heavy half of the FMA pipe takes all.
+MULTIPLYING_INTEGERS = number(
+    0.6,
+    "heavy half of the FMA pipe per share of the special functions'",
+    "",
+    "measured: 0.9 to 1.6 beside divisions of integers, 0.3 beside those of floats",
+    LaunchSet.SEVENTH,
+)
 # Instructions that go with one on that pipe: measured are 8 to 11 in four pairs with and without divisions.
 PER_CONVERSION = number(
     11.0,
@@ -214,6 +222,7 @@ def _divides(profile: KernelProfile) -> bool:
         functions >= DIVIDING
         and floats <= OF_FLOATS * (profile.special_functions or 0.0)
         and profile.pipes.get(Unit.FMA, 0.0) >= MULTIPLYING * functions
+        and profile.pipes.get(Unit.FMA_HEAVY, 1.0) >= MULTIPLYING_INTEGERS * functions
     )
 
 
@@ -272,7 +281,7 @@ RULE = Rule(
     when=(
         "Device code divides integers, or takes a remainder, by a value that is not a literal; or a profile "
         "shows a kernel that is not a library's, whose issue slots are its limit, alone or beside a busier unit, with special functions at "
-        "30 % or more beside fewer floating-point instructions than that makes, which is medium; or, on a page that counts no "
+        "30 % or more beside fewer floating-point instructions than that makes and with integers multiplied, which is medium; or, on a page that counts no "
         "instructions, with the FP32 peak at 1 % or less, the ALU pipe at 50 % to 93 % of what is issued, a predicate that "
         "stops 7.5 % of the active lanes or more, and the pipes to memory at 37 % or less."
     ),
