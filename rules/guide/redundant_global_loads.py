@@ -576,7 +576,8 @@ RULE = Rule(
     when=(
         "A block reads the same global bytes more than twice and does not stage them, or a profile shows a fifth of the "
         "instructions loading from global memory, 70 % of it found in L1, as the limit; or L1 or L2 at its roof, with 90 % "
-        "of it found in L2 and device memory idle, or with each byte loaded 3 times that passes no tile in shared memory (at "
+        "of it found in L2 and device memory idle, or with each byte loaded 3 times that passes no tile in shared memory, 10 times "
+        "where less than half a sector is used (at "
         "60 % beside issue slots that are busier, while device memory is not; or at issue slots of 55 % and more of which loads and "
         "stores of whole words are 3.3 %, where warps wait for loads a third of their time), or by products of halves on tensor cores whose "
         "operands are loaded from shared memory for each instruction; "

@@ -287,6 +287,15 @@ HALVES = replace(
     global_loads=BYTE_PAIRS,
 )
 FEW_BYTES = WarpRequests(requests=10.7e6, sectors=43e6, used_bytes=15.0)
+# Rows of a sparse matrix, column by column: what is gathered finds its neighbours in L1.
+COLUMNS = replace(
+    STREAM,
+    kernel="ell(const int *, const float *, const float *, float *)",
+    dram_busy=0.7,
+    l1_load_hit_rate=0.75,
+    l1_hit_rate=0.75,
+    global_loads=WarpRequests(requests=1.2e6, sectors=13e6, used_bytes=11.4),
+)
 
 
 def conversions(share: float) -> dict[str, float]:
@@ -366,10 +375,21 @@ CONVERTED = replace(
         (STENCIL, "redundant-global-loads", "medium"),
         (replace(STENCIL, dram_read=420e6), "redundant-global-loads", None),
         (replace(STENCIL, dram_read=410e6), "redundant-global-loads", "medium"),
-        (replace(STENCIL, global_loads=FEW_BYTES, l1_load_hit_rate=0.69), "redundant-global-loads",
-         None),
-        (replace(STENCIL, global_loads=FEW_BYTES, l1_load_hit_rate=0.71), "redundant-global-loads",
-         "medium"),
+        # what L1 has of sectors used in part may be their other words
+        (replace(STENCIL, global_loads=FEW_BYTES, l1_load_hit_rate=0.69, dram_read=60e6),
+         "redundant-global-loads", None),
+        (replace(STENCIL, global_loads=FEW_BYTES, l1_load_hit_rate=0.71, dram_read=60e6),
+         "redundant-global-loads", "medium"),
+        (replace(STENCIL, global_loads=FEW_BYTES, l1_load_hit_rate=0.71, dram_read=70e6),
+         "redundant-global-loads", None),
+        (replace(STENCIL, global_loads=replace(FEW_BYTES, used_bytes=17.0), l1_load_hit_rate=0.71),
+         "redundant-global-loads", "medium"),
+        (replace(STENCIL, global_loads=replace(FEW_BYTES, used_bytes=19.0)),
+         "redundant-global-loads", None),
+        (replace(STENCIL, global_loads=replace(FEW_BYTES, used_bytes=21.0)),
+         "redundant-global-loads", "medium"),
+        (replace(COLUMNS, dram_read=50e6), "redundant-global-loads", None),
+        (replace(COLUMNS, dram_read=49e6), "redundant-global-loads", "medium"),
         (replace(STENCIL, l1_busy=0.59), "redundant-global-loads", None),
         # As many bytes pass shared memory as loads bring, 128 a time: a tile.
         (replace(STENCIL, shared_wavefronts_ideal=9.7e6), "redundant-global-loads", "medium"),
@@ -659,6 +679,20 @@ def test_bytes_that_stay_on_the_chip_are_a_fault_beside_uncoalesced_ones() -> No
     assert "redundant-global-loads" not in findings(replace(state, pipes={"fp64": 0.3}))
 
 
+@pytest.mark.parametrize(("used_bytes", "reused"), [(7.9, False), (8.1, True)])
+def test_words_that_lie_alone_in_sectors_are_no_tile(used_bytes: float, reused: bool) -> None:
+    jumps = replace(
+        STREAM,
+        stalls={"long_scoreboard": 0.93},
+        l2_busy=0.85,
+        dram_busy=0.01,
+        l2_hit_rate=0.97,
+        dram_read=20e6,
+        global_loads=WarpRequests(requests=0.5e6, sectors=10e6, used_bytes=used_bytes),
+    )
+    assert ("redundant-global-loads" in findings(jumps)) == reused
+
+
 def test_conflicts_at_the_roof_of_l1_are_no_loads_from_l2() -> None:
     tiles = replace(
         STREAM,
@@ -732,6 +766,8 @@ def test_a_page_that_counts_local_requests_alone_shows_spills() -> None:
         (replace(STREAM, dram_busy=0.74, stalls={"long_scoreboard": 0.59}), None),
         (replace(STREAM, dram_busy=0.74, stalls={"barrier": 0.8}), None),
         (replace(STREAM, dram_busy=0.74, sm_busy=0.61), None),
+        (replace(STREAM, dram_busy=0.74, l2_busy=0.79), 0.8),
+        (replace(STREAM, dram_busy=0.74, l2_busy=0.8), None),
     ],
 )
 def test_more_loads_under_way_help_below_what_loads_reach(
