@@ -203,7 +203,9 @@ def _verdict(case: LatencyCase) -> Line:
     said = f"{needed} per SM, of {most}, hide the latency of arithmetic"
     wanted = case.bytes_needed
     if wanted is not None:
-        said += f"; {_bytes(wanted)} under way per thread of {case.resident} warps that of memory"
+        said += (
+            f"; {_bytes(wanted)} under way per thread of {case.resident} warps hide that of memory"
+        )
     return Line(f"{said}.", Tone.STRONG)
 
 
