@@ -471,7 +471,13 @@ def _row(
 
 def gpu_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return one row for each GPU, as CSV and NDJSON list them."""
-    return [{"gpu": name, **row, "gpus": None} for row in rows for name in row["gpus"]]
+    flat: list[dict[str, Any]] = []
+    for row in rows:
+        older = {**row, "gpus": None}
+        # A column that came later stands behind the older ones: scripts count columns.
+        last = {"kernels": older.pop("kernels")}
+        flat += ({"gpu": name, **older, **last} for name in row["gpus"])
+    return flat
 
 
 def blocks(records: Sequence[Mapping[str, Any]], summary: str) -> list[Block]:

@@ -147,7 +147,7 @@ _NOT_IN_ROWS = (
     "clock_limit_seconds",
 )  # fmt: skip
 # Columns that came later stand behind the older ones: scripts count columns.
-_LAST_IN_ROWS = ("minor", "visible", "hidden_because")
+_LAST_IN_ROWS = ("minor", "visible", "hidden_because", "max_blocks_per_sm_in_clusters")
 
 
 def _pages() -> Any:

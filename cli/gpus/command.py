@@ -28,7 +28,9 @@ EXAMPLES = """\
   gpuadvise gpus geforce --cc 8.9
   gpuadvise gpus sm_86 --format csv"""
 
-_NOT_IN_ROWS = ("sources", "reasons", "peaks", "notes")
+# Columns that came later stand behind the older ones: scripts count columns.
+_LAST_IN_ROWS = ("max_blocks_per_sm_in_clusters",)
+_NOT_IN_ROWS = ("sources", "reasons", "peaks", "notes", *_LAST_IN_ROWS)
 
 
 def command(
@@ -73,6 +75,7 @@ def _rows(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         {
             **{name: value for name, value in record.items() if name not in _NOT_IN_ROWS},
             **{f"peaks.{kind}": record["peaks"].get(kind) for kind in kinds},
+            **{name: record[name] for name in _LAST_IN_ROWS},
         }
         for record in records
     ]

@@ -120,12 +120,13 @@ KERNEL = RowEncoder(
     *same("kernel.", "barriers", "param_bytes"),
     RowFields("kernel.constant_banks", ("constant_banks",), _banks),
     *same("kernel.", "code_bytes", "instructions", "fp64_instructions"),
-    RowFields("kernel.mix", _MIX, _mix),
     *same("kernel.", "linked", "debug", "toolkit"),
     RowFields("residency", _RESIDENCY, _resident),
     RowFields("kernel.source", ("source",), _word),
     RowFields("kernel.place", _PLACE, tuple),
     RowFields("kernel.triton", TritonOptions._fields, _triton),
+    # What came later stands last: scripts count columns.
+    RowFields("kernel.mix", _MIX, _mix),
 )
 
 # Of one entry; sizes in bytes.
