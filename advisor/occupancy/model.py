@@ -47,6 +47,12 @@ def occupancy(limits: Limits, launch: Launch) -> Occupancy:
     )
 
 
+def blocks_without_clusters(result: Occupancy) -> int:
+    """Return the blocks per SM of *result*'s launch without its clusters, which is what the driver counts."""
+    alone = result.launch.but(cluster_dim=(1, 1, 1))
+    return occupancy(result.hardware, alone).blocks_per_sm
+
+
 def most_blocks(limits: Limits, launch: Launch) -> int:
     """Return the slots for blocks of one SM, of which a launch with clusters may take fewer."""
     in_clusters = limits.max_blocks_per_sm_in_clusters

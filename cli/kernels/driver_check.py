@@ -9,6 +9,7 @@ from gpuadvise.advisor.backends.loaded_image import DriverKernel, Launching, dri
 from gpuadvise.advisor.binaries.read import MAX_LOADED, whole_image
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.errors import Unavailable
+from gpuadvise.advisor.occupancy.model import blocks_without_clusters
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.cli.blocks import Heading, Line, Tone
 
@@ -103,7 +104,7 @@ def _differences(
     occupancy = listed.residency.occupancy
     # The driver counts blocks of a launch that it would refuse for the kernel's launch bounds.
     refused = (listed.residency.block_threads or 0) > (driver.max_threads or 0)
-    blocks = occupancy.blocks_per_sm if occupancy and not refused else None
+    blocks = blocks_without_clusters(occupancy) if occupancy and not refused else None
     for field, ours, theirs in (
         ("registers", listed.kernel.registers, driver.registers),
         ("static_smem", listed.kernel.static_smem, driver.static_smem),

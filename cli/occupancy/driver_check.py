@@ -13,7 +13,7 @@ from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.driver_limits import differences, driver_limits
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.occupancy.clusters import Clusters, ClusterSource, resident_clusters
-from gpuadvise.advisor.occupancy.model import occupancy
+from gpuadvise.advisor.occupancy.model import blocks_without_clusters, occupancy
 from gpuadvise.advisor.prose import plural
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def trusted_clusters(
         return None, (
             f"Clusters are not the driver's: {driver.problem or 'it did not count them.'}",
         )
-    if driver.blocks_per_sm != result.blocks_per_sm:
+    if driver.blocks_per_sm != blocks_without_clusters(result):
         return None, (
             "Clusters are not the driver's: it could not be asked about as many blocks per SM.",
         )
