@@ -68,7 +68,7 @@ ATTRIBUTES = {
 _ACCESS, _ATOMICS = 2, 3
 
 
-class Driver(Protocol):
+class DriverCalls(Protocol):
     """What is asked of the driver; each answer raises DriverRefused with a reason in words."""
 
     def start(self) -> None:
@@ -248,7 +248,7 @@ def report() -> DriverReport:
         return DriverReport(problem=f"The CUDA driver's library cannot be loaded: {error}.")
 
 
-def _told_by(driver: Driver) -> DriverReport:
+def _told_by(driver: DriverCalls) -> DriverReport:
     try:
         version = driver.version()
         gpus = _gpus(driver)
@@ -257,7 +257,7 @@ def _told_by(driver: Driver) -> DriverReport:
     return DriverReport(cuda_version=f"{version // 1000}.{version % 1000 // 10}", gpus=gpus)
 
 
-def _gpus(driver: Driver) -> tuple[DriverGpu, ...]:
+def _gpus(driver: DriverCalls) -> tuple[DriverGpu, ...]:
     try:
         driver.start()
     except NoDevice:
@@ -267,7 +267,7 @@ def _gpus(driver: Driver) -> tuple[DriverGpu, ...]:
     return tuple(replace(gpu, peers=_peers(driver, gpu.cuda_index, devices)) for gpu in gpus)
 
 
-def _gpu(driver: Driver, index: int, device: Any) -> DriverGpu:
+def _gpu(driver: DriverCalls, index: int, device: Any) -> DriverGpu:
     attributes, reasons = _attributes(driver, device)
     facts: dict[str, Any] = {}
     for name in ("name", "uuid", "pci_bus_id", "memory_bytes"):
@@ -278,7 +278,7 @@ def _gpu(driver: Driver, index: int, device: Any) -> DriverGpu:
     return DriverGpu(cuda_index=index, attributes=attributes, reasons=reasons, **facts)
 
 
-def _attributes(driver: Driver, device: Any) -> tuple[dict[str, int], dict[str, str]]:
+def _attributes(driver: DriverCalls, device: Any) -> tuple[dict[str, int], dict[str, str]]:
     values: dict[str, int] = {}
     reasons: dict[str, str] = {}
     for name, number in ATTRIBUTES.items():
@@ -289,7 +289,7 @@ def _attributes(driver: Driver, device: Any) -> tuple[dict[str, int], dict[str, 
     return values, reasons
 
 
-def _peers(driver: Driver, index: int, devices: list[Any]) -> tuple[DriverPeer, ...]:
+def _peers(driver: DriverCalls, index: int, devices: list[Any]) -> tuple[DriverPeer, ...]:
     """Return what GPU *index* can do with the memory of every other of *devices*."""
 
     def says(attribute: int, peer: Any) -> bool | None:

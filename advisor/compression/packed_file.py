@@ -36,7 +36,7 @@ def packing_of(head: bytes) -> Packing | None:
     return next((packing for magic, packing in _MAGIC.items() if head.startswith(magic)), None)
 
 
-class Bounds(NamedTuple):
+class UnpackingBounds(NamedTuple):
     """How much a file may unpack to: *freely* bytes, or *times* its size, and *most* in any case."""
 
     freely: int
@@ -58,7 +58,9 @@ class PackedStream:
     data, in words behind "its data": what follows a fault is not read.
     """
 
-    def __init__(self, packed: Readable, packing: Packing, name: str, bounds: Bounds) -> None:
+    def __init__(
+        self, packed: Readable, packing: Packing, name: str, bounds: UnpackingBounds
+    ) -> None:
         self.fault: str | None = None
         self.name = name
         self._packed = packed
@@ -154,7 +156,9 @@ def _missing(name: str, error: ImportError) -> Unavailable:
 class _UnpackedFile(io.RawIOBase):
     """What a packed file holds, front to back; it can be begun again."""
 
-    def __init__(self, packed: IO[bytes], packing: Packing, name: str, bounds: Bounds) -> None:
+    def __init__(
+        self, packed: IO[bytes], packing: Packing, name: str, bounds: UnpackingBounds
+    ) -> None:
         self._packed = packed
         self._start = packed.tell()
         self._made = (packing, name, bounds)
@@ -197,7 +201,9 @@ class _UnpackedFile(io.RawIOBase):
         return len(data)
 
 
-def unpacked(file: IO[bytes], packing: Packing, name: str, bounds: Bounds) -> io.BufferedReader:
+def unpacked(
+    file: IO[bytes], packing: Packing, name: str, bounds: UnpackingBounds
+) -> io.BufferedReader:
     """Return what *file*, packed with *packing* and open where that begins, holds.
 
     It is read front to back, and can be begun again. Reading raises BadInput, with *name*, beyond
@@ -224,4 +230,4 @@ def first_bytes(file: IO[bytes], size: int, name: str) -> bytes:
         file.seek(start)
 
 
-_UNBOUNDED = Bounds(freely=1 << 63, times=1, most=1 << 63)  # reading stops before
+_UNBOUNDED = UnpackingBounds(freely=1 << 63, times=1, most=1 << 63)  # reading stops before

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.user_files import kept_pipes, opened
-from gpuadvise.advisor.compression.packed_file import Bounds, packing_of, unpacked
+from gpuadvise.advisor.compression.packed_file import UnpackingBounds, packing_of, unpacked
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.profiles.ncu_report import HINT, is_ncu_report
 from gpuadvise.advisor.prose import inert
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SNIFFED = 16
 # Reports of the library's kernels pack up to 133 to 1, launches of one kernel over and over better. What
 # comes through a pipe may be as large.
-BOUNDS = Bounds(freely=256 << 20, times=1_000, most=8 << 30)
+BOUNDS = UnpackingBounds(freely=256 << 20, times=1_000, most=8 << 30)
 _PAGE_SNIFFED = 1 << 16
 
 

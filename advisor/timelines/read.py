@@ -12,10 +12,10 @@ from typing import IO, TYPE_CHECKING
 from gpuadvise.advisor.backends.temporary_folder import temporary_folder
 from gpuadvise.advisor.backends.user_files import is_kept, opened, pieces
 from gpuadvise.advisor.compression.packed_file import (
-    Bounds,
     PackedStream,
     Packing,
     Readable,
+    UnpackingBounds,
     first_bytes,
 )
 from gpuadvise.advisor.errors import BadInput
@@ -31,7 +31,7 @@ _GZIP = b"\x1f\x8b"
 _JAX = re.compile(rb"/(?:device|host):\w+|hlo_module")
 _KINETO = re.compile(rb'"(?:schemaVersion|deviceProperties|cat)"')
 # Real traces compress up to 51:1, deflate's most is 1032:1.
-_BOUNDS = Bounds(freely=256 << 20, times=200, most=64 << 30)
+_BOUNDS = UnpackingBounds(freely=256 << 20, times=200, most=64 << 30)
 _LARGEST_PIPED_DATABASE = 4 << 30
 _MOST_FILES = 4096
 _MOST_NOTES = 3

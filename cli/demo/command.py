@@ -23,7 +23,7 @@ EXAMPLES = """\
   gpuadvise demo source     # a notebook"""
 
 
-class Recording(NamedTuple):
+class Demonstration(NamedTuple):
     """What one demonstration shows: a command and files of this folder."""
 
     command: str
@@ -32,11 +32,11 @@ class Recording(NamedTuple):
 
 
 RECORDINGS = {
-    "trace": Recording("advise", ("copies.trace.json.gz",), "a run of PyTorch on an H200"),
-    "profile": Recording(
+    "trace": Demonstration("advise", ("copies.trace.json.gz",), "a run of PyTorch on an H200"),
+    "profile": Demonstration(
         "advise", ("report.csv", "kernels.cu"), "two kernels on an H200, and their source"
     ),
-    "source": Recording("lint", ("train.ipynb",), "a notebook that trains a model"),
+    "source": Demonstration("lint", ("train.ipynb",), "a notebook that trains a model"),
 }
 
 
@@ -66,7 +66,7 @@ def command(
     return Exit(code)
 
 
-def _closing(name: str, recording: Recording, paths: list[str]) -> Iterator[str]:
+def _closing(name: str, recording: Demonstration, paths: list[str]) -> Iterator[str]:
     yield f"Same as: {shlex.join(['gpuadvise', recording.command, *paths])}"
     others = [f"gpuadvise demo {other}" for other in RECORDINGS if other != name]
     yield f"With a file of your own: gpuadvise FILE. More: {and_list(others)}."

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from gpuadvise.advisor.compression import zstd
 from gpuadvise.advisor.compression.packed_file import (
-    Bounds,
     PackedStream,
     Packing,
+    UnpackingBounds,
     first_bytes,
     packing_of,
     unpacked,
@@ -22,11 +22,11 @@ from gpuadvise.advisor.compression.packed_file import (
 from gpuadvise.advisor.errors import BadInput, Unavailable
 
 PACK = {Packing.GZIP: gzip.compress, Packing.ZSTD: zstandard.ZstdCompressor().compress}
-WIDE = Bounds(freely=1 << 30, times=1, most=1 << 30)
+WIDE = UnpackingBounds(freely=1 << 30, times=1, most=1 << 30)
 CONTENTS = st.one_of(st.binary(max_size=500), st.integers(0, 300_000).map(bytes))
 
 
-def stream_of(packed: bytes, packing: Packing, bounds: Bounds = WIDE) -> PackedStream:
+def stream_of(packed: bytes, packing: Packing, bounds: UnpackingBounds = WIDE) -> PackedStream:
     return PackedStream(io.BytesIO(packed), packing, "x", bounds)
 
 
@@ -71,12 +71,12 @@ def test_damage_is_said_or_leaves_the_content(
 def test_a_bomb_is_refused_before_it_is_unpacked(packing: Packing) -> None:
     packed = PACK[packing](bytes(64 << 20))
     most = 1 << 20
-    stream = stream_of(packed, packing, Bounds(freely=most, times=100, most=1 << 40))
+    stream = stream_of(packed, packing, UnpackingBounds(freely=most, times=100, most=1 << 40))
     sizes: list[int] = []
     with pytest.raises(BadInput, match="x: it unpacks to more than 100 times its size"):
         sizes.extend(map(len, iter(lambda: stream.read(1 << 16), b"")))
     assert sum(sizes) <= max(most, 100 * len(packed))
-    stream = stream_of(packed, packing, Bounds(freely=1 << 40, times=1, most=1 << 20))
+    stream = stream_of(packed, packing, UnpackingBounds(freely=1 << 40, times=1, most=1 << 20))
     with pytest.raises(BadInput, match="x: it unpacks to more than 0 GiB"):
         stream.read(8 << 20)
 
