@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.compatibility.releases import Version
-    from gpuadvise.advisor.compatibility.verdict import KernelCounts, Verdict
+    from gpuadvise.advisor.compatibility.verdict import OutcomeCounts, Verdict
 
 # A list of targets longer than this is shortened to its ends.
 _LISTED = 8
@@ -46,7 +46,7 @@ def headline(verdict: Verdict, what: str, gpu: str, needed: Version | None = Non
             return f"{what} runs on {gpu}{share}: {_parts(verdict, count)}."
 
 
-def _counts(verdict: Verdict, kernels: KernelCounts | None) -> dict[Outcome, int]:
+def _counts(verdict: Verdict, kernels: OutcomeCounts | None) -> dict[Outcome, int]:
     """Return how many kernels, or modules where no names are known, have each outcome."""
     if kernels is None:
         return {outcome: verdict.count(outcome) for outcome in Outcome}

@@ -96,7 +96,7 @@ class Judged(NamedTuple):
     used: tuple[Entry, ...] = ()  # what of one such module the driver takes
 
 
-class KernelCounts(NamedTuple):
+class OutcomeCounts(NamedTuple):
     """The names of a file's kernels: with machine code for the GPU, only with PTX, with neither."""
 
     runs: frozenset[str]
@@ -135,7 +135,7 @@ class Verdict(NamedTuple):
     modules: tuple[Judged, ...]
     unloadable: Counter[Content]
     blocked: str | None = None
-    kernels: KernelCounts | None = None
+    kernels: OutcomeCounts | None = None
 
     @property
     def complete(self) -> bool:
@@ -150,7 +150,7 @@ class Verdict(NamedTuple):
         return not self.blocked and len({judged.outcome for judged in self.modules}) > 1
 
     @property
-    def by_name(self) -> KernelCounts | None:
+    def by_name(self) -> OutcomeCounts | None:
         """The kernels, where modules or images differ in them; None: counting modules says it all."""
         kernels = self.kernels
         if kernels is None or not kernels.total or self.blocked:
@@ -192,7 +192,7 @@ def judge(survey: Survey, gpu: Capability, driver: Driver | None = None) -> Verd
     )
 
 
-def _kernels(modules: Sequence[Judged]) -> KernelCounts | None:
+def _kernels(modules: Sequence[Judged]) -> OutcomeCounts | None:
     """Return the kernels by the best that becomes of any module with their name."""
     names: dict[Outcome, frozenset[str]] = dict.fromkeys(Outcome, frozenset())
     for judged in modules:
@@ -204,7 +204,7 @@ def _kernels(modules: Sequence[Judged]) -> KernelCounts | None:
         names[judged.outcome] |= used
         names[Outcome.FAILS] |= every - used  # an image may lack what its neighbours have
     runs, jit, fails = (names[outcome] for outcome in _BETTER)
-    return KernelCounts(runs, jit - runs, fails - jit - runs)
+    return OutcomeCounts(runs, jit - runs, fails - jit - runs)
 
 
 def best(outcomes: Iterable[Outcome]) -> Outcome:
