@@ -121,7 +121,7 @@ def answer(
     source: str | None,
 ) -> Answer:
     """Return the answer of ``advise``; *source* is the file that described the kernels."""
-    from gpuadvise.cli.render import github, sarif
+    from gpuadvise.cli.render import github, gitlab, sarif
 
     shown = advised.findings[: advised.most(None)]
     findings = [finding_object(finding) for finding in shown]
@@ -146,6 +146,7 @@ def answer(
         documents={
             "sarif": lambda: sarif.render(advised.rules, told_apart, source),
             "github": lambda: github.render(told_apart, source),
+            "gitlab": lambda: gitlab.render(told_apart, source),
         },
         failed=met_note(advised.findings, limit),
         exit=exit_code(

@@ -63,11 +63,12 @@ class KernelAdvice:
         return FINDING_COLUMNS
 
     def documents(self) -> dict[str, Callable[[], str]]:
-        """Return the findings as annotations and as SARIF, each with its file."""
-        from gpuadvise.cli.render import github, sarif
+        """Return the findings as annotations, as SARIF and for GitLab, each with its file."""
+        from gpuadvise.cli.render import github, gitlab, sarif
 
         return {
             "github": lambda: github.render(self.about_code(), None),
+            "gitlab": lambda: gitlab.render(self.about_code(), None),
             "sarif": lambda: sarif.render(_KERNEL_RULES, self.about_code(), None),
         }
 

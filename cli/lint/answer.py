@@ -35,7 +35,7 @@ def answer(
     notes: Sequence[str] = (),
 ) -> Answer:
     """Return the answer of ``lint``; findings stand in the order of files and lines."""
-    from gpuadvise.cli.render import github, sarif
+    from gpuadvise.cli.render import github, gitlab, sarif
 
     seen = [d for source in read for d in source.linted.diagnostics]
     findings = [_finding(diagnostic) for diagnostic in seen]
@@ -53,6 +53,7 @@ def answer(
         documents={
             "sarif": lambda: sarif.render(_every_rule(), findings, None),
             "github": lambda: github.render(findings, None),
+            "gitlab": lambda: gitlab.render(findings, None),
         },
         failed=failed,
         exit=code,

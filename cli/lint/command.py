@@ -57,7 +57,7 @@ def command(
     fix: Annotated[bool, pick("fix")] = False,
     diff: Annotated[bool, pick("diff")] = False,
     format: Annotated[
-        str, pick("format", "text, json, ndjson, csv, markdown, sarif or github.")
+        str, pick("format", "text, json, ndjson, csv, markdown, sarif, github or gitlab.")
     ] = Format.TEXT,
     get: Get = None,
 ) -> Exit:

@@ -30,8 +30,10 @@ def render(rules: Sequence[Rule], findings: Sequence[Mapping[str, Any]], source:
         "semanticVersion": __version__,
         "rules": [_rule(rule) for rule in kept],
     }
-    seen: Counter[str] = Counter()
-    results = [_result(finding, index[str(finding["rule"])], source, seen) for finding in findings]
+    results = [
+        _result(finding, index[str(finding["rule"])], source, fingerprint)
+        for finding, fingerprint in zip(findings, fingerprints(findings, source), strict=True)
+    ]
     log = {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -58,7 +60,7 @@ def _without_links(text: str) -> str:
 
 
 def _result(
-    finding: Mapping[str, Any], index: int, source: str | None, seen: Counter[str]
+    finding: Mapping[str, Any], index: int, source: str | None, fingerprint: str
 ) -> dict[str, Any]:
     location = _location(finding["location"] or {}, source)
     gain = finding.get("gain")
@@ -68,34 +70,38 @@ def _result(
         "level": LEVELS[finding["priority"]],
         "message": {"text": _without_links(f"{finding['message']} {finding['action']}")},
         "locations": [location],
-        "partialFingerprints": {_FINGERPRINT: _fingerprint(finding, location, seen)},
+        "partialFingerprints": {_FINGERPRINT: fingerprint},
         **({"properties": {"gain": gain}} if gain else {}),
     }
 
 
-def _fingerprint(
-    finding: Mapping[str, Any], location: Mapping[str, Any], seen: Counter[str]
-) -> str:
-    """Return what stays when lines move and numbers change: rule, file, kernel, and which of them.
+def fingerprints(findings: Sequence[Mapping[str, Any]], source: str | None) -> list[str]:
+    """Return what stays of each finding when lines move and numbers change, as 32 hex digits.
 
-    The next report of a kernel has another name, so that of a profile the file does not count.
+    Made of rule, file, kernel, and which of the findings of these three. The next report of a
+    kernel has another name, so that of a profile the file does not count.
     """
     from hashlib import sha256  # loads OpenSSL
 
-    report = (finding.get("shape") or {}).get("file")
-    physical = location.get("physicalLocation", {}).get("artifactLocation", {})
-    uri = "" if report and finding["location"]["file"] == report else physical.get("uri", "")
-    logical = location.get("logicalLocations", [{}])[0].get("fullyQualifiedName", "")
-    key = "\0".join((finding["rule"], uri, logical))
-    seen[key] += 1
-    return sha256(f"{key}\0{seen[key]}".encode(errors="replace")).hexdigest()[:32]
+    seen: Counter[str] = Counter()
+    digests = []
+    for finding in findings:
+        place = finding["location"] or {}
+        report = (finding.get("shape") or {}).get("file")
+        file = "" if report and place.get("file") == report else place.get("file") or source or ""
+        key = "\0".join((finding["rule"], file_uri(file), place.get("kernel") or ""))
+        seen[key] += 1
+        digests.append(sha256(f"{key}\0{seen[key]}".encode(errors="replace")).hexdigest()[:32])
+    return digests
 
 
 def _location(place: Mapping[str, Any], source: str | None) -> dict[str, Any]:
     location: dict[str, Any] = {}
     file = place.get("file") or source
     if file:
-        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(file)}} | _region(place)
+        location["physicalLocation"] = {"artifactLocation": {"uri": file_uri(file)}} | _region(
+            place
+        )
     if place.get("kernel"):
         name = place["kernel"]
         location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "function"}]
@@ -109,7 +115,8 @@ def _region(place: Mapping[str, Any]) -> dict[str, Any]:
     return {"region": {"startLine": place["line"], **column}}
 
 
-def _uri(path: str) -> str:
+def file_uri(path: str) -> str:
+    """Return *path* as a relative reference of RFC 3986."""
     from urllib.parse import quote
 
     return quote(path.replace("\\", "/"), errors="replace")

@@ -55,7 +55,8 @@ NAMES = (
     "\u2028line",
     "x" * 5000,
 )  # fmt: skip
-FORMATS = ("text", "json", "ndjson", "csv", "markdown", "sarif", "github")
+FORMATS = ("text", "json", "ndjson", "csv", "markdown", "sarif", "github", "gitlab")
+OF_FINDINGS = ("sarif", "gitlab")  # formats of the commands that have findings
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]")
 
 
@@ -89,12 +90,12 @@ def answers(cli, folder: Path, name: str, form: str) -> list[str]:
         ("advise", trace),
         ("diff", trace, trace, "--unchanged"),
     ]
-    if form != "sarif":
+    if form not in OF_FINDINGS:
         calls.append(("timeline", trace, "--gpu", "h100"))
     ran = [
         cli(*call, "--format", form)
         for call in calls
-        if not (call[0] == "diff" and form == "sarif")
+        if not (call[0] == "diff" and form in OF_FINDINGS)
     ]
     for one in ran:
         assert one.code in (0, 2), one.err
@@ -112,7 +113,7 @@ def test_a_hostile_name_is_data(cli, tmp_path: Path, name: str, form: str) -> No
         if form == "github":
             assert all(re.match(r"::(error|warning|notice) ", line) for line in page.splitlines())
             assert "::error::broken" not in page.replace("title", "")
-        elif form in ("json", "sarif"):
+        elif form in ("json", *OF_FINDINGS):
             json.loads(page or "{}", parse_constant=pytest.fail)
         elif form == "ndjson":
             for line in page.splitlines():

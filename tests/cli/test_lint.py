@@ -64,6 +64,57 @@ def test_sarif_is_valid(kernel: Path, cli) -> None:
     assert [r.rule_id for r in results] == ["implicit-double", "divergent-barriers"]
 
 
+# What GitLab's documentation asks of each entry of a Code Quality report.
+GITLAB = Draft202012Validator(
+    {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["description", "check_name", "fingerprint", "severity", "location"],
+            "properties": {
+                "description": {"type": "string", "minLength": 1},
+                "check_name": {"type": "string", "minLength": 1},
+                "fingerprint": {"type": "string", "minLength": 1},
+                "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+                "location": {
+                    "type": "object",
+                    "required": ["path", "lines"],
+                    "properties": {
+                        "path": {"type": "string", "pattern": "^(?!\\./|/).+"},
+                        "lines": {
+                            "type": "object",
+                            "required": ["begin"],
+                            "properties": {"begin": {"type": "integer", "minimum": 1}},
+                        },
+                    },
+                },
+            },
+        },
+    }
+)
+
+
+def test_gitlab_report(kernel: Path, cli) -> None:
+    twice = kernel.with_name("twice.cu")
+    twice.write_text(kernel.read_text() + kernel.read_text().replace("k(", "k2("))
+    entries = json.loads(cli("lint", ".", "--format", "gitlab").out)
+    GITLAB.validate(entries)
+    ran = json.loads(cli("lint", ".", "--format", "json").out)["findings"]
+    assert [
+        (e["check_name"], e["location"]["path"], e["location"]["lines"]["begin"]) for e in entries
+    ] == [(f["rule"], f["location"]["file"].removeprefix("./"), f["location"]["line"]) for f in ran]
+    # GitLab drops entries whose fingerprint it has seen.
+    assert len({entry["fingerprint"] for entry in entries}) == len(entries) > 4
+
+
+def test_gitlab_report_of_advice_without_a_file(cli) -> None:
+    ran = cli("advise", "--regs", "72", "--block", "100", "--gpu", "h200", "--format", "gitlab")
+    entries = json.loads(ran.out)
+    GITLAB.validate(entries)
+    assert {entry["location"]["path"] for entry in entries} == {"."}
+    assert {entry["severity"] for entry in entries} <= {"major", "minor", "info"}
+
+
 @pytest.mark.parametrize(
     ("args", "code"),
     [
