@@ -60,8 +60,7 @@ def library() -> Any:
     except (ImportError, RuntimeError, OSError) as error:
         raise Unavailable(
             f"Compiling kernels needs NVRTC, which cannot be loaded: {_reason(error)}.",
-            hint="pip install 'gpuadvise[compile]', in a checkout '.[compile]'; kernels and whatif "
-            "also take --compiler nvcc.",
+            hint="pip install nvidia-cuda-nvrtc; kernels and whatif also take --compiler nvcc.",
         ) from None
     return nvrtc
 

@@ -32,7 +32,7 @@ def save(path: str, title: str, draw: Callable[[Axes], None]) -> None:
     except ImportError:
         raise Unavailable(
             "--plot needs the package matplotlib.",
-            hint="Install it with: pip install 'gpuadvise[plot]'.",
+            hint="Install it with: pip install matplotlib.",
         ) from None
     except ValueError as error:  # its settings are read at import
         hint = "$MPLBACKEND or a matplotlibrc file may be wrong."

@@ -28,7 +28,7 @@ _LONGEST_NAME = 48  # in a legend
 _MOST_NAMED = 10  # colours before they repeat
 _STYLES = ("-", "--", ":", "-.")  # of the roofs
 _MARGIN = 8.0  # how far the axis reaches beyond ridge and kernels, as a factor
-_HINT = "Install it with: pip install 'gpuadvise[plot]'."
+_HINT = "Install it with: pip install matplotlib."
 
 
 def drawn(kernels: Sequence[Placed], title: str) -> Drawing:

@@ -135,7 +135,7 @@ def test_a_narrower_type_below_the_ridge_needs_no_other_unit(cli) -> None:
     ("option", "module", "install"),
     [
         (["--show"], "plotext", "pip install plotext"),
-        (["--plot", "x.svg"], "matplotlib.figure", "pip install 'gpuadvise[plot]'"),
+        (["--plot", "x.svg"], "matplotlib.figure", "pip install matplotlib"),
     ],
 )
 def test_without_the_package(

@@ -51,7 +51,7 @@ def test_the_code_is_right(language: str, text: str) -> None:
     match language:
         case "cuda":
             if not with_compiler():
-                pytest.skip("pip install 'gpuadvise[compile]'")
+                pytest.skip("pip install nvidia-cuda-nvrtc")
             compile_device_code(text)
         case "host":
             parse(text)
