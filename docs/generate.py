@@ -2,12 +2,16 @@
 
 Nothing in that folder is edited by hand; a test compares it with what this prints. Other pages
 hold parts that are written, between two marks: the commands, a rule, the facts, the keys of the
-catalogue and of a kernel description.
+catalogue and of a kernel description. docs/share holds what an installation puts below share/:
+the manual page and the completion scripts of shells.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import tomllib
 from inspect import cleandoc
 from pathlib import Path
@@ -17,8 +21,10 @@ from gpuadvise.advisor.catalogue.keys import table
 from gpuadvise.advisor.facts.bag import HOW, SUPPLY, Facts
 from gpuadvise.advisor.quantity import show_number
 from gpuadvise.cli.app import COMMANDS
+from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.explain.glossary import term_named, terms
 from gpuadvise.cli.rules.text import code_of_rules
+from gpuadvise.cli.typer_private import completion_script
 from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.explain import explain, needs_of
 from gpuadvise.rules.guide import RULES
@@ -62,6 +68,68 @@ def main() -> None:
         (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
     for page in DOCS.glob("*.md"):
         page.write_text(with_written_parts(page), encoding="utf-8", newline="\n")
+    for path, text in shared_files().items():
+        (DOCS / "share" / path).parent.mkdir(parents=True, exist_ok=True)
+        (DOCS / "share" / path).write_text(text, encoding="utf-8", newline="\n")
+
+
+def shared_files() -> dict[str, str]:
+    """Return the text of every file below share/ of an installation, by its path there."""
+    scripts = {
+        "bash": "bash-completion/completions/gpuadvise",
+        "zsh": "zsh/site-functions/_gpuadvise",
+        "fish": "fish/vendor_completions.d/gpuadvise.fish",
+    }
+    return {
+        path: f"{completion_script('gpuadvise', '_GPUADVISE_COMPLETE', shell)}\n"
+        for shell, path in scripts.items()
+    } | {"man/man1/gpuadvise.1": _manual()}
+
+
+def _manual() -> str:
+    """Return the manual page, in roff's man macros (man 7 man-pages)."""
+    asked = [sys.executable, "-m", "gpuadvise", "help", "--json"]
+    commands = json.loads(subprocess.check_output(asked, text=True))["commands"]
+    lines = [
+        '.TH GPUADVISE 1 "" gpuadvise "User Commands"',
+        ".SH NAME",
+        r"gpuadvise \- what limits a CUDA kernel or transfer, and what to change first",
+        ".SH SYNOPSIS",
+        ".B gpuadvise",
+        r".I COMMAND\fR|\fPFILE ...",
+        ".SH DESCRIPTION",
+        "Without a command, a file is told by its content and answered by the command that it needs.",
+        ".SH COMMANDS",
+    ]
+    for command in commands:
+        names = " ".join(entry["metavar"] or entry["name"] for entry in command["arguments"])
+        lines += [f".SS {_roff(command['name'])} {_roff(names)}".rstrip(), _roff(command["help"])]
+        for option in command["options"]:
+            value = "" if option["switch"] else f" {option['metavar'] or ''}".rstrip()
+            lines += [".TP", rf"\fB{_roff(', '.join(option['names']))}\fP{_roff(value)}"]
+            lines += [_roff(option["help"] or "")]
+        if command["examples"]:
+            lines += [".PP", ".nf", *map(_roff, command["examples"]), ".fi"]
+    lines.append(".SH EXIT STATUS")
+    for code in Exit:
+        lines += [".TP", f".B {int(code)}", _EXITS[code]]
+    return "\n".join(lines) + "\n"
+
+
+_EXITS = {
+    Exit.RAN: "Ran.",
+    Exit.THRESHOLD: "A threshold that the call set was met.",
+    Exit.BAD_INPUT: "Bad input, or a threshold with nothing to compare.",
+    Exit.UNAVAILABLE: "Something asked for is not there, was not judged, or broke.",
+    Exit.INTERRUPTED: "Interrupted.",
+    Exit.CLOSED_PIPE: "The reader of the output went away.",
+}
+
+
+def _roff(text: str) -> str:
+    """Return *text* with nothing in it that roff takes for a request or an escape."""
+    plain = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
+    return re.sub(r"^\.", r"\\&.", plain)
 
 
 def with_written_parts(page: Path) -> str:

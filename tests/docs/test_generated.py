@@ -31,6 +31,16 @@ def test_a_page_is_up_to_date(name: str) -> None:
     assert text == PAGES[name], "run python docs/generate.py and read the diff"
 
 
+def test_the_files_of_an_installation_are_up_to_date() -> None:
+    share = DOCS / "share"
+    made = generate.shared_files()
+    assert sorted(
+        p.relative_to(share).as_posix() for p in share.rglob("*") if p.is_file()
+    ) == sorted(made)
+    for path, text in made.items():
+        assert (share / path).read_text(encoding="utf-8") == text, "run python docs/generate.py"
+
+
 def test_every_link_of_the_index_leads_somewhere() -> None:
     import re
 

@@ -1,0 +1,1 @@
+complete --command gpuadvise --no-files --arguments "(env _GPUADVISE_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) gpuadvise)" --condition "env _GPUADVISE_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) gpuadvise"
