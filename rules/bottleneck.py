@@ -20,7 +20,6 @@ from gpuadvise.advisor.facts.limiter import (
     TooLittleWork,
     UnknownLimiter,
     active_share,
-    unit_shares,
     unread_units,
 )
 from gpuadvise.advisor.facts.stalls import Stall
@@ -186,7 +185,7 @@ def bounded(
     """
     if profile is None or rule.family is None:
         return advice
-    shares = unit_shares(profile)
+    shares = profile.unit_shares
     if not shares:
         return advice
     if rule.family is Family.GRID:
@@ -255,11 +254,11 @@ def _with_coalescing(advice: Advice, profile: KernelProfile, shares: Mapping[str
 
 def roof_together(advices: Iterable[Advice], profile: KernelProfile) -> float:
     """Return by which factor the busiest unit has less to do, with what all *advices* take off each unit."""
-    after = unit_shares(profile)
+    after = dict(profile.unit_shares)
     for advice in advices:
         for unit, share in (advice.relief or {}).items():
             if unit in after:
-                before = unit_shares(profile)[unit]
+                before = profile.unit_shares[unit]
                 after[unit] *= min(1.0, share / before) if before else 1.0
     busiest = max(after.values(), default=1.0)
     return min(_MOST, 1 / busiest) if busiest else _MOST
@@ -368,7 +367,7 @@ def _busiest_after(shares: Mapping[str, float], relief: Mapping[str, float]) -> 
 
 def relieved(profile: KernelProfile, factor: float, *units: str) -> dict[str, float]:
     """Return how busy *units* are for the same time with *factor* times less to do."""
-    shares = unit_shares(profile)
+    shares = profile.unit_shares
     return {unit: shares[unit] / factor for unit in units if unit in shares}
 
 
@@ -479,7 +478,7 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
         return None
     sectors = sum(kind.sectors or 0.0 for kind in kinds)
     rate = (sectors or requests * WARP_SIZE) / profile.elapsed_cycles
-    waits, busiest = profile.top_stall, max(unit_shares(profile).values(), default=0.0)
+    waits, busiest = profile.top_stall, max(profile.unit_shares.values(), default=0.0)
     too_long = (profile.warp_latency or 0.0) >= _NO_LOAD and busiest < _STILL
     frequent = too_long or requests >= _FREQUENT * (profile.instructions or 0.0)
     if not frequent and (rate < _FEWEST_BESIDE_LOADS or not _may_be_waited_for(profile)):
@@ -544,7 +543,7 @@ def waits_for_atomics(profile: KernelProfile) -> bool:
     counts = (profile.global_reductions.requests, profile.global_atomics.requests)
     if counts != (None, None):
         return atomics_in_queue(profile) is not None
-    waits, busiest = profile.top_stall, max(unit_shares(profile).values(), default=1.0)
+    waits, busiest = profile.top_stall, max(profile.unit_shares.values(), default=1.0)
     if busiest >= _STILL:
         return False
     if waits is None:
@@ -645,7 +644,7 @@ def hardly_global(profile: KernelProfile) -> bool:
 def sm_units(profile: KernelProfile) -> tuple[str, ...]:
     """Return the units of the SM, by name."""
     return tuple(
-        unit for unit in unit_shares(profile) if unit not in (Unit.DRAM, Unit.L2, Unit.MEMORY)
+        unit for unit in profile.unit_shares if unit not in (Unit.DRAM, Unit.L2, Unit.MEMORY)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,13 @@ def _named(code: CodeType, known: dict[str, object]) -> Iterator[object]:
         elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             for model in _MODELS:
                 member = vars(model).get(name)
-                yield member.fget if isinstance(member, property) else member
+                yield _getter(member)
         elif isinstance(name, CodeType):
             yield from _named(name, known)
+
+
+def _getter(member: object) -> object:
+    """Return the function behind a property, whether its value is kept or not."""
+    if isinstance(member, cached_property):
+        return member.func
+    return member.fget if isinstance(member, property) else member

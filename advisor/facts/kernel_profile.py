@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.peaks import TENSOR
-from gpuadvise.advisor.thresholds import number
+from gpuadvise.advisor.thresholds import LaunchSet, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +52,14 @@ _OPERATIONS = {
 }
 
 
+_HALVES_OF_FMA = (Unit.FMA_HEAVY, Unit.FMA_LITE)
+_ROUNDED = number(
+    0.02,
+    "rounding of a page",
+    "share",
+    "pages round to a hundredth, and derive some shares from others",
+    LaunchSet.RECORDED,
+)
 # Compilers set registers to constants with HFMA2, which the counters take for arithmetic: no more per
 # thread than this, beside no other arithmetic on 16 bits, is none.
 _MOVES_PER_THREAD = number(
@@ -117,8 +126,14 @@ class BlockLimits:
     barriers: int | None = None
 
 
+class _Computed:
+    """Gives a slotted class room for what its cached properties computed."""
+
+    __slots__ = ("__dict__",)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KernelProfile:
+class KernelProfile(_Computed):
     """One profiled launch. Shares are 0-1, sizes bytes, times seconds; None is not known.
 
     Busy shares are of a unit's peak over the elapsed time of the launch. *pipes* maps a pipe
@@ -224,11 +239,52 @@ class KernelProfile:
     # a unit's busy share that it neither has nor covers by the busiest of several units
     missing: frozenset[str] = frozenset()
 
-    @property
+    @cached_property  # most rules ask for it
     def top_stall(self) -> tuple[str, float] | None:
         """What warps waited for longest, with its share of their time."""
         waits = ((why, share) for why, share in self.stalls.items() if why not in _NO_WAIT)
         return max(waits, key=lambda wait: wait[1], default=None)
+
+    @cached_property  # and for these
+    def unit_shares(self) -> Mapping[str, float]:
+        """How busy each known unit is, as a share of its peak over the launch's time."""
+        of_l1 = (
+            self.l1_busy,
+            self.lsu_wavefronts_busy,
+            self.bank_reads_busy,
+            self.bank_writes_busy,
+        )
+        known = {
+            Unit.DRAM: self.dram_busy,
+            Unit.L2: self.l2_busy,
+            Unit.L1_SHARED: max((share for share in of_l1 if share is not None), default=None),
+            Unit.ISSUE: self.issue_busy,
+        }
+        shares: dict[str, float] = {
+            unit: share for unit, share in known.items() if share is not None
+        }
+        for pipe, share in self.pipes.items():
+            unit = Unit.FMA if pipe in _HALVES_OF_FMA else pipe
+            shares[unit] = max(share, shares.get(unit, 0.0))
+        # What no named unit explains: a page may have the maximum over several units only.
+        for unit, maximum in ((self._unnamed_pipe, self.sm_busy), (Unit.MEMORY, self.memory_busy)):
+            if maximum is not None and maximum > max(shares.values(), default=0.0) + _ROUNDED:
+                shares[unit] = maximum
+        return shares
+
+    @property
+    def _unnamed_pipe(self) -> str:
+        """Which pipe of the SM is busiest where a page gives its share without its name.
+
+        Pages count the pipes to memory apart, and of the others never name the special functions',
+        which warps wait for in the queue of shared memory.
+        """
+        busiest, to_memory = self.sm_busy or 0.0, self.memory_pipes_busy
+        if to_memory is not None and to_memory >= busiest - _ROUNDED:
+            return Unit.LSU if (self.l1_busy or 0.0) >= busiest / 2 else Unit.ADU
+        if (self.top_stall or ("", 0.0))[0] in (Stall.MIO_THROTTLE, Stall.SHORT_SCOREBOARD):
+            return Unit.XU
+        return Unit.COMPUTE
 
     @property
     def busiest_pipe(self) -> tuple[str, float] | None:

@@ -149,13 +149,6 @@ _MOVES_DATA = (
     Unit.TMA,
     Unit.TENSOR,
 )
-_ROUNDED = number(
-    0.02,
-    "rounding of a page",
-    "share",
-    "pages round to a hundredth, and derive some shares from others",
-    LaunchSet.RECORDED,
-)
 IMPOSSIBLE = number(
     2.2,
     "operations beyond the peak",
@@ -166,7 +159,6 @@ IMPOSSIBLE = number(
 
 
 # Made once: every launch asks for them, and a member of an enum is looked up each time.
-_HALVES_OF_FMA = (Unit.FMA_HEAVY, Unit.FMA_LITE)
 _NO_NAMED_PIPE = (Unit.ISSUE, Unit.COMPUTE)
 _ROOFS: dict[str, float] = {Unit.TENSOR: TENSOR_AT_ROOF, Unit.L2: L2_AT_ROOF}
 
@@ -285,33 +277,6 @@ _COMPUTED = (
 )
 
 
-def unit_shares(profile: KernelProfile) -> dict[str, float]:
-    """Return how busy each known unit is, as a share of its peak over the launch's time."""
-    memory = {
-        Unit.DRAM: profile.dram_busy,
-        Unit.L2: profile.l2_busy,
-        Unit.L1_SHARED: _most(
-            profile.l1_busy,
-            profile.lsu_wavefronts_busy,
-            profile.bank_reads_busy,
-            profile.bank_writes_busy,
-        ),
-        Unit.ISSUE: profile.issue_busy,
-    }
-    shares: dict[str, float] = {unit: share for unit, share in memory.items() if share is not None}
-    for pipe, share in profile.pipes.items():
-        unit = Unit.FMA if pipe in _HALVES_OF_FMA else pipe
-        shares[unit] = max(share, shares.get(unit, 0.0))
-    # What no named unit explains: a page may have the maximum over several units only.
-    for unit, maximum in (
-        (_unnamed_pipe(profile), profile.sm_busy),
-        (Unit.MEMORY, profile.memory_busy),
-    ):
-        if maximum is not None and maximum > max(shares.values(), default=0.0) + _ROUNDED:
-            shares[unit] = maximum
-    return shares
-
-
 # Units by the fields of their shares and of the busiest of several units that each is one of: on 258 recorded
 # launches no such unit was busier than that, but L2 on 114 of them, by up to 0.3.
 _READINGS_OF = (
@@ -332,24 +297,6 @@ def unread_units(profile: KernelProfile) -> tuple[CounterGroup, ...]:
         if field in profile.missing and (busiest is None or busiest >= roof):
             units.append(unit)
     return tuple(units)
-
-
-def _unnamed_pipe(profile: KernelProfile) -> str:
-    """Return which pipe of the SM is busiest where a page gives its share without its name.
-
-    Pages count the pipes to memory apart, and of the others never name the special functions',
-    which warps wait for in the queue of shared memory.
-    """
-    busiest, to_memory = profile.sm_busy or 0.0, profile.memory_pipes_busy
-    if to_memory is not None and to_memory >= busiest - _ROUNDED:
-        return Unit.LSU if (profile.l1_busy or 0.0) >= busiest / 2 else Unit.ADU
-    if (profile.top_stall or ("", 0.0))[0] in (Stall.MIO_THROTTLE, Stall.SHORT_SCOREBOARD):
-        return Unit.XU
-    return Unit.COMPUTE
-
-
-def _most(*shares: float | None) -> float | None:
-    return max((share for share in shares if share is not None), default=None)
 
 
 def active_share(profile: KernelProfile) -> float | None:
@@ -393,7 +340,7 @@ def limiter_of(
     blocks = math.prod(grid) if grid else None
     if profile is not None and profile.seconds == 0:
         return UnknownLimiter(wanted=DID_NOT_RUN)
-    if profile is not None and (shares := unit_shares(profile)):
+    if profile is not None and (shares := profile.unit_shares):
         return _profiled(profile, shares, blocks, sm_count, waves)
     unread = unread_units(profile) if profile is not None else ()
     timed = _timed(work, roofline, traffic, memory_bandwidth)

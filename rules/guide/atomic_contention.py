@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter, unit_shares
+from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
@@ -91,7 +91,7 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
         return _inferred_at_work(profile)
     counts = [profile.global_reductions.requests, profile.global_atomics.requests]
     requests = sum(count for count in counts if count is not None)
-    shares = unit_shares(profile)
+    shares = profile.unit_shares
     if not requests:
         return undecided("profile.reductions") if _uncounted(profile, limiter) else PASSED
     if not profile.elapsed_cycles or not shares:

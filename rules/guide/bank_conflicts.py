@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import in_words, pattern_of
-from gpuadvise.advisor.facts.limiter import AT_ROOF, L2_AT_ROOF, SHORT, AtRoof, unit_shares
+from gpuadvise.advisor.facts.limiter import AT_ROOF, L2_AT_ROOF, SHORT, AtRoof
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.banks import Conflicts, bank_conflicts
@@ -218,7 +218,7 @@ def _next_at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
 
 def _relief(profile: KernelProfile, efficiency: float) -> dict[str, float]:
     """Return how busy L1 is without the passes that conflicts add."""
-    share = unit_shares(profile).get(Unit.L1_SHARED)
+    share = profile.unit_shares.get(Unit.L1_SHARED)
     shared = shared_memory_share(profile)
     if share is None:
         return {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import unit_shares
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_share
@@ -93,7 +92,7 @@ def _unit_share(profile: KernelProfile) -> float:
         return profile.sm_busy or 0.0
     # The pipes to memory, while L1 idles: what is left of them resolves addresses.
     uncounted = profile.global_loads.requests is None
-    return unit_shares(profile).get(Unit.ADU, 0.0) if uncounted else 0.0
+    return profile.unit_shares.get(Unit.ADU, 0.0) if uncounted else 0.0
 
 
 def _profiled(profile: KernelProfile) -> Advice:

@@ -10,7 +10,6 @@ from gpuadvise.advisor.facts.limiter import (
     AtRoof,
     LatencyBound,
     UnknownLimiter,
-    unit_shares,
 )
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
@@ -173,7 +172,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     behind_them = f", and {show_share(behind)} at barriers behind them" if behind else ""
     if limiter.share + behind < _enough(limiter.stall):
         return PASSED
-    shares, relief = unit_shares(profile), _relief(profile, limiter.stall)
+    shares, relief = profile.unit_shares, _relief(profile, limiter.stall)
     left = max(relief.get(unit, share) for unit, share in shares.items())
     minor = _saved(profile, left) < STARTING or left > _most_left(profile, limiter)
     return Advice(
@@ -262,7 +261,7 @@ def _saved(profile: KernelProfile, left: float) -> float:
 
 def _relief(profile: KernelProfile, stall: str) -> dict[str, float]:
     """Return how busy units stay whose work the change saves as well."""
-    shares = unit_shares(profile)
+    shares = profile.unit_shares
     if stall == Stall.BARRIER:
         left = relieved(profile, 1e6, *sm_units(profile))
         return left | ({Unit.L2: shares[Unit.L2] / L2_AHEAD} if Unit.L2 in shares else {})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
-from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, TooLittleWork, unit_shares
+from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, TooLittleWork
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
@@ -188,7 +188,7 @@ def _product(profile: KernelProfile) -> tuple[Evidence, ...]:
     if of_peak >= OF_PEAK:
         return (profiled("FP32 peak", of_peak, "share"),)
     # A page that counts no instructions names the busiest pipe alone, and not what the operands keep busy.
-    fma, operands = profile.pipes.get(Unit.FMA, 0.0), unit_shares(profile).get(Unit.L1_SHARED, 0.0)
+    fma, operands = profile.pipes.get(Unit.FMA, 0.0), profile.unit_shares.get(Unit.L1_SHARED, 0.0)
     uncounted = not profile.float_instructions
     if uncounted and fma >= FMA_PIPE:
         return (profiled("FMA pipe", fma, "share"),)

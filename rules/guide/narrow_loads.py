@@ -13,7 +13,6 @@ from gpuadvise.advisor.facts.limiter import (
     IssueBound,
     LatencyBound,
     UnknownLimiter,
-    unit_shares,
 )
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
@@ -564,7 +563,7 @@ def _relief(profile: KernelProfile, factor: float) -> dict[str, float]:
         Unit.CBU,
         Unit.COMPUTE,
     )
-    shares = unit_shares(profile)
+    shares = profile.unit_shares
     if _many_requests(profile) and (busy := profile.issue_busy):
         fewer = _requests_share(profile) * (1 + ALONG) * (1 - 1 / factor)
         left[Unit.ISSUE] = max(left.get(Unit.ISSUE, 0.0), busy * (1 - fewer))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.access import best_remedy, coalesced, in_words, pattern_of
-from gpuadvise.advisor.facts.limiter import AtRoof, unit_shares
+from gpuadvise.advisor.facts.limiter import AtRoof
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
@@ -426,7 +426,7 @@ def _relief(profile: KernelProfile, factor: float, device: Device) -> dict[str, 
         Unit.ALU,
         Unit.XU,
     )
-    shares = unit_shares(profile)
+    shares = profile.unit_shares
     if Unit.DRAM in shares:
         left[Unit.DRAM] = max(left[Unit.DRAM], shares[Unit.DRAM] * _needed_of_dram(profile, device))
     if Unit.FMA in shares:  # it works out addresses too, which whole rows need once

@@ -8,7 +8,7 @@ import pytest
 from judged_profiles import priority
 
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile, ProfilerRule, WarpRequests
-from gpuadvise.advisor.facts.limiter import limiter_of, unit_shares
+from gpuadvise.advisor.facts.limiter import limiter_of
 from gpuadvise.rules.bottleneck import limit_sentence
 
 # A copy by 4-byte words as its details page shows it: 61 % of DRAM, 119 bytes per memory slot.
@@ -151,4 +151,4 @@ def test_limits_without_a_name_on_the_page(profile: KernelProfile, name: str) ->
 def test_several_waits_are_said_as_such() -> None:
     profile = KernelProfile(sm_busy=0.4, warp_latency=9.0, rules=LOOKED_AT)
     assert "for none of them 30 % of their time" in limit_sentence(limiter_of(profile=profile))
-    assert unit_shares(profile) == {"compute": 0.4}
+    assert profile.unit_shares == {"compute": 0.4}
