@@ -16,7 +16,7 @@ from gpuadvise.advisor.facts.counters import missing_counters
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import (
+from gpuadvise.rules.gain_bounds import (
     NOTABLE,
     WORTHWHILE,
     admits,

@@ -20,7 +20,7 @@ from gpuadvise.advisor.occupancy.next_steps import Confidence, next_steps
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import near_roof
+from gpuadvise.rules.gain_bounds import near_roof
 from gpuadvise.rules.model import Gain, GainKind, Priority
 from gpuadvise.rules.thresholds import LONG_WAIT, NO_TENSOR
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.next_steps import NextStep
-
 
 # From half of the warps on, more of them seldom help: guide 11.3.
 LOW = number(0.5, "low occupancy", "share", "guide 11.1, 11.3")

@@ -11,13 +11,7 @@ from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.facts.library_kernels import base_name
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.expectation import (
-    OF_A_KERNEL,
-    OTHER_RULES,
-    expected_gain,
-    in_run,
-    together,
-)
+from gpuadvise.rules.expectation import OF_A_KERNEL, OTHER_RULES, expected_gain, in_run, together
 from gpuadvise.rules.model import (
     Advice,
     Category,
@@ -40,7 +34,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.rules.expectation import Expectation, JointGain
     from gpuadvise.rules.model import Outcome, Rule, Undecided
-
 
 # Gains of these are times of the same kernel or run, and compare.
 _TIMES = frozenset(

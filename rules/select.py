@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.rules.model import Rule
 
-
 _GROUPS = (*Topic, *Category, *Priority)
 
 

@@ -22,8 +22,8 @@ from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.render import kernel_names
-from gpuadvise.rules.bottleneck import limit_object, limit_sentence, unit_words
 from gpuadvise.rules.expectation import exponents_of
+from gpuadvise.rules.limit_words import limit_object, limit_sentence, unit_words
 from gpuadvise.rules.model import GainKind, Priority
 from gpuadvise.rules.report import (
     ProfiledShape,

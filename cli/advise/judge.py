@@ -11,8 +11,8 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.saved_answer import number_in, saved_answer
-from gpuadvise.rules.bottleneck import NOTABLE
 from gpuadvise.rules.engine import run
+from gpuadvise.rules.gain_bounds import NOTABLE
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Advice, Evidence, Priority
 from gpuadvise.rules.report import ProfiledShape, of_file

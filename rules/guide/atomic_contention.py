@@ -12,16 +12,14 @@ from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import (
-    MEMORY_WAITS,
+from gpuadvise.rules.atomics import (
     UPDATED_AGAIN,
     atomics_in_queue,
-    names_no_access,
-    relieved,
     updates_per_sector,
     waits_for_atomics,
 )
 from gpuadvise.rules.evidence import derived, profiled
+from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -36,9 +34,17 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.thresholds import LONG_WAIT, MOST_SECTORS
+from gpuadvise.rules.workload import (
+    MEMORY_WAITS,
+    atomic_kinds,
+    blocks_of,
+    has_shared_memory,
+    names_no_access,
+    waits_for,
+)
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.facts.kernel_profile import KernelProfile, WarpRequests
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
 STILL = number(
@@ -89,8 +95,7 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
         return _inferred(profile, limiter)
     if _no_others(profile) and _keep_l2_at_work(profile, profile.global_sectors or 0.0):
         return _inferred_at_work(profile)
-    counts = [profile.global_reductions.requests, profile.global_atomics.requests]
-    requests = sum(count for count in counts if count is not None)
+    requests = sum(kind.requests or 0.0 for kind in atomic_kinds(profile))
     shares = profile.unit_shares
     if not requests:
         return undecided("profile.reductions") if _uncounted(profile, limiter) else PASSED
@@ -99,9 +104,11 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
         return undecided(f"profile.{missing}")
     rate = atomics_in_queue(profile)
     if rate is None:
-        at_work = _keep_l2_at_work(profile, sum(kind.sectors or 0.0 for kind in _kinds(profile)))
+        at_work = _keep_l2_at_work(
+            profile, sum(kind.sectors or 0.0 for kind in atomic_kinds(profile))
+        )
         return _at_work(profile, requests) if at_work else PASSED
-    what = "sector" if any(kind.sectors for kind in _kinds(profile)) else "lane"
+    what = "sector" if any(kind.sectors for kind in atomic_kinds(profile)) else "lane"
     return Advice(
         message=(
             f"{plural(round(requests), 'request')} of warps for atomics in global memory, as "
@@ -144,10 +151,6 @@ def _in_shared_memory(profile: KernelProfile) -> Advice:
     )
 
 
-def _kinds(profile: KernelProfile) -> tuple[WarpRequests, WarpRequests]:
-    return profile.global_reductions, profile.global_atomics
-
-
 def _no_others(profile: KernelProfile) -> bool:
     """Return whether a page names no sectors that loads or stores use in part, and most are in excess.
 
@@ -156,7 +159,7 @@ def _no_others(profile: KernelProfile) -> bool:
     sectors, ideal = profile.global_sectors or 0.0, profile.global_sectors_ideal or 0.0
     return (
         names_no_access(profile)
-        and not (profile.static_shared or profile.dynamic_shared)
+        and not has_shared_memory(profile)
         and sectors - ideal >= MOST_SECTORS * sectors > 0
     )
 
@@ -173,11 +176,8 @@ def _updates(profile: KernelProfile, sectors: float) -> float:
 
 def _keep_l2_at_work(profile: KernelProfile, sectors: float) -> bool:
     """Return whether warps wait for L2, which mostly takes atomics on *sectors* that got many before."""
-    wait = profile.top_stall
     return (
-        wait is not None
-        and wait[0] in MEMORY_WAITS
-        and wait[1] >= LONG_WAIT
+        waits_for(profile, *MEMORY_WAITS, share=LONG_WAIT)
         and (profile.l2_busy or 0.0) >= L2_AT_WORK
         and sectors >= MOST_SECTORS * (profile.global_sectors or 0.0)
         and _updates(profile, sectors) >= UPDATED_AGAIN
@@ -222,23 +222,21 @@ def _inferred_at_work(profile: KernelProfile) -> Advice:
 
 def _uncounted(profile: KernelProfile, limiter: Limiter | None) -> bool:
     """Return whether neither counts nor waits tell of atomics."""
-    counted = None not in (profile.global_reductions.requests, profile.global_atomics.requests)
+    counted = all(kind.requests is not None for kind in atomic_kinds(profile))
     waits = isinstance(limiter, LatencyBound) and limiter.stall is None
     return not counted and (waits or isinstance(limiter, UnknownLimiter | None))
 
 
 def _only_starts(profile: KernelProfile) -> bool:
     """Return whether blocks come about as fast as a GPU starts them: they end when their stores are out."""
-    blocks = math.prod(profile.grid or ())
-    return blocks >= STARTS * (profile.seconds or math.inf)
+    return blocks_of(profile) >= STARTS * (profile.seconds or math.inf)
 
 
 def _unseen(profile: KernelProfile, limiter: Limiter | None) -> bool:
     """Return whether a page without counts of atomics shows waits that only they explain."""
     return (
         not _only_starts(profile)
-        and profile.global_reductions.requests is None
-        and profile.global_atomics.requests is None
+        and all(kind.requests is None for kind in atomic_kinds(profile))
         and isinstance(limiter, LatencyBound)
         and ((limiter.stall in _WAITS and limiter.busy < STILL) or waits_for_atomics(profile))
     )

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import in_words, pattern_of
-from gpuadvise.advisor.facts.limiter import AT_ROOF, L2_AT_ROOF, SHORT, AtRoof
+from gpuadvise.advisor.facts.limiter import AT_ROOF, L2_AT_ROOF, AtRoof
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.banks import Conflicts, bank_conflicts
@@ -15,8 +15,8 @@ from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import at_work, shared_memory_share
 from gpuadvise.rules.evidence import derived, profiled
+from gpuadvise.rules.gain_bounds import at_work
 from gpuadvise.rules.model import (
     Advice,
     Examples,
@@ -30,6 +30,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide, programming_guide
+from gpuadvise.rules.workload import is_short, shared_memory_share
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -178,9 +179,8 @@ def _waits(profile: KernelProfile) -> float | None:
 def _profiled_action(profile: KernelProfile | None) -> str:
     """Return what to do: atomics on one word are served in turn, whatever the padding."""
     if profile is not None:
-        loads_and_stores = (profile.shared_loads.requests or 0.0) + (
-            profile.shared_stores.requests or 0.0
-        )
+        ways = (profile.shared_loads, profile.shared_stores)
+        loads_and_stores = sum(way.requests or 0.0 for way in ways)
         if (profile.shared_atomics or 0.0) > loads_and_stores:
             return (
                 "Most of the accesses are atomics, and those of one warp on one word are served in turn: give "
@@ -197,7 +197,7 @@ def _priority(
     profile: KernelProfile | None, efficiency: float, limiter: Limiter | None
 ) -> Priority | None:
     """Return low where the passes that conflicts add take little of the time, or the launch is brief."""
-    if profile is not None and (profile.seconds or SHORT) < SHORT:
+    if profile is not None and is_short(profile):
         return Priority.LOW
     if profile is not None and _next_at_roof(profile, limiter):
         return Priority.LOW

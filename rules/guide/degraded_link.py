@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.telemetry import Telemetry
     from gpuadvise.advisor.topology import Topology
 
-
 _LINK = ("pcie_generation", "pcie_lanes", "pcie_generation_max", "pcie_lanes_max")
 
 

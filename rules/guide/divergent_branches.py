@@ -8,8 +8,8 @@ from gpuadvise.advisor.facts.limiter import LatencyBound
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_number
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import MEMORY_WAITS, relieved, sm_units
 from gpuadvise.rules.evidence import profiled
+from gpuadvise.rules.gain_bounds import relieved, sm_units
 from gpuadvise.rules.model import (
     Advice,
     Examples,
@@ -24,6 +24,7 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.observed import advised
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.workload import MEMORY_WAITS
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation

@@ -8,8 +8,8 @@ from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import given, profiled
+from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import (
     Advice,
     Examples,
@@ -23,6 +23,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.workload import waits_for
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access
@@ -74,11 +75,9 @@ def _serialised(profile: KernelProfile) -> bool:
 
     Barriers and branches use it too, but leave warps in other stalls.
     """
-    waits = profile.top_stall
     return (
         _unit_share(profile) >= BUSY
-        and waits is not None
-        and waits[0] in _WAITS
+        and waits_for(profile, *_WAITS, share=0.0)
         and (profile.issue_busy or 0.0) < AT_ONE_ADDRESS
     )
 

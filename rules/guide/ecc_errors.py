@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.telemetry import Telemetry
     from gpuadvise.rules.model import Evidence
 
-
 # Which of these a GPU has depends on its memory and its age: one is enough.
 _TELLING = ("ecc_uncorrected", "row_remap_failed", "page_retirement_pending")
 

@@ -8,16 +8,7 @@ from gpuadvise.advisor.facts.timeline import WORTH_SAYING
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.rules.evidence import traced
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.traced import span_gain
 

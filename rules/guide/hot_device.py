@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import measured, unread
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import derived, profiled
+from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import (
     Advice,
     Evidence,
@@ -25,11 +25,11 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.observed import advised
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.workload import waits_for
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
-
 
 CONVERTING = number(
     0.6,
@@ -129,8 +129,8 @@ def _conversions(profile: KernelProfile) -> float:
     """Return how busy the pipe is; a page without it shows it as what outdoes the pipes it has."""
     if Unit.XU in profile.pipes:
         return profile.pipes[Unit.XU]
-    waits, unnamed = profile.top_stall, profile.sm_busy or 0.0
-    behind = waits is not None and waits[0] == Stall.MIO_THROTTLE
+    unnamed = profile.sm_busy or 0.0
+    behind = waits_for(profile, Stall.MIO_THROTTLE, share=0.0)
     return unnamed if behind and unnamed > max(profile.pipes.values(), default=1.0) else 0.0
 
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 # unsupported-cluster speaks about these.
 _CLUSTER = (Cause.CLUSTER, Cause.CLUSTER_GRID)
-
 _NAMED = number(
     2,
     "ways to mend a launch that are named",

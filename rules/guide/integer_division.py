@@ -10,8 +10,8 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import profiled
+from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import (
     Advice,
     Examples,

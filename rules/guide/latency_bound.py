@@ -4,29 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import (
-    BARRIERS,
-    SHORT,
-    AtRoof,
-    LatencyBound,
-    UnknownLimiter,
-)
+from gpuadvise.advisor.facts.limiter import BARRIERS, SHORT, AtRoof, LatencyBound, UnknownLimiter
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import (
-    STARTING,
-    are_scattered_atomics,
-    near_roof,
-    relieved,
-    sm_units,
-    stall_words,
-    unit_words,
-    waits_for_atomics,
-)
+from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import profiled
+from gpuadvise.rules.gain_bounds import near_roof, relieved, sm_units
+from gpuadvise.rules.limit_words import stall_words, unit_words
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -41,7 +28,15 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.thresholds import LONG_WAIT, MEMORY_BY_WORDS, MOST_OF_THE_TIME, WIDEST, WORD
+from gpuadvise.rules.thresholds import (
+    LONG_WAIT,
+    MEMORY_BY_WORDS,
+    MOST_OF_THE_TIME,
+    STARTING,
+    WIDEST,
+    WORD,
+)
+from gpuadvise.rules.workload import bytes_per_load, is_short
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -96,7 +91,6 @@ NEARLY_ALL = number(
     "our judgement",
     LaunchSet.RECORDED,
 )
-
 # Of a warp's time: less at barriers is not worth a word.
 NOTABLE_WAIT = number(
     0.1,
@@ -105,7 +99,6 @@ NOTABLE_WAIT = number(
     "our judgement: warps of a block meet there for what others load",
     LaunchSet.FOURTH,
 )
-
 _ACTIONS: dict[str, str] = {
     Stall.LONG_SCOREBOARD: (
         "Have more loads under way: let each thread load several independent elements before it uses the "
@@ -233,7 +226,7 @@ def _at_barriers_behind(profile: KernelProfile, stall: str) -> float:
     """
     share = profile.stalls.get(Stall.BARRIER, 0.0)
     counts = stall == Stall.LONG_SCOREBOARD and share >= NOTABLE_WAIT
-    return share if counts and (profile.seconds or SHORT) >= SHORT else 0.0
+    return share if counts and not is_short(profile) else 0.0
 
 
 def _most_left(profile: KernelProfile, limiter: LatencyBound) -> float:
@@ -281,8 +274,7 @@ def _with_wide_loads(
 
 def _width(profile: KernelProfile) -> float:
     """Return the bytes that a lane gets by an average load, 4 to 16; 4 where nobody counted them."""
-    loads = profile.global_loads
-    per_request = (loads.sectors_per_request or 0.0) * (loads.used_bytes or 0.0)
+    per_request = bytes_per_load(profile)
     return min(WIDEST, max(WORD, per_request / WARP_SIZE)) if per_request else WORD
 
 

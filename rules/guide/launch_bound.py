@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
@@ -10,7 +9,6 @@ from gpuadvise.advisor.facts.limiter import SHORT
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import STARTING
 from gpuadvise.rules.evidence import given, profiled, traced
 from gpuadvise.rules.model import (
     PASSED,
@@ -28,8 +26,9 @@ from gpuadvise.rules.model import (
     undecided,
 )
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.thresholds import NOTICEABLE
+from gpuadvise.rules.thresholds import NOTICEABLE, STARTING
 from gpuadvise.rules.traced import idle_gain
+from gpuadvise.rules.workload import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +74,7 @@ def check(
 
 def _fit_together(profile: KernelProfile, launches: int) -> bool:
     """Return whether short launches of few blocks, one after another, would all fit the device at once."""
-    blocks, sms = math.prod(profile.grid or (0,)), profile.sm_count or 0
+    blocks, sms = blocks_of(profile), profile.sm_count or 0
     return (
         launches >= AGAIN
         and 0 < launches * blocks <= sms
@@ -85,7 +84,7 @@ def _fit_together(profile: KernelProfile, launches: int) -> bool:
 
 
 def _one_after_another(profile: KernelProfile, launches: int) -> Advice:
-    blocks, sms = math.prod(profile.grid or ()), profile.sm_count or 0
+    blocks, sms = blocks_of(profile), profile.sm_count or 0
     seconds = profile.seconds or 0.0
     return Advice(
         message=(

@@ -13,8 +13,8 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import left_over
 from gpuadvise.rules.evidence import given, profiled
+from gpuadvise.rules.gain_bounds import left_over
 from gpuadvise.rules.guide.unused_tensor_cores import FASTER
 from gpuadvise.rules.model import (
     PASSED,

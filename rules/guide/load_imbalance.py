@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import (
-    SHORT,
     UNEVEN,
     AtRoof,
     Imbalance,
@@ -19,7 +17,6 @@ from gpuadvise.advisor.facts.limiter import (
 )
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import STARTING
 from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.model import (
     PASSED,
@@ -36,6 +33,8 @@ from gpuadvise.rules.model import (
     undecided,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.thresholds import STARTING
+from gpuadvise.rules.workload import blocks_of, is_long, is_short
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -49,8 +48,6 @@ UNEVEN_IN_LATENCY = number(
     "our judgement: below it a fifth more throughput is in sight",
     LaunchSet.FOURTH,
 )
-
-
 # A block that counts itself by an atomic with a result knows whether it is the last, which adds up what all left.
 COUNTED = number(
     1.05,
@@ -86,8 +83,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     share = limiter.share if isinstance(limiter, Imbalance) else _waits_unevenly(profile, limiter)
     if share is None:
         elsewhere = isinstance(limiter, AtRoof | TooLittleWork)
-        brief = profile.seconds is not None and profile.seconds <= SHORT
-        unseen = active_share(profile) is None and not (elsewhere or brief)
+        unseen = active_share(profile) is None and not (elsewhere or is_short(profile))
         return undecided("profile.sm_cycles") if unseen else PASSED
     cycles = profile.sm_cycles
     least = (
@@ -116,7 +112,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
 
 def _last_block_alone(profile: KernelProfile, limiter: Limiter) -> float | None:
     """Return how busy SMs are where one block is left to add up what all the others wrote; else None."""
-    active, blocks = active_share(profile), math.prod(profile.grid or ())
+    active, blocks = active_share(profile), blocks_of(profile)
     counts = profile.global_atomics.requests or 0.0
     counted = blocks >= _MANY_BLOCKS and blocks <= counts <= COUNTED * blocks
     few_waves = (profile.waves or 0.0) <= 1
@@ -130,11 +126,7 @@ def _last_block_alone(profile: KernelProfile, limiter: Limiter) -> float | None:
 def _uneven_among_few(profile: KernelProfile, limiter: Limiter) -> float | None:
     """Return how busy the SMs that have a block are, of a grid that leaves others without one and ends unevenly; else None."""
     active = active_share(profile)
-    if (
-        not isinstance(limiter, TooLittleWork)
-        or active is None
-        or (profile.seconds or 0.0) <= SHORT
-    ):
+    if not isinstance(limiter, TooLittleWork) or active is None or not is_long(profile):
         return None
     among = min(1.0, active / limiter.share)
     return among if among <= UNEVEN else None
@@ -161,7 +153,7 @@ def _longest_block(profile: KernelProfile, among: float) -> Advice:
 
 
 def _serial_end(profile: KernelProfile, active: float) -> Advice:
-    blocks = math.prod(profile.grid or ())
+    blocks = blocks_of(profile)
     idle = (1 - active) * (profile.seconds or 0.0)
     return Advice(
         message=(
@@ -189,8 +181,7 @@ def _serial_end(profile: KernelProfile, active: float) -> Advice:
 def _waits_unevenly(profile: KernelProfile, limiter: Limiter) -> float | None:
     """Return how busy SMs are where none of their units is at its roof and some end much earlier; else None."""
     active = active_share(profile)
-    brief = (profile.seconds or 0.0) <= SHORT
-    if not isinstance(limiter, LatencyBound) or active is None or brief:
+    if not isinstance(limiter, LatencyBound) or active is None or not is_long(profile):
         return None
     return active if active <= UNEVEN_IN_LATENCY else None
 

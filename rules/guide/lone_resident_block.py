@@ -21,12 +21,7 @@ from gpuadvise.rules.model import (
     Verdict,
     undecided,
 )
-from gpuadvise.rules.occupancy_words import (
-    at_sizes,
-    filled_by_grid,
-    register_tile,
-    warps_may_help,
-)
+from gpuadvise.rules.occupancy_words import at_sizes, filled_by_grid, register_tile, warps_may_help
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import LONG_WAIT
 

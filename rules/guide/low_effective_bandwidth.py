@@ -8,7 +8,6 @@ from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.memory.bandwidth import attainable_with_ecc
 from gpuadvise.advisor.quantity import show_number, show_rate, show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import STARTING
 from gpuadvise.rules.evidence import derived, of_device
 from gpuadvise.rules.model import (
     PASSED,
@@ -23,6 +22,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.thresholds import STARTING
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

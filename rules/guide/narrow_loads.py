@@ -21,13 +21,9 @@ from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import (
-    relieved,
-    requests_to_memory,
-    shared_memory_share,
-    waits_for_atomics,
-)
+from gpuadvise.rules.atomics import waits_for_atomics
 from gpuadvise.rules.evidence import derived, given, profiled
+from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -51,6 +47,7 @@ from gpuadvise.rules.thresholds import (
     WIDEST,
     WORD,
 )
+from gpuadvise.rules.workload import requests_to_memory, shared_memory_share
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access

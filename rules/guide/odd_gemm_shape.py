@@ -130,7 +130,6 @@ def _gain(
 
 _ODD = {"rows": 4095, "columns": 4095, "inner": 4095, "dtype": "bfloat16", "calls": 8}
 _EVEN = {"rows": 4096, "columns": 4096, "inner": 4096, "dtype": "bfloat16", "calls": 8}
-
 RULE = Rule(
     id="odd-gemm-shape",
     title="Pad matrix products to multiples of 8",

@@ -9,8 +9,8 @@ from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import number
-from gpuadvise.rules.bottleneck import relieved, sm_units
 from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.gain_bounds import relieved, sm_units
 from gpuadvise.rules.model import (
     PASSED,
     Advice,

@@ -19,8 +19,8 @@ from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.occupancy.model import occupancy as model
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import relieved, shared_memory_share
 from gpuadvise.rules.evidence import derived, given, profiled
+from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -39,6 +39,7 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.occupancy_words import occupancy_change
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import LONG_WAIT
+from gpuadvise.rules.workload import shared_memory_share
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Reuse

@@ -10,8 +10,8 @@ from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import relieved, requests_to_memory
 from gpuadvise.rules.evidence import profiled
+from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.guide.debug_build import is_debug
 from gpuadvise.rules.model import (
     PASSED,
@@ -29,12 +29,12 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.occupancy_words import step_up, unknown_block, wider
 from gpuadvise.rules.sources import guide, programming_guide
+from gpuadvise.rules.workload import has_shared_memory, requests_to_memory
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Compiled, LaunchBounds
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.answer import Occupancy
-
 
 # Slow paths of sinf, or double mathematics, take some 40 bytes that few launches ever touch.
 SMALL_FRAME = number(
@@ -196,8 +196,7 @@ def _uncounted(profile: KernelProfile) -> float | None:
     has what they ask for, or but for one per sector that global accesses need.
     """
     spoken = profile.local_loads.used_bytes or profile.local_stores.used_bytes
-    shared = profile.static_shared or profile.dynamic_shared
-    if not spoken or shared or (profile.l1_busy or 0.0) < _L1_AT_WORK:
+    if not spoken or has_shared_memory(profile) or (profile.l1_busy or 0.0) < _L1_AT_WORK:
         return None
     if (profile.l1_hit_rate or 0.0) >= _FOUND_IN_L1:
         return profile.memory_instructions

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 ONCE = number(1.0, "reads per mapped byte", "reads", "guide 10.1.3")
 
-
 # A launch is not noticed beside a copy that takes as long.
 NOTICEABLE = number(1e-3, "noticeable time", "s", "our judgement", LaunchSet.FOURTH)
 

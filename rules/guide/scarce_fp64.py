@@ -9,8 +9,8 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import number
-from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import derived, of_device, profiled
+from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import (
     PASSED,
     Advice,

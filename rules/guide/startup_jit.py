@@ -9,16 +9,7 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import given, traced
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import NOTICEABLE
 from gpuadvise.rules.traced import span_gain

@@ -8,16 +8,7 @@ from gpuadvise.advisor.facts.application import TilePath
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import given
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import WIDEST
 

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import (
-    SHORT,
     UNEVEN,
     AtRoof,
     IssueBound,
@@ -19,8 +18,8 @@ from gpuadvise.advisor.occupancy.clusters import resident_clusters
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import near_roof
 from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.gain_bounds import near_roof
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -35,6 +34,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.workload import is_short
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -116,7 +116,7 @@ def _warps_there(
     Such a wait is as long with few warps, so that every block slot left empty is time lost.
     """
     waits = near_roof(limiter) or isinstance(limiter, LatencyBound)
-    if profile is None or not waits or (profile.seconds or SHORT) < SHORT:
+    if profile is None or not waits or is_short(profile):
         return None
     share = filled_share(profile)
     emptied = round(1 - efficiency, 6) >= IDLE

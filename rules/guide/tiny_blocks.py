@@ -12,8 +12,8 @@ from gpuadvise.advisor.occupancy.model import most_blocks
 from gpuadvise.advisor.prose import capitalized, plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import relieved, sm_units
 from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.gain_bounds import relieved, sm_units
 from gpuadvise.rules.model import (
     PASSED,
     Advice,

@@ -9,8 +9,8 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.remedies import padded_element
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.bottleneck import relieved
 from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import (
     Advice,
     Examples,

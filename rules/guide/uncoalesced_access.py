@@ -15,17 +15,9 @@ from gpuadvise.advisor.peaks import peak
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import (
-    STARTING,
-    are_scattered_atomics,
-    hardly_global,
-    names_no_access,
-    relieved,
-    shared_memory_share,
-    waits_for_atomics,
-    waits_for_loads_alone,
-)
+from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import derived, profiled
+from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import (
     Advice,
     Evidence,
@@ -40,7 +32,13 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.thresholds import KEPT_IN_L1, WORD
+from gpuadvise.rules.thresholds import KEPT_IN_L1, STARTING, WORD
+from gpuadvise.rules.workload import (
+    hardly_global,
+    names_no_access,
+    shared_memory_share,
+    waits_for_loads_alone,
+)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

@@ -5,14 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import (
-    L2_AT_ROOF,
-    SHORT,
-    AtRoof,
-    Imbalance,
-    IssueBound,
-    LatencyBound,
-)
+from gpuadvise.advisor.facts.limiter import L2_AT_ROOF, AtRoof, Imbalance, IssueBound, LatencyBound
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import plural
@@ -36,6 +29,7 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import MEMORY_BY_WORDS
+from gpuadvise.rules.workload import is_long
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -141,7 +135,7 @@ def _few_warps(profile: KernelProfile, limiter: Limiter | None) -> bool:
         and _waiting(profile) >= (WAITING_TO_ISSUE if issuing else WAITING)
         and busy < MEMORY_BY_WORDS
         and (profile.l2_busy or 0.0) < L2_AT_ROOF
-        and (profile.seconds or 0.0) >= SHORT
+        and is_long(profile)
     )
 
 

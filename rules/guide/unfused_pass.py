@@ -88,7 +88,6 @@ _FUSE = (
     "as one kernel for a chain of operations on elements (torch.compile, jax.jit, cupy.fuse), or let the launch before "
     "store that type or layout."
 )
-
 RULE = Rule(
     id="unfused-pass",
     title="Fuse the pass into the launch before",

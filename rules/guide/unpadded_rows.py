@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
-from gpuadvise.advisor.facts.limiter import SHORT
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.remedies import padded_pitch, row_sectors
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import relieved, sm_units
 from gpuadvise.rules.evidence import derived, given, profiled
+from gpuadvise.rules.gain_bounds import relieved, sm_units
 from gpuadvise.rules.model import (
     Advice,
     Examples,
@@ -28,11 +27,11 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import MEMORY_BY_WORDS, WIDEST, WORD
+from gpuadvise.rules.workload import is_long, waits_for
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile, WarpRequests
-
 
 # As for accesses that do not coalesce: neighbouring warps share most of what is left.
 USED = number(
@@ -103,15 +102,13 @@ def _rows_begin_anywhere(profile: KernelProfile) -> bool:
 
     Its kernels load 16 bytes at once where every row does; else a warp's 128 bytes lie in 5 sectors for 7 of 8 rows.
     """
-    library, wait = library_of(profile.kernel), profile.top_stall
+    library = library_of(profile.kernel)
     return (
         library is not None
         and library.name == "PyTorch"
-        and wait is not None
-        and wait[0] == Stall.LONG_SCOREBOARD
-        and wait[1] >= WAITING
+        and waits_for(profile, Stall.LONG_SCOREBOARD, share=WAITING)
         and (profile.dram_busy or 1.0) < MEMORY_BY_WORDS
-        and (profile.seconds or 0.0) >= SHORT
+        and is_long(profile)
         and any(map(_begins_anywhere, (profile.global_loads, profile.global_stores)))
     )
 

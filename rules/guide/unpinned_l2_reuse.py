@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import given, of_device
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Managed
     from gpuadvise.advisor.facts.timeline import TracedRun
 
-
 FIRST_FAULTS = number(
     6,
     "first GPUs that fault on managed memory",

@@ -6,15 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import could_use_tf32
-from gpuadvise.advisor.facts.limiter import SHORT
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.peaks import TENSOR
 from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
 from gpuadvise.advisor.roofline import Bound
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.bottleneck import busy_words, relieved, sm_units
 from gpuadvise.rules.evidence import derived, profiled, traced
+from gpuadvise.rules.gain_bounds import busy_words, relieved, sm_units
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -33,6 +32,7 @@ from gpuadvise.rules.model import (
 from gpuadvise.rules.sources import cited, guide, programming_guide
 from gpuadvise.rules.thresholds import CLEARLY_FASTER, CUBLAS_REACHES, NO_TENSOR, OF_PRODUCTS
 from gpuadvise.rules.traced import half_of_the_rest, span_gain, with_half_the_bytes
+from gpuadvise.rules.workload import is_short
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -91,8 +91,6 @@ _TILE = number(
     "tiles of 128 x 128 results against 16 x 16",
     LaunchSet.RECORDED,
 )
-
-
 _IN_TENSOR_CORES = "Let cuBLAS or CUTLASS make the product, or use nvcuda::wmma (tiles of 16 x 16 x 16) in the kernel."
 _TF32_CALLS = (
     "Where such precision is enough, ask for TF32 where the product is called: "
@@ -228,7 +226,6 @@ def _in_tf32(device: Device, profile: KernelProfile, share: float) -> Verdict:
         return PASSED
     reached = min(profile.fp32_of_peak or CUBLAS_REACHES, 1.0)
     most = faster / max(reached, 1e-3)
-    short = (profile.seconds or SHORT) < SHORT
     return Advice(
         message=(
             "A product of FP32 matrices outside of the tensor cores: multiply-adds are "
@@ -243,7 +240,7 @@ def _in_tf32(device: Device, profile: KernelProfile, share: float) -> Verdict:
             how=f"TF32 / FP32 peak / share of the FP32 peak = {show_number(faster)} / {show_number(reached)}",
         ),
         relief=_relief(profile, most),
-        priority=Priority.LOW if short else Priority.MEDIUM,
+        priority=Priority.LOW if is_short(profile) else Priority.MEDIUM,
     )
 
 

@@ -9,16 +9,9 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_rate, show_share
 from gpuadvise.advisor.thresholds import number
-from gpuadvise.rules.bottleneck import (
-    STARTING,
-    are_scattered_atomics,
-    hardly_global,
-    names_no_access,
-    relieved,
-    waits_for_atomics,
-    waits_for_loads_alone,
-)
+from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import profiled
+from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -33,6 +26,8 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.thresholds import STARTING
+from gpuadvise.rules.workload import hardly_global, names_no_access, waits_for_loads_alone
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

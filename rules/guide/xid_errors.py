@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.topology import Topology
 
 _CONTAINED = number(94, "Xid of a contained error", "", "Xid catalogue")
-
 _ACTIONS = {
     XidKind.MEMORY: (
         "Distrust what ran at that time; reset the GPU once it is free, run dcgmi diag -r 3, and have "

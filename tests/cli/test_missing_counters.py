@@ -9,7 +9,7 @@ import pytest
 from masked_counters import masked, page
 
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.rules.bottleneck import unit_words
+from gpuadvise.rules.limit_words import unit_words
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,9 +24,9 @@ from gpuadvise.advisor.facts.timing import Traffic
 from gpuadvise.advisor.profiles.launch_facts import profiled_facts
 from gpuadvise.advisor.profiles.metrics import page_profile
 from gpuadvise.advisor.profiles.ncu_csv import read_launches
-from gpuadvise.rules.bottleneck import limit_sentence
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.limit_words import limit_sentence
 from gpuadvise.rules.missing_counters import HOW
 from gpuadvise.rules.model import (
     PASSED,

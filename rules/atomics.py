@@ -1,0 +1,191 @@
+"""Atomics that queue for few addresses, and those that lie apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.memory.transactions import SECTOR
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
+from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.thresholds import MOST_SECTORS
+from gpuadvise.rules.workload import MEMORY_WAITS, atomic_kinds
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+
+# L2 takes about one atomic sector per cycle for one address. Measured are 0.22 to 0.84 on an H100 and an
+# H200 where atomics queue (one counter, a histogram of few bins), 1.6 to 26 where addresses are spread.
+QUEUED = number(
+    1.0,
+    "in a queue",
+    "operations per cycle",
+    "measured on an H100 and an H200: 0.2 to 0.8 on few addresses, 1.6 to 26 on many",
+    LaunchSet.RECORDED,
+)
+_QUEUED_AT_SOME = number(
+    6.0,
+    "in several queues, of a few hundred neighbouring words",
+    "operations per cycle",
+    "measured: 1.4 for histograms of 256 bins on an H100, 5.3 for 1,024 on an H200",
+    LaunchSet.SIXTH,
+)
+# Atomics on one sector, of which a block that adds up first would send one: our judgement. Measured are 64 to
+# 150,000 on few addresses, 1 to 6 where each has its own.
+UPDATED_AGAIN = number(
+    16.0,
+    "atomics per sector written",
+    "",
+    "our judgement: a block that adds up first sends one of them. Measured are 64 to 150,000 on few addresses, 1 to 6 where each has its own",
+    LaunchSet.RECORDED,
+)
+_FEWEST_QUEUED = number(
+    0.2,
+    "in a queue at least",
+    "operations per cycle",
+    "our judgement: with fewer the kernel waits for something else",
+    LaunchSet.RECORDED,
+)
+_FEWEST_BESIDE_LOADS = number(
+    0.5,
+    "in a queue at least, beside waits for loads",
+    "operations per cycle",
+    "our judgement: loads keep warps in this wait as well",
+    LaunchSet.RECORDED,
+)
+_FREQUENT = number(
+    0.02, "frequent atomics", "share of instructions", "our judgement", LaunchSet.RECORDED
+)
+_IDLE = number(
+    0.3,
+    "busiest unit where atomics queue",
+    "share of its peak",
+    "our judgement: queues leave all units below 12 %",
+    LaunchSet.RECORDED,
+)
+_STILL = number(
+    0.15,
+    "busiest unit that counts as still",
+    "share of its peak",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
+_NO_LOAD = number(
+    2000.0,
+    "wait that no load explains",
+    "cycles per instruction",
+    "a load from idle memory takes 600 to 1,000, and comes with others",
+    LaunchSet.FOURTH,
+)
+_LONG_WAIT = number(
+    300.0,
+    "wait for a queue",
+    "cycles per instruction",
+    "measured: 370 to 35,000 where atomics queue; loads that take as long keep a unit 29 % busy",
+    LaunchSet.FOURTH,
+)
+# Loads of a few warps, each at the address that the one before brought, take 300 cycles as well; of half of the warps
+# that fit they would keep a unit busy.
+_LONG_WAIT_OF_MANY = number(
+    200.0,
+    "wait of many warps for a queue",
+    "cycles per instruction",
+    "measured: 220 to 35,000 where atomics queue, with every unit below 12 %",
+    LaunchSet.SIXTH,
+)
+_MANY_HELD = number(
+    0.5,
+    "many warps",
+    "achieved occupancy",
+    "our judgement",
+    LaunchSet.SIXTH,
+)
+
+
+def atomics_in_queue(profile: KernelProfile) -> float | None:
+    """Return the atomics that memory takes per cycle where they wait for few addresses, else None.
+
+    Sectors are counted where the page has them: a warp whose lanes share an address, or whose
+    compiler adds up first, sends one. Without them a request is as many as a warp has lanes.
+    """
+    kinds = atomic_kinds(profile)
+    requests = sum(kind.requests or 0.0 for kind in kinds)
+    if not requests or not profile.elapsed_cycles:
+        return None
+    sectors = sum(kind.sectors or 0.0 for kind in kinds)
+    rate = (sectors or requests * WARP_SIZE) / profile.elapsed_cycles
+    waits, busiest = profile.top_stall, max(profile.unit_shares.values(), default=0.0)
+    too_long = (profile.warp_latency or 0.0) >= _NO_LOAD and busiest < _STILL
+    frequent = too_long or requests >= _FREQUENT * (profile.instructions or 0.0)
+    if not frequent and (rate < _FEWEST_BESIDE_LOADS or not _may_be_waited_for(profile)):
+        return None
+    beside_loads = waits is not None and waits[0] == Stall.LONG_SCOREBOARD and not too_long
+    least = _FEWEST_BESIDE_LOADS if beside_loads else _FEWEST_QUEUED
+    few_sectors = busiest < _STILL and (updates_per_sector(profile) or 0.0) >= UPDATED_AGAIN
+    most = _QUEUED_AT_SOME if few_sectors else QUEUED
+    if few_sectors and too_long:
+        most = rate  # whatever their number, nothing else makes a warp wait that long
+    return rate if least <= rate <= most and busiest < _IDLE else None
+
+
+def _may_be_waited_for(profile: KernelProfile) -> bool:
+    """Return whether atomics give results, or warps wait so long that these must fill a queue before loads."""
+    reductions, atomics = (kind.requests for kind in atomic_kinds(profile))
+    waits = profile.top_stall
+    for_long = waits is not None and (profile.warp_latency or 0.0) * waits[1] >= _long_wait(profile)
+    return (atomics or 0.0) >= (reductions or 0.0) or for_long
+
+
+def updates_per_sector(profile: KernelProfile) -> float | None:
+    """Return the atomics that each sector gets before it is written to device memory, at least."""
+    kinds = atomic_kinds(profile)
+    sectors = sum(kind.sectors or 0.0 for kind in kinds)
+    if not sectors or profile.dram_written is None:
+        return None
+    return sectors * SECTOR / max(profile.dram_written, SECTOR)
+
+
+_USED = number(
+    0.8,
+    "sectors needed of those that scattered atomics move",
+    "share",
+    "our judgement",
+    LaunchSet.FIFTH,
+)
+
+
+def are_scattered_atomics(profile: KernelProfile) -> bool:
+    """Return whether atomics move most of the sectors of global accesses, and use them in part."""
+    kinds = atomic_kinds(profile)
+    sectors, moved = sum(kind.sectors or 0.0 for kind in kinds), profile.global_sectors or 0.0
+    needed = profile.global_sectors_ideal
+    accesses = profile.global_loads.used_bytes or profile.global_stores.used_bytes
+    return (
+        not accesses
+        and needed is not None
+        and needed < _USED * moved
+        and sectors >= MOST_SECTORS * moved > 0
+    )
+
+
+def waits_for_atomics(profile: KernelProfile) -> bool:
+    """Return whether atomics queue for few addresses, by their number or by what the wait looks like.
+
+    A page that does not count them shows waits that are too long for loads that leave memory idle.
+    """
+    if any(kind.requests is not None for kind in atomic_kinds(profile)):
+        return atomics_in_queue(profile) is not None
+    waits, busiest = profile.top_stall, max(profile.unit_shares.values(), default=1.0)
+    if busiest >= _STILL:
+        return False
+    if waits is None:
+        return (profile.warp_latency or 0.0) >= _NO_LOAD
+    return waits[0] in MEMORY_WAITS and (profile.warp_latency or 0.0) * waits[1] >= _long_wait(
+        profile
+    )
+
+
+def _long_wait(profile: KernelProfile) -> float:
+    """Return the cycles per instruction from which a wait is too long for loads that leave memory idle."""
+    held = profile.achieved_occupancy
+    return _LONG_WAIT_OF_MANY if held is not None and held >= _MANY_HELD else _LONG_WAIT

@@ -1,0 +1,371 @@
+"""What a kernel's limit lets a change win: an upper bound, from how busy each unit stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, assert_never
+
+from gpuadvise.advisor.facts.busy import peak_of
+from gpuadvise.advisor.facts.limiter import (
+    AT_ROOF,
+    IMPOSSIBLE,
+    AtRoof,
+    Imbalance,
+    IssueBound,
+    LastWave,
+    LatencyBound,
+    TooLittleWork,
+    UnknownLimiter,
+    active_share,
+    unread_units,
+)
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.limit_words import unit_words
+from gpuadvise.rules.model import Family, Gain, GainKind, Priority
+from gpuadvise.rules.report import priority_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from gpuadvise.advisor.facts.bag import Facts
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
+    from gpuadvise.rules.model import Advice, Rule
+
+WORTHWHILE = number(
+    1.1,
+    "gain that is worth an hour: below it a finding is low",
+    "factor",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
+NOTABLE = number(1.05, "gain that is worth a word", "factor", "our judgement", LaunchSet.RECORDED)
+_MOST = number(1000.0, "largest gain that is said", "factor", "a bound beyond says no more")
+_MEMORY = frozenset({Unit.DRAM, Unit.L2, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.TEX})
+_SHARED = frozenset({Unit.L1_SHARED, Unit.LSU, Unit.MEMORY})
+_GLOBAL_WAITS = frozenset(
+    {
+        Stall.LONG_SCOREBOARD,
+        Stall.LG_THROTTLE,
+        Stall.DRAIN,
+        Stall.MEMBAR,
+        Stall.TEX_THROTTLE,
+        Stall.SEVERAL,
+        None,
+    }
+)
+_SHARED_WAITS = frozenset(
+    {Stall.SHORT_SCOREBOARD, Stall.MIO_THROTTLE, Stall.BARRIER, Stall.SEVERAL, None}
+)
+# Families that have a test of their own, whatever else limits the kernel.
+_ALWAYS = frozenset({Family.GRID, Family.COPIES, Family.ROOFLINE})
+
+
+def admits(limiter: Limiter, family: Family, profile: KernelProfile | None = None) -> bool:
+    """Return whether a change of *family* can lift *limiter*, as far as *profile* shows."""
+    if family in _ALWAYS:
+        return True
+    if family in (Family.RESIDENCY, Family.LATENCY) and near_roof(limiter):
+        return True
+    match limiter:
+        case UnknownLimiter():
+            return True
+        case TooLittleWork() | LastWave() | Imbalance():
+            # Another unit shortens each block, and so the last or the longest one.
+            few = isinstance(limiter, TooLittleWork)
+            last = isinstance(limiter, LastWave)  # more blocks at once also fill it
+            if last and family is Family.RESIDENCY:
+                return True
+            if profile is not None and _holds_each_block(profile, family):
+                return True
+            return family in ((Family.LATENCY,) if few else (Family.ARITHMETIC, Family.PRODUCTS))
+        case IssueBound():
+            return family in (
+                Family.DIVERGENCE,
+                Family.ARITHMETIC,
+                Family.PRODUCTS,
+                Family.REUSE,
+                Family.SPILLS,
+                Family.WIDTH,  # a wide access takes one instruction for several
+            )
+        case AtRoof():
+            issue = (profile.issue_busy if profile else None) or 0.0
+            # Issue slots at their roof as well, so that fewer instructions help as far as the other unit allows.
+            fewer_instructions = family is Family.ARITHMETIC and issue >= AT_ROOF
+            return fewer_instructions or _lifts_roof(limiter.unit, family)
+        case LatencyBound():
+            return _shortens(limiter.stall, family)
+        case other:
+            assert_never(other)
+
+
+def _holds_each_block(profile: KernelProfile, family: Family) -> bool:
+    """Return whether what *family* changes keeps the blocks themselves waiting, on SMs that have some."""
+    if family is Family.COALESCING:
+        return at_work(profile, profile.l1_busy or 0.0) >= AT_ROOF
+    wait = profile.top_stall
+    return family is Family.BANKS and wait is not None and wait[0] in _SHARED_WAITS
+
+
+def at_work(profile: KernelProfile, share: float) -> float:
+    """Return the *share* of an SM's time that one of its units is busy, of the time that the SM works."""
+    return min(1.0, share / (active_share(profile) or 1.0))
+
+
+def near_roof(limiter: Limiter | None) -> bool:
+    """Return whether device memory, or L2 on the way there, is the limit, but would be busier with more loads under way."""
+    return isinstance(limiter, AtRoof) and limiter.for_loads is not None
+
+
+def _lifts_roof(unit: str, family: Family) -> bool:
+    match family:
+        case Family.COALESCING | Family.SPILLS | Family.REUSE:
+            return unit in _MEMORY
+        case Family.BANKS:
+            return unit in _SHARED
+        case Family.ATOMICS:
+            return unit == Unit.L2 or unit in _SHARED
+        case Family.PRODUCTS:  # whole tiles of operands go to tensor cores at once
+            return unit in _SHARED or unit not in (*_MEMORY, Unit.TENSOR)
+        case Family.WIDTH:
+            return unit in (Unit.DRAM, Unit.L1_SHARED, Unit.LSU, Unit.L2, Unit.ADU)
+        case Family.DIVERGENCE | Family.ARITHMETIC:
+            return unit not in _MEMORY and unit != Unit.TENSOR
+        # Near a roof the first two may, and the others always do: that is asked before.
+        case Family.RESIDENCY | Family.LATENCY | Family.GRID | Family.COPIES | Family.ROOFLINE:
+            return False
+        case other:
+            assert_never(other)
+
+
+def _shortens(stall: str | None, family: Family) -> bool:
+    match family:
+        case Family.COALESCING | Family.WIDTH | Family.SPILLS | Family.REUSE:
+            return stall in _GLOBAL_WAITS
+        case Family.BANKS:
+            return stall in _SHARED_WAITS
+        case (
+            Family.RESIDENCY
+            | Family.DIVERGENCE
+            | Family.ARITHMETIC
+            | Family.PRODUCTS
+            | Family.LATENCY
+            | Family.ATOMICS
+            | Family.GRID
+            | Family.COPIES
+            | Family.ROOFLINE
+        ):
+            return True
+        case other:
+            assert_never(other)
+
+
+def bounded(
+    advice: Advice,
+    rule: Rule,
+    profile: KernelProfile | None,
+    *,
+    other_kernel: bool = False,
+    few_warps: bool = False,
+) -> Advice:
+    """Return *advice* with a gain that the busiest unit left over allows, where that is known.
+
+    *other_kernel*: what is changed is the call of a library, which then runs another one. *few_warps*: the
+    grid leaves most of each SM empty.
+    """
+    if profile is None or rule.family is None:
+        return advice
+    shares = profile.unit_shares
+    if not shares:
+        return advice
+    if rule.family is Family.GRID:
+        advice = _with_coalescing(advice, profile, shares)
+    if other_kernel and rule.family is Family.GRID and few_warps:
+        shares, advice = _kept(shares, _OPERATIONS), replace(advice, gain=None)
+    elif other_kernel and rule.family not in _SAME_KERNEL:
+        shares, advice = _kept(shares, _BYTES), replace(advice, gain=None)
+    elif rule.family is Family.COALESCING and few_warps:  # a warp instead of a thread per row
+        advice = replace(advice, gain=None)
+    if advice.gain is None and unread_units(profile):
+        return advice  # what is left over is not known
+    unit, share = _busiest_after(shares, advice.relief or {})
+    words = (advice.left or {}).get(unit, "")
+    less = share < _NOTABLY_LESS * shares.get(unit, 0.0)
+    name = unit_words(unit)
+    left = left_over(
+        f"{name} {'stay' if ' and ' in name else 'stays'} {busy_words(share)} busy"
+        f"{f' {words}' if words else ''}{f', now {show_share(shares[unit])}' if less else ''}",
+        share,
+    )
+    if advice.gain is None or advice.gain.upper_bound > left.upper_bound:
+        return replace(advice, gain=left)
+    return replace(advice, gain=replace(advice.gain, kind=GainKind.KERNEL_TIME))
+
+
+# Another kernel of a library moves the same bytes. It does the same operations, too, unless another size or
+# layout is what changes them: rows of 1,009 points took a transform 4.6 times as long as rows of 1,024.
+_BYTES = (Unit.DRAM, Unit.TENSOR)
+_OPERATIONS = (*_BYTES, Unit.FMA, Unit.FP16, Unit.FP64)
+# These change what any kernel has to do, or leave it as it is.
+_SAME_KERNEL = (Family.PRODUCTS, Family.GRID, Family.COPIES, Family.ROOFLINE)
+_L2_AHEAD = number(
+    1.2,
+    "L2's share per what its sectors need",
+    "",
+    "66 % where a copy keeps memory 55 % busy; 12.4 % in a launch that became 9.1 times as fast",
+    LaunchSet.SIXTH,
+)
+_SCATTERED = number(
+    1.5, "sectors moved for each needed, of blocks for rows", "", "our judgement", LaunchSet.SIXTH
+)
+
+
+def _kept(shares: Mapping[str, float], units: Collection[str]) -> dict[str, float]:
+    """Return those of *shares* that are of *units*; all of them where none is."""
+    return {unit: share for unit, share in shares.items() if unit in units} or dict(shares)
+
+
+def _with_coalescing(advice: Advice, profile: KernelProfile, shares: Mapping[str, float]) -> Advice:
+    """Return *advice* on the grid with the relief that comes with it.
+
+    More blocks for rows that lie apart are a warp instead of a thread for each.
+    """
+    moved, needed = profile.global_sectors or 0.0, profile.global_sectors_ideal or 0.0
+    if advice.relief:
+        return advice
+    kept = needed / moved if moved > _SCATTERED * needed > 0 else 1.0
+    relief: dict[str, float] = {
+        unit: shares[unit] * kept for unit in (Unit.L1_SHARED, Unit.LSU, Unit.L2) if unit in shares
+    }
+    if Unit.L2 in relief:
+        relief[Unit.L2] /= _L2_AHEAD
+    return replace(advice, relief=relief)
+
+
+def roof_together(advices: Iterable[Advice], profile: KernelProfile) -> float:
+    """Return by which factor the busiest unit has less to do, with what all *advices* take off each unit."""
+    after = dict(profile.unit_shares)
+    for advice in advices:
+        for unit, share in (advice.relief or {}).items():
+            if unit in after:
+                before = profile.unit_shares[unit]
+                after[unit] *= min(1.0, share / before) if before else 1.0
+    busiest = max(after.values(), default=1.0)
+    return min(_MOST, 1 / busiest) if busiest else _MOST
+
+
+# Shares below this are noise of a counter.
+_NOISE = number(1e-4, "noise of a counter", "share", "our judgement", LaunchSet.SIXTH)
+
+
+def busy_words(share: float) -> str:
+    """Return *share* of a unit's peak in words; what is next to nothing has no digits."""
+    return f"less than {show_share(_NOISE)}" if share < _NOISE else show_share(share)
+
+
+_NOTABLY_LESS = number(
+    0.99,
+    "share of a unit now that shows as less",
+    "",
+    "less does not show in a figure of three digits",
+)
+EMPTY = number(
+    1.5e-6,
+    "an empty kernel",
+    "s",
+    "measured on an H100 and an H200: one block that fills a few words takes 1.66 us",
+    LaunchSet.FIFTH,
+)
+_OF_A_LAUNCH = (GainKind.KERNEL_TIME, GainKind.KERNEL_THROUGHPUT)
+
+
+def bounded_by_start(advice: Advice, rule: Rule, seconds: float | None) -> Advice:
+    """Return *advice* with a gain that leaves a launch of *seconds* the time of an empty kernel."""
+    gain = advice.gain
+    if gain is None or not seconds or rule.fewer_launches:
+        return advice
+    if gain.kind not in _OF_A_LAUNCH or gain.upper_bound * EMPTY <= seconds:
+        return advice
+    how = f"{show_seconds(seconds)} / about {show_seconds(EMPTY)}, the time of an empty kernel"
+    most = max(1.0, seconds / EMPTY)
+    return replace(advice, gain=Gain(kind=GainKind.KERNEL_TIME, upper_bound=most, how=how))
+
+
+# What such a change takes from a kernel is bytes, or operations: these bound it no longer.
+_FEWER_BYTES = frozenset({Family.COALESCING, Family.REUSE, Family.SPILLS, Family.PRODUCTS})
+_FEWER_OPERATIONS = frozenset({Family.ARITHMETIC, Family.PRODUCTS})
+
+
+def bounded_by_times(advice: Advice, rule: Rule, facts: Facts) -> Advice:
+    """Return *advice* with a gain that bytes and operations in the given time leave, where they do.
+
+    A roofline rule says itself what its own change leaves.
+    """
+    if rule.family is Family.ROOFLINE:
+        return advice
+    shares = timed_shares(facts)
+    if rule.family in _FEWER_BYTES:
+        shares.pop(_DEVICE_MEMORY, None)
+    if rule.family in _FEWER_OPERATIONS:
+        shares = {unit: share for unit, share in shares.items() if unit == _DEVICE_MEMORY}
+    unit, share = max(shares.items(), key=lambda item: item[1], default=("", 0.0))
+    if not share or (advice.gain is None and not isinstance(facts.limiter, AtRoof)):
+        return advice
+    left = left_over(f"{unit} is {show_share(share)} busy by the times given", share)
+    gain = advice.gain
+    if gain.upper_bound <= left.upper_bound if gain else priority_of(rule, advice) is Priority.LOW:
+        return advice
+    return replace(advice, gain=left)
+
+
+_DEVICE_MEMORY = "device memory"
+
+
+def timed_shares(facts: Facts) -> dict[str, float]:
+    """Return how busy bytes and operations in a time show device memory and the arithmetic units.
+
+    More bytes than memory moves in that time say nothing: caches served some of them.
+    """
+    work, traffic, bandwidth = facts.work, facts.traffic, facts.memory_bandwidth
+    shares: dict[str, float] = {}
+    rates = [traffic.rate] if traffic is not None else []
+    if work is not None and work.seconds:
+        rates.append(work.bytes / work.seconds)
+        peak = peak_of(work, facts.device) if facts.device is not None else None
+        if peak and work.flops / work.seconds / peak <= IMPOSSIBLE:
+            shares[f"{work.dtype} arithmetic"] = min(1.0, work.flops / work.seconds / peak)
+    if bandwidth and rates and max(rates) <= bandwidth:
+        shares[_DEVICE_MEMORY] = max(rates) / bandwidth
+    return shares
+
+
+def left_over(what: str, share: float) -> Gain:
+    """Return the gain that *what*, which takes *share* of the time, leaves; up to where it says no more."""
+    if share * _MOST < 1:
+        return Gain(
+            kind=GainKind.KERNEL_TIME, upper_bound=_MOST, how=f"{what}: beyond {_MOST:,.0f}"
+        )
+    return Gain(
+        kind=GainKind.KERNEL_TIME, upper_bound=1 / share, how=f"{what}: 1 / {show_number(share)}"
+    )
+
+
+def _busiest_after(shares: Mapping[str, float], relief: Mapping[str, float]) -> tuple[str, float]:
+    after = {unit: relief.get(unit, share) for unit, share in shares.items()}
+    return max(after.items(), key=lambda item: item[1])
+
+
+def relieved(profile: KernelProfile, factor: float, *units: str) -> dict[str, float]:
+    """Return how busy *units* are for the same time with *factor* times less to do."""
+    shares = profile.unit_shares
+    return {unit: shares[unit] / factor for unit in units if unit in shares}
+
+
+def sm_units(profile: KernelProfile) -> tuple[str, ...]:
+    """Return the units of the SM, by name."""
+    return tuple(
+        unit for unit in profile.unit_shares if unit not in (Unit.DRAM, Unit.L2, Unit.MEMORY)
+    )

@@ -1,0 +1,147 @@
+"""What a profiled launch does: what it waits for, what it asks of memory, and how long it takes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.facts.limiter import SHORT, LatencyBound
+from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.memory.transactions import SECTOR
+from gpuadvise.advisor.thresholds import LaunchSet, number
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile, WarpRequests
+    from gpuadvise.advisor.facts.limiter import Limiter
+
+# Of what warps wait for, by their own requests to global memory.
+MEMORY_WAITS = (Stall.LONG_SCOREBOARD, Stall.LG_THROTTLE, Stall.DRAIN)
+
+
+def is_short(profile: KernelProfile) -> bool:
+    """Return whether the launch is known to take less than 20 us, of which its start is a part."""
+    return profile.seconds is not None and 0 < profile.seconds < SHORT
+
+
+def is_long(profile: KernelProfile) -> bool:
+    """Return whether the launch is known to take 20 us or more."""
+    return (profile.seconds or 0.0) >= SHORT
+
+
+def waits_for(profile: KernelProfile, *stalls: Stall, share: float) -> bool:
+    """Return whether the longest wait of a warp is one of *stalls* and takes *share* of its time (0-1) or more."""
+    wait = profile.top_stall
+    return wait is not None and wait[0] in stalls and wait[1] >= share
+
+
+def has_shared_memory(profile: KernelProfile) -> bool:
+    """Return whether blocks have shared memory, whatever they do with it."""
+    return bool(profile.static_shared or profile.dynamic_shared)
+
+
+def l1_hits(profile: KernelProfile) -> float | None:
+    """Return the share (0-1) of loads that L1 has: of global ones, or of all where the page tells no more."""
+    return profile.l1_load_hit_rate or profile.l1_hit_rate
+
+
+def blocks_of(profile: KernelProfile) -> int:
+    """Return the blocks of the grid; 0 where nobody tells."""
+    return math.prod(profile.grid) if profile.grid else 0
+
+
+def global_requests(profile: KernelProfile) -> float:
+    """Return the counted loads and stores of global memory, in requests of warps."""
+    return (profile.global_loads.requests or 0.0) + (profile.global_stores.requests or 0.0)
+
+
+def bytes_per_load(profile: KernelProfile) -> float:
+    """Return the bytes that a warp uses of an average global load; 0 where nobody counted them."""
+    loads = profile.global_loads
+    return (loads.sectors_per_request or 0.0) * (loads.used_bytes or 0.0)
+
+
+def atomic_kinds(profile: KernelProfile) -> tuple[WarpRequests, WarpRequests]:
+    """Return the atomics of global memory, without a result and with one."""
+    return profile.global_reductions, profile.global_atomics
+
+
+# Sectors that stores fill in part are put together in L2, which is half busy where that costs time: measured
+# on an H100 and an H200, 55 % and 75 % where transposing stores were slow, 45 % where they were not.
+L2_ROOM = number(
+    0.5,
+    "room in L2 for stores",
+    "share",
+    "measured on an H100 and an H200: 45 % where such stores cost nothing, 55 % and 75 % where they did",
+    LaunchSet.RECORDED,
+)
+
+
+def waits_for_loads_alone(profile: KernelProfile | None, limiter: Limiter | None) -> bool:
+    """Return whether stores take no time of their own: no warp waits for them, and L2 has room."""
+    return (
+        profile is not None
+        and isinstance(limiter, LatencyBound)
+        and limiter.stall == Stall.LONG_SCOREBOARD
+        and (profile.l2_busy or 1.0) < L2_ROOM
+    )
+
+
+def shared_memory_share(profile: KernelProfile, passes: float | None = None) -> float | None:
+    """Return the share of the time that *passes* of shared memory (default: all) take L1.
+
+    An SM makes one pass a cycle. None where the report does not tell.
+    """
+    count = profile.shared_wavefronts if passes is None else passes
+    if count is None or not profile.elapsed_cycles or not profile.sm_count:
+        return None
+    return min(1.0, count / (profile.elapsed_cycles * profile.sm_count))
+
+
+def requests_to_memory(profile: KernelProfile) -> float | None:
+    """Return the instructions to memory of any kind; None where the page does not tell.
+
+    An SM's pipe takes one in a cycle, so that its share of the cycles counts them.
+    """
+    cycles, busy = profile.elapsed_cycles, profile.memory_pipes_busy
+    return cycles * busy * profile.sm_count if cycles and busy and profile.sm_count else None
+
+
+_ALL_SECTORS = number(
+    0.95,
+    "sectors that are not all stores'",
+    "share",
+    "our judgement: a kernel that fills shared memory loads something",
+    LaunchSet.FOURTH,
+)
+
+
+def names_no_access(profile: KernelProfile) -> bool:
+    """Return whether sectors in excess are of atomics or copies to shared memory.
+
+    A page without counts names the loads and stores that use sectors in part, where there are any; but not
+    the copies, whose excess stores would explain only if no load moved a sector.
+    """
+    loads, stores = profile.global_loads.used_bytes, profile.global_stores.used_bytes
+    if not profile.is_without_counts or loads is not None:
+        return False
+    if stores is None:
+        return True
+    if not has_shared_memory(profile) or not profile.global_sectors:
+        return False
+    excess = 1 - (profile.global_sectors_ideal or 0.0) / profile.global_sectors
+    return stores < SECTOR and excess >= _ALL_SECTORS * (1 - stores / SECTOR)
+
+
+_HARDLY = number(
+    0.1,
+    "sectors of global accesses per request to memory",
+    "",
+    "a request moves one or more, so that nine of ten go elsewhere",
+    LaunchSet.RECORDED,
+)
+
+
+def hardly_global(profile: KernelProfile) -> bool:
+    """Return whether hardly a request to memory can be a global one, by the sectors that those move."""
+    requests, moved = requests_to_memory(profile), profile.global_sectors
+    return requests is not None and moved is not None and moved < _HARDLY * requests
