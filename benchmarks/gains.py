@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from truth import RECORDED, judged, labels, launches
+from truth import RECORDED, judged, labelled, labels, launches
 
 from gpuadvise.rules.expectation import Expectation, GainExponents, expectation, exponents_of
 from gpuadvise.rules.model import Priority
@@ -68,7 +68,7 @@ class Estimate:
     @property
     def rule(self) -> str:
         """The rule that found the fault; "" without a finding."""
-        return self.finding.rule.id if self.finding else ""
+        return labelled(self.finding.rule) if self.finding else ""
 
     @property
     def exponent(self) -> float:
@@ -88,7 +88,7 @@ def estimates(folder: Path, form: str = "raw.csv") -> Iterator[Estimate]:
         of_kind = (
             finding
             for finding in judged(launch).findings
-            if finding.rule.id in wanted
+            if labelled(finding.rule) in wanted
             and finding.priority is not Priority.LOW
             and finding.advice.gain
         )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.rules.model import Rule
     from gpuadvise.rules.report import Report
 
 FORMS = ("raw.csv", "details.csv", "ncu-rep")
@@ -136,8 +137,13 @@ def judged(launch: Launch) -> Report:
 
 
 def loud_rules(report: Report) -> list[str]:
-    """Return the rules of the medium and high findings of *report*."""
-    return [f.rule.id for f in report.findings if f.priority is not Priority.LOW]
+    """Return the rules of the medium and high findings of *report*, as labels name them."""
+    return [labelled(f.rule) for f in report.findings if f.priority is not Priority.LOW]
+
+
+def labelled(rule: Rule) -> str:
+    """Return what labels call *rule*: those of a rule that became several name the former one."""
+    return rule.formerly or rule.id
 
 
 def scored(recorded: Iterable[Launch], known: Mapping[tuple[str, int], Label]) -> Score:
@@ -190,7 +196,7 @@ def bounds(
             continue
         wanted = frozenset().union(*label.loud)
         for finding in judged(launch).findings:
-            if finding.rule.id in wanted and finding.advice.gain:
+            if labelled(finding.rule) in wanted and finding.advice.gain:
                 yield label.case, finding.rule.id, finding.bound, label.speedup
                 break
 

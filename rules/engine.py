@@ -74,10 +74,11 @@ def reconciled(lines: Sequence[RuleLine]) -> list[RuleLine]:
         result = _folded(result, head)
     if not any(rule.silenced_by for rule in advised):
         return result
-    loud = {line.rule.id for line in result if _loud(line) and not _of_a_place(line)}
+    speaking = [line for line in result if _loud(line) and not _of_a_place(line)]
+    loud = {name for line in speaking for name in line.rule.names}
     if not loud:
         return result
-    bounds = {line.rule.id: _bound(line) for line in result if line.rule.id in loud}
+    bounds = {name: _bound(line) for line in result for name in line.rule.names if name in loud}
     return [
         line
         for line in result

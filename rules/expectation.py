@@ -92,9 +92,9 @@ OF_A_KERNEL = frozenset({GainKind.KERNEL_TIME, GainKind.KERNEL_THROUGHPUT, GainK
 _SOURCE = "labelled launches with a measured repair, tests/truth"
 
 
-def exponents_of(rule: str) -> GainExponents:
-    """Return the exponents of *rule*, or those of all rules where none of its repairs was measured."""
-    return EXPONENTS.get(rule, OTHER_RULES)
+def exponents_of(*names: str) -> GainExponents:
+    """Return the exponents of the rule of these *names*, or those of all where none of its repairs was measured."""
+    return next((EXPONENTS[name] for name in names if name in EXPONENTS), OTHER_RULES)
 
 
 def expectation(exponents: GainExponents, bound: float) -> Expectation:
@@ -106,17 +106,17 @@ def expectation(exponents: GainExponents, bound: float) -> Expectation:
     )
 
 
-def expected_gain(rule: str, gain: Gain | None, *, counted: bool) -> Expectation | None:
+def expected_gain(names: Sequence[str], gain: Gain | None, *, counted: bool) -> Expectation | None:
     """Return what is likely of *gain*, None where it is no time of a kernel, or nobody *counted* its work."""
     if gain is None or gain.upper_bound < 1:
         return None
     if gain.of_kernel is not None and gain.share is not None:
         if not counted:
             return None
-        return expectation(exponents_of(rule), gain.of_kernel).of_run(gain.share)
+        return expectation(exponents_of(*names), gain.of_kernel).of_run(gain.share)
     if not counted or gain.kind not in OF_A_KERNEL:
         return None
-    return expectation(exponents_of(rule), gain.upper_bound)
+    return expectation(exponents_of(*names), gain.upper_bound)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,14 +160,14 @@ def together(each: Sequence[tuple[Expectation, float]], roof: float) -> JointGai
     )
 
 
-def exponents_object(rule: str) -> dict[str, object]:
-    """Return the numbers that decide what is expected of *rule*, as JSON values."""
-    return {**asdict(exponents_of(rule)), "unit": "power of the bound", "source": _SOURCE}
+def exponents_object(*names: str) -> dict[str, object]:
+    """Return the numbers that decide what is expected of the rule of these *names*, as JSON values."""
+    return {**asdict(exponents_of(*names)), "unit": "power of the bound", "source": _SOURCE}
 
 
-def exponents_sentence(rule: str) -> str:
+def exponents_sentence(*names: str) -> str:
     """Return the same as a sentence."""
-    exponents = exponents_of(rule)
+    exponents = exponents_of(*names)
     of = (
         f"{plural(exponents.repairs, 'repair')} of {plural(exponents.programs, 'program')}"
         if exponents.repairs

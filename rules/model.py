@@ -353,6 +353,11 @@ class Rule:
         object.__setattr__(self, "required", frozenset(self.needs))
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Its id, and that of the rule that said this before, which other rules may name for it."""
+        return (self.id,) if self.formerly is None else (self.id, self.formerly)
+
+    @property
     def category(self) -> Category:
         """What it is about; a finding that makes the program fail is about correctness all the same."""
         if self.process:

@@ -172,7 +172,7 @@ class Finding:
     @property
     def expectation(self) -> Expectation | None:
         """What the advice is likely to win of what its gain is of; None where nothing tells."""
-        return expected_gain(self.rule.id, self.advice.gain, counted=self.counted)
+        return expected_gain(self.rule.names, self.advice.gain, counted=self.counted)
 
     @property
     def bound_of_run(self) -> float | None:

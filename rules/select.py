@@ -46,9 +46,7 @@ def _picked(rules: Sequence[Rule], names: Iterable[str], where: str) -> frozense
 
 def _named(rules: Sequence[Rule], name: str, where: str) -> list[Rule]:
     picked = [
-        rule
-        for rule in rules
-        if name in (rule.id, rule.formerly, rule.topic, rule.category, rule.priority)
+        rule for rule in rules if name in (*rule.names, rule.topic, rule.category, rule.priority)
     ]
     if picked or name in _GROUPS:
         return picked

@@ -626,7 +626,7 @@ def _why(finding: Finding) -> str:
     assert gain is not None
     words = f"the most: {gain.how}"
     if finding.expectation is not None:
-        numbers = exponents_of(finding.rule.id)
+        numbers = exponents_of(*finding.rule.names)
         of = (
             f"{plural(numbers.repairs, 'measured repair')} of this fault, and with less weight those of others"
             if numbers.repairs

@@ -82,7 +82,7 @@ def full(explanation: Explanation) -> dict[str, Any]:
             }
             for known in numbers_of(rule)
         ],
-        "expectation": exponents_object(rule.id) if _has_likely_gain(rule) else None,
+        "expectation": exponents_object(*rule.names) if _has_likely_gain(rule) else None,
         "citations": [
             {"document": c.document, "section": c.section, "url": c.url} for c in rule.citations
         ],
@@ -145,7 +145,7 @@ def rule_blocks(explanation: Explanation) -> Iterator[Block]:
     yield Line(f"Why: {rule.why}")
     yield Line(f"Fires when: {rule.when}")
     if _has_likely_gain(rule):
-        yield Line(f"Likely gain: {exponents_sentence(rule.id)}.")
+        yield Line(f"Likely gain: {exponents_sentence(*rule.names)}.")
     yield Line(f"Evidence: {and_list(list(rule.kinds), 'or')}.")
     for fact, how in needs_of(rule, HOW):
         yield Line(f"{fact}: {how}", Tone.FAINT, indent=3)

@@ -155,6 +155,12 @@ def test_a_loud_finding_silences_what_it_explains() -> None:
     assert len(run(related([soft, rules[1]]), KNOWN).findings) == 2
 
 
+def test_what_a_rule_is_silenced_by_covers_what_came_of_that_rule() -> None:
+    part = rule("part", advice(), formerly="cause")
+    rules = related([rule("cause", PASSED), part, rule("wait", advice(), silenced_by=("cause",))])
+    assert [finding.rule.id for finding in run(rules, KNOWN).findings] == ["part"]
+
+
 CONFLICT = Conflict(rule="fewer", decide="Try fewer first.", implied="general")
 
 

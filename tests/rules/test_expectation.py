@@ -50,7 +50,7 @@ def test_the_numbers_are_of_rules_and_in_order() -> None:
 
 @given(RULE_IDS, BOUNDS)
 def test_what_is_likely_lies_between_one_and_the_bound(rule: str, bound: float) -> None:
-    likely = expected_gain(rule, of_kernel(bound), counted=True)
+    likely = expected_gain((rule,), of_kernel(bound), counted=True)
     assert likely is not None
     assert is_ordered(likely, bound)
 
@@ -94,10 +94,10 @@ def test_a_gain_of_a_traced_run_is_that_of_its_kernel_by_its_share(
         of_kernel=bound,
         share=share,
     )
-    assert expected_gain(rule, run, counted=True) == expectation(exponents_of(rule), bound).of_run(
-        share
-    )
-    assert expected_gain(rule, run, counted=False) is None
+    assert expected_gain((rule,), run, counted=True) == expectation(
+        exponents_of(rule), bound
+    ).of_run(share)
+    assert expected_gain((rule,), run, counted=False) is None
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_gain_of_a_traced_run_is_that_of_its_kernel_by_its_share(
     ],
 )
 def test_nothing_is_expected_where_nothing_tells(gain: Gain | None, counted: bool) -> None:
-    assert expected_gain("uncoalesced-access", gain, counted=counted) is None
+    assert expected_gain(("uncoalesced-access",), gain, counted=counted) is None
 
 
 @given(st.lists(st.tuples(RULE_IDS, BOUNDS), max_size=5), BOUNDS)
