@@ -8,8 +8,12 @@ import re
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from importlib.metadata import Distribution
 
 # Names of distributions (packaging.python.org, "Names and normalization").
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,99}[A-Za-z0-9])?")
@@ -29,19 +33,34 @@ class InstalledPackage(NamedTuple):
 def installed_package(
     name: str, environ: Mapping[str, str] = os.environ
 ) -> InstalledPackage | None:
-    """Return the package *name* of the active environment or of this Python; None: there is none."""
+    """Return the package *name* of the active environment or of this Python; None: there is none.
+
+    Raises BadInput for metadata that is damaged.
+    """
     if not _NAME.fullmatch(name):
         return None
+    from csv import Error
     from importlib.metadata import distributions
 
     for package in distributions(name=name, path=[*_active(environ), *sys.path]):
-        files = tuple(
-            (str(file), str(package.locate_file(file)))
-            for file in (package.files or ())[:_MOST_FILES]
-            if file.suffix.lower() in _BINARY or ".so." in file.name
-        )
-        return InstalledPackage(name, str(package.version), files)
+        try:
+            return _described(name, package)
+        except (ValueError, TypeError, LookupError, Error, OSError) as error:
+            raise BadInput(
+                f"{quoted(name)}: the metadata of the installed package is damaged"
+                f" ({type(error).__name__}).",
+                hint="Install the package again, or name its files.",
+            ) from None
     return None
+
+
+def _described(name: str, package: Distribution) -> InstalledPackage:
+    files = tuple(
+        (str(file), str(package.locate_file(file)))
+        for file in (package.files or ())[:_MOST_FILES]
+        if file.suffix.lower() in _BINARY or ".so." in file.name
+    )
+    return InstalledPackage(name, str(package.version), files)
 
 
 def _active(environ: Mapping[str, str]) -> list[str]:

@@ -519,6 +519,21 @@ def test_an_installed_package_by_name(cli, tmp_path: Path, monkeypatch) -> None:
     assert str(tmp_path) not in cli("compat", "some-thing", "--cc", "9.0", "--json").out
 
 
+@pytest.mark.parametrize(
+    "listed", [b"\xff.py,,\n", b"a.py,,,,\n", b"a.so,,many\n", b"\x1b[31m,x,1e9\n"]
+)
+def test_a_package_whose_list_of_files_is_damaged(
+    cli, tmp_path: Path, monkeypatch, listed: bytes
+) -> None:
+    installed(tmp_path, monkeypatch, {"some_thing/liba.so": made("sass:90")})
+    (tmp_path / "some_thing-2.1.dist-info" / "RECORD").write_bytes(listed)
+    ran = cli("compat", "some-thing", "--cc", "9.0", "--fail-on", "fails")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(
+        'error: "some-thing": the metadata of the installed package is damaged ('
+    )
+
+
 def test_what_is_neither_file_nor_package(cli) -> None:
     ran = cli("compat", "no-such-package", "--cc", "9.0")
     assert ran.code == 2
