@@ -4,7 +4,7 @@
 target), changes bytes, tokens, numbers and JSON values, and runs each result through the commands of
 its target in this process. It ends 1, and keeps the file, where a run shows a traceback, calls itself
 failed, takes longer than two seconds of the processor, prints a control character or broken JSON, or
-answers otherwise the second time. ``--seed`` makes a run repeatable, ``--target NAME`` takes one.
+answers otherwise the second time. ``--seed`` makes a run repeatable, ``--target NAME`` takes one. `fuzz_campaign.py` does it by the million.
 
 With Atheris (``pip install --group fuzz``) and ``--coverage``, what a file reaches in the readers guides
 the changes, and files that reach more are kept in ``--keep FOLDER``.
@@ -33,9 +33,11 @@ CORPUS = ROOT / "tests" / "fuzz" / "corpus"
 MOST_SECONDS = 2.0
 MOST_BYTES = 100_000  # larger files may take longer
 ANSWERED = (0, 1, 2, 3)
-_TWICE = 20  # one run of so many is done again
+TWICE = 20  # one run of so many is done again
+OTHERWISE = "it answered otherwise the second time"
 _STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
+_DIGIT = re.compile(rb"\d")
 _TOKEN = re.compile(rb"\w+|[^\w\s]|\s+")
 _NUMBERS = (
     b"0", b"-1", b"1", b"2147483648", b"4294967296", b"9223372036854775807", b"18446744073709551616",
@@ -48,22 +50,64 @@ _TEXTS = (
 # The commands of each target; {} is the file.
 TARGETS: dict[str, tuple[str, ...]] = {
     "advise-baseline": ("advise --regs 72 --block 100 --gpu h200 --fail-on low --baseline {}",),
-    "batch": ("occupancy --cc 9.0 --fail-under 50% --batch {}",),
+    "autotune": ("kernels cache --json", "advise cache --gpu h100 --format markdown"),
+    "batch": (
+        "occupancy --cc 9.0 --fail-under 50% --batch {}",
+        "occupancy --gpu l4 --batch {} --format ndjson", "advise {} --gpu l4 --format ndjson",
+    ),
     "binary": ("kernels {} --json", "compat {} --cc 9.0 --fail-on fails", "diff {} {} --json"),
-    "calibration": ("overlap --gpu h200 --h2d 1GiB --kernel 40ms --calibration {}",),
-    "cuda": ("lint {} --fail-on low --json", "advise {} --gpu h100 --csv", "lint {} --diff"),
-    "description": ("advise {} --fail-on low --json", "advise {} --format markdown"),
+    "cache": ("kernels cache --json", "advise cache --fail-on low", "compat cache --cc 9.0 --json"),
+    "calibration": (
+        "overlap --gpu h200 --h2d 1GiB --kernel 40ms --calibration {}",
+        "bandwidth --gpu h200 --h2d 1GiB --time 20ms --calibration {} --json",
+        "roofline --gpu h200 --flops 1G --bytes 4GB --time 1ms --calibration {} --json",
+    ),
+    "cuda": (
+        "lint {} --fail-on low --json", "advise {} --gpu h100 --csv", "lint {} --diff",
+        "lint {} --format sarif", "{} --format github",
+    ),
+    "description": (
+        "advise {} --fail-on low --json", "advise {} --format markdown", "roofline --describe {}",
+    ),
     "device": (
         "device --all --telemetry --json --from {}", "doctor --fail-on low --from {}",
         "occupancy --regs 32 --block 256 --smem 1K --from {}", "advise --regs 72 --block 100 --from {}",
+        "doctor --report markdown --from {}", "compat {log} --json --from {}", "bandwidth --from {}",
+        "latency --word 4 --warps 8 --from {}", "access --stride 2 --from {} --json",
     ),
-    "kernels-baseline": ("kernels {log} --fail-on-spills --baseline {}",),
-    "profile": ("advise {} --json", "diff {} {} --fail-on-regression"),
-    "python": ("lint {} --fail-on low --json", "advise {} --gpu h100 --json"),
-    "settings": ("lint {source} --json", "kernels {log} --json"),
-    "text": ("kernels {} --format csv", "kernels {} --fail-on-spills --json"),
-    "timeline": ("timeline {} --json", "advise {} --format markdown", "diff {} {} --fail-on-regression"),
+    "kernels-baseline": (
+        "kernels {log} --fail-on-spills --baseline {}", "kernels {log} --max-regs 8 --baseline {} --json",
+    ),
+    "package": ("compat some-thing --cc 9.0 --fail-on fails", "kernels some-thing --json"),
+    "profile": (
+        "advise {} --json", "diff {} {} --fail-on-regression", "kernels {} --max-regs 8",
+        "advise {} --format sarif", "roofline --gpu h100 --ncu {}", "{}",
+    ),
+    "python": (
+        "lint {} --fail-on low --json", "advise {} --gpu h100 --json", "lint {} --diff",
+        "lint {} --format github", "advise {} {trace}",
+    ),
+    "report": (
+        "advise {} --json", "kernels {} --json", "diff {} {} --fail-on-regression",
+        "roofline --gpu h100 --ncu {} --json", "advise {} --with-ncu-rules --format markdown",
+    ),
+    "settings": ("lint {source} --json", "kernels {log} --json", "advise {log} --fail-on low"),
+    "text": (
+        "kernels {} --format csv", "kernels {} --fail-on-spills --json", "kernels {} --advise",
+        "compat {} --gpu l4 --fail-on jit", "diff {log} {}", "advise {} --gpu h100 --format github",
+    ),
+    "timeline": (
+        "timeline {} --json", "advise {} --format markdown", "diff {} {} --fail-on-regression",
+        "timeline {} {trace} --fail-under 1%", "overlap --from-timeline {} --json", "diff {trace} {}",
+    ),
 }  # fmt: skip
+# Files that are read only under a name of their own.
+NAMES = {
+    "autotune": "cache/add.autotune.json",
+    "cache": "cache/add.json",
+    "package": "some_thing-2.1.dist-info/RECORD",
+    "settings": "gpuadvise.toml",
+}
 
 
 class Fault(NamedTuple):
@@ -79,8 +123,8 @@ def seeds(target: str, corpus: Path = CORPUS) -> list[Path]:
 
 
 def mutated(data: bytes, rng: random.Random) -> bytes:
-    """Return *data* with one to eight changes."""
-    for _ in range(1 << rng.randrange(4)):
+    """Return *data* with one to eight changes; one is most likely to leave what can be read."""
+    for _ in range(rng.choice((1, 1, 1, 2, 4, 8))):
         data = rng.choice(_CHANGES)(data, rng)[:MOST_BYTES]
     return data
 
@@ -94,6 +138,11 @@ def _bytes(data: bytes, rng: random.Random) -> bytes:
 
 def _number(data: bytes, rng: random.Random) -> bytes:
     return _replaced(data, list(_NUMBER.finditer(data)), rng.choice(_NUMBERS), rng)
+
+
+def _digit(data: bytes, rng: random.Random) -> bytes:
+    """Return *data* with one digit changed: mostly a number that is still possible."""
+    return _replaced(data, list(_DIGIT.finditer(data)), b"%d" % rng.randrange(10), rng)
 
 
 def _token(data: bytes, rng: random.Random) -> bytes:
@@ -167,36 +216,58 @@ def _json(data: bytes, rng: random.Random) -> bytes:
     return json.dumps(document).encode()
 
 
-_CHANGES = (_bytes, _number, _number, _token, _token, _repeat, _cut, _json, _json)
+_CHANGES = (_bytes, _digit, _digit, _number, _number, _token, _token, _repeat, _cut, _json, _json)
 
 
 class Room:
-    """A folder in which the files of single runs stand."""
+    """A folder in which the files of single runs stand; Python finds packages in it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        (folder / "kernels.log").write_bytes((CORPUS / "text" / "ptxas.log").read_bytes())
-        (folder / "source.cu").write_bytes((CORPUS / "cuda" / "kernel.cu").read_bytes())
+        log, code = CORPUS / "text" / "ptxas.log", CORPUS / "binary" / "80.cubin"
+        copies = {
+            "kernels.log": log,
+            "source.cu": CORPUS / "cuda" / "kernel.cu",
+            "run.json": CORPUS / "timeline" / "pinned.trace.json",
+            "cache/add.cubin": code,
+            "some_thing/lib.so": code,
+        }
+        for name, path in copies.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(path.read_bytes())
+        described = folder / "some_thing-2.1.dist-info" / "METADATA"
+        described.parent.mkdir(exist_ok=True)
+        described.write_text("Metadata-Version: 2.1\nName: some-thing\nVersion: 2.1\n")
+
+    def file(self, target: str, data: bytes, suffix: str) -> str:
+        """Write *data* where the commands of *target* look for it; return its name."""
+        name = NAMES.get(target, f"input{suffix}")
+        (self.folder / name).write_bytes(data)
+        return name
 
     def faults(
         self, target: str, data: bytes, suffix: str, *, twice: bool = False
     ) -> Iterator[Fault]:
         """Run *data* through the commands of *target*; yield what none may do."""
-        name = "gpuadvise.toml" if target == "settings" else f"input{suffix}"
-        path = self.folder / name
-        path.write_bytes(data)
+        name = self.file(target, data, suffix)
         for line in TARGETS[target]:
-            words = line.format(*[name] * 2, log="kernels.log", source="source.cu").split()
+            words = words_of(line, name)
             began = time.process_time()
             first = run(words)
             seconds = time.process_time() - began
-            for what in _wrong(words, *first):
+            for what in wrong(words, *first):
                 yield Fault(" ".join(words), what)
             if seconds > MOST_SECONDS:
                 yield Fault(" ".join(words), f"it took {seconds:.1f} s")
             if twice and run(words) != first:
-                yield Fault(" ".join(words), "it answered otherwise the second time")
-        path.unlink()
+                yield Fault(" ".join(words), OTHERWISE)
+        (self.folder / name).unlink()
+
+
+def words_of(line: str, name: str) -> list[str]:
+    """Return the words of a command line of ``TARGETS`` over the file *name*."""
+    line = line.format(*[name] * 2, log="kernels.log", source="source.cu", trace="run.json")
+    return line.split()
 
 
 def run(words: Sequence[str]) -> tuple[int, str, str]:
@@ -213,7 +284,8 @@ def run(words: Sequence[str]) -> tuple[int, str, str]:
     return code, texts[0], texts[1]
 
 
-def _wrong(words: Sequence[str], code: int, out: str, err: str) -> Iterator[str]:
+def wrong(words: Sequence[str], code: int, out: str, err: str) -> Iterator[str]:
+    """Yield what a run of *words* that left this behind must not do."""
     if code not in ANSWERED:
         yield f"exit code {code}"
     for word in ("Traceback", "itself failed"):
@@ -235,6 +307,14 @@ def _refused(word: str) -> None:
     raise ValueError(word)
 
 
+def stand_in(folder: Path) -> None:
+    """Work in *folder*, with its packages, and without the settings of this machine."""
+    os.environ["GPUADVISE_CALIBRATIONS"] = str(folder / "none.json")
+    os.environ.pop("GPUADVISE_GPU", None)
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+
+
 def fuzz(
     targets: Sequence[str], seconds: float, seed: int, room: Room
 ) -> tuple[int, list[tuple[str, bytes, str, Fault]]]:
@@ -246,7 +326,7 @@ def fuzz(
         target = targets[count % len(targets)]
         path = rng.choice(files[target])
         data = mutated(path.read_bytes(), rng)
-        faults = room.faults(target, data, path.suffix, twice=rng.randrange(_TWICE) == 0)
+        faults = room.faults(target, data, path.suffix, twice=rng.randrange(TWICE) == 0)
         found += [(target, data, path.suffix, fault) for fault in faults]
         count += 1
     return count, found
@@ -291,8 +371,7 @@ def main() -> int:
     targets = options.target or list(TARGETS)
     with tempfile.TemporaryDirectory() as folder:
         room, keep = Room(Path(folder)), options.keep and options.keep.resolve()
-        os.environ["GPUADVISE_CALIBRATIONS"] = str(Path(folder) / "none.json")
-        os.chdir(folder)
+        stand_in(Path(folder))
         if options.coverage:
             _guided(targets[0], options.seconds, keep, room)
         count, found = fuzz(targets, options.seconds, options.seed, room)

@@ -178,7 +178,7 @@ def run_command(seed: Path, data: bytes, number: int, folder: Path) -> Ran:
     return Ran(args, int(code), out.getvalue(), err.getvalue())
 
 
-def _keep_parsers() -> None:
+def keep_parsers() -> None:
     """Build the parser of each command once: half of a short run is building it."""
     import typer
 
@@ -199,7 +199,7 @@ def main() -> int:
     args = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (4 * MOST_MEMORY, 4 * MOST_MEMORY))
     seeds = [path.read_bytes() for path in args.seeds]
-    _keep_parsers()
+    keep_parsers()
     seen: Counter[str] = Counter()
     slowest, faults = 0.0, 0
     with tempfile.TemporaryDirectory() as folder:

@@ -34,7 +34,22 @@ def targets() -> list[str]:
 
 def test_every_target_has_files_and_commands(fuzzer: ModuleType) -> None:
     assert targets() == sorted(fuzzer.TARGETS)
-    assert sum(path.stat().st_size for path in fuzzer.CORPUS.rglob("*")) < 400_000
+    assert sum(path.stat().st_size for path in fuzzer.CORPUS.rglob("*")) < 450_000
+
+
+@pytest.mark.parametrize("target", targets())
+def test_each_kind_of_file_is_answered_before_it_is_mutated(
+    target: str, fuzzer: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("GPUADVISE_CALIBRATIONS", str(tmp_path / "none.json"))
+    room = fuzzer.Room(tmp_path)
+    for path in fuzzer.seeds(target):
+        if len(path.stem) < 40:  # longer ones are finds of the fuzzer, refused as they should be
+            name = room.file(target, path.read_bytes(), path.suffix)
+            lines = fuzzer.TARGETS[target]
+            assert {fuzzer.run(fuzzer.words_of(line, name))[0] for line in lines} & {0, 1}, path
 
 
 @pytest.mark.parametrize("target", targets())
@@ -43,6 +58,7 @@ def test_mutated_files_are_answered_or_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GPUADVISE_CALIBRATIONS", str(tmp_path / "none.json"))
+    monkeypatch.syspath_prepend(str(tmp_path))
     room, rng = fuzzer.Room(tmp_path), random.Random(target)
     for path in fuzzer.seeds(target):
         assert list(room.faults(target, path.read_bytes(), path.suffix, twice=True)) == []
@@ -57,6 +73,6 @@ def test_a_fault_is_seen(fuzzer: ModuleType, tmp_path: Path, monkeypatch) -> Non
     room = fuzzer.Room(tmp_path)
     monkeypatch.setattr(fuzzer, "run", lambda words: (0, "\x1b[31m", "gpuadvise itself failed"))
     seen = [fault.what for fault in room.faults("batch", b"regs,block\n", ".csv")]
-    assert seen == ["gpuadvise itself failed", "it printed a control character"]
+    assert set(seen) == {"gpuadvise itself failed", "it printed a control character"}
     monkeypatch.setattr(fuzzer, "run", lambda words: (7, "", ""))
     assert "exit code 7" in [f.what for f in room.faults("batch", b"regs,block\n", ".csv")]
