@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -16,12 +16,15 @@ from gpuadvise import __version__
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import SHOWN, and_list, quoted
 from gpuadvise.cli.colour import Colour, choose_colour
-from gpuadvise.cli.emit import note, stream, terminal_columns
+from gpuadvise.cli.emit import emit, note, stream, terminal_columns
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.parameters import ArgumentSpec, OptionSpec
 from gpuadvise.cli.spellings import current
 from gpuadvise.cli.typer_private import Command, completion_items, taken_as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from typer.core import TyperOption
 
@@ -271,23 +274,65 @@ def _loaded(entry: CommandRow) -> Command:
 
 
 def _with_shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return *function* of a command with the options that act by themselves, as ``--color``.
+    """Return *function* of a command with what all have: options as ``--color``, and printing.
 
     Typer reads its signature several times: it is evaluated here once.
     """
-    own = inspect.signature(function, eval_str=True).parameters
+    signature = inspect.signature(function, eval_str=True)
+    own = signature.parameters
+    answers = "Answer" in str(signature.return_annotation)
 
     def without_shared(**values: Any) -> Any:
-        return function(**{name: values[name] for name in own})
+        said = function(**{name: values[name] for name in own})
+        if not answers or isinstance(said, Exit):  # rows that were printed as they came
+            return said
+        return emit(said, Output(format=values["format"], fields=tuple(values["get"] or ())))
 
     shared = [_color()]
     if "gpu" in own:
         shared.insert(0, _sources())
-    if "format" in own:
+    if answers or "format" in own:
         shared.insert(0, _json())
-    vars(without_shared)["__signature__"] = inspect.Signature([*own.values(), *shared])
+    if answers:
+        shared = [*_of_answers(own), *shared]
+    parameters = map(_for_typer, [*own.values(), *shared])
+    vars(without_shared)["__signature__"] = inspect.Signature([*parameters])
     without_shared.__annotations__ = {}
     return without_shared
+
+
+def _of_answers(own: Mapping[str, Any]) -> list[inspect.Parameter]:
+    """Return the options of every command with an answer that it does not list itself."""
+    from gpuadvise.cli.options import FormatName, Get
+
+    options = (("format", FormatName, Format.TEXT), ("get", Get, None))
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+        for name, kind, default in options
+        if name not in own
+    ]
+
+
+def _for_typer(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return *parameter* with Typer's option or argument in place of what a command says of it."""
+    kind, *described = get_args(parameter.annotation) or (None,)
+    match described:
+        case [OptionSpec() as spec]:
+            option = typer.Option(
+                *spec.spellings,
+                metavar=spec.metavar,
+                help=spec.help,
+                autocompletion=spec.complete,
+                rich_help_panel=spec.topic,
+                callback=spec.callback,
+            )
+        case [ArgumentSpec() as spec]:
+            option = typer.Argument(
+                metavar=spec.metavar, help=spec.help, autocompletion=spec.complete
+            )
+        case _:
+            return parameter
+    return parameter.replace(annotation=Annotated[kind, option])
 
 
 def _shared(name: str, kind: Any, option: Any, default: Any = None) -> inspect.Parameter:

@@ -6,14 +6,13 @@ The functions that offer values import what they list only when the shell asks.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli.emit import stream
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, MutableMapping
@@ -26,9 +25,7 @@ EXAMPLES = """\
 
 
 def command(
-    shell: Annotated[
-        str, typer.Argument(metavar="SHELL", help=", ".join(SHELLS), autocompletion=shell_names)
-    ],
+    shell: Annotated[str, argument("SHELL", ", ".join(SHELLS), complete=shell_names)],
 ) -> Exit:
     """Print the completion script of SHELL."""
     from gpuadvise.cli.typer_private import completion_script
@@ -97,7 +94,7 @@ def links(incomplete: str) -> list[str]:
     return _beginning(incomplete, slots)
 
 
-def formats(ctx: typer.Context, incomplete: str) -> list[str]:
+def formats(ctx: Any, incomplete: str) -> list[str]:
     """Return the formats that the help of the command's ``--format`` names."""
     from re import findall
 
@@ -108,7 +105,7 @@ def formats(ctx: typer.Context, incomplete: str) -> list[str]:
     )
 
 
-def fields(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+def fields(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
     """Return the fields of the command's answer that begin with *incomplete*, and what they are."""
     from gpuadvise.cli.schemas import fields_of
 
@@ -116,7 +113,7 @@ def fields(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return [(path, meaning) for path, meaning in known if path.startswith(incomplete)]
 
 
-def command_names(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+def command_names(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
     """Return the commands that begin with *incomplete*, and what they answer."""
     root = ctx.find_root()
     return [

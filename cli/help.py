@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
+import typer  # noqa: TC002
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
@@ -14,6 +14,7 @@ from gpuadvise.cli.emit import stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.options import pick
+from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
     from typer.core import TyperCommand, TyperGroup
@@ -64,9 +65,7 @@ def command(
     ctx: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[COMMAND]", help="A command.", autocompletion=completion.command_names
-        ),
+        argument("[COMMAND]", "A command.", complete=completion.command_names),
     ] = None,
     format: Annotated[str, pick("format", "text or json.")] = Format.TEXT,
 ) -> Exit:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
-import typer
-
 from gpuadvise.advisor import values as v
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli import completion
+from gpuadvise.cli.parameters import OptionSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -358,12 +357,12 @@ def pick(name: str, help: str = "", *, complete: Any = None) -> Any:
     """Return option *name* for the signature of a command; *help* where the command says more."""
     option = OPTIONS[name]
     switch = [spelling for spelling in option.spellings if "/" in spelling]
-    return typer.Option(
-        *(switch or [flag(name), *option.spellings]),
+    return OptionSpec(
+        spellings=(*(switch or (flag(name), *option.spellings)),),
         metavar=option.metavar or None,
         help=help or option.help,
-        autocompletion=complete or option.complete or _closed_set(option.read),
-        rich_help_panel=_TOPIC_OF[name],
+        complete=complete or option.complete or _closed_set(option.read),
+        topic=_TOPIC_OF[name],
         callback=_without_uuids if name == "gpu" else None,
     )
 

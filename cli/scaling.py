@@ -27,10 +27,7 @@ from gpuadvise.cli.blocks import (
     Table,
     Tone,
 )
-from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import FormatName, Get, Text, pick, read
+from gpuadvise.cli.options import Text, pick, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,9 +52,7 @@ def command(
     parallel: Annotated[str, pick("parallel")],
     processors: Annotated[Text, pick("processors")] = None,
     target: Annotated[Text, pick("target")] = None,
-    format: FormatName = Format.TEXT,
-    get: Get = None,
-) -> Exit:
+) -> Answer:
     """Print the bounds of Amdahl and Gustafson."""
     share, speed_up = read("parallel", parallel), read("target", target)
     request = ScalingRequest(
@@ -65,7 +60,7 @@ def command(
         processors=read("processors", processors) or _needed(share, speed_up),
         target=speed_up,
     )
-    answer = Answer(
+    return Answer(
         command="scaling",
         device=None,
         input={
@@ -77,7 +72,6 @@ def command(
         rows=rows(request),
         blocks=lambda: blocks(request),
     )
-    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _needed(parallel: float, target: float | None) -> int:

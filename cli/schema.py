@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.emit import stream
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.parameters import argument
 from gpuadvise.cli.schemas import names, text_of
 
 EXAMPLES = """\
@@ -24,7 +23,7 @@ _COMMON = "common.json#/$defs/"
 def command(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="A command.", autocompletion=completion.schema_names),
+        argument("[NAME]", "A command.", complete=completion.schema_names),
     ] = None,
 ) -> Exit:
     """Print the JSON Schema of command NAME, or the names that have one."""

@@ -16,10 +16,8 @@ from gpuadvise.cli.access.answer import AccessCase, blocks, draw, measures, resu
 from gpuadvise.cli.access.warp import Words, patterns
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
-from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit, fails_under
-from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
+from gpuadvise.cli.exits import fails_under
+from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -61,9 +59,7 @@ def command(
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format: FormatName = Format.TEXT,
-    get: Get = None,
-) -> Exit:
+) -> Answer:
     """Print sectors, lines and efficiency of one warp's access."""
     least = read("fail_under", fail_under)
     if least is not None and sweep:
@@ -81,7 +77,7 @@ def command(
         title = f"Bytes that a warp moves on {case.device.name}"
         save(plot, title, lambda axes: draw(axes, case.patterns[0], case.accesses[0]))
     code, notes = fails_under("efficiency", case.efficiency, least)
-    answer = Answer(
+    return Answer(
         command="access",
         device=device_block(case.device),
         input=_input(words, case),
@@ -92,7 +88,6 @@ def command(
         failed=notes,
         exit=code,
     )
-    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _case(

@@ -4,13 +4,13 @@
 
 from typing import Annotated
 
-import typer
-
 from gpuadvise.cli import completion
 from gpuadvise.cli.advise.evaluate import Call, advise
+from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.options import Cc, Get, Gpu, Live, Snapshot, Text, pick
+from gpuadvise.cli.parameters import argument
 
 Texts = list[str] | None
 Switch = bool | None
@@ -26,9 +26,9 @@ EXAMPLES = """\
 def command(
     files: Annotated[
         Texts,
-        typer.Argument(
-            metavar="[FILE]...",
-            help="Report or folder of reports, binary, build log, trace, source or kernel.toml; -: stdin.",
+        argument(
+            "[FILE]...",
+            "Report or folder of reports, binary, build log, trace, source or kernel.toml; -: stdin.",
         ),
     ] = None,
     name: Annotated[Text, pick("name")] = None,
@@ -102,6 +102,6 @@ def command(
         str, pick("format", "text, json, ndjson, csv, markdown, sarif, github or gitlab.")
     ] = Format.TEXT,
     get: Get = None,
-) -> Exit:
+) -> Answer | Exit:
     """Say what to change first, what it can win, and who says so."""
     return advise(Call.of(locals()), Output(format=format, fields=tuple(get or ())))

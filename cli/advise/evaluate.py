@@ -24,7 +24,6 @@ from gpuadvise.cli.advise.judge import (
 )
 from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
 from gpuadvise.cli.damage import damage_notes, unreadable
-from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import threshold
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.options import read
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.backends.settings_file import Settings
+    from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.exits import Exit
     from gpuadvise.cli.formats import Output
     from gpuadvise.rules.model import Priority, Rule
@@ -129,8 +129,8 @@ class Call:
         return left
 
 
-def advise(call: Call, output: Output) -> Exit:
-    """Run the rules over the evidence of *call* and print what they say."""
+def advise(call: Call, output: Output) -> Answer | Exit:
+    """Return what the rules say of the evidence of *call*; once rows were printed, the exit code."""
     settings = read_settings(Path())
     given = call.given.get("fail_on")
     option = "--fail-on" if given else f"{settings.file}: fail_on"
@@ -143,7 +143,7 @@ def advise(call: Call, output: Output) -> Exit:
             from gpuadvise.cli.advise.stream import streamed
 
             return streamed(evidence, judge, limit, output.format)
-        return _whole(call, evidence, judge, limit, output)
+        return _whole(call, evidence, judge, limit)
 
 
 def _pipes(call: Call) -> list[str]:
@@ -201,9 +201,7 @@ def _notes_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(kept)
 
 
-def _whole(
-    call: Call, evidence: GatheredEvidence, judge: Judge, limit: Priority | None, output: Output
-) -> Exit:
+def _whole(call: Call, evidence: GatheredEvidence, judge: Judge, limit: Priority | None) -> Answer:
     reports: list[Report] = []
     profiler = []
     for kernel in evidence.kernels():
@@ -247,6 +245,4 @@ def _whole(
         ),
     )
     notes = (*evidence.notes, *damage_notes(evidence.damage))
-    return emit(
-        answer(advised, call.shown, limit, notes, source=evidence.file_without_places), output
-    )
+    return answer(advised, call.shown, limit, notes, source=evidence.file_without_places)

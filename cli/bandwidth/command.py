@@ -19,10 +19,8 @@ from gpuadvise.cli.bandwidth.request import (
 )
 from gpuadvise.cli.calibration import NONE, ChosenCalibration, chosen_calibration
 from gpuadvise.cli.devices import device_block
-from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit, fails_over, fails_under
-from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, named, pick
+from gpuadvise.cli.exits import fails_over, fails_under
+from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, named, pick
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,9 +61,7 @@ def command(
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format: FormatName = Format.TEXT,
-    get: Get = None,
-) -> Exit:
+) -> Answer:
     """Print theoretical and effective bandwidth."""
     least, most = options.read("fail_under", fail_under), options.read("fail_over", fail_over)
     copy = typed_copy(h2d=h2d, d2h=d2h, time=time, pageable=pageable)
@@ -101,7 +97,7 @@ def command(
     what = "of the link" if copy else "of the theoretical bandwidth"
     code, below = fails_under(what, case.ratio, least)
     too_fast, above = fails_over(what, case.ratio, most)
-    answer = Answer(
+    return Answer(
         command="bandwidth",
         device=device_block(case.device) if case.device else None,
         input=input_record(case),
@@ -111,7 +107,6 @@ def command(
         failed=[*below, *above],
         exit=max(code, too_fast),
     )
-    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _typed(clock: str | None, bus: str | None, rate: str | None) -> Peak | None:

@@ -11,10 +11,8 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.banks.answer import BanksCase, blocks, draw, result
 from gpuadvise.cli.banks.request import examined, wide_banks
 from gpuadvise.cli.devices import device_block
-from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit, fails_under
-from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
+from gpuadvise.cli.exits import fails_under
+from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
 
 EXAMPLES = """\
   gpuadvise banks --word 4 --stride 32
@@ -41,9 +39,7 @@ def command(
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format: FormatName = Format.TEXT,
-    get: Get = None,
-) -> Exit:
+) -> Answer:
     """Print the degree of the conflict and what ends it."""
     least = read("fail_under", fail_under)
     words = Words(word=word, stride=stride, threads=threads, mask=mask, indices=indices)
@@ -56,7 +52,7 @@ def command(
         title = f"Banks that a warp reads on {case.device.name}"
         save(plot, title, lambda axes: draw(axes, case))
     code, failed = fails_under("of the banks' bandwidth", 1 / case.conflicts.degree, least)
-    answer = Answer(
+    return Answer(
         command="banks",
         device=device_block(case.device),
         input=_input(case),
@@ -66,7 +62,6 @@ def command(
         failed=failed,
         exit=code,
     )
-    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _input(case: BanksCase) -> dict[str, Any]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from gpuadvise.advisor.backends.choose import VARIABLE, choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli import completion
+from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.compat.answer import gpu_answer, matrix_answer
 from gpuadvise.cli.compat.request import STDIN, held_by_all
-from gpuadvise.cli.emit import emit, note
-from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick
+from gpuadvise.cli.emit import note
+from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick
+from gpuadvise.cli.parameters import argument
 
 EXAMPLES = """\
   gpuadvise compat libfoo.so --gpu rtx5090
@@ -31,9 +29,9 @@ THRESHOLDS = ("jit", "fails")
 def command(
     files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILE...",
-            help="Library, object, wheel, PTX, folder, installed package; -: stdin.",
+        argument(
+            "FILE...",
+            "Library, object, wheel, PTX, folder, installed package; -: stdin.",
         ),
     ],
     driver: Annotated[Text, pick("driver")] = None,
@@ -50,9 +48,7 @@ def command(
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format: FormatName = Format.TEXT,
-    get: Get = None,
-) -> Exit:
+) -> Answer:
     """Say whether the device code in FILE runs on a GPU, and what would mend it."""
     if fail_on is not None and fail_on not in THRESHOLDS:
         raise BadInput(f"--fail-on: {quoted(fail_on)} is not a verdict.", hint="Use jit or fails.")
@@ -77,5 +73,4 @@ def command(
         choice, given["matrix"] = None, True
         note(f"No live GPU: answered for every GPU; --gpu or ${VARIABLE} names one.")
     held = held_by_all(files)
-    answer = gpu_answer(held, given, choice) if choice else matrix_answer(held, given)
-    return emit(answer, Output(format=format, fields=tuple(get or ())))
+    return gpu_answer(held, given, choice) if choice else matrix_answer(held, given)

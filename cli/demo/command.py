@@ -6,13 +6,12 @@ import shlex
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.emit import stream
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,10 +42,10 @@ RECORDINGS = {
 def command(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="[NAME]",
-            help="trace, profile or source.",
-            autocompletion=completion.words(*RECORDINGS),
+        argument(
+            "[NAME]",
+            "trace, profile or source.",
+            complete=completion.words(*RECORDINGS),
         ),
     ] = "trace",
 ) -> Exit:

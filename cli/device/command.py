@@ -9,9 +9,8 @@ from gpuadvise.advisor.backends.choose import VARIABLE
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import choice_of, device_block
-from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.formats import Format
 from gpuadvise.cli.head_start import nvml_knows, of_telemetry
 from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, pick
 
@@ -37,7 +36,7 @@ def command(
     telemetry: Annotated[bool, pick("telemetry")] = False,
     format: FormatName = Format.TEXT,
     get: Get = None,
-) -> Exit:
+) -> Answer:
     """Print what one GPU, or every GPU of this machine, is and does."""
     sources = {"gpu": gpu, "cc": cc, "device": device, "from": from_file}
     _refuse(sources, all_gpus=all_gpus, telemetry=telemetry)
@@ -45,8 +44,7 @@ def command(
     telemetry = telemetry or (gpu is None and cc is None and of_telemetry(fields))
     options = {**sources, "all": all_gpus, "telemetry": telemetry}
     depth = _depth(fields, telemetry=telemetry)
-    answer = _all_gpus(options) if all_gpus else _one_gpu(options, depth)
-    return emit(answer, Output(format=format, fields=fields))
+    return _all_gpus(options) if all_gpus else _one_gpu(options, depth)
 
 
 def _refuse(options: dict[str, str | None], *, all_gpus: bool, telemetry: bool) -> None:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.cli import options
+from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.diff import runs
 from gpuadvise.cli.diff.answer import answer, of_file
 from gpuadvise.cli.diff.gate import Gate
-from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.kernels import request as parse
 from gpuadvise.cli.options import Text, pick, read
+from gpuadvise.cli.parameters import argument
 
 EXAMPLES = """\
   gpuadvise diff old/libfoo.so new/libfoo.so --gpu h100
@@ -27,10 +25,8 @@ EXAMPLES = """\
 
 
 def command(
-    old: Annotated[
-        str, typer.Argument(metavar="OLD", help="What `kernels` or `timeline` reads; -: stdin.")
-    ],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The same of the later build or run.")],
+    old: Annotated[str, argument("OLD", "What `kernels` or `timeline` reads; -: stdin.")],
+    new: Annotated[str, argument("NEW", "The same of the later build or run.")],
     gpu: options.Gpu = None,
     cc: options.Cc = None,
     device: options.Live = None,
@@ -53,7 +49,7 @@ def command(
         pick("format", "text, json, csv, ndjson, markdown or github (annotations of a workflow)."),
     ] = Format.TEXT,
     get: options.Get = None,
-) -> Exit:
+) -> Answer:
     """Compare registers, shared memory, stack, spills and occupancy of OLD and NEW."""
     if old == new == parse.STDIN:
         raise BadInput("Standard input can be read only once.")
@@ -70,20 +66,16 @@ def command(
     if runs.are_runs(old, new):
         _refuse_for_runs(arch, block, dynamic_smem, fail_on_spills=fail_on_spills)
         sides = of_file(request, old), of_file(request, new)
-        return emit(
-            runs.answer(
-                *sides,
-                unchanged=unchanged,
-                fail_on_regression=fail_on_regression,
-                slower=read("slower", slower),
-            ),
-            request.output,
+        return runs.answer(
+            *sides,
+            unchanged=unchanged,
+            fail_on_regression=fail_on_regression,
+            slower=read("slower", slower),
         )
     if slower is not None:
         raise BadInput("--slower is about recorded runs, and these are builds, which have no time.")
     gate = Gate(tier=fail_on_regression, spills=fail_on_spills)
-    compared = answer(of_file(request, old), of_file(request, new), unchanged=unchanged, gate=gate)
-    return emit(compared, request.output)
+    return answer(of_file(request, old), of_file(request, new), unchanged=unchanged, gate=gate)
 
 
 def _refuse_for_runs(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli import completion
+from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
@@ -16,7 +17,6 @@ from gpuadvise.cli.options import FormatName, Get, Snapshot, Text, pick, read
 if TYPE_CHECKING:
     from gpuadvise.advisor.gpu import Machine
     from gpuadvise.advisor.software import Software
-    from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.doctor.evaluate import DoctorCheck
 
 EXAMPLES = """\
@@ -42,7 +42,7 @@ def command(
     watch: Annotated[Text, pick("watch")] = None,
     format: FormatName = Format.TEXT,
     get: Get = None,
-) -> Exit:
+) -> Answer | Exit:
     """Judge the GPUs of this machine, their links, the driver, and what is set around them."""
     from gpuadvise.cli.exits import threshold
 
@@ -78,7 +78,7 @@ def command(
     while interval is not None:
         emit(examined(), output)
         _wait(interval)
-    return emit(examined(), output)
+    return examined() if report is None else emit(examined(), output)
 
 
 def _interval(text: str | None) -> float | None:

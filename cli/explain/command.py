@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import SHOWN, and_list, quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Cell, Fact, LabelledFacts, Line, Tone
-from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.explain.glossary import plain_name, term_named, terms
-from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import FormatName, Get
+from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
     from typing import Any
@@ -32,19 +27,16 @@ EXAMPLES = """\
 def command(
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[TERM]...",
-            help="Such as wave; none: all.",
-            autocompletion=completion.term_names,
+        argument(
+            "[TERM]...",
+            "Such as wave; none: all.",
+            complete=completion.term_names,
         ),
     ] = None,
-    format: FormatName = Format.TEXT,
-    get: Get = None,
-) -> Exit:
+) -> Answer:
     """Explain TERM, or list the terms."""
     name = " ".join(words or ())
-    answer = _explained(name) if name else _listed()
-    return emit(answer, Output(format=format, fields=tuple(get or ())))
+    return _explained(name) if name else _listed()
 
 
 def _explained(name: str) -> Answer:

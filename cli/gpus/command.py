@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gpuadvise.advisor.catalogue import without_uuids
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.gpus.request import chosen
-from gpuadvise.cli.options import Cc, FormatName, Get
+from gpuadvise.cli.options import Cc
+from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,20 +33,18 @@ _NOT_IN_ROWS = ("sources", "reasons", "peaks", "notes", *_LAST_IN_ROWS)
 def command(
     query: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[QUERY]...",
-            help="Names or words: h100, hopper, laptop, 9.0. None: all.",
-            autocompletion=completion.gpu_words,
+        argument(
+            "[QUERY]...",
+            "Names or words: h100, hopper, laptop, 9.0. None: all.",
+            complete=completion.gpu_words,
         ),
     ] = None,
     cc: Cc = None,
-    format: FormatName = Format.TEXT,
-    get: Get = None,
-) -> Exit:
+) -> Answer:
     """List, search or compare the GPUs of the catalogue."""
     choice = chosen(query or [], cc)
     records = [_record(entry) for entry in choice.entries]
-    answer = Answer(
+    return Answer(
         command="gpus",
         device=None,
         input={"query": [without_uuids(word) for word in query or []], "cc": cc},
@@ -58,7 +53,6 @@ def command(
         blocks=lambda: _blocks(choice),
         exit=Exit.RAN,
     )
-    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _record(entry: CatalogueEntry) -> dict[str, Any]:

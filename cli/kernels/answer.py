@@ -12,7 +12,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
-from gpuadvise.cli.emit import emit, note, stream
+from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.gather import Gatherer
@@ -322,8 +322,8 @@ def _checked(
 _STREAMED = (Format.CSV, Format.NDJSON)
 
 
-def run(request: KernelsRequest) -> Exit:
-    """Answer *request*; raises BadInput or Unavailable."""
+def run(request: KernelsRequest) -> Answer | Exit:
+    """Answer *request*; once rows were printed, with the exit code. Raises BadInput or Unavailable."""
     choice = request.choice()
     rows = request.output.format in _STREAMED and not request.advise
     streaming = rows and not request.output.fields
@@ -336,7 +336,7 @@ def run(request: KernelsRequest) -> Exit:
     gate = request.gate()
     if streaming:
         return _streamed(request, choice, gatherer, gate)
-    return emit(_answer(request, choice, gatherer, gate), request.output)
+    return _answer(request, choice, gatherer, gate)
 
 
 def _streamed(

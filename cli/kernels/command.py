@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
-import typer
-
 from gpuadvise.cli import options
+from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.options import Text, pick, read
+from gpuadvise.cli.parameters import argument
 
 EXAMPLES = """\
   gpuadvise kernels libcufft.so.12 --gpu rtx5090
@@ -25,9 +25,9 @@ EXAMPLES = """\
 def command(
     files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILE...",
-            help="Cubin, library, object, wheel, PTX, build log, .cu, folder or kernel cache; -: stdin.",
+        argument(
+            "FILE...",
+            "Cubin, library, object, wheel, PTX, build log, .cu, folder or kernel cache; -: stdin.",
         ),
     ],
     gpu: options.Gpu = None,
@@ -66,7 +66,7 @@ def command(
     what_if: Annotated[bool, pick("what_if")] = False,
     format: options.FormatName = Format.TEXT,
     get: options.Get = None,
-) -> Exit:
+) -> Answer | Exit:
     """List the kernels of FILEs and folders, or with --list the entries."""
     if what_if:
         from gpuadvise.cli.whatif.command import command as whatif
@@ -74,7 +74,7 @@ def command(
         return whatif(
             files, kernel=name, block=block or "128,256,512", dynamic_smem=dynamic_smem,
             arch=",".join(arch) if arch else cc, gpu=gpu, device=device, snapshot=snapshot,
-            include=include, define=define, format=format, get=get,
+            include=include, define=define,
         )  # fmt: skip
     from gpuadvise.cli.kernels import request as parse
     from gpuadvise.cli.kernels.answer import run

@@ -7,11 +7,9 @@ from typing import Annotated
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
-from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit, fails_under
-from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.exits import fails_under
 from gpuadvise.cli.latency.answer import Options, blocks, examined, result
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
+from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
 
 EXAMPLES = """\
   gpuadvise latency --gpu h200
@@ -32,9 +30,7 @@ def command(
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format: FormatName = Format.TEXT,
-    get: Get = None,
-) -> Exit:
+) -> Answer:
     """Print the warps and the bytes that must be in flight."""
     least = read("fail_under", fail_under)
     options = Options(
@@ -46,7 +42,7 @@ def command(
     code, failed = fails_under(
         "of the latency", case.served, least, "Give the warps that are resident: --warps."
     )
-    answer = Answer(
+    return Answer(
         command="latency",
         device=device_block(choice.device),
         input={"ilp": case.ilp, "bytes_per_thread": case.bytes_per_thread, "warps": case.warps},
@@ -56,4 +52,3 @@ def command(
         failed=failed,
         exit=code,
     )
-    return emit(answer, Output(format=format, fields=tuple(get or ())))

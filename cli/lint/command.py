@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpuadvise.advisor.backends.file_replacement import replace_unchanged
 from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.errors import BadInput
@@ -16,12 +14,14 @@ from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.source.fixes import mended
 from gpuadvise.advisor.source.observations import CHECKED, OPT_IN, SUFFIXES
 from gpuadvise.cli import completion
-from gpuadvise.cli.emit import emit, note, stream
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit, threshold
-from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.formats import Format
 from gpuadvise.cli.lint.answer import answer, said, verdict
 from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, sources
 from gpuadvise.cli.options import Get, Text, pick
+from gpuadvise.cli.parameters import argument
 from gpuadvise.rules.guide import rule_of
 from gpuadvise.rules.select import among, selected
 
@@ -47,7 +47,7 @@ _MOST_ROUNDS = 8
 def command(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help=".cu, .cuh, .py, .ipynb, a folder; -: stdin."),
+        argument("FILE...", ".cu, .cuh, .py, .ipynb, a folder; -: stdin."),
     ],
     select: Annotated[Text, pick("select", "Only these rules, separated by commas.")] = None,
     ignore: Annotated[Text, pick("ignore", "Not these rules, separated by commas.")] = None,
@@ -60,7 +60,7 @@ def command(
         str, pick("format", "text, json, ndjson, csv, markdown, sarif, github or gitlab.")
     ] = Format.TEXT,
     get: Get = None,
-) -> Exit:
+) -> Answer | Exit:
     """Say which faults FILE shows, where, and what to write instead."""
     settings = read_settings(Path())
     option = "--fail-on" if fail_on else f"{settings.file}: fail_on"
@@ -98,9 +98,7 @@ def command(
         read = [source for source in read if not source.cells]
         return _mend(read, rules, limit, write=fix and not diff, left=left, notes=notes)
     inputs = {"files": files, "select": chosen, "ignore": left_out, "fail_on": fail_on}
-    return emit(
-        answer(read, inputs, limit, left, notes), Output(format=format, fields=tuple(get or ()))
-    )
+    return answer(read, inputs, limit, left, notes)
 
 
 def _names(words: str | None) -> list[str]:

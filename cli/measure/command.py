@@ -6,8 +6,6 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_bytes
@@ -15,10 +13,9 @@ from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Line, Tone
 from gpuadvise.cli.devices import cuda_ordinal, device_block, device_line, live_gpu
-from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import FormatName, Get, Live, Text, pick, read
+from gpuadvise.cli.options import Live, Text, pick, read
+from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,19 +37,17 @@ EXAMPLES = """\
 def command(
     subject: Annotated[
         str,
-        typer.Argument(
-            metavar="SUBJECT",
-            help=", ".join(SUBJECTS),
-            autocompletion=completion.words(*SUBJECTS),
+        argument(
+            "SUBJECT",
+            ", ".join(SUBJECTS),
+            complete=completion.words(*SUBJECTS),
         ),
     ],
     quick: Annotated[bool, pick("quick")] = False,
     word: Annotated[Text, pick("word", "Of bandwidth: words of 4, 8 or 16 bytes alone.")] = None,
     save: Annotated[bool, pick("save")] = False,
     device: Live = None,
-    format: FormatName = Format.TEXT,
-    get: Get = None,
-) -> Exit:
+) -> Answer | Exit:
     """Measure SUBJECT on a live GPU and compare with what is expected."""
     from gpuadvise.advisor.backends.measure.session import Session
 
@@ -67,7 +62,7 @@ def command(
         measured, collected = _calibrated(chosen, session, gpu, collected, quick)
     stopped = _stopped(collected)
     kept = _kept(gpu, measured) if save else ()
-    answer = Answer(
+    return Answer(
         command="measure",
         device=device_block(gpu.device),
         input={"subject": subject, "quick": quick, "word": _word(subject, word), "save": save},
@@ -78,7 +73,6 @@ def command(
         notes=(*_neighbours(gpu), *_left_out(chosen, collected, quick), *kept),
         exit=_exit(collected),
     )  # fmt: skip
-    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _word(subject: str, text: str | None) -> int | None:

@@ -5,7 +5,7 @@
 from typing import Annotated
 
 from gpuadvise.cli import completion, options
-from gpuadvise.cli.emit import emit
+from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.occupancy.request import OccupancyRequest
@@ -62,7 +62,7 @@ def command(
     driver_check: Annotated[bool, pick("driver_check")] = False,
     format: options.FormatName = Format.TEXT,
     get: options.Get = None,
-) -> Exit:
+) -> Answer | Exit:
     """Answer for one launch, a sweep of it, every capability, or a batch."""
     if (show or plot is not None) and not sweep and not all_cc and batch is None:
         sweep = ["block"]
@@ -108,4 +108,4 @@ def command(
         from gpuadvise.cli.occupancy.sweep import sweep_answer as answer
     else:
         from gpuadvise.cli.occupancy.answer import answer
-    return emit(answer(request), request.output)
+    return answer(request)

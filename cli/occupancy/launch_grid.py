@@ -15,7 +15,7 @@ from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
 from gpuadvise.cli.devices import device_block, device_line
-from gpuadvise.cli.emit import emit, note, stream
+from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.occupancy.answer import echo
@@ -59,8 +59,8 @@ class GridCase(NamedTuple):
     keys: tuple[Axis, ...]
 
 
-def run(request: OccupancyRequest) -> Exit:
-    """Answer for every combination and return the exit code; raises BadInput or Unavailable."""
+def run(request: OccupancyRequest) -> Answer | Exit:
+    """Answer for every combination; once it is printed, the exit code; raises BadInput or Unavailable."""
     if request.show or request.plot is not None:
         raise BadInput("--show and --plot draw one --sweep, not several.")
     case = _understood(request)
@@ -68,7 +68,7 @@ def run(request: OccupancyRequest) -> Exit:
         note("numpy answers so many launches some forty times as fast: pip install numpy.")
     output = request.output
     if output.fields or output.format not in (Format.JSON, Format.CSV, Format.NDJSON):
-        return emit(_answer(case), output)
+        return _answer(case)
     note(*case.choice.notes)
     match output.format:
         case Format.JSON:

@@ -13,10 +13,9 @@ from gpuadvise.advisor.transfers.overlap import MOST_STREAMS, break_even_bytes, 
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.calibration import NONE, chosen_calibration
 from gpuadvise.cli.devices import device_block
-from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit, fails_under
-from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import Cc, Get, Gpu, Live, Snapshot, Text, pick, read
+from gpuadvise.cli.formats import Format
+from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
 from gpuadvise.cli.overlap.answer import OverlapCase, blocks, draw, result, rows
 from gpuadvise.cli.overlap.request import (
     Changes,
@@ -70,8 +69,7 @@ def command(
     format: Annotated[
         str, pick("format", "text, json, csv, ndjson, markdown, github or code (of --skeleton).")
     ] = Format.TEXT,
-    get: Get = None,
-) -> Exit:
+) -> Answer:
     """Print sequential and staged times, and the best number of pieces and streams."""
     changes = Changes(
         pcie=pcie,
@@ -132,7 +130,7 @@ def command(
     )
     if fail_under is not None and timeline is not None and timeline.notes and code is Exit.RAN:
         code = Exit.UNAVAILABLE  # what was left out of the recording may be copies
-    answer = Answer(
+    return Answer(
         command="overlap",
         device=device_block(case.device),
         input={
@@ -150,7 +148,6 @@ def command(
         exit=code,
         documents={} if case.code is None else {"code": lambda: f"{case.code}\n"},
     )
-    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _pieces(chunks: str | None, streams: int | None) -> int | None:

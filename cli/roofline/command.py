@@ -12,10 +12,8 @@ from gpuadvise.cli.blocks import Block, Heading
 from gpuadvise.cli.calibration import chosen_calibration
 from gpuadvise.cli.damage import damage_notes
 from gpuadvise.cli.devices import device_block, other_gpu_note
-from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit, fails_over, fails_under
-from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, Text, pick, read
+from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
 from gpuadvise.cli.roofline.answer import blocks, result, rows
 from gpuadvise.cli.roofline.request import (
     Placed,
@@ -62,9 +60,7 @@ def command(
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    format: FormatName = Format.TEXT,
-    get: Get = None,
-) -> Exit:
+) -> Answer:
     """Print intensity, ridge point, attainable rate and bound."""
     least, most = read("fail_under", fail_under), read("fail_over", fail_over)
     given = roofs(peak, bandwidth, tensor=tensor)
@@ -94,7 +90,7 @@ def command(
     code, below = fails_under("of the roof", min(shares, default=None), least)
     too_fast, above = fails_over("of the roof", max(shares, default=None), most)
     code = max(code, too_fast)
-    answer = Answer(
+    return Answer(
         command="roofline",
         device=device_block(choice.device),
         input=_input(kernels[0]),
@@ -105,7 +101,6 @@ def command(
         failed=[*below, *above],
         exit=Exit.UNAVAILABLE if damaged and code is Exit.RAN else code,
     )
-    return emit(answer, Output(format=format, fields=tuple(get or ())))
 
 
 def _workloads(

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import FormatName, Get, pick
+from gpuadvise.cli.options import pick
+from gpuadvise.cli.parameters import argument
 from gpuadvise.cli.rules.text import full, list_blocks, rule_blocks, summary
 from gpuadvise.rules.explain import explain
 from gpuadvise.rules.extra import with_own
@@ -34,17 +30,13 @@ EXAMPLES = """\
 def command(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[ID]", help="A rule to explain.", autocompletion=completion.rule_ids
-        ),
+        argument("[ID]", "A rule to explain.", complete=completion.rule_ids),
     ] = None,
     select: Annotated[
         list[str] | None, pick("select", "Only this topic, category or priority.")
     ] = None,
     own: Annotated[list[str] | None, pick("rules")] = None,
-    format: FormatName = Format.TEXT,
-    get: Get = None,
-) -> Exit:
+) -> Answer:
     """List the rules, or explain rule ID."""
     rules = with_own(RULES, own or ())
     given = {"rule": name, "select": select or [], "rules": own or []}
@@ -69,7 +61,7 @@ def command(
             rows=rows,
             blocks=lambda: tuple(list_blocks(chosen)),
         )
-    return emit(answer, Output(format=format, fields=tuple(get or ())))
+    return answer
 
 
 def _named(rules: Sequence[Rule], name: str) -> Rule:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from gpuadvise.cli import options
-from gpuadvise.cli.emit import emit
-from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.options import Text, pick, read
+from gpuadvise.cli.parameters import argument
 from gpuadvise.cli.timeline.answer import answer
 from gpuadvise.cli.timeline.request import (
     TimelineRequest,
@@ -30,9 +27,9 @@ EXAMPLES = """\
 def command(
     files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILE...",
-            help="Trace of PyTorch or JAX, SQLite export of Nsight Systems, or a folder; -: stdin.",
+        argument(
+            "FILE...",
+            "Trace of PyTorch or JAX, SQLite export of Nsight Systems, or a folder; -: stdin.",
         ),
     ],
     limit: Annotated[
@@ -47,9 +44,7 @@ def command(
     cc: options.Cc = None,
     device: options.Live = None,
     snapshot: options.Snapshot = None,
-    format: options.FormatName = Format.TEXT,
-    get: options.Get = None,
-) -> Exit:
+) -> Answer:
     """Say where the time of each FILE went; --gpu names a GPU that the file does not."""
     request = TimelineRequest(
         files=parse_files(files),
@@ -65,4 +60,4 @@ def command(
 
         longest = max((case.timeline for case in cases), key=lambda line: line.span_ns)
         save(plot, title(longest), lambda axes: draw(axes, longest))
-    return emit(answer(request, cases), Output(format=format, fields=tuple(get or ())))
+    return answer(request, cases)

@@ -27,7 +27,6 @@ from gpuadvise.advisor.values import whole
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 from gpuadvise.cli.devices import choice_of, cuda_ordinal, device_block, device_line, live_gpu
-from gpuadvise.cli.emit import emit
 from gpuadvise.cli.options import named
 from gpuadvise.cli.whatif.program import CappableProgram, CompiledKernel, read_program
 
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.gpu import Gpu
     from gpuadvise.advisor.launch_arguments import LaunchArgument
     from gpuadvise.advisor.measurement import Sample
-    from gpuadvise.cli.exits import Exit
-    from gpuadvise.cli.formats import Output
 
 # A grid beyond this compiles for minutes.
 _MOST_SIZES = 64
@@ -95,8 +92,8 @@ def parse_sizes(option: str, text: str, *, low: int, high: int) -> tuple[int, ..
     return tuple(sizes)
 
 
-def answered(request: WhatIfRequest, output: Output) -> Exit:
-    """Compile, judge, measure where asked, and print; raises BadInput or Unavailable."""
+def answered(request: WhatIfRequest) -> Answer:
+    """Compile, judge, and measure where asked; raises BadInput or Unavailable."""
     if len(request.files) != 1:
         raise BadInput(f"whatif compiles one file; {len(request.files)} are named.")
     _refuse_missing(request.files[0])
@@ -125,7 +122,7 @@ def answered(request: WhatIfRequest, output: Output) -> Exit:
         return _record(candidate, device, measured)
 
     rows = [record(c) for c in candidates]
-    answer = Answer(
+    return Answer(
         command="whatif",
         device=device_block(device),
         input=request.shown(),
@@ -141,7 +138,6 @@ def answered(request: WhatIfRequest, output: Output) -> Exit:
         blocks=blocks,
         notes=compiler.notes,
     )
-    return emit(answer, output)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from gpuadvise.cli import options
-from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Format, Output
+from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.options import Text, pick, read
+from gpuadvise.cli.parameters import argument
 
 EXAMPLES = """\
   gpuadvise whatif kernel.cu --kernel sgemm --arch sm_90
@@ -20,9 +18,7 @@ EXAMPLES = """\
 
 
 def command(
-    words: Annotated[
-        list[str], typer.Argument(metavar="FILE", help="A .cu file; -- options of NVRTC.")
-    ],
+    words: Annotated[list[str], argument("FILE", "A .cu file; -- options of NVRTC.")],
     kernel: Annotated[Text, pick("kernel")] = None,
     block: Annotated[str, pick("block", "Threads per block, several.")] = "128,256,512",
     registers: Annotated[str, pick("registers")] = "auto",
@@ -40,9 +36,7 @@ def command(
     snapshot: options.Snapshot = None,
     include: Annotated[list[str] | None, pick("include")] = None,
     define: Annotated[list[str] | None, pick("define")] = None,
-    format: options.FormatName = Format.TEXT,
-    get: options.Get = None,
-) -> Exit:
+) -> Answer:
     """Compile one kernel of FILE with several register caps, and say which suits."""
     from gpuadvise.cli.kernels.request import parse_build, parse_files
     from gpuadvise.cli.whatif.answer import WhatIfRequest, answered, parse_sizes
@@ -62,4 +56,4 @@ def command(
         arguments=tuple(arg or ()),
         elements=read("elements", elements),
     )
-    return answered(request, Output(format=format, fields=tuple(get or ())))
+    return answered(request)
