@@ -39,10 +39,27 @@ TWINS = {
     "managed_faults": "managed_prefetched",
 }
 
+# Recordings of a few steps, whose seconds are those of one step; `ranks` has a folder for each case.
+LOOPS = ("loops", "jax_loops", "nvtx", "ranks")
+LOOP_TWINS = {
+    "loader_slow_collate": "loader_workers",
+    "resize_on_host": "resize_on_gpu",
+    "loss_item_each_batch": "loss_item_once",
+    "decode_eager": "decode_graph",
+    "adamw_loop": "adamw_fused",
+    "attention_plain": "attention_fused",
+    "norm_eager": "norm_compiled",
+    "losses_kept": "losses_detached",
+    "checkpoint_each_second_step": "checkpoint_seldom",
+    "loop_waits": "loop_ahead",
+    "nvtx_loop_before": "nvtx_loop_after",
+    "uneven_ranks": "even_ranks",
+}
 
-def unpack(target: Path) -> Path:
-    """Unpack every archive below *target* and return it."""
-    for kind in KINDS:
+
+def unpack(target: Path, kinds: tuple[str, ...] = KINDS) -> Path:
+    """Unpack the archives of *kinds* below *target* and return it."""
+    for kind in kinds:
         with tarfile.open(FOLDER / f"{kind}.tar.xz") as archive:
             archive.extractall(target / kind, filter="data")
     return target

@@ -1,6 +1,6 @@
 """Take paths, hosts, users, environments and identifiers out of recorded timelines.
 
-``scrub.py FOLDER TARGET`` writes each .json, .json.gz and .sqlite of FOLDER to TARGET, traces
+``scrub.py FOLDER TARGET`` writes each .json, .json.gz, .sqlite and .pb of FOLDER to TARGET, traces
 compressed; it ends 1 if anything of this machine is still in them.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 PATH = re.compile(rb"(?<![\w.])/(?:[\w.+-]+/)+")
 IDENTIFIER = re.compile(rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 TRACE_ID = re.compile(rb'("trace_id": ")[^"]*')
-KEPT_TABLES = ("CUPTI_", "CUDA_", "ENUM_CUDA", "ENUM_CUPTI", "NVTX_EVENTS", "StringIds")
+KEPT_TABLES = ("CUPTI_", "CUDA_", "ENUM_CUDA", "ENUM_CUPTI", "NVTX_EVENTS", "OSRT_API", "StringIds")
 KEPT_EXPORT = ("EXPORT_SCHEMA_VERSION%", "EXPORT_PRODUCT_VERSION%")
 
 
@@ -34,6 +34,13 @@ def scrub_trace(source, target):
         data = gzip.decompress(data)
     name = source.name.removesuffix(".gz") + ".gz"
     (target / name).write_bytes(gzip.compress(scrub_text(data), 9, mtime=0))
+
+
+def scrub_xplane(source, target):
+    """Write one of XLA's profiles, its lengths as they were: a protobuf counts its bytes."""
+    data = PATH.sub(lambda match: b"/" * len(match[0]), source.read_bytes())
+    host = socket.gethostname().encode()
+    (target / source.name).write_bytes(data.replace(host, b"h" * len(host)))
 
 
 def tables_of(database):
@@ -116,6 +123,8 @@ def main():
             scrub_trace(path, target)
         elif path.suffix == ".sqlite":
             scrub_database(path, target)
+        elif path.suffix == ".pb":
+            scrub_xplane(path, target)
     dirty = {path.name: leaks(path) for path in sorted(target.iterdir()) if leaks(path)}
     for name, found in dirty.items():
         print(f"{name}: still holds {', '.join(found)}")
