@@ -61,3 +61,7 @@ STARTING = number(
     "measured on an H100: launches that hardly touch memory take 3.5 to 4 us",
     LaunchSet.RECORDED,
 )
+COALESCED = number(
+    24.0, "bytes used of a sector", "bytes", "a misaligned warp uses 25.6", LaunchSet.RECORDED
+)
+HALF_WORD = number(2.0, "half a word", "bytes per thread", "16-bit types")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import SHORT, LatencyBound
 from gpuadvise.advisor.facts.stalls import Stall
-from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.thresholds import LaunchSet, number
 
 if TYPE_CHECKING:
@@ -104,44 +103,3 @@ def requests_to_memory(profile: KernelProfile) -> float | None:
     """
     cycles, busy = profile.elapsed_cycles, profile.memory_pipes_busy
     return cycles * busy * profile.sm_count if cycles and busy and profile.sm_count else None
-
-
-_ALL_SECTORS = number(
-    0.95,
-    "sectors that are not all stores'",
-    "share",
-    "our judgement: a kernel that fills shared memory loads something",
-    LaunchSet.FOURTH,
-)
-
-
-def names_no_access(profile: KernelProfile) -> bool:
-    """Return whether sectors in excess are of atomics or copies to shared memory.
-
-    A page without counts names the loads and stores that use sectors in part, where there are any; but not
-    the copies, whose excess stores would explain only if no load moved a sector.
-    """
-    loads, stores = profile.global_loads.used_bytes, profile.global_stores.used_bytes
-    if not profile.is_without_counts or loads is not None:
-        return False
-    if stores is None:
-        return True
-    if not has_shared_memory(profile) or not profile.global_sectors:
-        return False
-    excess = 1 - (profile.global_sectors_ideal or 0.0) / profile.global_sectors
-    return stores < SECTOR and excess >= _ALL_SECTORS * (1 - stores / SECTOR)
-
-
-_HARDLY = number(
-    0.1,
-    "sectors of global accesses per request to memory",
-    "",
-    "a request moves one or more, so that nine of ten go elsewhere",
-    LaunchSet.RECORDED,
-)
-
-
-def hardly_global(profile: KernelProfile) -> bool:
-    """Return whether hardly a request to memory can be a global one, by the sectors that those move."""
-    requests, moved = requests_to_memory(profile), profile.global_sectors
-    return requests is not None and moved is not None and moved < _HARDLY * requests

@@ -39,6 +39,7 @@ _MODULES = (
     "uncoalesced_access",
     "unaligned_words",
     "narrow_loads",
+    "narrow_accesses",
     "unpadded_rows",
     "redundant_global_loads",
     "bank_conflicts",

@@ -34,12 +34,12 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.thresholds import LONG_WAIT, MOST_SECTORS
+from gpuadvise.rules.uncounted import names_no_access
 from gpuadvise.rules.workload import (
     MEMORY_WAITS,
     atomic_kinds,
     blocks_of,
     has_shared_memory,
-    names_no_access,
     waits_for,
 )
 

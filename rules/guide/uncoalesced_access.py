@@ -33,12 +33,8 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import KEPT_IN_L1, STARTING, WORD
-from gpuadvise.rules.workload import (
-    hardly_global,
-    names_no_access,
-    shared_memory_share,
-    waits_for_loads_alone,
-)
+from gpuadvise.rules.uncounted import hardly_global, names_no_access
+from gpuadvise.rules.workload import shared_memory_share, waits_for_loads_alone
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

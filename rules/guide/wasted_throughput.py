@@ -27,7 +27,8 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import STARTING
-from gpuadvise.rules.workload import hardly_global, names_no_access, waits_for_loads_alone
+from gpuadvise.rules.uncounted import hardly_global, names_no_access
+from gpuadvise.rules.workload import waits_for_loads_alone
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

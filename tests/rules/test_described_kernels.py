@@ -220,7 +220,7 @@ def test_bytes_one_by_one_are_narrow_also_where_they_are_described(
     access: dict[str, Any], narrow: bool
 ) -> None:
     assert (
-        "narrow-loads" in found({"gpu": "h200", "accesses": [{"name": "a"} | access]})
+        "narrow-accesses" in found({"gpu": "h200", "accesses": [{"name": "a"} | access]})
     ) is narrow
 
 
