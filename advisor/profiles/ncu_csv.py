@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
+from gpuadvise.advisor.prose import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -52,7 +53,8 @@ def read_launches(
 ) -> Iterator[LaunchRecord]:
     """Yield the launches of the CSV text *lines*; raises BadInput when there is no header.
 
-    *damaged* is told of each record that ends early, and what was lost with it.
+    *damaged* is told of each record that ends early or has no number, and what was lost with it,
+    and of registers that no kernel can have.
     """
     text = _Text(_begun(lines))
     rows = _rows(text, name)
@@ -64,7 +66,26 @@ def read_launches(
     locale = _Locale()
     for record in records:
         locale.translate(record)
+        if damaged and (said := _impossible_registers(record)):
+            damaged(said)
         yield record
+
+
+_REGISTERS = ("launch__registers_per_thread", "Launch Statistics: Registers Per Thread")
+_MOST_REGISTERS = 1024  # of a thread, on any GPU that may come: 255 today
+
+
+def _impossible_registers(record: LaunchRecord) -> str | None:
+    """Return what is wrong with the registers that *record* tells; None: nothing, or it tells none.
+
+    They are known before a launch: a page that has no possible number there was changed or cut.
+    """
+    text = next((record.metrics[name][0] for name in _REGISTERS if name in record.metrics), "")
+    count = number(text)
+    if not text or (count is not None and 0 <= count <= _MOST_REGISTERS):
+        return None
+    launch = f"Launch {record.columns['ID']}, {quoted(record.columns[_KERNEL])}"
+    return f"{launch}: {quoted(text)} is no number of registers."
 
 
 def is_header(line: str) -> bool:
@@ -143,6 +164,11 @@ def _records(
             where = "The file ends in" if text.broken else "A record ends early in"
             left = "is not whole" if _METRIC in header else "is left out"
             damaged(f"{where} line {text.number:,}: launch {row[0]} {left}.")
+        elif damaged and row and len(row) == len(header) and row != header:
+            name, said = quoted(row[header.index(_KERNEL)]), quoted(row[0])
+            damaged(
+                f"Line {text.number:,}, {name}: {said} is no number of a launch; it is left out."
+            )
 
 
 def _record(row: list[str], header: list[str]) -> list[str] | None:

@@ -64,7 +64,7 @@ def read_lines(stream: BinaryIO, longest: int = LONGEST) -> Iterator[tuple[str, 
 # Comments and empty lines may stand before a PTX header, whole build steps before a log's.
 _SNIFFED = 1 << 20
 _PTX = re.compile(r"\s*\.version\s+\d")
-_REPORT = re.compile(r'"ID",')
+_REPORT = re.compile(r'"?ID"?[,;\t].*Kernel Name')  # spreadsheets leave quotes out
 _POINTER = "version https://git-lfs.github.com/"
 _LISTING = re.compile(r"\s{0,8}Resource usage:")
 
