@@ -225,9 +225,9 @@ def first_bytes(file: IO[bytes], size: int, name: str) -> bytes:
         if packing is None:
             return head
         file.seek(start)
-        return PackedStream(file, packing, name, _UNBOUNDED).read(size) or head
+        return PackedStream(file, packing, name, UNBOUNDED).read(size) or head
     finally:
         file.seek(start)
 
 
-_UNBOUNDED = UnpackingBounds(freely=1 << 63, times=1, most=1 << 63)  # reading stops before
+UNBOUNDED = UnpackingBounds(freely=1 << 63, times=1, most=1 << 63)  # reading stops before

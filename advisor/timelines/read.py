@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import sys
@@ -12,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 from gpuadvise.advisor.backends.temporary_folder import temporary_folder
 from gpuadvise.advisor.backends.user_files import is_kept, opened, pieces
 from gpuadvise.advisor.compression.packed_file import (
+    UNBOUNDED,
     PackedStream,
     Packing,
     Readable,
@@ -67,15 +69,47 @@ def _likely_files(folder: Path) -> list[Path]:
         return []
 
 
-def _file_is_timeline(path: Path, *, unreadable: bool = False) -> bool:
-    """Return whether *path* begins as a timeline does, and *unreadable* where it cannot be read."""
+def _file_is_timeline(path: Path) -> bool:
+    """Return whether *path* begins as a timeline does; False where it cannot be read."""
     if not (is_kept(str(path)) or path.is_file()):
         return False
     try:
         with opened(str(path)) as file:
             return looks_like_timeline(file.read(_SNIFFED))
     except BadInput:
-        return unreadable
+        return False
+
+
+def _may_be_timeline(path: Path) -> bool:
+    """Return whether *path*, called as timelines are, is one, or so damaged that nobody can tell."""
+    if not path.is_file():
+        return False
+    try:
+        with opened(str(path)) as file:
+            head = file.read(_SNIFFED)
+    except BadInput:
+        return True
+    return looks_like_timeline(head) or _is_cut(head)
+
+
+def _is_cut(head: bytes) -> bool:
+    """Return whether a file that starts with *head* ends, or breaks, before it tells what it is."""
+    whole = len(head) < _SNIFFED
+    if _SQLITE.startswith(head):
+        return True
+    if _GZIP.startswith(head[: len(_GZIP)]):
+        stream = PackedStream(io.BytesIO(head), Packing.GZIP, "", UNBOUNDED)
+        head = stream.read(_SNIFFED)
+        if whole and stream.fault:
+            return True
+        whole = len(head) < _SNIFFED
+    if not whole or head.lstrip()[:1] not in (b"{", b"["):
+        return False
+    try:
+        json.JSONDecoder().raw_decode(head.decode("utf-8-sig").lstrip())
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 def _waiting(stream: IO[bytes]) -> bytes:
@@ -119,7 +153,7 @@ def _read_folder(folder: Path, progress: Callable[[int], None] | None) -> Iterat
             for file in sorted(folder.iterdir())
             if file.name.endswith(_SUFFIXES)
             and not file.is_symlink()
-            and _file_is_timeline(file, unreadable=True)  # reading it says why it is left out
+            and _may_be_timeline(file)  # reading it says why it is left out
         ]
     except OSError as error:
         raise BadInput(f"{quoted_path(str(folder))} cannot be read: {error.strerror}.") from None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.prose import inert, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_under
@@ -52,6 +53,12 @@ def answer(request: TimelineRequest, timelines: Sequence[TimelineCase]) -> Answe
         result={
             **timeline_record(first, kept),
             "others": [timeline_record(case, kept) for case in cases[1:]],
+            "not_judged": not_judged.records(
+                not_judged.NotJudged(path=inert(file), reason=note)
+                for file, note in dict.fromkeys(
+                    (case.file, note) for case in cases for note in case.timeline.notes
+                )
+            ),
         },
         rows=kernels,
         columns=KERNEL_COLUMNS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import tempfile
@@ -258,6 +259,27 @@ def test_a_trace_that_may_not_be_opened_is_not_passed_over(line: str, room: Path
         ran = cli(*words)
     assert ran.code == 3, ran.err
     assert '1.json" cannot be read: this user may not.' in ran.err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "timeline {} --fail-under 1%",
+        "advise {} --fail-on high --ignore transfers",
+        "diff {} {} --fail-on-regression",
+    ],
+)
+@pytest.mark.parametrize("length", [0, 1, 2, 10, 11, 40])
+def test_a_packed_trace_that_is_cut_before_it_tells_what_it_is(
+    line: str, length: int, room: Path, cli
+) -> None:
+    run = (RECORDED / "pinned.trace.json").read_bytes()
+    written(room / "runs" / "0.json", run)
+    written(room / "runs" / "1.json.gz", gzip.compress(run)[:length])
+    ran = cli(*line.format(room / "runs", room / "runs").split(), "--json")
+    assert ran.code == 3, ran.err
+    assert '"1.json.gz"' in ran.err
+    assert "1.json.gz" in json.dumps(json.loads(ran.out)["result"]["not_judged"])
 
 
 @pytest.mark.parametrize("words", [("kernels", "fine.log"), ("lint", "k.cu")])

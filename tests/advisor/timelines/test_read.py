@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import sqlite3
@@ -133,3 +134,32 @@ def test_files_of_a_folder_without_work_are_left_out(tmp_path: Path) -> None:
     assert len(recording.notes) == 4
     assert "no work of a GPU" in recording.notes[0]
     assert recording.notes[-1] == "2 more files left out."
+
+
+@pytest.mark.parametrize("length", [0, 1, 5, 10, 20])
+@pytest.mark.parametrize("kind", ["b.json", "b.json.gz", "b.sqlite"])
+def test_files_of_a_folder_that_are_cut_at_once_are_said(
+    kind: str, length: int, tmp_path: Path
+) -> None:
+    whole = {
+        "b.json": TRACE,
+        "b.json.gz": gzip.compress(TRACE),
+        "b.sqlite": exports.export(tmp_path / "export").read_bytes(),
+    }
+    (tmp_path / kind).write_bytes(whole[kind][:length])
+    (tmp_path / "a.json").write_bytes(TRACE)
+    recordings = list(read_recordings(str(tmp_path)))
+    assert len(recordings) == 1
+    assert any(kind in note for note in recordings[0].notes), recordings[0].notes
+
+
+def test_files_of_a_folder_that_are_no_trace_are_none_of_ours(tmp_path: Path) -> None:
+    others = {
+        "lines.json": b'{"a": 1}\n{"a": 2}\n', "text.json": b"hello", "large.json": b"[" + b"1," * 50_000,
+        "packed.json.gz": gzip.compress(b'{"a": 1}'),
+    }  # fmt: skip
+    for name, content in others.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "a.json").write_bytes(TRACE)
+    [recording] = read_recordings(str(tmp_path))
+    assert recording.notes == []
