@@ -1,4 +1,7 @@
-"""Comments that accept a fault: ``// gpuadvise: ignore[rule] reason``, and ``#`` in Python."""
+"""Comments that accept a fault: ``// gpuadvise: ignore[rule] reason``, and ``#`` in Python.
+
+``ignore-file`` instead of ``ignore`` speaks of the whole file.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.text import SourceText
 
 _COMMENT = re.compile(
-    rb"(?://|/\*|#)[ \t]*gpuadvise:[ \t]*ignore(?:\[([^\]\r\n]*)\])?[ \t]*([^\r\n]*)"
+    rb"(?://|/\*|#)[ \t]*gpuadvise:[ \t]*ignore(-file)?(?:\[([^\]\r\n]*)\])?[ \t]*([^\r\n]*)"
 )
 # A comment speaks of code at most so many lines below it.
 _FARTHEST = 20
@@ -22,16 +25,19 @@ _END = re.compile(r"\s*\*/.*$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suppression:
-    """One comment: it accepts *rules* (all of them when empty) on line *applies_to*."""
+    """One comment: it accepts *rules* (all of them when empty) on line *applies_to*.
+
+    *applies_to* is None where it speaks of the whole file.
+    """
 
     rules: tuple[str, ...]
     reason: str
     where: SourceRange
-    applies_to: int
+    applies_to: int | None
 
     def accepts(self, diagnostic: Diagnostic) -> bool:
         """Whether this comment speaks of *diagnostic*."""
-        return diagnostic.where.line == self.applies_to and (
+        return self.applies_to in (None, diagnostic.where.line) and (
             not self.rules or diagnostic.rule in self.rules
         )
 
@@ -53,13 +59,14 @@ def suppressions_in(text: SourceText) -> tuple[Suppression, ...]:
     for match in _COMMENT.finditer(text.content):
         line = text.line(match.start())
         before = text.line_text(line).split(match[0][:2])[0].strip()
-        words = (match[1] or b"").decode("utf-8", "replace")
+        words = (match[2] or b"").decode("utf-8", "replace")
+        own_line = line if before else _next_code(text, line)
         suppressions.append(
             Suppression(
                 rules=tuple(word.strip() for word in words.split(",") if word.strip()),
-                reason=_END.sub("", match[2].decode("utf-8", "replace")).strip(),
+                reason=_END.sub("", match[3].decode("utf-8", "replace")).strip(),
                 where=text.where(match.start(), match.end()),
-                applies_to=line if before else _next_code(text, line),
+                applies_to=None if match[1] else own_line,
             )
         )
     return tuple(suppressions)
@@ -86,11 +93,11 @@ def suppressed(
     kept: list[Diagnostic] = []
     accepted: list[Diagnostic] = []
     used: set[int] = set()
-    by_line: dict[int, list[Suppression]] = {}
+    by_line: dict[int | None, list[Suppression]] = {}
     for comment in comments:
         by_line.setdefault(comment.applies_to, []).append(comment)
     for diagnostic in diagnostics:
-        nearby = by_line.get(diagnostic.where.line, ())
+        nearby = [*by_line.get(diagnostic.where.line, ()), *by_line.get(None, ())]
         speaking = [c for c in nearby if c.accepts(diagnostic)]
         (accepted if speaking else kept).append(diagnostic)
         used.update(c.where.start for c in speaking)

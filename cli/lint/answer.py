@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural
+from gpuadvise.advisor.source.text import source_text
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Drawing, Line, Tone
@@ -35,7 +36,7 @@ def answer(
     notes: Sequence[str] = (),
 ) -> Answer:
     """Return the answer of ``lint``; findings stand in the order of files and lines."""
-    from gpuadvise.cli.render import github, gitlab, sarif
+    from gpuadvise.cli.render import github, gitlab
 
     seen = [d for source in read for d in source.linted.diagnostics]
     findings = [_finding(diagnostic) for diagnostic in seen]
@@ -51,13 +52,30 @@ def answer(
         blocks=lambda: tuple(_blocks(read, seen, whole=not left)),
         notes=(*notes, *said(left)),
         documents={
-            "sarif": lambda: sarif.render(_every_rule(), findings, None),
+            "sarif": lambda: _sarif(read),
             "github": lambda: github.render(findings, None),
             "gitlab": lambda: gitlab.render(findings, None),
         },
         failed=failed,
         exit=code,
     )
+
+
+def _sarif(read: Sequence[SourceFile]) -> str:
+    """Return the findings with their fixes, those that comments accept as suppressed."""
+    from gpuadvise.cli.render import sarif
+
+    findings, details = [], []
+    for source in read:
+        text = source_text(source.data, source.path)
+        mendable = not source.cells and not text.transcoded  # else edits are of other offsets
+        linted = source.linted
+        for at, seen in enumerate((*linted.diagnostics, *linted.accepted)):
+            edits = [(text.where(e.start, e.end), e.text) for e in seen.edits if mendable]
+            accepted = at >= len(linted.diagnostics)
+            findings.append(_finding(seen))
+            details.append(sarif.SourceDetail(where=seen.where, edits=edits, accepted=accepted))
+    return sarif.render(_every_rule(), findings, None, details)
 
 
 def is_complete(read: Sequence[SourceFile]) -> bool:

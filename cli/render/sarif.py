@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise import __version__
@@ -13,6 +14,7 @@ from gpuadvise.advisor.prose import inert
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gpuadvise.advisor.source.diagnostic import SourceRange
     from gpuadvise.rules.model import Rule
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -20,8 +22,29 @@ _FINGERPRINT = "gpuadviseFinding/v1"
 LEVELS = {"high": "error", "medium": "warning", "low": "note"}
 
 
-def render(rules: Sequence[Rule], findings: Sequence[Mapping[str, Any]], source: str | None) -> str:
-    """Return *findings* as one SARIF run; *source* is the file of findings that name none."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceDetail:
+    """What a finding in a source has beside its JSON form.
+
+    *where* is the whole stretch, *edits* the stretches to replace and the text that each becomes;
+    a comment in the source has *accepted* it.
+    """
+
+    where: SourceRange
+    edits: Sequence[tuple[SourceRange, str]] = ()
+    accepted: bool = False
+
+
+def render(
+    rules: Sequence[Rule],
+    findings: Sequence[Mapping[str, Any]],
+    source: str | None,
+    details: Sequence[SourceDetail] = (),
+) -> str:
+    """Return *findings* as one SARIF run; *source* is the file of findings that name none.
+
+    *details*, where there are any, are those of *findings* in their order.
+    """
     used = {str(finding["rule"]) for finding in findings}
     kept = [rule for rule in rules if rule.id in used]
     index = {rule.id: number for number, rule in enumerate(kept)}
@@ -34,10 +57,14 @@ def render(rules: Sequence[Rule], findings: Sequence[Mapping[str, Any]], source:
         _result(finding, index[str(finding["rule"])], source, fingerprint)
         for finding, fingerprint in zip(findings, fingerprints(findings, source), strict=True)
     ]
+    for result, detail in zip(results, details, strict=False):
+        _add(result, detail)
     log = {
         "$schema": SCHEMA,
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": results}],
+        "runs": [
+            {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+        ],
     }
     return json.dumps(log, indent=2, allow_nan=False) + "\n"
 
@@ -72,6 +99,30 @@ def _result(
         "locations": [location],
         "partialFingerprints": {_FINGERPRINT: fingerprint},
         **({"properties": {"gain": gain}} if gain else {}),
+    }
+
+
+def _add(result: dict[str, Any], detail: SourceDetail) -> None:
+    """Add to *result* where it ends, the fix as data, and whether somebody has accepted it."""
+    place = result["locations"][0]["physicalLocation"]
+    place["region"] = _whole_region(detail.where)
+    if detail.edits:
+        replacements = [
+            {"deletedRegion": _whole_region(where), "insertedContent": {"text": text}}
+            for where, text in detail.edits
+        ]
+        change = {"artifactLocation": place["artifactLocation"], "replacements": replacements}
+        result["fixes"] = [{"artifactChanges": [change]}]
+    if detail.accepted:
+        result["suppressions"] = [{"kind": "inSource"}]
+
+
+def _whole_region(where: SourceRange) -> dict[str, int]:
+    return {
+        "startLine": where.line,
+        "startColumn": where.column,
+        "endLine": where.end_line,
+        "endColumn": where.end_column,
     }
 
 
@@ -119,4 +170,4 @@ def file_uri(path: str) -> str:
     """Return *path* as a relative reference of RFC 3986."""
     from urllib.parse import quote
 
-    return quote(path.replace("\\", "/"), errors="replace")
+    return quote(path.replace("\\", "/").removeprefix("./"), errors="replace")

@@ -64,6 +64,30 @@ def test_sarif_is_valid(kernel: Path, cli) -> None:
     assert [r.rule_id for r in results] == ["implicit-double", "divergent-barriers"]
 
 
+def test_sarif_holds_spans_fixes_and_what_is_accepted(kernel: Path, cli) -> None:
+    kernel.write_text(KERNEL.replace("x * 0.3;", "/*\U0001f642*/ x * 0.3; // gpuadvise: ignore"))
+    kernel.with_name("mend.cu").write_text(KERNEL.replace("x * 0.3;", "/*\U0001f642*/ x * 0.3;"))
+    log = Sarif.model_validate_json(cli("lint", ".", "--format", "sarif").out)
+    results = json.loads(log.model_dump_json(by_alias=True, exclude_none=True))["runs"][0][
+        "results"
+    ]
+    told = [(r["locations"][0]["physicalLocation"], r) for r in results]
+    assert [(p["artifactLocation"]["uri"], r["ruleId"], "suppressions" in r) for p, r in told] == [
+        ("k.cu", "divergent-barriers", False),
+        ("k.cu", "implicit-double", True),
+        ("mend.cu", "implicit-double", False),
+        ("mend.cu", "divergent-barriers", False),
+    ]
+    place, mendable = told[2]
+    assert place["region"] == {"startLine": 2, "startColumn": 20, "endLine": 2, "endColumn": 23}
+    (replacement,) = mendable["fixes"][0]["artifactChanges"][0]["replacements"]
+    line = kernel.with_name("mend.cu").read_text().splitlines()[1]
+    region = replacement["deletedRegion"]
+    first, last = region["startColumn"] - 1, region["endColumn"] - 1
+    mended = line[:first] + replacement["insertedContent"]["text"] + line[last:]
+    assert mended == line.replace("0.3", "0.3f")
+
+
 # What GitLab's documentation asks of each entry of a Code Quality report.
 GITLAB = Draft202012Validator(
     {

@@ -26,6 +26,19 @@ def test_a_comment_accepts_a_fault(line: str) -> None:
     assert not result.unused
 
 
+def test_a_comment_accepts_faults_of_the_whole_file() -> None:
+    text = (
+        f"// gpuadvise: ignore-file[implicit-double] a table\n{KERNEL.format('out[0] = x * 0.3;')}"
+    )
+    result = lint_cuda(text.encode(), "k.cu")
+    assert not result.diagnostics
+    assert [d.rule for d in result.accepted] == ["implicit-double"]
+    (unused,) = lint_cuda(text.replace("0.3", "0.3f").encode(), "k.cu").unused
+    assert (unused.reason, unused.applies_to) == ("a table", None)
+    other = lint_cuda(text.replace("implicit-double", "slow-math").encode(), "k.cu")
+    assert [d.rule for d in other.diagnostics] == ["implicit-double"]
+
+
 @pytest.mark.parametrize(
     "line",
     [
