@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.prose import inert
 
 if TYPE_CHECKING:
@@ -64,22 +64,6 @@ def device_line(device: Device) -> str:
     if device.name == named:
         return named
     return f"{device.name} ({named}, {device.origin})"
-
-
-def other_gpu_note(recorded: str | None, device: Device) -> str | None:
-    """Return the note that a report was *recorded* on a GPU other than *device*; None unless sure."""
-    from gpuadvise.advisor.catalogue.lookup import find
-
-    try:
-        names = find(recorded or "").name, find(device.name).name
-    except BadInput:
-        return None
-    if names[0] == names[1]:
-        return None
-    return (
-        f"The report was recorded on {names[0]} and is judged by the limits of {names[1]}: "
-        "shares of its peaks mean little."
-    )
 
 
 def live_gpu(device: str | None) -> Gpu:

@@ -61,6 +61,7 @@ class Described:
     file: str | None = None  # the report that holds its launches
     launch_ids: tuple[int, ...] = ()  # their numbers in it
     seconds: float | None = None  # of all its launches, where each was measured
+    traced: bool = False  # of a timeline, which tells no more than shapes and times
 
 
 def described(raw: object, find_device: DeviceFinder, path: Path = ()) -> Described:

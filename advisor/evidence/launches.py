@@ -15,6 +15,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from gpuadvise.advisor.binaries.model import Damage, Kernel
+    from gpuadvise.advisor.device import Device
+
+
+def other_gpu_note(recorded: str | None, device: Device) -> str | None:
+    """Return the note that a report was *recorded* on a GPU other than *device*; None unless sure."""
+    from gpuadvise.advisor.catalogue.lookup import find
+
+    try:
+        names = find(recorded or "").name, find(device.name).name
+    except BadInput:
+        return None
+    if names[0] == names[1]:
+        return None
+    return (
+        f"The report was recorded on {names[0]} and is judged by the limits of {names[1]}: "
+        "shares of its peaks mean little."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

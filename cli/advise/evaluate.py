@@ -139,7 +139,7 @@ def advise(call: Call, output: Output) -> Answer | Exit:
     judge, evidence = call.judge(settings), call.evidence()
     with kept_pipes(_pipes(call)):
         rows = output.format in (Format.NDJSON, Format.CSV) and not output.fields
-        if rows and call.given.get("limit") is None and evidence.streams:
+        if rows and call.given.get("limit") is None and evidence.read.are_descriptions:
             from gpuadvise.cli.advise.stream import streamed
 
             return streamed(evidence, judge, limit, output.format)
@@ -213,9 +213,9 @@ def _whole(call: Call, evidence: GatheredEvidence, judge: Judge, limit: Priority
     if not reports:
         if evidence.passed_over:
             raise evidence.unmatched()
-        if evidence.damage:
+        if evidence.reading.damage:
             names = and_list([quoted_path(path) for path in evidence.files], "or")
-            raise unreadable(names, evidence.damage)
+            raise unreadable(names, evidence.reading.damage)
         raise BadInput(
             "The files hold no kernel to advise on.",
             hint="gpuadvise kernels FILE says what is in a binary.",
@@ -232,17 +232,17 @@ def _whole(call: Call, evidence: GatheredEvidence, judge: Judge, limit: Priority
             ranked([(report, judge.new_findings(report)) for report in reports], beside)
         ),
         beside=beside,
-        damage=tuple(evidence.damage),
-        unread=tuple(evidence.unread),
+        damage=tuple(evidence.reading.damage),
+        unread=tuple(evidence.reading.unread),
         everything=bool(call.given.get("all_findings")),
         why=bool(call.given.get("why")),
         with_profiler_rules=bool(call.given.get("with_ncu_rules")),
         run_verdicts=evidence.run_verdicts,
         limit=read("limit", call.given.get("limit")),
-        hot=evidence.hot_kernels() or tuple(each.kernel for each in reports if each.kernel),
+        hot=evidence.read.hot_kernels() or tuple(each.kernel for each in reports if each.kernel),
         profiler_rules=tuple(
             sorted(profiler, key=lambda text: -(text[1].estimated_speedup or 0.0))
         ),
     )
-    notes = (*evidence.notes, *damage_notes(evidence.damage))
-    return answer(advised, call.shown, limit, notes, source=evidence.file_without_places)
+    notes = (*evidence.notes, *damage_notes(evidence.reading.damage))
+    return answer(advised, call.shown, limit, notes, source=evidence.read.file_without_places)

@@ -13,7 +13,7 @@ from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.saved_answer import number_in, saved_answer
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.gain_bounds import NOTABLE
-from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.guide import RULES, SHAPE_RULES
 from gpuadvise.rules.model import Advice, Evidence, Priority
 from gpuadvise.rules.report import ProfiledShape, of_file
 from gpuadvise.rules.select import among, selected
@@ -133,7 +133,7 @@ class Judge:
     def report(self, kernel: Described) -> Report:
         """Return what the rules say about *kernel*, its own selection applied."""
         rules = self.rules
-        if kernel.select or kernel.ignore:
+        if kernel.select or kernel.ignore or kernel.traced:
             rules = among(rules, self._wanted_by(kernel))
         report = run(rules, kernel.facts)
         profile = kernel.facts.profile
@@ -147,7 +147,8 @@ class Judge:
     def _wanted_by(self, kernel: Described) -> tuple[Rule, ...]:
         name = kernel.facts.kernel
         place = f"kernel {quoted(name)}: " if name else "kernel: "
-        return selected(self.all_rules, kernel.select, kernel.ignore, place=place)
+        select = SHAPE_RULES if kernel.traced else kernel.select
+        return selected(self.all_rules, select, kernel.ignore, place=place)
 
     def new_findings(self, report: Report) -> tuple[Finding, ...]:
         """Return the findings of *report* that the baseline does not have."""

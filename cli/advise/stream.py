@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -143,7 +143,7 @@ def _tasks(evidence: GatheredEvidence, row_judge: RowJudge) -> list[JudgingTask]
     What is said of the first kernel alone, and rules of the user's own, are for one process.
     """
     alone = GatheredEvidence({}, evidence.files[:1], gpu=evidence.gpu, cc=evidence.cc)
-    if evidence != alone or row_judge.judge.all_rules != RULES:
+    if replace(evidence, reading=alone.reading) != alone or row_judge.judge.all_rules != RULES:
         return []
     from gpuadvise.advisor.backends.description_file import ndjson_file
     from gpuadvise.advisor.backends.worker_processes import usable_cores
@@ -198,7 +198,7 @@ def _received(
                 hint="Memory may be short. Given on stdin (advise -), kernels are judged by one process.",
             ) from None
         yield from batch.kernels
-        evidence.add_notes(batch.notes)
+        evidence.reading.note(*batch.notes)
         if batch.fault is not None:
             raise batch.fault
         if batch.last:

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.kernel_occupancy import BlockFrom, Residencies
-from gpuadvise.advisor.catalogue import by_capability
-from gpuadvise.advisor.facts.bag import Facts
-from gpuadvise.advisor.facts.derive import completed
-from gpuadvise.advisor.occupancy.block_sizes import GUIDE_RANGE, best_block
-from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.profiles.launch_facts import of_code
+from gpuadvise.advisor.evidence.code import kernel_facts
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.rules.engine import run
@@ -23,12 +17,7 @@ from gpuadvise.rules.report import finding_object, not_evaluated_objects, of_fil
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from gpuadvise.advisor.binaries.kernel_occupancy import Residency
-    from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.limits import Limits
-    from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.kernels.order import ListedKernel
     from gpuadvise.rules.report import Finding, Report
@@ -130,42 +119,6 @@ def _report(listed: ListedKernel, device: Device | None) -> Report | None:
     kernel, residency = listed
     facts = kernel_facts(kernel, device, residency)
     return None if facts is None else of_file(run(_KERNEL_RULES, facts), facts)
-
-
-def kernel_facts(
-    kernel: Kernel, device: Device | None, residency: Residency | None = None
-) -> Facts | None:
-    """Return what is known of *kernel* on *device*, or on its own target; None without a target."""
-    if kernel.capability is None:
-        return None
-    target = device or by_capability(kernel.capability)
-    resident = residency or Residencies(limits=target.limits).of(kernel)
-    if resident.occupancy is None:
-        return None
-    launch = resident.occupancy.launch
-    if resident.block_from is BlockFrom.BEST:
-        launch = _usual_block(target.limits, resident.occupancy).but(assumed_threads=True)
-    if kernel.triton and resident.occupancy.needs_optin:  # Triton sets it before it launches
-        launch = replace(launch, max_dynamic_shared=launch.dynamic_shared)
-    facts = Facts(kernel=_name(kernel), device=target, launch=launch)
-    return completed(of_code(facts, kernel))
-
-
-def _usual_block(limits: Limits, best: Occupancy) -> Launch:
-    """Return the launch of *best* with a block of the guide's range that is as good, if there is one.
-
-    Nobody chose the block of *best*: there is nothing to advise on its size.
-    """
-    usual = occupancy(limits, best.launch.with_threads(GUIDE_RANGE[-1]))
-    if usual.warps_per_sm >= best.warps_per_sm:
-        return usual.launch
-    return best.launch.with_threads(best_block(limits, best.launch))
-
-
-def _name(kernel: Kernel) -> str:
-    from gpuadvise.advisor.binaries.names import demangle
-
-    return demangle(kernel.name) or kernel.name
 
 
 def _group(group: list[Finding]) -> Iterator[Block]:

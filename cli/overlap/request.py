@@ -82,9 +82,9 @@ def timeline_of_copies(path: str, typed: Mapping[str, object]) -> tuple[Timeline
     given = [option for option, value in typed.items() if value is not None]
     if given:
         raise BadInput(f"--from-timeline tells what {and_list(given)} would: leave one out.")
+    from gpuadvise.advisor.timelines.case import line_name
     from gpuadvise.advisor.timelines.read import read_recordings
     from gpuadvise.advisor.timelines.timeline import timelines_of
-    from gpuadvise.cli.timeline.request import line_name
 
     def timelines() -> list[Timeline]:
         progress = Progress()

@@ -11,7 +11,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Heading
 from gpuadvise.cli.calibration import chosen_calibration
 from gpuadvise.cli.damage import damage_notes
-from gpuadvise.cli.devices import device_block, other_gpu_note
+from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_over, fails_under
 from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
 from gpuadvise.cli.roofline.answer import blocks, result, rows
@@ -76,8 +76,11 @@ def command(
         if (gpu, cc, device, snapshot) == (None, None, None, None):
             gpu = known_name(report.device)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
-    if ncu is not None and (mismatch := other_gpu_note(report.device, choice.device)):
-        notes = (*notes, mismatch)
+    if ncu is not None:
+        from gpuadvise.advisor.evidence.launches import other_gpu_note
+
+        mismatch = other_gpu_note(report.device, choice.device)
+        notes = (*notes, mismatch) if mismatch else notes
     reached = chosen_calibration(calibration, choice)
     if reached.calibration:
         from gpuadvise.advisor.calibration import with_roofs

@@ -16,6 +16,7 @@ from gpuadvise.cli.timeline import text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
     from gpuadvise.advisor.timelines.timeline import (
         HostCalls,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
         TracedKernel,
     )
     from gpuadvise.advisor.timelines.what_if import WhatIf
-    from gpuadvise.cli.timeline.request import TimelineCase, TimelineRequest
+    from gpuadvise.cli.timeline.request import TimelineRequest
 
 _NS = 1e9
 

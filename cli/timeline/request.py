@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import quoted_path
-from gpuadvise.advisor.timelines.activities import CopyPath
-from gpuadvise.advisor.timelines.evidence import traced_run
-from gpuadvise.advisor.timelines.staging import traced_staging
-from gpuadvise.advisor.timelines.what_if import what_if
-from gpuadvise.advisor.transfers.copies import Direction, copy_rate
-from gpuadvise.advisor.transfers.links import default_link_model
-from gpuadvise.advisor.transfers.overlap import overlap
 from gpuadvise.cli.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.timelines.staging import TracedStaging
-    from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
-    from gpuadvise.advisor.timelines.what_if import WhatIf
-    from gpuadvise.advisor.transfers.links import LinkModel
-    from gpuadvise.advisor.transfers.overlap import Overlap
+    from gpuadvise.advisor.timelines.case import TimelineCase
 
 STDIN = "-"
-_WAYS = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}
-# Streams that a prediction tries: more pieces win little, and a timeline has many passes.
-_MOST_STREAMS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,71 +26,6 @@ class TimelineRequest:
     limit: int | None  # kernels to list; 0: all; None: as many as the format usually has
     show: bool
     least_busy: float | None = None  # share of the span, 0 to 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimelineCase:
-    """One GPU's timeline and what follows from it."""
-
-    file: str  # as the user named it
-    member: str | None = None  # of a folder
-    timeline: Timeline
-
-    @property
-    def place(self) -> str:
-        """The file, in the folder that was named."""
-        return self.file if self.member is None else os.path.join(self.file, self.member)
-
-    @cached_property
-    def link(self) -> LinkModel:
-        """What the GPU's link to the host reaches."""
-        return default_link_model(self.timeline.device)
-
-    @cached_property
-    def changes(self) -> tuple[WhatIf, ...]:
-        """What could save 2 % of the span or more, the largest first."""
-        return what_if(self.timeline, self.link, traced_run(self.timeline, self.link))
-
-    @cached_property
-    def staging(self) -> TracedStaging | None:
-        """The copies and kernels as work that could be staged."""
-        return traced_staging(self.timeline, self.link)
-
-    @cached_property
-    def staged(self) -> Overlap | None:
-        """What staging one pass could reach, by the overlap model."""
-        if self.staging is None:
-            return None
-        return overlap(self.staging.work, self.staging.link, most_streams=_MOST_STREAMS)
-
-    def link_rate(self, copies: TracedCopies) -> float | None:
-        """Return the bytes/s that large pinned copies of this direction reach on the link.
-
-        None where the GPU, and so its link, is not known.
-        """
-        way = _WAYS.get(copies.kind.path)
-        return None if way is None or self.timeline.device is None else copy_rate(self.link, way)
-
-
-def run_names(cases: Sequence[TimelineCase]) -> list[str | None]:
-    """Return what tells the runs of *cases* from each other: rank and GPU, and the file if need be.
-
-    None where there is only one.
-    """
-    if len(cases) < 2:
-        return [None] * len(cases)
-    names = [line_name(case.timeline) for case in cases]
-    if len(set(names)) < len(names):
-        names = [
-            f"{os.path.basename(case.place)}, {name}"
-            for case, name in zip(cases, names, strict=True)
-        ]
-    return list(names)
-
-
-def line_name(line: Timeline) -> str:
-    """Return which GPU *line* is of, with the rank where it is known."""
-    return f"GPU {line.gpu}" if line.rank is None else f"rank {line.rank}, GPU {line.gpu}"
 
 
 def parse_files(files: list[str]) -> tuple[str, ...]:
@@ -126,25 +44,16 @@ def chosen_device(options: Mapping[str, str | None]) -> Device | None:
     return choice_of(options).device
 
 
-def timelines_in(paths: tuple[str, ...], device: Device | None) -> Iterator[TimelineCase]:
-    """Yield the timeline of each GPU in each file, a recording at a time.
+def timelines_in(paths: Sequence[str], device: Device | None) -> Iterator[TimelineCase]:
+    """Yield the timeline of each GPU in each file, and show how far reading has come.
 
-    Raises BadInput for a file that is none, and for one without work of a GPU.
+    Raises BadInput as the reader of a file does.
     """
-    from gpuadvise.advisor.timelines.read import read_recordings
-    from gpuadvise.advisor.timelines.timeline import timelines_of
+    from gpuadvise.advisor.timelines import case
 
     for path in paths:
         progress = Progress()
         try:
-            for recording in read_recordings(path, progress=progress.reading_bytes):
-                try:
-                    timelines = timelines_of(recording, device=device)
-                except BadInput as error:
-                    raise BadInput(f"{quoted_path(path)}: {error.message}") from None
-                yield from (
-                    TimelineCase(file=path, member=recording.member, timeline=timeline)
-                    for timeline in timelines
-                )
+            yield from case.timelines_in(path, device, progress.reading_bytes)
         finally:
             progress.end()

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.timelines.activities import KernelShape
+    from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.timelines.what_if import WhatIf
-    from gpuadvise.cli.timeline.request import TimelineCase
 
 _MOST_CHANGES = 6
 _MOST_COPIES = 8

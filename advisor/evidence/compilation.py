@@ -1,4 +1,4 @@
-"""CUDA source files in advise: what they compile to, and which of their loops stay rolled."""
+"""CUDA source files compiled: their kernels, and which of their loops stay rolled."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.cuda_sources import CudaSource
     from gpuadvise.advisor.capability import Capability
+    from gpuadvise.advisor.evidence.reading import Reading
     from gpuadvise.advisor.evidence.sources import SourceEvidence
     from gpuadvise.advisor.facts.code import Observation
 
@@ -26,7 +27,7 @@ _MOST_LOOPS = 8
 
 
 def compiled_kernels(
-    path: str, target: Capability, evidence: SourceEvidence, notes: list[str]
+    path: str, target: Capability, evidence: SourceEvidence, reading: Reading
 ) -> Iterator[Kernel]:
     """Yield the kernels that *path* compiles to; a note says why there are none.
 
@@ -39,7 +40,7 @@ def compiled_kernels(
         source = read_cuda_source(path, CompilerOptions())
         image = compile_source(source, target)
     except (BadInput, Unavailable) as error:
-        notes.append(
+        reading.note(
             f"{quoted_path(path)} was not compiled, so only its text was judged: {error.message}"
         )
         return
