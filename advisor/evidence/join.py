@@ -17,6 +17,7 @@ from gpuadvise.advisor.description.reader import Described
 from gpuadvise.advisor.evidence.kernel_name import KernelName, kernel_name
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.facts.library_kernels import without_parameters
 from gpuadvise.advisor.profiles.launch_facts import profiled_facts
 from gpuadvise.advisor.profiles.report_launches import ReportLaunches
 from gpuadvise.advisor.prose import quoted
@@ -158,7 +159,7 @@ class _ByName:
 
     def add(self, kernel: Described) -> bool:
         """Keep *kernel*; False where it has no name, or one that another has."""
-        name = bare_name(kernel.facts.kernel or "")
+        name = without_parameters(kernel.facts.kernel or "")
         if not name or name in self._kernels:
             return False
         self._kernels[name] = kernel
@@ -166,10 +167,10 @@ class _ByName:
 
     def of(self, kernel: str, name: KernelName) -> Described | None:
         """Return what is described under the very name of *kernel*, else under one that may be its."""
-        for text in (bare_name(kernel), *self._kernels):
+        for text in (without_parameters(kernel), *self._kernels):
             described = self._kernels.get(text)
             if described and kernel_name(described.facts.kernel or "").may_be(name):
-                if text != bare_name(kernel) and "<" in text:
+                if text != without_parameters(kernel) and "<" in text:
                     continue  # another instance of the template
                 self._used.add(text)
                 return described
@@ -201,8 +202,12 @@ class _CodeByName:
         candidates = [
             code for known, code in self._by_base.get(name.base, ()) if known.may_be(name)
         ]
-        whole = bare_name(profile.kernel)
-        same = [code for code in candidates if bare_name(demangle(code.name) or code.name) == whole]
+        whole = without_parameters(profile.kernel)
+        same = [
+            code
+            for code in candidates
+            if without_parameters(demangle(code.name) or code.name) == whole
+        ]
         if same:
             return same[-1]
         return candidates[0] if len(candidates) == 1 else None
@@ -220,19 +225,13 @@ def with_described(facts: Facts, described: Facts) -> Facts:
     return completed(replace(facts, **missing, limiter=None)) if missing else facts
 
 
-def bare_name(name: str) -> str:
-    """Return the name of a kernel without its result and parameters, which profilers differ in."""
-    plain = name.replace("(anonymous namespace)", "<unnamed>")
-    return plain.removeprefix("void ").partition("(")[0].strip()
-
-
 def shares_of_run(lines: Iterable[Timeline]) -> dict[str, float]:
     """Return the share of the span that the kernels of each name take, the largest of several *lines*."""
     shares: dict[str, float] = {}
     for line in lines:
         of_line: dict[str, float] = {}
         for kernel in line.kernels:
-            name = bare_name(kernel.shape.name)
+            name = without_parameters(kernel.shape.name)
             share = kernel.total_ns / line.span_ns if line.span_ns else 0.0
             of_line[name] = min(1.0, of_line.get(name, 0.0) + share)
         for name, share in of_line.items():
@@ -245,5 +244,5 @@ def with_run_share(kernel: Described, shares: Mapping[str, float]) -> Described:
     facts = kernel.facts
     if facts.run_share is not None or facts.kernel is None or not shares:
         return kernel
-    share = shares.get(bare_name(facts.kernel))
+    share = shares.get(without_parameters(facts.kernel))
     return replace(kernel, facts=replace(facts, run_share=share)) if share else kernel

@@ -190,6 +190,22 @@ def base_name(kernel: str) -> str:
     return head.rpartition("::")[2].rpartition(" ")[2] or kernel
 
 
+def without_parameters(kernel: str) -> str:
+    """Return a kernel's name without its result and parameters; template arguments stay.
+
+    ``void gemm<(int)32>(const T1 *)`` is ``gemm<(int)32>``.
+    """
+    name = kernel.replace("(anonymous namespace)", "<unnamed>").removeprefix("void ").strip()
+    if not name.endswith(")"):
+        return name.partition("(")[0].strip() if "<" not in name else name
+    depth = 0
+    for at in range(len(name) - 1, -1, -1):
+        depth += (name[at] == ")") - (name[at] == "(")
+        if depth == 0:
+            return name[:at].strip()
+    return name
+
+
 def converts_layout(name: str) -> bool:
     """Return whether a kernel's name is that of a conversion between NCHW and NHWC."""
     return bool(re.search(_LAYOUT_CONVERSION, name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.library_kernels import without_parameters
 from gpuadvise.advisor.prose import plural, quoted
 from gpuadvise.advisor.quantity import show_number, show_seconds
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -80,7 +81,7 @@ def check(
 
 def _what(best: OtherLaunch, launch: Launch) -> str:
     if best.name is not None:
-        return f"The version {quoted(best.name.partition('(')[0].removeprefix('void '))}"
+        return f"The version {quoted(without_parameters(best.name))}"
     if best.threads != launch.threads:
         return f"{plural(best.threads, 'thread')} per block, instead of {launch.threads},"
     return f"A block of {_shape(best.block)}, instead of {_shape(launch.block_dim or (launch.threads, 1, 1))},"

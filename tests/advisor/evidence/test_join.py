@@ -12,7 +12,6 @@ from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.description.reader import Described
 from gpuadvise.advisor.evidence.join import (
     BesideProfiles,
-    bare_name,
     joined_code,
     joined_launches,
     one_of_each,
@@ -23,6 +22,7 @@ from gpuadvise.advisor.evidence.sources import SourceEvidence
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+from gpuadvise.advisor.facts.library_kernels import without_parameters
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.source.text import source_text
 
@@ -83,7 +83,11 @@ def test_any_name_is_the_name_of_itself(text: str) -> None:
 
 
 def test_names_without_result_and_parameters() -> None:
-    assert bare_name("void (anonymous namespace)::k<int>(int)") == "<unnamed>::k<int>"
+    assert without_parameters("void (anonymous namespace)::k<int>(int)") == "<unnamed>::k<int>"
+    assert without_parameters("void gemm<(int)32>(const T1 *, int (*)(int))") == "gemm<(int)32>"
+    assert without_parameters("gemm<(bool)1>") == "gemm<(bool)1>"
+    assert without_parameters("scale(float *) [clone]") == "scale"
+    assert without_parameters("lost)") == "lost)"
 
 
 def test_overloads_of_a_source_stay_apart() -> None:
