@@ -314,7 +314,7 @@ def gpu_answer(held: Sequence[Held], options: Mapping[str, Any], choice: Choice)
     driver = driver_for(options["driver"], choice)
     readable = [_with_names(file, [gpu.capability], driver) for file in held if not file.unreadable]
     fields = result(readable, gpu, driver)
-    failed = _failed({answer["file"]: answer["verdict"] for answer in fields["answers"]}, options)
+    failed = _failed({answer["file"]: _gated(answer) for answer in fields["answers"]}, options)
     return Answer(
         command="compat",
         device=device_block(gpu),
@@ -406,8 +406,22 @@ def _merged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 _COUNTED = ("total", *map(str, Outcome), "not_loadable")
-_WORSE = {"jit": ("jit", "fails"), "fails": ("fails",)}
+_IN_PART = "in part"
+_WORSE = {"jit": ("jit", _IN_PART, "fails"), "fails": (_IN_PART, "fails")}
 _MOST_NAMED = 5
+
+
+def _gated(answer: Mapping[str, Any]) -> str:
+    """Return the verdict of one file by the worst of its kernels, or modules where no names are known.
+
+    Of several builds for versions of CUDA a program takes one: there the verdict itself counts.
+    """
+    counts = answer["kernels"] or answer["modules"]
+    if answer["verdict"] in (NONE, "fails") or answer["alternatives"] or not counts["total"]:
+        return str(answer["verdict"])
+    if counts["fails"]:
+        return _IN_PART
+    return "jit" if counts["jit"] else str(answer["verdict"])
 
 
 def _failed(verdicts: Mapping[str, str], options: Mapping[str, Any]) -> list[str]:

@@ -74,6 +74,12 @@ def test_the_verdict_is_one_word(
         ("ptx:80@8.0", "jit", 1),
         ("ptx:80@8.0", "fails", 0),
         ("sass:80", "fails", 1),
+        ("sass:90 | sass:80", "fails", 1),  # in part
+        ("sass:90 | sass:80", "jit", 1),
+        ("ptx:80@8.0 | sass:80", "fails", 1),
+        ("sass:90 | ptx:80@8.0", "jit", 1),
+        ("sass:90 | ptx:80@8.0", "fails", 0),
+        ("sass:80 sass:90", "jit", 0),  # one module for two targets
     ],
 )
 def test_a_threshold_for_scripts(cli, fatbin, code: str, threshold: str, exit_code: int) -> None:
@@ -610,6 +616,19 @@ def test_of_several_files_those_that_run_in_part_are_counted_apart(cli, fatbin) 
     part = fatbin("sass:90 | sass:80", "part.fatbin")
     ran = cli("compat", fatbin("sass:90", "whole.fatbin"), part, "--cc", "9.0")
     assert ran.out.startswith("Of 2 files on compute capability 9.0: 1 in part and 1 as they are.")
+
+
+def test_a_gate_names_the_wheel_that_runs_in_part(cli, wheel) -> None:
+    path = wheel({"a/liba.so": "sass:90", "a/libb.so": "sass:80"})
+    for limit in ("jit", "fails"):
+        ran = cli("compat", path, "--cc", "9.0", "--fail-on", limit)
+        assert (ran.code, ran.err) == (1, f"note: --fail-on {limit}: {path} (in part).\n")
+
+
+@pytest.mark.parametrize("limit", ["jit", "fails"])
+def test_of_several_builds_for_cuda_one_is_enough_for_a_gate(cli, wheel, limit: str) -> None:
+    path = wheel({"a/libb_cuda118.so": "sass:80", "a/libb_cuda128.so": "sass:90"})
+    assert cli("compat", path, "--cc", "9.0", "--fail-on", limit).code == 0
 
 
 @pytest.mark.parametrize("content", [b"<html>404 Not Found</html>", bytes(range(256)) * 9])
