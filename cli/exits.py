@@ -10,6 +10,8 @@ from gpuadvise.advisor.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from typer import Context
+
     from gpuadvise.rules.model import Priority
 
 
@@ -35,6 +37,13 @@ def threshold(option: str, word: str | None) -> Priority | None:
         accepted = and_list([*Priority], "or")
         raise BadInput(f"{option}: {quoted(word)} is not a priority.", hint=f"Use {accepted}.")
     return Priority(word)
+
+
+def refuse_undescribed(ctx: Context, options: Sequence[str], hint: str) -> None:
+    """Raise BadInput where none of *options* was typed: a gate would judge what the program assumes."""
+    typed = (ctx.get_parameter_source(name) for name in options)
+    if not any(source is not None and source.name == "COMMANDLINE" for source in typed):
+        raise BadInput("--fail-under has nothing to compare: no access is described.", hint=hint)
 
 
 def fails_over(what: str, value: float | None, most: float | None) -> tuple[Exit, Sequence[str]]:

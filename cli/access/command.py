@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer  # noqa: TC002 - Typer reads the signature
+
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.memory.coalescing import coalesce
@@ -16,7 +18,7 @@ from gpuadvise.cli.access.answer import AccessCase, blocks, draw, measures, resu
 from gpuadvise.cli.access.warp import Words, patterns
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
-from gpuadvise.cli.exits import fails_under
+from gpuadvise.cli.exits import fails_under, refuse_undescribed
 from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
 
 if TYPE_CHECKING:
@@ -30,10 +32,14 @@ EXAMPLES = """\
   gpuadvise access --sweep stride --format csv"""
 
 SWEEPS = ("stride", "offset")
+_DESCRIBING = (
+    "word", "stride", "offset", "threads", "mask", "align", "row_threads", "indices",
+)  # fmt: skip
 _PATHS = {"l1": CachePath.L1_LINES, "l2": CachePath.SECTORS}
 
 
 def command(
+    ctx: typer.Context,
     word: Annotated[str, pick("word")] = "4",
     stride: Annotated[Text, pick("stride")] = None,
     offset: Annotated[str, pick("offset")] = "0",
@@ -64,6 +70,8 @@ def command(
     least = read("fail_under", fail_under)
     if least is not None and sweep:
         raise BadInput("--fail-under judges one access, not a --sweep.")
+    if least is not None:
+        refuse_undescribed(ctx, _DESCRIBING, "Give --stride, --indices or another of the options.")
     words = Words(
         word=word, stride=stride, offset=offset, threads=threads, mask=mask, align=align,
         row_threads=row_threads, pitch=pitch, indices=indices,

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any
 
+import typer  # noqa: TC002 - Typer reads the signature
+
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.cli.access.warp import Words
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.banks.answer import BanksCase, blocks, draw, result
 from gpuadvise.cli.banks.request import examined, wide_banks
 from gpuadvise.cli.devices import device_block
-from gpuadvise.cli.exits import fails_under
+from gpuadvise.cli.exits import fails_under, refuse_undescribed
 from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
 
 EXAMPLES = """\
@@ -21,8 +23,11 @@ EXAMPLES = """\
   gpuadvise banks --tile 64x8 --word 16 --gpu h200
   gpuadvise banks --indices 0,32,64,1"""
 
+_DESCRIBING = ("word", "stride", "tile", "threads", "mask", "indices")
+
 
 def command(
+    ctx: typer.Context,
     word: Annotated[str, pick("word")] = "4",
     stride: Annotated[Text, pick("stride")] = None,
     pad: Annotated[str, pick("pad")] = "0",
@@ -42,6 +47,8 @@ def command(
 ) -> Answer:
     """Print the degree of the conflict and what ends it."""
     least = read("fail_under", fail_under)
+    if least is not None:
+        refuse_undescribed(ctx, _DESCRIBING, "Give --stride, --tile or --indices.")
     words = Words(word=word, stride=stride, threads=threads, mask=mask, indices=indices)
     choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
     wide = wide_banks(bank_size, choice.device)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import typer  # noqa: TC002 - Typer reads the signature
+
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
-from gpuadvise.cli.exits import fails_under
+from gpuadvise.cli.exits import fails_under, refuse_undescribed
 from gpuadvise.cli.latency.answer import Options, blocks, examined, result
 from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
 
@@ -19,6 +21,7 @@ EXAMPLES = """\
 
 
 def command(
+    ctx: typer.Context,
     latency: Annotated[Text, pick("latency")] = None,
     ilp: Annotated[str, pick("ilp")] = "1",
     memory_latency: Annotated[Text, pick("memory_latency")] = None,
@@ -33,6 +36,8 @@ def command(
 ) -> Answer:
     """Print the warps and the bytes that must be in flight."""
     least = read("fail_under", fail_under)
+    if least is not None:
+        refuse_undescribed(ctx, ("word", "loads"), "Give what a thread loads: --word and --loads.")
     options = Options(
         latency=latency, ilp=ilp, memory_latency=memory_latency, word=word, loads=loads,
         warps=warps,

@@ -189,3 +189,31 @@ def test_several_rules_may_stand_in_one_option(cli) -> None:
         == json.loads(cli(*asked, "--ignore", "high", "--ignore", "medium").out)["findings"]
     )
     assert {f["priority"] for f in json.loads(both)["findings"]} <= {"low"}
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("access", "Give --stride, --indices or another of the options."),
+        ("banks --pad 1", "Give --stride, --tile or --indices."),
+        ("latency --warps 64", "Give what a thread loads: --word and --loads."),
+    ],
+)
+def test_what_nobody_described_is_not_judged(line: str, hint: str, cli) -> None:
+    ran = cli(*line.split(), "--gpu", "h200", "--fail-under", "1%")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        f"error: --fail-under has nothing to compare: no access is described.\nhint: {hint}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "access --word 4", "access --mask 0xff", "access --offset 1", "access --indices 0,1",
+        "banks --word 4", "banks --tile 32x32 --pad 1", "latency --warps 64 --word 4",
+        "latency --warps 64 --loads 1",
+    ],
+)  # fmt: skip
+def test_a_default_that_was_typed_is_judged(line: str, cli) -> None:
+    assert cli(*line.split(), "--gpu", "h200", "--fail-under", "1%").code == 0

@@ -137,21 +137,21 @@ GATES: dict[str, tuple[tuple[str, int], ...]] = {
         ("bandwidth --gpu h200 --read 4GB --time soon --fail-over 100%", 2),
     ),
     "access --fail-under": (
-        ("access --gpu h200 --fail-under 50%", 0),
+        ("access --gpu h200 --stride 1 --fail-under 50%", 0),
         ("access --gpu h200 --stride 32 --fail-under 50%", 1),
-        ("access --gpu h200 --mask 0 --fail-under 50%", 2),
+        ("access --gpu h200 --fail-under 50%", 2),
         ("access --gpu h200 --indices {broken} --fail-under 50%", 2),
     ),
     "banks --fail-under": (
         ("banks --gpu h200 --word 4 --stride 1 --fail-under 100%", 0),
         ("banks --gpu h200 --word 4 --stride 32 --fail-under 50%", 1),
-        ("banks --gpu h200 --mask 0 --fail-under 50%", 2),
+        ("banks --gpu h200 --fail-under 50%", 2),
         ("banks --gpu h200 --indices {broken} --fail-under 50%", 2),
     ),
     "latency --fail-under": (
         ("latency --gpu h200 --word 16 --loads 2 --warps 64 --fail-under 100%", 0),
         ("latency --gpu h200 --word 4 --warps 8 --fail-under 50%", 1),
-        ("latency --gpu h200 --fail-under 50%", 2),
+        ("latency --gpu h200 --warps 64 --fail-under 50%", 2),
         ("latency --gpu h200 --warps many --fail-under 50%", 2),
     ),
     "overlap --fail-under": (
