@@ -12,6 +12,7 @@ from gpuadvise.advisor.backends.user_files import is_kept, opened, unreadable
 from gpuadvise.advisor.compression.packed_file import first_bytes
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.profiles.ncu_csv import is_header
+from gpuadvise.advisor.timelines.foreign_files import is_memory_timeline, is_pickle, way_on
 from gpuadvise.advisor.profiles.ncu_text import is_text_page
 from gpuadvise.advisor.prose import plural, quoted_path
 
@@ -229,6 +230,9 @@ def refuse_foreign(path: str, head: bytes) -> None:
             f"{name} is a table of nsys stats: sums, without the order of what ran.",
             hint="Export the report itself: nsys export --type sqlite --output report.sqlite FILE",
         )
+    if is_pickle(head) or is_memory_timeline(head):
+        kind, hint = way_on(path, head)
+        raise BadInput(f"{name} {kind}.", hint=hint)
     if re.search(_SMI_PAGE, head):
         raise BadInput(
             f"{name} is a page of nvidia-smi for people.", hint="Save: nvidia-smi -q -x > box.xml"

@@ -26,8 +26,14 @@ MOST_ACTIVITIES = 20_000_000
 # Kernels by name and launch shape; a program has hundreds.
 MOST_SHAPES = 200_000
 LONGEST_NAME = 2_000
-# Why a recording is refused whose GPU has other multiprocessors.
-OF_AMD = "The trace is of an AMD GPU (ROCm): occupancy and rules here are those of NVIDIA GPUs."
+_NEARLY_ALL = 0.9
+# Why a recording is refused whose device has other multiprocessors.
+_NOT_NVIDIA = "occupancy and rules here are those of NVIDIA GPUs."
+OF_AMD = f"The trace is of an AMD GPU (ROCm): {_NOT_NVIDIA}"
+OF_INTEL = f"The trace is of an Intel GPU (XPU): {_NOT_NVIDIA}"
+OF_HABANA = f"The trace is of a Habana accelerator (HPU): {_NOT_NVIDIA}"
+OF_MTIA = f"The trace is of a MTIA accelerator: {_NOT_NVIDIA}"
+OF_ASCEND = f"The trace is of an Ascend accelerator (NPU): {_NOT_NVIDIA}"
 
 
 class CopyPath(StrEnum):
@@ -110,6 +116,15 @@ class Activities:
     memset_times: IntervalLog = field(default_factory=IntervalLog)
     memset_bytes: int = 0
     graph_replays: int = 0  # recorded as one row each, which stands among the kernels' times
+    # By number of multiprocessors: kernel shapes whose blocks were shared out over so many.
+    multiprocessors: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def multiprocessor_count(self) -> int | None:
+        """How many multiprocessors the GPU has, where nearly all kernels say the same."""
+        counts = sorted(self.multiprocessors.items(), key=lambda item: -item[1])
+        shapes = sum(self.multiprocessors.values())
+        return counts[0][0] if counts and counts[0][1] >= _NEARLY_ALL * shapes else None
 
     @property
     def worked(self) -> bool:

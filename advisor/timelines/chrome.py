@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from dataclasses import dataclass, field
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 PIECE = 1 << 20
 # Longest event seen is 30 kB, with the stack of a Python call; what is longer is passed over.
 LONGEST_EVENT = 1 << 20
-# What stands before the events: device properties, metadata of a job.
+# What stands before or behind the events: device properties, metadata of a job.
 _LONGEST_HEAD = 16 << 20
 # Characters that may be parsed in vain beyond those of the file: what is broken on purpose, each
 # event inside of the one before, would take time that grows with its square.
@@ -28,7 +29,8 @@ _MOST_IN_VAIN = 64 << 20
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LINED = re.compile(rb"\s*?\r?\n([ \t]{0,16})\{[ \t]*\r?\n")
 _RESYNC = re.compile(r"\}\s*,\s*(?=\{)")
-_CLOSED = re.compile(rb"[\s,]*\]")
+_CLOSED = rb"[\s,]*\]"
+_PIECES_BEHIND = 4  # of the file's end, in which the end of the list is looked for
 _GAP = re.compile(r"[\s,]*")
 # Control characters in strings are no JSON, but occur (kernel names, user annotations).
 _DECODER = json.JSONDecoder(strict=False)
@@ -38,9 +40,11 @@ Event = dict[str, Any]
 
 @dataclass(slots=True)
 class ChromeTrace:
-    """A trace that is being read: what stood before its events, and its events, once.
+    """A trace that is being read: what stands around its events, and its events, once.
 
-    ``broken`` is called with the number of each event that is no JSON, counted from 1.
+    ``header`` has what stood before the events, and once they were read also what stands behind
+    them, since the keys of an object have no order. ``broken`` is called with the number of each
+    event that is no JSON, counted from 1.
     """
 
     read: Callable[[int], bytes]
@@ -51,6 +55,7 @@ class ChromeTrace:
     _bare: bool = False  # a list of events without the object around it
     _close: bytes = b""
     _open: bytes = b""
+    _ending: bytes = b""
 
     def start(self) -> None:
         """Read up to the first event; raises BadInput when there is none."""
@@ -84,6 +89,11 @@ class ChromeTrace:
         """The first bytes of the events, to tell who wrote them."""
         return self._buffer[:PIECE]
 
+    @property
+    def edges(self) -> tuple[bytes, bytes]:
+        """The first bytes of the events, and of the events that were read the last."""
+        return self.beginning, self._ending
+
     def events(self, wanted: re.Pattern[bytes] | None = None) -> Iterator[tuple[int, Event]]:
         """Yield the events with their numbers; with *wanted* at least those it occurs in."""
         if self._open:
@@ -93,8 +103,10 @@ class ChromeTrace:
 
     def _lined(self, wanted: re.Pattern[bytes]) -> Iterator[tuple[int, Event]]:
         before, tail = 0, b"\n" + self._buffer.lstrip(b"\r\n")
+        latest = deque([tail], maxlen=_PIECES_BEHIND)
         while True:
             piece = self.read(PIECE)
+            latest.append(piece)
             block = tail + piece
             cut = block.rfind(self._open) if piece else len(block)
             if cut < 1:
@@ -105,11 +117,25 @@ class ChromeTrace:
             yield from self._in_block(block, wanted, before)
             before += block.count(self._open)
             if not piece:
-                # Behind the last event the list is closed, unless it was bare: then it need not be.
-                behind = max(block.rfind(self._close), 0) + len(self._close)
-                ended = self._bare or _CLOSED.match(block, behind)
-                self.truncated = self.truncated or not ended
+                self._look_behind(b"".join(latest))
                 return
+
+    def _look_behind(self, end: bytes) -> None:
+        """Take what stands behind the list of events in the *end* of the file.
+
+        A bare list need not be closed.
+        """
+        self._ending = end
+        closed = re.search(re.escape(self._close) + _CLOSED, end)
+        if closed:
+            self._add_behind(end[closed.end() :])
+        self.truncated = self.truncated or not (closed or self._bare)
+
+    def _add_behind(self, text: bytes) -> None:
+        """Add the keys behind the events to the header; none of them where they are no JSON."""
+        if not self._bare:
+            behind = text.strip(b" \t\r\n,").removesuffix(b"}")
+            self.header = {**_header(b"{" + behind), **self.header}
 
     def _in_block(
         self, block: bytes, wanted: re.Pattern[bytes], before: int
@@ -162,6 +188,7 @@ class ChromeTrace:
             at = _GAP.match(text, at).end()  # type: ignore[union-attr]
             if at >= len(text) or text[at] == "]":
                 self.truncated = at >= len(text)
+                self._read_behind(text[at + 1 :])
                 return
             number += 1
             try:
@@ -180,6 +207,13 @@ class ChromeTrace:
                 yield number, event
             else:
                 self.broken(number, "it is not an object")
+
+    def _read_behind(self, text: str) -> None:
+        """Read on behind the list of events, of which *text* is known."""
+        behind = bytearray(text.encode())
+        while len(behind) < _LONGEST_HEAD and (piece := self.read(PIECE)):
+            behind += piece
+        self._add_behind(bytes(behind))
 
 
 def _header(text: bytes) -> dict[str, Any]:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.capability import Capability
-from gpuadvise.advisor.catalogue.entries import by_capability
+from gpuadvise.advisor.catalogue.entries import by_capability, entries
 from gpuadvise.advisor.catalogue.lookup import LONGEST, identify
 from gpuadvise.advisor.errors import BadInput
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gpuadvise.advisor.device import Device
 
-_MOST_SMS = 4096
+MOST_MULTIPROCESSORS = 4096
+_BUILT_FOR = re.compile(
+    r"(?:^|_)sm(\d{2,3})_|(?:^|::|_)(volta|turing|ampere|hopper)_", re.IGNORECASE
+)
+_ARCHITECTURES = {"volta": 7, "turing": 7, "ampere": 8, "hopper": 9}
 _LATEST_MAJOR, _LATEST_MINOR = 99, 9
 
 
@@ -23,18 +30,22 @@ def traced_device(
     """Return the device that these words of a file describe; None where they are unusable.
 
     What the file says of the GPU (a slice has fewer multiprocessors) goes before the catalogue.
+    Without a capability the name decides.
     """
     version = _whole(major, 1, _LATEST_MAJOR), _whole(minor, 0, _LATEST_MINOR)
-    if version[0] is None or version[1] is None or not isinstance(name, str):
+    if not isinstance(name, str):
         return None
-    sms = _whole(sm_count, 1, _MOST_SMS)
+    sms = _whole(sm_count, 1, MOST_MULTIPROCESSORS)
     memory = _whole(memory_bytes, 1, 2**50)
-    capability = Capability(version[0], version[1])
     try:
         device = identify(name[:LONGEST], sm_count=sms, memory_bytes=memory)
-        if device is None or device.capability != capability:
-            device = by_capability(capability)
+        if version[0] is not None and version[1] is not None:
+            capability = Capability(version[0], version[1])
+            if device is None or device.capability != capability:
+                device = by_capability(capability)
     except BadInput:
+        return None
+    if device is None:
         return None
     return replace(
         device,
@@ -42,6 +53,26 @@ def traced_device(
         sm_count=sms or device.sm_count,
         memory_bytes=memory or device.memory_bytes,
     )
+
+
+def likely_gpus(multiprocessors: int, kernels: Iterable[str]) -> list[str]:
+    """Return what the catalogue's GPUs of so many *multiprocessors* are called, in its order.
+
+    Names of *kernels* tell the architecture: ``sm90_xmma_gemm...``, ``ampere_sgemm...``.
+    """
+    votes: dict[int, int] = {}
+    for name in kernels:
+        if match := _BUILT_FOR.search(name):
+            major = int(match[1][:-1]) if match[1] else _ARCHITECTURES[match[2].lower()]
+            votes[major] = votes.get(major, 0) + 1
+    majors = {major for major, count in votes.items() if count == max(votes.values())}
+    fitting = [
+        gpu.device
+        for gpu in entries()
+        if gpu.device.sm_count == multiprocessors
+        and (not majors or gpu.device.capability.major in majors)
+    ]
+    return [device.name for device in fitting]
 
 
 def _whole(value: object, least: int, most: int) -> int | None:

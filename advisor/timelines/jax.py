@@ -1,8 +1,8 @@
-"""Traces of JAX: the ``trace.json.gz`` that XLA's profiler writes.
+"""Traces of JAX: the ``trace.json.gz`` that XLA's profiler writes, and the ``xplane.pb`` beside it.
 
 A process ``/device:GPU:0`` has one thread for each stream; its other threads repeat the same time
 by module and operation. Launch shapes and copies stand as texts (``kernel_details``). The trace
-does not name the GPU.
+does not name the GPU; the ``xplane.pb`` does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from gpuadvise.advisor.timelines.activities import (
 )
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.timelines.chrome import ChromeTrace, Event
+    from collections.abc import Iterable
+
+    from gpuadvise.advisor.timelines.chrome import Event
 
 _GPU = re.compile(r"/device:GPU:(\d{1,3})")
 _STREAM = re.compile(r"Stream #(\d{1,9})")
@@ -47,13 +49,13 @@ _MOST_THREADS = 100_000
 _PATHS = {"h2d": CopyPath.H2D, "d2h": CopyPath.D2H, "d2d": CopyPath.D2D, "p2p": CopyPath.P2P}
 
 
-def read_jax(trace: ChromeTrace, recording: Recording) -> Recording:
-    """Return *recording* with the events of *trace*; raises BadInput where no GPU worked."""
+def read_jax(events: Iterable[tuple[int, Event]], recording: Recording) -> Recording:
+    """Return *recording* with the numbered *events*; raises BadInput where no GPU worked."""
     recording.recorder = Recorder.JAX
     gpus: dict[object, int] = {}
     streams: dict[tuple[object, object], int] = {}
     shapes: dict[tuple[int, str, str], KernelRuns] = {}
-    for kept, (number, event) in enumerate(trace.events()):
+    for kept, (number, event) in enumerate(events):
         if kept >= MOST_ACTIVITIES:
             recording.notes.append(f"Only the first {MOST_ACTIVITIES:,} events were read.")
             break

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
@@ -17,6 +18,10 @@ from gpuadvise.advisor.timelines.activities import (
     MOST_ACTIVITIES,
     MOST_SHAPES,
     OF_AMD,
+    OF_ASCEND,
+    OF_HABANA,
+    OF_INTEL,
+    OF_MTIA,
     CopyPath,
     CopyRoute,
     KernelRuns,
@@ -28,7 +33,7 @@ from gpuadvise.advisor.timelines.activities import (
 )
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.copy_calls import CopyCalls
-from gpuadvise.advisor.timelines.gpus import traced_device
+from gpuadvise.advisor.timelines.gpus import MOST_MULTIPROCESSORS, traced_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +46,11 @@ _WANTED = re.compile(
     rb'|"name"\s*:\s*"aten::(?:mm|addmm|bmm|baddbmm)"'
 )
 _AMD = re.compile(r"\s*(?:AMD|Radeon)\b", re.IGNORECASE)
+# Whose device the calls or operators of a category are, and that of kernels with such arguments.
+_OTHER_MAKERS = {"xpu": OF_INTEL, "hpu": OF_HABANA, "mtia": OF_MTIA, "npu": OF_ASCEND}
+_OTHER_CATEGORY = re.compile(rb'"cat"\s*:\s*"(xpu|hpu|mtia|npu)_')
+_OTHER_BACKEND = re.compile(r"(?:.*,)?(xpu|hpu|mtia|npu):")
+_INTEL_QUEUES = ("sycl queue", "l0 queue")
 _COPY = re.compile(r"Memcpy (\w+) \((\w[\w ]*) -> (\w[\w ]*)\)")
 _PATHS = {
     "HtoD": CopyPath.H2D,
@@ -63,13 +73,14 @@ MEMORIES = {
 # Where the two matrices stand among an operator's inputs.
 _FACTORS = {"aten::mm": 0, "aten::addmm": 1, "aten::bmm": 0, "aten::baddbmm": 1}
 _MOST_NAMES = 10_000
+# Blocks for each multiprocessor are written with six digits.
+_NEARLY = 1e-3
 
 
 def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
     """Return *recording* with the events of *trace*; raises BadInput where no GPU worked."""
     recording.recorder = Recorder.PYTORCH
     reader = _Reader(recording)
-    _read_header(trace.header, recording)
     handlers: dict[str, Callable[[Event], None]] = {
         "kernel": reader.kernel,
         "gpu_memcpy": reader.copy,
@@ -97,7 +108,8 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
             recording.notes.append(f"Only the first {MOST_ACTIVITIES:,} activities were read.")
             break
     reader.finish()
-    _check_vendor(trace.header, recording)
+    _read_header(trace.header, recording)
+    _check_vendor(trace, recording)
     return recording
 
 
@@ -148,6 +160,8 @@ class _Reader:
         gpu, name, registers, shared, grid, block = key
         if len(self._shapes) >= MOST_SHAPES:
             raise _Unusable(f"there are more than {MOST_SHAPES:,} kernels and launch shapes")
+        if any(queue in args for queue in _INTEL_QUEUES):
+            raise BadInput(OF_INTEL)
         reported = _count(args.get("est. achieved occupancy %"))
         shape = KernelShape(
             name=_text(name),
@@ -157,7 +171,10 @@ class _Reader:
             dynamic_shared=_count(shared),
             reported_occupancy=None if reported is None else reported / 100,
         )
-        runs = self.recording.gpu(gpu).kernels.setdefault(shape, KernelRuns())
+        activities = self.recording.gpu(gpu)
+        runs = activities.kernels.setdefault(shape, KernelRuns())
+        if count := _multiprocessors(shape.grid, args.get("blocks per SM")):
+            activities.multiprocessors[count] = activities.multiprocessors.get(count, 0) + 1
         self._shapes[key] = runs
         return runs
 
@@ -234,25 +251,48 @@ def _read_header(header: dict[str, Any], recording: Recording) -> None:
         recording.ranks = _count(distributed.get("world_size"))
 
 
+def _multiprocessors(grid: tuple[int, int, int] | None, blocks: object) -> int | None:
+    """Return how many multiprocessors a grid was shared out over, by its *blocks* per each."""
+    if grid is None or type(blocks) not in (int, float) or not blocks:
+        return None
+    assert isinstance(blocks, int | float)
+    count = prod(grid) / blocks
+    whole = round(min(count, MOST_MULTIPROCESSORS))
+    return whole if whole and abs(count - whole) < _NEARLY * whole else None
+
+
 def _is_amd(properties: dict[str, Any]) -> bool:
     named = isinstance(name := properties.get("name"), str) and _AMD.match(name)
     wide = properties.get("warpSize") == 64
     return bool(named) or wide or "maxSharedMemoryPerMultiProcessor" in properties
 
 
-def _check_vendor(header: dict[str, Any], recording: Recording) -> None:
+def _check_vendor(trace: ChromeTrace, recording: Recording) -> None:
     """Refuse traces of other makers' GPUs and of processors alone."""
-    properties = header.get("deviceProperties")
+    properties = trace.header.get("deviceProperties")
     gpus = (
         [gpu for gpu in properties if isinstance(gpu, dict)] if isinstance(properties, list) else []
     )
     if any(map(_is_amd, gpus)) or any(name.startswith("hip") for name in recording.calls):
         raise BadInput(OF_AMD)
+    if not recording.gpus and (other := _other_maker(trace)):
+        raise BadInput(other)
     if not recording.gpus:
         raise BadInput(
             "The trace holds no work of a GPU.",
             hint="Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA].",
         )
+
+
+def _other_maker(trace: ChromeTrace) -> str | None:
+    """Return why a trace without work of a GPU is refused, where another device did the work."""
+    for edge in trace.edges:
+        if match := _OTHER_CATEGORY.search(edge):
+            return _OTHER_MAKERS[match[1].decode()]
+    distributed = trace.header.get("distributedInfo")
+    backend = distributed.get("backend") if isinstance(distributed, dict) else None
+    named = _OTHER_BACKEND.match(backend) if isinstance(backend, str) else None
+    return _OTHER_MAKERS[named[1]] if named else None
 
 
 def _interval(event: Event) -> tuple[int, int]:

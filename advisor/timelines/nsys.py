@@ -260,9 +260,12 @@ class _Export:
 
     def read_gpus(self, recording: Recording) -> None:
         """Take what the export says of each GPU."""
-        wanted = ("id", "name", "computeMajor", "computeMinor", "smCount", "totalMemory")
-        if "id" not in self.columns.get("TARGET_INFO_GPU", set()):
+        # Older exports have no computing capability and call the number by another name.
+        have = self.columns.get("TARGET_INFO_GPU", set())
+        number = next((column for column in ("id", "deviceId") if column in have), None)
+        if number is None:
             return
+        wanted = (number, "name", "computeMajor", "computeMinor", "smCount", "totalMemory")
         for number, name, major, minor, sms, memory in self.rows("TARGET_INFO_GPU", wanted):
             device = traced_device(
                 name=name, major=major, minor=minor, sm_count=sms, memory_bytes=memory

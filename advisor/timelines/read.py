@@ -7,6 +7,8 @@ import json
 import os
 import re
 import sys
+from contextlib import suppress
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -24,12 +26,19 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder, Recording
 from gpuadvise.advisor.timelines.chrome import ChromeTrace
+from gpuadvise.advisor.timelines.foreign_files import is_memory_timeline, way_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _SQLITE = b"SQLite format 3\0"
 _GZIP = b"\x1f\x8b"
+# The first field of what XLA records is a plane, whose second is its name.
+_XPLANE = re.compile(
+    rb"\x0a.{1,5}(?:\x08.{1,10})?\x12.{1,2}(?:/host:|/device:|#Chip|Task )", re.DOTALL
+)
+# The header of nsys stats --report cuda_gpu_trace.
+_GPU_TRACE = re.compile(rb'\s*"?Start \([a-z]+\)"?,"?Duration \([^\n]*"?Strm"?,"?Name"?\s')
 _JAX = re.compile(rb"/(?:device|host):\w+|hlo_module")
 _KINETO = re.compile(rb'"(?:schemaVersion|deviceProperties|cat)"')
 # Real traces compress up to 51:1, deflate's most is 1032:1.
@@ -37,8 +46,9 @@ _BOUNDS = UnpackingBounds(freely=256 << 20, times=200, most=64 << 30)
 _LARGEST_PIPED_DATABASE = 4 << 30
 _MOST_FILES = 4096
 _MOST_NOTES = 3
-_SUFFIXES = (".json", ".json.gz", ".sqlite")
-_EXPORT = "Export it: nsys export --type sqlite --output report.sqlite FILE"
+_SUFFIXES = (".json", ".json.gz", ".sqlite", ".xplane.pb", "cuda_gpu_trace.csv")
+_TOLD_BY = 1 << 9  # bytes of a file that tell its format
+_LARGEST_PIPED = 1 << 30  # of what is read whole
 
 
 # A trace of PyTorch or JAX shows itself in its first lines, before or after its GPUs' properties.
@@ -119,7 +129,7 @@ def _waiting(stream: IO[bytes]) -> bytes:
 
 def looks_like_timeline(head: bytes) -> bool:
     """Return whether a file that starts with *head* is a timeline."""
-    if head.startswith(_SQLITE):
+    if head.startswith(_SQLITE) or _XPLANE.match(head) or _GPU_TRACE.match(head):
         return True
     if head.startswith(_GZIP):
         head = first_bytes(io.BytesIO(head), _SNIFFED, "")
@@ -160,7 +170,7 @@ def _read_folder(folder: Path, progress: Callable[[int], None] | None) -> Iterat
     if not files:
         raise BadInput(
             f"{quoted_path(str(folder))} holds no timeline.",
-            hint="Timelines end in .json, .json.gz or .sqlite.",
+            hint="Timelines end in .json, .json.gz, .sqlite, .xplane.pb or cuda_gpu_trace.csv.",
         )
     if len(files) > _MOST_FILES:
         raise BadInput(f"{quoted_path(str(folder))} holds more than {_MOST_FILES:,} files.")
@@ -199,19 +209,47 @@ def _read_file(path: str, progress: Callable[[int], None] | None) -> Recording:
     with opened(path) as file:
         if not file.seekable():  # a pipe, as the shell makes of <(command)
             return _read_stream(file, name, progress)
-        head = file.read(len(_SQLITE))
+        head = file.read(_TOLD_BY)
         file.seek(0)
-        if head == _SQLITE:
+        if head.startswith(_SQLITE):
             from gpuadvise.advisor.timelines.nsys import read_nsys
 
             return read_nsys(Path(path))
+        if _GPU_TRACE.match(head):
+            from gpuadvise.advisor.timelines.nsys_stats import read_nsys_stats
+
+            return read_nsys_stats(path)
+        if _XPLANE.match(head):
+            with mmap(file.fileno(), 0, access=ACCESS_READ) as mapped:
+                return _read_xplane(mapped, name)
         return _read_trace(file, name, progress)
+
+
+def _read_xplane(data: bytes | mmap, name: str) -> Recording:
+    """Read what XLA recorded itself."""
+    from gpuadvise.advisor.timelines.jax import read_jax
+    from gpuadvise.advisor.timelines.xplane import XplaneRecording
+
+    planes = XplaneRecording(data)
+    recording = Recording(recorder=Recorder.JAX)
+    try:
+        read_jax(planes.events(), recording)
+    except BadInput as error:
+        raise BadInput(f"{quoted_path(name)}: {error.message}", hint=error.hint) from None
+    recording.devices.update(planes.devices)
+    return recording
 
 
 def _read_stream(stream: IO[bytes], name: str, progress: Callable[[int], None] | None) -> Recording:
     """Read a pipe; a database is kept in a temporary file, since it is not read front to back."""
-    head = stream.read(len(_SQLITE))
-    if head != _SQLITE:
+    head = stream.read(_TOLD_BY)
+    if _XPLANE.match(head):
+        return _read_xplane(head + stream.read(_LARGEST_PIPED), name)
+    if _GPU_TRACE.match(head):
+        from gpuadvise.advisor.timelines.nsys_stats import read_gpu_trace
+
+        return read_gpu_trace(io.BytesIO(head + stream.read(_LARGEST_PIPED)))
+    if not head.startswith(_SQLITE):
         return _read_trace(_Ahead(head, stream), name, progress)
     from gpuadvise.advisor.timelines.nsys import read_nsys
 
@@ -261,23 +299,20 @@ class _Counted:
 def _read_trace(file: Readable, name: str, progress: Callable[[int], None] | None) -> Recording:
     """Read a Chrome trace, compressed or not."""
     counted = _Counted(file, progress)
-    head = counted.read(2)
+    head = counted.read(_TOLD_BY)
     if not head:
         raise BadInput(
             f"{quoted_path(name)} is empty.", hint="Did the program end before it wrote?"
         )
     stream: Readable = counted
     inflated = None
-    if head == _GZIP:
+    if head.startswith(_GZIP):
         ahead = _Ahead(head, counted)
         stream = inflated = PackedStream(ahead, Packing.GZIP, quoted_path(name), _BOUNDS)
-        head = b""
+        head = stream.read(_TOLD_BY)
     recording = Recording(recorder=Recorder.PYTORCH)
     trace = ChromeTrace(_Ahead(head, stream).read, recording.skip)
-    try:
-        trace.start()
-    except BadInput:
-        raise BadInput(f"{quoted_path(name)} is not a timeline.", hint=_hint(name)) from None
+    _start(trace, name, head)
     try:
         _interpret(trace, recording, name)
     except BadInput:
@@ -297,6 +332,16 @@ def _read_trace(file: Readable, name: str, progress: Callable[[int], None] | Non
     return recording
 
 
+def _start(trace: ChromeTrace, name: str, head: bytes) -> None:
+    """Read up to the first event; raises BadInput, with the way on, for what is no trace."""
+    with suppress(BadInput):
+        trace.start()
+        if not is_memory_timeline(head):
+            return
+    kind, hint = way_on(name, head)
+    raise BadInput(f"{quoted_path(name)} {kind}.", hint=hint)
+
+
 def _interpret(trace: ChromeTrace, recording: Recording, name: str) -> None:
     """Let the reader of the trace's writer read it."""
     beginning = trace.beginning
@@ -306,7 +351,7 @@ def _interpret(trace: ChromeTrace, recording: Recording, name: str) -> None:
         ):
             from gpuadvise.advisor.timelines.jax import read_jax
 
-            read_jax(trace, recording)
+            read_jax(trace.events(), recording)
         elif trace.header or _KINETO.search(beginning):
             from gpuadvise.advisor.timelines.kineto import read_kineto
 
@@ -315,12 +360,3 @@ def _interpret(trace: ChromeTrace, recording: Recording, name: str) -> None:
             raise BadInput("It is a Chrome trace of neither PyTorch nor JAX.")
     except BadInput as error:
         raise BadInput(f"{quoted_path(name)}: {error.message}", hint=error.hint) from None
-
-
-def _hint(name: str) -> str:
-    """Return what to do about a file that is none of the formats."""
-    if name.endswith((".nsys-rep", ".qdrep", ".qdstrm")):
-        return _EXPORT
-    if name.endswith(".xplane.pb"):
-        return "Give the .trace.json.gz that stands beside it."
-    return "PyTorch's and JAX's traces are read, and SQLite exports of Nsight Systems."

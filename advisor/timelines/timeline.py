@@ -166,6 +166,7 @@ class Timeline:
     skipped_count: int
     notes: tuple[str, ...]
     lanes: Lanes
+    multiprocessors: int | None = None  # that its kernels were shared out over, where the file says
 
     @property
     def idle_ns(self) -> int:
@@ -289,6 +290,7 @@ def _timeline(
         skipped=tuple(recording.skipped),
         skipped_count=recording.skipped_count,
         notes=tuple(recording.notes),
+        multiprocessors=activities.multiprocessor_count,
         lanes=Lanes(
             start_ns=idle.start_ns,
             kernels=kernels,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.prose import inert, quoted_path
+from gpuadvise.advisor.prose import and_list, inert, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.gpus import likely_gpus
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
@@ -89,8 +90,19 @@ def _notes(cases: Sequence[TimelineCase]) -> list[str]:
         where = "" if damaged.member is None else f" of {quoted_path(damaged.member)}"
         notes.append(f"The first event left out{where} is number {first.event:,}: {first.reason}")
     if unknown := [case.timeline for case in cases if case.timeline.device is None]:
-        notes.append(f"The file names no GPU, so {_unknown(unknown)} not known: give --gpu NAME.")
+        notes.append(_unnamed(unknown))
     return notes
+
+
+def _unnamed(lines: Sequence[Timeline]) -> str:
+    """Return what is not known without the GPU of *lines*, and which one it may be."""
+    sentence = f"The file names no GPU, so {_unknown(lines)} not known: give --gpu NAME."
+    first = lines[0]
+    if first.multiprocessors is None:
+        return sentence
+    names = likely_gpus(first.multiprocessors, [kernel.shape.name for kernel in first.kernels])
+    likely = f", as {and_list(names[:_MOST_LIKELY], 'or')} has" if names else ""
+    return f"{sentence} Its kernels ran on {first.multiprocessors} multiprocessors{likely}."
 
 
 def _unknown(lines: Sequence[Timeline]) -> str:
@@ -100,6 +112,7 @@ def _unknown(lines: Sequence[Timeline]) -> str:
     return "occupancy and the rate of the link are"
 
 
+_MOST_LIKELY = 4
 # Kernels that a person is shown unless --limit says how many.
 _TEXT_LISTS = 10
 

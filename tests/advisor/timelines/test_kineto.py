@@ -230,6 +230,71 @@ def test_a_list_of_events_alone_need_not_be_closed(tmp_path: Path) -> None:
     assert not timeline(tmp_path / "trace", "[\n" + events + "\n").notes
 
 
+def behind(events: list[dict[str, Any]], layout: str) -> str:
+    """Return a trace whose properties stand behind its events."""
+    properties = {
+        "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},
+        "deviceProperties": [traces.H200],
+    }
+    if layout == "one line":
+        return json.dumps({"schemaVersion": 1, "traceEvents": events, **properties})
+    if layout == "pretty":
+        return json.dumps({"schemaVersion": 1, "traceEvents": events, **properties}, indent=1)
+    body = ",\n".join(traces.lined(event) for event in events)
+    rest = json.dumps(properties, indent=2)[2:]
+    return '{\n  "schemaVersion": 1,\n  "traceEvents": [\n' + body + "\n  ],\n" + rest
+
+
+@pytest.mark.parametrize("layout", ["one line", "pretty", "profiler"])
+def test_what_stands_behind_the_events_is_read(tmp_path: Path, layout: str) -> None:
+    line = timeline(tmp_path / "trace", behind(RUN * 5, layout))
+    assert line.device is not None
+    assert line.device.name == "NVIDIA H200"
+    assert line.rank == 3
+    assert not line.notes
+
+
+def test_a_trace_cut_behind_its_events_keeps_them(tmp_path: Path) -> None:
+    line = timeline(tmp_path / "trace", behind(RUN, "profiler")[:-40])
+    assert line.device is None
+    assert not line.notes
+
+
+def test_multiprocessors_are_counted_by_the_blocks_of_each(tmp_path: Path) -> None:
+    events = [
+        traces.kernel(10 * at, 5, f"sm90_xmma_{at}", grid=[blocks, 1, 1], **{"blocks per SM": per})
+        for at, (blocks, per) in enumerate([(8, 0.060606), (264, 2), (66, 0.5), (7, 0.1)])
+    ]
+    line = timeline(tmp_path / "trace", traces.kineto(events[:3], deviceProperties=[]))
+    assert line.device is None
+    assert line.multiprocessors == 132
+    line = timeline(tmp_path / "trace", traces.kineto(events[1:], deviceProperties=[]))
+    assert line.multiprocessors is None
+
+
+@pytest.mark.parametrize(
+    ("event", "maker"),
+    [
+        (traces.event("xpu_runtime", "urEnqueueKernelLaunch", 0, 1, {}), "Intel"),
+        (traces.kernel(0, 1, **{"sycl queue": 1}), "Intel"),
+        (traces.event("mtia_runtime", "launch", 0, 1, {}), "MTIA"),
+        (traces.event("hpu_op", "launch", 0, 1, {}), "Habana"),
+        (traces.event("npu_runtime", "launch", 0, 1, {}), "Ascend"),
+    ],
+)
+def test_devices_of_other_makers_are_named(
+    tmp_path: Path, event: dict[str, Any], maker: str
+) -> None:
+    with pytest.raises(BadInput, match=maker):
+        read(tmp_path / "file", traces.kineto([event], deviceProperties=[]))
+
+
+def test_the_backend_names_the_maker_where_no_event_does(tmp_path: Path) -> None:
+    text = traces.kineto([], distributedInfo={"backend": "cpu:gloo,mtia:hccl"})
+    with pytest.raises(BadInput, match="MTIA"):
+        read(tmp_path / "file", text)
+
+
 def test_a_bomb_is_refused(tmp_path: Path) -> None:
     import zlib
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import pickle
 import sqlite3
 import threading
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ import pytest
 import traces
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.evidence.kinds import content_of
 from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.read import is_timeline, read_recordings
 from gpuadvise.advisor.timelines.timeline import timelines_of
@@ -51,7 +53,7 @@ def test_progress_counts_the_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("a.nsys-rep", "nsys export"), ("a.xplane.pb", "trace.json.gz"), ("a.txt", "PyTorch")],
+    [("a.nsys-rep", "nsys export"), ("a.txt", "PyTorch")],
 )
 def test_what_to_do_with_other_files(tmp_path: Path, name: str, hint: str) -> None:
     (tmp_path / name).write_bytes(b"\x00\x01other")
@@ -59,6 +61,31 @@ def test_what_to_do_with_other_files(tmp_path: Path, name: str, hint: str) -> No
         list(read_recordings(str(tmp_path / name)))
     assert caught.value.hint is not None
     assert hint in caught.value.hint
+
+
+class Bomb:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return (exec, ("raise SystemExit('loaded')",))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (pickle.dumps(Bomb()), "is a pickle"),
+        (b"[[1700000000000, 0, 4096, 1], [1700000000001, 1, 8192, 2]]", "memory timeline"),
+    ],
+)
+def test_recordings_of_memory_are_named_and_never_loaded(
+    tmp_path: Path, content: bytes, words: str, packed: bool
+) -> None:
+    (tmp_path / "snapshot").write_bytes(gzip.compress(content) if packed else content)
+    with pytest.raises(BadInput, match=words) as caught:
+        list(read_recordings(str(tmp_path / "snapshot")))
+    assert caught.value.hint is not None
+    assert "profile_memory" in caught.value.hint
+    with pytest.raises(BadInput, match=words):
+        content_of(str(tmp_path / "snapshot"))
 
 
 @pytest.mark.parametrize("path", ["absent", "with\0zero", ""])

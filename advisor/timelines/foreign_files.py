@@ -1,0 +1,48 @@
+"""Recordings that are no timeline: what such a file is, and the way to one that is read."""
+
+from __future__ import annotations
+
+import re
+
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
+# [[time, action, bytes, category], ...], as torch.profiler's memory timeline has it.
+_MEMORY_TIMELINE = re.compile(rb"\s*\[\s*\[\s*-?\d+\s*,\s*\d+\s*,\s*-?\d+\s*,\s*\d+\s*\]")
+_SUMS = re.compile(rb"(?:Time \(%\)|Total \(MB\)|Rank|Duration \(ns\)),")
+_EXPORT = "Export it: nsys export --type sqlite --output report.sqlite FILE"
+_READ = (
+    "PyTorch's and JAX's traces are read, and of Nsight Systems SQLite exports and the "
+    "cuda_gpu_trace.csv of nsys stats."
+)
+_OF_MEMORY = (
+    "Record a trace with profile_memory=True: gpuadvise timeline shows its memory over the steps. "
+    "https://pytorch.org/memory_viz draws snapshots."
+)
+
+
+def is_memory_timeline(head: bytes) -> bool:
+    """Return whether a file that begins with *head* is a list of allocations, which are no events."""
+    return _MEMORY_TIMELINE.match(head) is not None
+
+
+def is_pickle(head: bytes) -> bool:
+    """Return whether a file that begins with *head* is a pickle: loading one runs what it says."""
+    return _PICKLE.match(head) is not None
+
+
+def way_on(name: str, head: bytes) -> tuple[str, str]:
+    """Return what a file called *name* that begins with *head* is, and what to give instead."""
+    if name.endswith((".nsys-rep", ".qdrep", ".qdstrm")):
+        return "is a report of Nsight Systems that only its own program reads", _EXPORT
+    if is_pickle(head):
+        return (
+            "is a pickle, as PyTorch's memory snapshots are, and loading one would run its code",
+            _OF_MEMORY,
+        )
+    if is_memory_timeline(head):
+        return "is a memory timeline of PyTorch, which has no work of a GPU", _OF_MEMORY
+    if _SUMS.match(head):
+        return (
+            "holds the sums of nsys stats, without times",
+            "Give the SQLite export, or: nsys stats --report cuda_gpu_trace --format csv FILE",
+        )
+    return "is not a timeline", _READ
