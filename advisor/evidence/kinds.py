@@ -12,9 +12,9 @@ from gpuadvise.advisor.backends.user_files import is_kept, opened, unreadable
 from gpuadvise.advisor.compression.packed_file import first_bytes
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.profiles.ncu_csv import is_header
-from gpuadvise.advisor.timelines.foreign_files import is_memory_timeline, is_pickle, way_on
 from gpuadvise.advisor.profiles.ncu_text import is_text_page
 from gpuadvise.advisor.prose import plural, quoted_path
+from gpuadvise.advisor.timelines.foreign_files import is_memory_timeline, is_pickle, way_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
