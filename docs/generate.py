@@ -1,4 +1,4 @@
-"""Write the pages of docs/rules from the rules: ``python docs/generate.py``.
+"""Write the pages of docs/rules from the rules, and the JSON Schemas: ``python docs/generate.py``.
 
 Nothing in that folder is edited by hand; a test compares it with what this prints. Other pages
 hold parts that are written, between two marks: the commands, a rule, the facts, the keys of the
@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.catalogue.keys import table
 from gpuadvise.advisor.facts.bag import HOW, SUPPLY, Facts
 from gpuadvise.advisor.quantity import show_number
+from gpuadvise.api.json_schema import COMMANDS as SCHEMA_COMMANDS
+from gpuadvise.api.json_schema import schema_of, shared_schema
 from gpuadvise.cli.app import COMMANDS
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.explain.glossary import term_named, terms
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "rules"
+SCHEMAS = DOCS.parent / "cli" / "schemas"
 # Sections of both editions: what they are about, and rules or a reason beyond the citations.
 GUIDE = tomllib.loads((DOCS / "sections.toml").read_text(encoding="utf-8"))
 SECTIONS = GUIDE["old"]
@@ -68,6 +71,8 @@ def main() -> None:
         (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
     for page in DOCS.glob("*.md"):
         page.write_text(with_written_parts(page), encoding="utf-8", newline="\n")
+    for name, text in schema_files().items():
+        (SCHEMAS / name).write_text(text, encoding="utf-8", newline="\n")
     for path, text in shared_files().items():
         (DOCS / "share" / path).parent.mkdir(parents=True, exist_ok=True)
         (DOCS / "share" / path).write_text(text, encoding="utf-8", newline="\n")
@@ -130,6 +135,12 @@ def _roff(text: str) -> str:
     """Return *text* with nothing in it that roff takes for a request or an escape."""
     plain = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
     return re.sub(r"^\.", r"\\&.", plain)
+
+
+def schema_files() -> dict[str, str]:
+    """Return the text of every JSON Schema by its file name, as ``api/answers`` declares the answers."""
+    schemas = {name: schema_of(name) for name in SCHEMA_COMMANDS} | {"common": shared_schema()}
+    return {f"{name}.json": json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
 
 
 def with_written_parts(page: Path) -> str:

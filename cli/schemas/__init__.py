@@ -1,4 +1,4 @@
-"""JSON Schemas of every JSON output, shipped as data."""
+"""JSON Schemas of every JSON output, shipped as data; ``docs/generate.py`` writes them."""
 
 from __future__ import annotations
 
@@ -23,25 +23,18 @@ def text_of(name: str) -> str:
 def fields_of(name: str) -> list[tuple[str, str]]:
     """Return the fields in ``result`` of command *name* as ``--get`` takes them, and what each is.
 
-    A field inside a list stands for that of each entry. What meanings.toml leaves out is described
-    in the schema, or by an empty text.
+    A field inside a list stands for that of each entry.
     """
     if name not in names():
         return []
     import json
-    import tomllib
 
     schema, common = json.loads(text_of(name)), json.loads(text_of("common"))
-    meanings = tomllib.loads((files(__name__) / "meanings.toml").read_text(encoding="utf-8"))
     defs = {**common["$defs"], **schema.get("$defs", {})}
-    own, everywhere = meanings.get(name, {}), meanings["every command"]
     described: dict[tuple[str, ...], str] = {}
     for parts, text in _paths(schema["properties"]["result"], defs, (), ()):
         described[parts] = described.get(parts) or text
-    return [
-        (path, own.get(path) or everywhere.get(path.rpartition(".")[2]) or text)
-        for path, text in ((".".join(parts), text) for parts, text in described.items())
-    ]
+    return [(".".join(parts), text.partition("\n")[0]) for parts, text in described.items()]
 
 
 def _paths(

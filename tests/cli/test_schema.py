@@ -71,7 +71,8 @@ def test_recorded_command_lines_answer_by_the_schema(name: str, cli, monkeypatch
 
 
 def test_the_schema_of_kernels_has_every_source() -> None:
-    kernel = json.loads(bundled("kernels"))["$defs"]["kernel"]
+    result = json.loads(bundled("kernels"))["properties"]["result"]
+    kernel = result["properties"]["kernels"]["items"]
     assert set(kernel["properties"]["source"]["enum"]) == set(Source)
 
 

@@ -49,6 +49,19 @@ def test_every_link_of_the_index_leads_somewhere() -> None:
             assert (DOCS / "rules" / target).exists(), target
 
 
+SCHEMAS: dict[str, str] = generate.schema_files()
+
+
+def test_the_schemas_are_those_of_the_declared_answers() -> None:
+    assert {path.name for path in generate.SCHEMAS.glob("*.json")} == set(SCHEMAS)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_what_its_declaration_makes(name: str) -> None:
+    text = (generate.SCHEMAS / name).read_text(encoding="utf-8")
+    assert text == SCHEMAS[name], "run python docs/generate.py and read the diff"
+
+
 @pytest.mark.parametrize("number", generate.SECTIONS)
 def test_a_section_of_the_guide_has_rules_or_a_reason(number: str) -> None:
     known = {rule.id for rule in RULES}

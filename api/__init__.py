@@ -1,0 +1,1 @@
+"""What ``import gpuadvise`` offers: the commands' answers as values of Python."""

@@ -1,0 +1,355 @@
+"""The answer of ``gpuadvise timeline``: its fields, and what each of them says."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from gpuadvise.api.answers.common import NotJudgedRecord
+from gpuadvise.api.answers.fields import (
+    BYTES,
+    BYTES_PER_SECOND,
+    SECONDS,
+    AnswerDeclaration,
+    Count,
+    Keywords,
+    May,
+    NotNegative,
+    Record,
+    Share,
+    record,
+)
+
+
+@record
+class TimelineIdle(Record):
+    """Idle, in the answer of ``timeline``."""
+
+    cause: Literal[
+        "host-work", "synchronization", "launch", "copy", "allocation", "module-load", "other-call"
+    ]
+    """Why, in a word."""
+    gaps: Count
+    """Times in which the GPU did nothing."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time, seconds."""
+
+
+@record
+class TimelineKernel(Record):
+    """Kernel, in the answer of ``timeline``."""
+
+    name: str
+    """Its name."""
+    calls: Count
+    """How often it ran."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time, seconds."""
+    share: NotNegative
+    """Share of the whole, 0 to 1.
+
+    Of the span.
+    """
+    median_seconds: Annotated[NotNegative, SECONDS]
+    """Median time."""
+    longest_seconds: Annotated[NotNegative, SECONDS]
+    """The longest one."""
+    grid: Annotated[tuple[int, ...], Keywords(minItems=3, maxItems=3)] | None
+    """Grid dimensions, or blocks in the grid."""
+    block: Annotated[tuple[int, ...], Keywords(minItems=3, maxItems=3)] | None
+    """Block dimensions, or threads per block."""
+    cluster: Annotated[tuple[int, ...], Keywords(minItems=3, maxItems=3)] | None
+    """Blocks per cluster."""
+    registers: Count | None
+    """Registers per thread."""
+    static_smem: Annotated[Count, BYTES]
+    """Static shared memory per block, bytes."""
+    dynamic_smem: Annotated[Count, BYTES] | None
+    """Dynamic shared memory per block, bytes."""
+    local_memory: Annotated[Count, BYTES] | None
+    """Local memory of a launch, bytes."""
+    occupancy: Share | None
+    """Resident warps / warps that fit, 0 to 1."""
+    limiters: tuple[str, ...] | None
+    """What limits the blocks of an SM; all that tie."""
+    blocks_per_sm: Count | None
+    """Blocks that are resident on an SM at a time."""
+    waves: float | None
+    """Rounds in which the grid runs."""
+    streams: Count
+    """Streams."""
+    in_graphs: Count
+    """Launches of it that were part of graphs."""
+    reported_occupancy: float | None
+    """Occupancy that the file states."""
+
+
+@record
+class TimelineCopies(Record):
+    """Copies, in the answer of ``timeline``."""
+
+    direction: Literal["h2d", "d2h", "d2d", "h2h", "p2p", "unknown"]
+    """Way of the copy: h2d, d2h, d2d."""
+    source: str
+    """Kind of memory it comes from."""
+    target: str
+    """Kind of memory it goes to."""
+    asynchronous: bool | None
+    """Copies that did not block the host."""
+    calls: Count
+    """How often it ran."""
+    bytes: Annotated[Count, BYTES]
+    """Bytes moved."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time, seconds."""
+    median_bytes: Annotated[Count, BYTES]
+    """Median size of a copy."""
+    largest_bytes: Annotated[Count, BYTES]
+    """The largest copy."""
+    rate: float | None
+    """Bytes or operations per second."""
+    link_rate: Annotated[float, BYTES_PER_SECOND] | None
+    """What the link reaches, bytes/s.
+
+    What large pinned copies reach on the link.
+    """
+    streams: Count
+    """Streams."""
+
+
+@record
+class TimelineOverlap(Record):
+    """Overlap, in the answer of ``timeline``."""
+
+    achieved: Share
+    """Hidden copy time / copy time that could hide."""
+    traced_seconds: Annotated[NotNegative, SECONDS]
+    """Time that the traced passes took."""
+    possible_seconds: Annotated[NotNegative, SECONDS]
+    """Copy time that could run beside kernels.
+
+    The busiest engine's time: no staging is faster.
+    """
+    predicted_seconds: Annotated[NotNegative, SECONDS]
+    """What the model predicts, seconds."""
+    streams: Count
+    """Streams."""
+    passes: Count
+    """Rounds of copy and kernel."""
+    pageable: bool
+    """Whether the host memory is pageable."""
+    assumed: May[tuple[str, ...]] = None
+    """What the prediction takes for granted, as no GPU is known."""
+
+
+@record
+class TimelineGap(Record):
+    """Gap, in the answer of ``timeline``."""
+
+    start_seconds: Annotated[NotNegative, SECONDS]
+    """When it starts."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time, seconds."""
+    cause: Literal[
+        "host-work", "synchronization", "launch", "copy", "allocation", "module-load", "other-call"
+    ]
+    """Why, in a word."""
+    after_wait: bool
+    """Whether the gap follows a call that waited for the GPU.
+
+    The host had waited for the GPU.
+    """
+
+
+@record
+class TimelineSynchronization(Record):
+    """Synchronization, in the answer of ``timeline``."""
+
+    name: str
+    """Its name."""
+    calls: Count
+    """How often it ran."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time, seconds."""
+    median_seconds: Annotated[NotNegative, SECONDS]
+    """Median time."""
+    longest_seconds: Annotated[NotNegative, SECONDS]
+    """The longest one."""
+
+
+@record
+class TimelineLaunches(Record):
+    """Launches, in the answer of ``timeline``."""
+
+    kernels: Count
+    """One record per kernel.
+
+    Runs seen on the GPU.
+    """
+    kernel_launches: Count
+    """Launches of single kernels."""
+    graph_launches: Count
+    """Launches of CUDA graphs."""
+    graph_kernels: Count
+    """Kernels that ran in CUDA graphs."""
+    hidden_graphs: bool
+    """Whether graphs were recorded as one row each.
+
+    Graphs were launched, their kernels not recorded.
+    """
+    host_seconds: Annotated[NotNegative, SECONDS]
+    """Time the host spent in launches."""
+
+
+@record
+class TimelineProduct(Record):
+    """Product, in the answer of ``timeline``."""
+
+    operator: str
+    """The operator that did it."""
+    rows: Count
+    """Rows of the result."""
+    columns: Count
+    """Columns of the result."""
+    inner: Count
+    """Columns of the first matrix, rows of the second."""
+    batch: Count
+    """Matrices in one call."""
+    dtype: str
+    """Number type."""
+    calls: Count
+    """How often it ran."""
+
+
+@record
+class TimelineWhatIf(Record):
+    """What if, in the answer of ``timeline``."""
+
+    change: Literal[
+        "pin-memory",
+        "merge-copies",
+        "overlap-copies",
+        "launch-graphs",
+        "wait-less",
+        "shorten-host-work",
+        "reuse-memory",
+        "speed-up-kernel",
+    ]
+    """What would be changed."""
+    subject: str | None
+    """What it is about."""
+    saved_seconds: Annotated[NotNegative, SECONDS]
+    """Time it would save, at most."""
+    share: Share
+    """Share of the whole, 0 to 1."""
+    speedup: float | None
+    """Time before / time after.
+
+    Of the whole span; null: nothing bounds it.
+    """
+    how: str
+    """What to do, or how it was computed."""
+
+
+@record
+class TimelineRecord(Record):
+    """Record, in the answer of ``timeline``."""
+
+    file: str
+    """The file it is in."""
+    recorder: Literal["pytorch", "nsight-systems", "jax"]
+    """Who recorded it: pytorch, nsys, jax."""
+    gpu: Count
+    """Number of the GPU."""
+    gpu_name: str | None
+    """Name of the GPU in the file."""
+    rank: Count | None
+    """Rank of the process in a distributed run."""
+    span_seconds: Annotated[NotNegative, SECONDS]
+    """From the first event to the last.
+
+    First to last activity.
+    """
+    busy_seconds: Annotated[NotNegative, SECONDS]
+    """Time in which kernels or copies ran.
+
+    Anything ran.
+    """
+    kernel_seconds: Annotated[NotNegative, SECONDS]
+    """Time in which kernels ran.
+
+    At least one kernel ran.
+    """
+    copy_seconds: Annotated[NotNegative, SECONDS]
+    """Time in which copies ran.
+
+    At least one copy ran.
+    """
+    overlapped_copy_seconds: Annotated[NotNegative, SECONDS]
+    """Copy time in which a kernel ran as well.
+
+    A copy and a kernel ran together.
+    """
+    memset_seconds: Annotated[NotNegative, SECONDS]
+    """Time in which memory was set."""
+    idle_seconds: Annotated[NotNegative, SECONDS]
+    """Time in which the GPU did nothing."""
+    idle: tuple[TimelineIdle, ...]
+    """Time without work, by cause.
+
+    All gaps by cause.
+    """
+    kernels: tuple[TimelineKernel, ...]
+    """One record per kernel."""
+    copies: tuple[TimelineCopies, ...]
+    """Copies by direction and kind of memory."""
+    overlap: TimelineOverlap | None
+    """Copies and kernels at the same time."""
+    gaps: tuple[TimelineGap, ...]
+    """Times in which the GPU did nothing.
+
+    The longest, in order of time; at most 200.
+    """
+    synchronizations: tuple[TimelineSynchronization, ...]
+    """Calls in which the host waited.
+
+    Calls in which the host waited for the GPU.
+    """
+    launches: TimelineLaunches
+    """Launches and what they cost the host."""
+    products: tuple[TimelineProduct, ...]
+    """Matrix products with their shapes.
+
+    Matrix products with their shapes, where the recording has them.
+    """
+    what_if: tuple[TimelineWhatIf, ...]
+    """What each change would save.
+
+    What one change could save at most; changes do not add up.
+    """
+    skipped_events: Count
+    """Events that could not be read."""
+
+
+@record
+class TimelineResult(TimelineRecord):
+    """What ``timeline`` answers."""
+
+    others: tuple[TimelineRecord, ...]
+    """The other timelines of these files."""
+    not_judged: May[tuple[NotJudgedRecord, ...]] = None
+
+
+@record
+class TimelineInput(Record):
+    """What ``timeline`` was asked."""
+
+    files: tuple[str, ...]
+
+
+DECLARATION = AnswerDeclaration(
+    command="timeline",
+    title="gpuadvise timeline --format json",
+    description="Seconds, bytes, bytes per second, shares and occupancy from 0 to 1. null is not known. The fields of result are those of the GPU with the longest span; others holds the same fields of each further GPU or rank.",
+    input=TimelineInput,
+    results=(TimelineResult,),
+)
