@@ -140,7 +140,21 @@ def _roff(text: str) -> str:
 def schema_files() -> dict[str, str]:
     """Return the text of every JSON Schema by its file name, as ``api/answers`` declares the answers."""
     schemas = {name: schema_of(name) for name in SCHEMA_COMMANDS} | {"common": shared_schema()}
-    return {f"{name}.json": json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
+    return {f"{name}.json": _in_lines(schema) + "\n" for name, schema in schemas.items()}
+
+
+def _in_lines(value: object, depth: int = 0) -> str:
+    """Return *value* as JSON with a line for each member of the outer objects."""
+    if depth == _DEEPEST_LINES or not isinstance(value, dict):
+        return json.dumps(value)
+    inside = " " * (depth + 1)
+    rows = (
+        f"{inside}{json.dumps(key)}: {_in_lines(item, depth + 1)}" for key, item in value.items()
+    )
+    return "{\n" + ",\n".join(rows) + f"\n{' ' * depth}}}"
+
+
+_DEEPEST_LINES = 4  # the fields of a result
 
 
 def with_written_parts(page: Path) -> str:
