@@ -337,6 +337,7 @@ class TimelineResult(TimelineRecord):
     others: tuple[TimelineRecord, ...]
     """The other timelines of these files."""
     not_judged: May[tuple[NotJudgedRecord, ...]] = None
+    """Parts of the files that could not be read, and why."""
 
 
 @record
